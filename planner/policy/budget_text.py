@@ -24,10 +24,7 @@ def parse_epsilon(value: object, argument: str = "epsilon") -> float:
     The text is one or more factors joined by ``*`` or ``/``; a factor is a positive
     number or ``ln`` of one, in parentheses or not.
 
-    Raises
-    ------
-    InputError
-        Not a number or such a text, or outside 0 < epsilon <= 50.
+    Anything else, or outside 0 < epsilon <= 50, raises an :class:`InputError`.
 
     Examples
     --------

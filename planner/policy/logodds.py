@@ -50,13 +50,7 @@ def signal(s: Array, w: Array) -> Array:
 
 
 def noise_from_probabilities(a: Array, b: Array) -> Array:
-    """Per-user noise variance ``b(1-b) / (a-b)^2`` of an estimated count.
-
-    Examples
-    --------
-    >>> float(noise_from_probabilities(np.array(0.5), np.array(0.25)))
-    3.0
-    """
+    """Per-user noise variance ``b(1-b) / (a-b)^2`` of an estimated count."""
     return b * (1.0 - b) / np.square(a - b)
 
 
@@ -66,14 +60,7 @@ def signal_from_probabilities(a: Array, b: Array) -> Array:
 
 
 def to_log_odds(a: Array, b: Array) -> tuple[Array, Array]:
-    """``(s, w)`` from ``(a, b)``, arrays of one shape with ``0 < b < a < 1``.
-
-    Examples
-    --------
-    >>> s, w = to_log_odds(np.array([0.5]), np.array([0.2]))
-    >>> s.round(4).tolist(), w.round(4).tolist()
-    ([0.9163], [0.47])
-    """
+    """``(s, w)`` from ``(a, b)``, arrays of one shape with ``0 < b < a < 1``."""
     return np.log(a) - np.log(b), np.log1p(-b) - np.log1p(-a)
 
 

@@ -84,13 +84,7 @@ class Objective:
             raise InputError("prior", self.prior, f"right for the objective {self.kind!r}", remedy)
 
     def coefficients(self, policy: PrivacyPolicy) -> Coefficients:
-        """The objective's coefficients for the levels of ``policy``.
-
-        Raises
-        ------
-        InputError
-            The weights or the prior do not fit the policy's levels.
-        """
+        """The objective's coefficients for the levels of ``policy``, which it must fit."""
         counts = policy.item_counts.astype(np.float64)
         weights = self._per_level("weights", policy.size, default=1.0)
         none = np.zeros(policy.size)
@@ -109,13 +103,7 @@ class Objective:
         return Coefficients(weights * counts, weights * prior, none, none)
 
     def item_weights(self, policy: PrivacyPolicy) -> NDArray[np.float64]:
-        """Importance of one item's error by level, for mechanisms that are no tables, ``(t,)``.
-
-        Raises
-        ------
-        InputError
-            As :meth:`coefficients`.
-        """
+        """Importance of one item's error by level, for mechanisms that are no tables, ``(t,)``."""
         coefficients = self.coefficients(policy)
         if self.kind == "minimax":
             return coefficients.noise_max

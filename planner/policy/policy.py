@@ -1,13 +1,7 @@
 """Who needs how much protection: privacy levels, their budgets, and the pair rule.
 
-A :class:`PrivacyPolicy` is a set of privacy levels. Level ``i`` has a budget
-``epsilon_i`` and ``m_i`` items. The rule turns two levels' budgets into the
-budget ``r_ij`` of a pair of inputs: how well an observer of a report may tell an
-input of level ``i`` from one of level ``j``.
-
-Source: Gu, Li, Xiong and Cao, "Providing Input-Discriminative Protection for
-Local Differential Privacy" (ICDE 2020), definitions 2 and 3, lemma 1, table I,
-and section VIII for the average rule and the incomplete policy graph.
+Source: Gu, Li, Xiong and Cao, "Providing Input-Discriminative Protection for Local Differential
+Privacy" (ICDE 2020), definitions 2 and 3, lemma 1, table I, and section VIII.
 """
 
 from __future__ import annotations
@@ -114,10 +108,7 @@ class PrivacyPolicy:
     def bounds(self) -> NDArray[np.float64]:
         """Pair budgets ``r_ij``, shape ``(t, t)``; ``inf`` where nothing is demanded.
 
-        Raises
-        ------
-        InputError
-            More than 20,000 levels: the matrix would not fit in memory.
+        More than 20,000 levels raise an :class:`InputError`: the matrix would not fit in memory.
         """
         if self.size > _MOST_DENSE_LEVELS:
             allowed = f"at most {_MOST_DENSE_LEVELS} for a dense matrix of pair budgets"
@@ -142,18 +133,7 @@ class PrivacyPolicy:
         item_counts: ArrayLike | None = None,
         rule: PairRule | None = None,
     ) -> PrivacyPolicy:
-        """The same levels with other budgets, counts or rule; of another number without names.
-
-        Raises
-        ------
-        InputError
-            As for a new policy.
-
-        Examples
-        --------
-        >>> PrivacyPolicy([1.0, 3.0], [1, 4]).with_changes([1.0, 2.0]).epsilons.tolist()
-        [1.0, 2.0]
-        """
+        """The same levels with other budgets, counts or rule; of another number without names."""
         budgets = self.epsilons if epsilons is None else np.asarray(epsilons)
         return PrivacyPolicy(
             budgets,
@@ -178,9 +158,8 @@ class PrivacyPolicy:
     def ldp_epsilon(self) -> float:
         """The plain LDP budget that the policy implies; ``inf`` if some pair is unprotected.
 
-        For rule ``"min"`` this is at most that of lemma 1, ``min(max eps, 2 min eps)``, which a
-        single item with the largest budget does not reach; for any rule it is the largest of the
-        tightest bounds over paths.
+        For rule ``"min"`` at most that of lemma 1, ``min(max eps, 2 min eps)``, which a single item
+        with the largest budget does not reach.
         """
         return float(self.leakage_epsilons.max())
 
@@ -215,13 +194,6 @@ class PrivacyPolicy:
 def require_policy(value: Any) -> None:
     """Refuse what is no policy, for example the budgets alone.
 
-    Raises
-    ------
-    InputError
-        It is not a :class:`PrivacyPolicy`.
-
-    Examples
-    --------
     >>> require_policy([1.0, 2.0])
     Traceback (most recent call last):
     ...
@@ -233,13 +205,7 @@ def require_policy(value: Any) -> None:
 
 
 def require_set_budgets(policy: PrivacyPolicy) -> None:
-    """Refuse a policy under whose rule sets of items have no budgets.
-
-    Raises
-    ------
-    InputError
-        The rule is not one that eq. 16 of the IDUE paper covers.
-    """
+    """Refuse a policy under whose rule sets of items have no budgets (IDUE paper, eq. 16)."""
     if not policy.rule.covers_sets:
         remedy = 'Set rule = "min", or ask for one answer a person.'
         raise InputError("rule", policy.rule_name, '"min", which eq. 16 is made for', remedy)

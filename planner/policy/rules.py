@@ -432,13 +432,6 @@ ALLOWED_RULES = '"min", "avg" or a matrix of pair budgets'
 def rule_of(rule: str | ArrayLike | PairRule, size: int) -> PairRule:
     """The rule called ``rule``, or that of a matrix of pair budgets, for ``size`` levels.
 
-    Raises
-    ------
-    InputError
-        An unknown name, or a matrix that is not ``size x size``, symmetric and in range.
-
-    Examples
-    --------
     >>> rule_of("min", 2).name, rule_of([[1, 2], [2, 3]], 2).name
     ('min', 'matrix')
     """

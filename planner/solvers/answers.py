@@ -18,7 +18,7 @@ from planner.frames import Framed
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.types import NO_SPLIT, OutputTypes, Variances, merges_budgets
+from planner.solvers.types import NO_SPLIT, OutputTypes, Variances, pooled
 
 Array = NDArray[np.float64]
 _UNBIASED = 1e-7  # of a report's largest value: below the noise of fewer than 10^14 people
@@ -45,6 +45,13 @@ class Certificate:
     lower_bound: float
     relative_gap: float
     over: str
+
+    @classmethod
+    def of(cls, value: float, bound: float, over: str) -> Certificate:
+        """Of an answer's error and a bound; no error is below 0."""
+        bound = max(0.0, min(bound, value))
+        gap = (value - bound) / bound if bound > 0 else np.inf if value > 0 else 0.0
+        return cls(bound, float(gap), over)
 
     @property
     def estimates(self) -> str:
@@ -252,7 +259,11 @@ class SubsetDesign(_Solved):
     @property
     def merges_budgets(self) -> bool:
         """Whether some levels give up budget to others of their group."""
-        return merges_budgets(self.policy, self.groups)
+        policy = self.policy
+        if policy.rule.saturates:  # no mechanism can use more than twice the smallest budget
+            policy = policy.with_changes(np.minimum(policy.epsilons, 2 * policy.epsilons.min()))
+        least, most = (pooled(policy, self.groups, one) for one in (np.minimum, np.maximum))
+        return not np.array_equal(least.bounds(), most.bounds())
 
     @property
     def variances(self) -> Variances:

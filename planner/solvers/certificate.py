@@ -118,13 +118,7 @@ def prove(program: Program, v0: Array) -> Proof:
 
 
 def newton_step(program: Program, v: Array, weights: Array) -> Array:
-    """Minimise the quadratic model of the program at ``v``; ``weights`` of the branches, sum 1.
-
-    Raises
-    ------
-    ConvergenceError
-        The quadratic program could not be solved.
-    """
+    """Minimise the quadratic model of the program at ``v``; ``weights`` of the branches, sum 1."""
     at = _tangent(program, v)
     c, size = v.shape[0], v.size
     # Unknowns: relative steps d with v -> v (1 + d), auxiliaries, and the maximum's epigraph.

@@ -89,9 +89,9 @@ def solve_channel(
     if _excess(channel) > 10 * tolerance:
         reason = f"The caps cannot be kept: one is exceeded by {_excess(channel):.1%}"
         raise InfeasibleError(reason, "Raise the caps, or the budgets.")
-    least = min(max(float(found.bound) * question.unit, 0.0), channel.worst_error)
-    gap = channel.worst_error / least - 1 if least > 0 else np.inf
-    return replace(channel, certificate=Certificate(least, gap, _claim(scenarios)))
+    bound = float(found.bound) * question.unit
+    certificate = Certificate.of(channel.worst_error, bound, _claim(scenarios))
+    return replace(channel, certificate=certificate)
 
 
 def _claim(scenarios: Sequence[Scenario]) -> str:
@@ -222,11 +222,6 @@ def whole_columns(
     The weighted columns sum to nearly 1. They are scaled down until what is missing is
     itself an allowed column; that is added to the most frequent output, and a sum
     of allowed columns is allowed.
-
-    Raises
-    ------
-    ConvergenceError
-        The weighted columns are too far from 1.
     """
     share = weights * columns.max(axis=1)
     kept = share > _NEGLIGIBLE * share.max()

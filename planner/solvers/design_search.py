@@ -98,10 +98,8 @@ def best_design(
         people = None if prior is None else items * grouped(density, merged.groups, np.minimum)
         bound = _solve(merged.allowed, least, people, enough).lower_bound
     design = SubsetDesign(policy, found.types, merged.groups, found.prior, chosen)
-    value = design.objective_value
-    bound = max(0.0, min(bound, value))
-    gap = (value - bound) / bound if bound > 0 else float(np.inf if value > 0 else 0.0)
-    return replace(design, certificate=Certificate(bound, gap, "mechanisms"))
+    certificate = Certificate.of(design.objective_value, bound, "mechanisms")
+    return replace(design, certificate=certificate)
 
 
 def _prior(objective: Objective) -> Array | None:

@@ -164,13 +164,7 @@ MODELS: dict[str, Model] = {"opt0": _Opt0(), "opt1": _Opt1(), "opt2": _Opt2()}
 
 
 def model_named(name: str) -> Model:
-    """The model called ``name``.
-
-    Raises
-    ------
-    InputError
-        There is no such model.
-    """
+    """The model called ``name``."""
     if name not in MODELS:
         raise InputError("model", name, f"one of {', '.join(MODELS)}", "Choose one of them.")
     return MODELS[name]

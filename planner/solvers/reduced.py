@@ -34,14 +34,8 @@ _STEP = np.array([[1.0], [-1.0]])  # of s and w along delta
 def solve_reduced(program: Program) -> tuple[Array, Proof]:
     """Minimise the program's objective and prove it, in O(t) time and memory per step.
 
-    Returns the coordinates, shape ``(2, t)``, and the proof.
-
-    Raises
-    ------
-    InputError
-        The policy's rule is a matrix, or the model another one: there is no reduction.
-    ConvergenceError
-        The search did not end (no input is known that causes it).
+    Returns the coordinates, shape ``(2, t)``, and the proof. Only opt0 has this reduction, and only
+    under rules that have one.
     """
     policy, model = program.policy, program.model.name
     reduction = policy.rule.reduction(policy.epsilons)

@@ -122,13 +122,7 @@ def _pick(policy: PrivacyPolicy, model: str) -> tuple[str, ...]:
 
 
 def smallest_budget(policy: PrivacyPolicy) -> float:
-    """The smallest pair budget, in nats.
-
-    Raises
-    ------
-    InputError
-        It is too small for any solver.
-    """
+    """The smallest pair budget, in nats, where it is not too small for any solver."""
     smallest = float(policy.room(np.zeros(policy.size)).min())
     if smallest < LEAST_EPSILON:
         allowed = f"at least {LEAST_EPSILON:g}, or deployed probabilities cannot tell it from 0"
@@ -186,9 +180,7 @@ def proven_table(program: Program, v: Array, proof: Proof, method: str) -> Unary
     """The table at ``v``, moved inward by rounding errors, with its proof."""
     a, b = _inward(v, program.model.to_probabilities, program.policy)
     table = UnaryTable(program.policy, a, b, program.model.name, method, program.objective)
-    value = table.objective_value
-    bound = min(float(proof.lower_bound), value)  # equal but for rounding at the optimum
-    certificate = Certificate(bound, (value - bound) / abs(bound), "tables")
+    certificate = Certificate.of(table.objective_value, float(proof.lower_bound), "tables")
     prices = np.maximum(proof.shadow_prices, 0.0)
     return replace(table, certificate=certificate, shadow_prices=prices)
 

@@ -256,23 +256,3 @@ def grouped(values: NDArray[Any], groups: NDArray[np.int64], by: np.ufunc) -> ND
     order = np.argsort(groups, kind="stable")
     starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1))
     return np.asarray(by.reduceat(values[order], starts, axis=0))
-
-
-def merges_budgets(policy: PrivacyPolicy, groups: NDArray[np.int64]) -> bool:
-    """Whether levels of one group differ in budgets that matter, so that some give up budget.
-
-    Under the rule ``"min"`` no mechanism can use more than twice the smallest budget.
-
-    Examples
-    --------
-    >>> groups = np.array([0, 1, 1])
-    >>> merges_budgets(PrivacyPolicy([1.0, 2.0, 3.0], [5, 5, 5]), groups)
-    False
-    >>> merges_budgets(PrivacyPolicy([1.0, 1.5, 1.8], [5, 5, 5]), groups)
-    True
-    """
-    if policy.rule.saturates:
-        used = np.minimum(policy.epsilons, 2 * policy.epsilons.min())
-        policy = PrivacyPolicy(used, policy.item_counts, policy.rule)
-    least, most = (pooled(policy, groups, one).bounds() for one in (np.minimum, np.maximum))
-    return not np.array_equal(least, most)

@@ -22,7 +22,6 @@ from planner import (
     solve,
 )
 from planner.solvers.answers import Channel, Scenario
-from planner.solvers.types import merges_budgets
 from tests.policies import RULES, feasible_coordinates, random_policy, seeds, worst_excess
 
 POLICY = PrivacyPolicy([math.log(4), math.log(6)], [1, 4])
@@ -238,11 +237,6 @@ def test_levels_alike_give_up_nothing():
     alike = best_design(PrivacyPolicy([1.0, 2.0, 1.0], [2, 3, 4]))
     assert alike.groups.tolist() == [0, 1, 0]
     assert not alike.merges_budgets
-    matrix = [[0.5, 1.0, 1.0], [1.0, 2.0, 2.0], [1.0, 2.0, 2.0]]
-    groups = np.array([0, 1, 1])
-    assert not merges_budgets(PrivacyPolicy([0.5, 2, 2], [2, 2, 2], matrix), groups)
-    matrix[1][2] = matrix[2][1] = 1.5
-    assert merges_budgets(PrivacyPolicy([0.5, 2, 2], [2, 2, 2], matrix), groups)
 
 
 KEEP = 0.75
