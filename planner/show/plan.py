@@ -160,7 +160,8 @@ def target_sentence(answer: TargetAnswer, *, in_headline: bool = False) -> str:
     instead = "no number of people would do, as truncated or missing answers bias the result"
     if answer.users is not None:
         instead = "ask more people" if in_headline else f"ask {answer.users:,} people"
-    return f"{text} For this question alone: {answer.budgets} Or {instead}."
+    budgets = answer.budgets[:1].lower() + answer.budgets[1:]
+    return f"{text} For this question alone, {budgets} Or {instead}."
 
 
 def design_sentence(plan: SurveyPlan) -> str:

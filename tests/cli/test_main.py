@@ -87,55 +87,32 @@ def test_verify_fails_on_the_first_violation(params):
     assert isinstance(invoke("verify", params, "--json").exception, VerificationError)
 
 
-def test_an_existing_file_is_replaced(survey, params):
-    before = read_parameters(params)
-    params.write_text("old")
-    assert invoke("plan", survey, "--out", params).exit_code == 0
-    assert read_parameters(params).questions == before.questions
-
-
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (
-            ("plan", "none.toml"),
-            "ldp-planner: none.toml: cannot be read: No such file or directory",
-        ),
-        (("verify", "none.json"), "ldp-planner: none.json: cannot be read"),
-        (("verify", EXAMPLES / "health.toml"), "health.toml: is a survey, not a parameter file"),
+        (("plan", "none.toml"), 1, "none.toml: cannot be read: No such file or directory"),
+        (("verify", EXAMPLES / "health.toml"), 1, "health.toml: is a survey, not a parameter file"),
         (
             ("plan", EXAMPLES / "health.toml", "--model", "opt9"),
+            1,
             "mechanism of question 'diagnosis' is 'opt9'",
         ),
-        (("plan", EXAMPLES / "health.toml", "--out", "/proc/none/x"), "cannot be written"),
+        (("plan", EXAMPLES / "health.toml", "--mechanism", "gr"), 1, "Did you mean 'grr'?"),
+        (("plan", EXAMPLES / "health.toml", "--model", ""), 1, "mechanism is empty but must be"),
+        (("plan", EXAMPLES / "health.toml", "--out", "/proc/none/x"), 1, "cannot be written"),
+        (("plan",), 2, "Missing argument 'SURVEY.toml'. Try: ldp-planner plan --help"),
+        (("plan", "x", "--mechansim", "grr"), 2, "--mechanism"),
+        (("plan", "x", "--out"), 2, "'--out' requires an argument. Try: ldp-planner --help"),
+        (("simulate", "x", "--data", "y", "--seed", "z"), 2, "Invalid value for '--seed'"),
+        (("pla",), 2, "'plan'"),
     ],
 )
-def test_an_error_is_one_sentence_without_a_traceback(arguments, message):
+def test_an_error_is_one_sentence_without_a_traceback(arguments, code, message):
     done = ended(*arguments)
-    assert done.returncode == 1
-    assert done.stdout == ""
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith("ldp-planner: ")
     assert message in done.stderr
-    assert "Traceback" not in done.stderr
     assert done.stderr.count("\n") == 1  # for people and for grep: never wrapped
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("plan",), "Missing argument 'SURVEY.toml'. Try: ldp-planner plan --help"),
-        (("plan", "x", "--nope"), "No such option: --nope"),
-        (("plan", "x", "--out"), "Option '--out' requires an argument. Try: ldp-planner --help"),
-        (("simulate", "x", "--data", "y", "--seed", "z"), "Invalid value for '--seed'"),
-        (("nope",), "No such command 'nope'. Try: ldp-planner --help"),
-    ],
-)
-def test_wrong_usage_is_one_sentence_too(arguments, sentence):
-    done = ended(*arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith(f"ldp-planner: {sentence}")
-    assert " --help\n" in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 def test_stopping_is_no_accident(monkeypatch, capsys):
@@ -269,21 +246,3 @@ def test_completion_of_commands():
         "", _LDP_PLANNER_COMPLETE="complete_bash", COMP_WORDS="ldp-planner ver", COMP_CWORD="1"
     )
     assert "verify" in done.stdout.split()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "meant"),
-    [
-        (("pla",), "'plan'"),
-        (("plan", "x", "--mechansim", "grr"), "--mechanism"),
-        (("plan", EXAMPLES / "health.toml", "--mechanism", "gr"), "Did you mean 'grr'?"),
-        (("plan", EXAMPLES / "health.toml", "--question", "diagnosi"), "Did you mean 'diagnosis'?"),
-    ],
-)
-def test_a_slip_of_the_pen_is_answered_with_what_was_meant(arguments, meant):
-    assert meant in ended(*arguments).stderr
-
-
-def test_an_empty_mechanism_is_not_taken_for_none():
-    result = invoke("plan", EXAMPLES / "health.toml", "--model", "")
-    assert "mechanism is empty but must be the name of a mechanism" in str(result.exception)

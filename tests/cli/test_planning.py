@@ -91,14 +91,13 @@ def test_plan_for_machines(survey, tmp_path):
     assert question["levels"]["prices"] == pytest.approx(prices, abs=1e-9)
 
 
-def test_several_questions_for_machines(tmp_path):
-    out = tmp_path / "params.json"
-    document = json.loads(shown("plan", HOUSEHOLD, "--json", "--out", out))
+def test_several_questions_for_machines():
+    document = json.loads(shown("plan", HOUSEHOLD, "--json"))
     assert document["survey"]["better_design"] == "one-each"
     assert document["survey"]["allocation"]["value"] == pytest.approx(112.713, rel=1e-3)
-    assert [one["name"] for one in document["questions"]] == ["diagnosis", "page", "income"]
+    for part in (document["questions"], document["parameters"]["questions"]):
+        assert [one["name"] for one in part] == ["diagnosis", "page", "income"]
     assert document["questions"][0]["targets"][0]["users"] > 200_000
-    assert [one.name for one in read_parameters(out).questions] == ["diagnosis", "page", "income"]
 
 
 def test_one_each_is_exported_question_by_question(tmp_path):
@@ -216,16 +215,6 @@ def test_answer_rates_that_go_wrong(tmp_path, old, new, said):
     (tmp_path / "pilot.csv").write_text("epsilon\n2\n3\n3\n4\n")
     assert said in words("answer-rate", file)
     assert "NaN" not in shown("answer-rate", file, "--json")
-
-
-@pytest.mark.usefixtures("few_channels")
-def test_without_an_offer_nothing_is_compared_with_it(tmp_path):
-    file = tmp_path / "survey.toml"
-    lines = RATES.read_text().splitlines()
-    file.write_text("\n".join(line for line in lines if not line.startswith("epsilon")))
-    page = words("answer-rate", file)
-    assert "Best budget" in page
-    assert "offered now" not in page
 
 
 # Sampling Privacy

@@ -11,6 +11,7 @@ from planner.estimates.channel import OrderedEstimates
 from planner.planning.question import QuestionPlan
 from planner.show.blocks import Column, bars, people, texts
 from planner.show.figures import one_survey_figure, ordered_figure
+from planner.show.others import about_trial
 from planner.survey.values import read_count
 from planner.trial.simulate import OneSurvey, Simulated, Trial
 from planner.ui import render
@@ -77,26 +78,13 @@ def _settings(plan: QuestionPlan, trial: Trial, fingerprint: str) -> _Settings:
     start = kept_item(
         seed.text_input, "Seed", "t-seed", "1", help="The same seed gives the same figures."
     )
-    st.caption(_about(plan, trial))
+    st.caption(f"{about_trial(trial)}.")
     return _Settings(
         plan,
         fingerprint,
         read_count(runs, most=_MOST_RUNS, argument="runs"),
         read_count(start, 0, argument="seed"),
     )
-
-
-def _about(plan: QuestionPlan, trial: Trial) -> str:
-    asked = trial.asked
-    some = f", {asked.asked:,} of them asked" if asked.some else ""
-    told = [f"{asked.people:,} people{some}"]
-    if trial.labels:
-        told.append(f"{len(trial.labels):,} answers")
-    if trial.missing:
-        told.append(f"{trial.missing:,} without an answer")
-    if plan.padding_length is not None:
-        told.append(f"sets cut or padded to {plan.padding_length}")
-    return ", ".join(told) + "."
 
 
 def _run(settings: _Settings, trial: Trial) -> None:
