@@ -10,7 +10,7 @@ from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
 from planner import PrivacyPolicy, UnaryTable, baseline, solve
-from planner.planning.choice import plain_rivals
+from planner.planning.choice import rivals
 
 ITEMS = np.array([1, 4])
 POLICY = PrivacyPolicy([log(4), log(6)], ITEMS, names=["HIV", "others"])
@@ -33,7 +33,7 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
     }
     ranges = {name: total_range(one.noise, one.signal) for name, one in tables.items()}
     rappor, oue, idue = (ranges[name] for name in ("RAPPOR", "OUE", "IDUE opt0"))
-    noise, signal = plain_rivals(POLICY)["grr"].variance_terms()
+    noise, signal = rivals(POLICY)["grr"].variance_terms()
     direct = float(noise.sum() + signal.max())
     claims = [
         Claim(

@@ -23,6 +23,7 @@ from planner.mechanisms.sampling_privacy import SamplingPrivacy as SamplingPriva
 from planner.mechanisms.unary import UnaryMechanism as UnaryMechanism
 from planner.planning.channels import AssumedAnswers as AssumedAnswers
 from planner.planning.channels import best_channel as best_channel
+from planner.planning.channels import best_ordered_channel as best_ordered_channel
 from planner.planning.channels import five_populations as five_populations
 from planner.planning.choice import explain as explain
 from planner.planning.choice import users_needed as users_needed
@@ -35,7 +36,6 @@ from planner.planning.mean import AnswerRatePlan as AnswerRatePlan
 from planner.planning.mean import ChannelCurve as ChannelCurve
 from planner.planning.mean import channel_curve as channel_curve
 from planner.planning.mean import plan_answer_rate as plan_answer_rate
-from planner.planning.ordered import best_ordered_channel as best_ordered_channel
 from planner.planning.plan import SurveyPlan as SurveyPlan
 from planner.planning.plan import compare_plans as compare_plans
 from planner.planning.plan import plan_survey as plan_survey

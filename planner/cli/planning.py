@@ -50,7 +50,9 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.plan import plan_blocks
 
     made, before = planned(survey, mechanism)
-    parameters = _parameters(made, question, needed=out is not None)
+    parameters = None
+    if out is not None or question is not None or json_output:
+        parameters = _parameters(made, question, needed=out is not None)
     if record:  # first: what was not recorded must not be spent
         _record(made, before)
     if out is not None and parameters is not None:
@@ -98,7 +100,7 @@ def compare(
     plans = (planned(path, mechanism, what_if=False)[0] for path in (first, second))
     found = compare_plans(*plans)
     if json_output:
-        print_json(to_json(found.rows))
+        print_json(to_json(found))
     else:
         show(comparison_blocks(found, (first.name, second.name)))
 

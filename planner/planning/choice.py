@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE, SENDS_A_BIT
 from planner.mechanisms.plain import FrequencyMechanism
 from planner.mechanisms.rivals import direct_encoding
@@ -42,9 +41,6 @@ _Z_LEVEL, _Z_POWER = 1.6448536269514722, 0.8416212335729143  # 95 %, one-sided, 
 
 def achieved(table: Terms, users: float, target: Target) -> float:
     """What ``table`` reaches for ``target``, as a share of ``users``; ``inf`` if undetectable."""
-    if not 0 < users < float("inf"):
-        remedy = "Give the number of people who will answer."
-        raise InputError("users", users, "above 0 and finite", remedy)
     chosen = _chosen(table, target)
     if target.kind == "detect":
         noise, signal = table.noise[chosen], table.signal[chosen]
@@ -157,28 +153,16 @@ class LevelTerms:
 Terms = Certified | LevelTerms
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Levels(Framed):
-    """What a report does and how exact it is, one entry per level, ``t`` in all.
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """What a report does and how exact it is, one entry per level, shape ``(t,)``.
 
-    Attributes
-    ----------
-    names, items, epsilons:
-        The levels, their numbers of items, and the budgets spent, in nats.
-    a, b:
-        Probability that a report supports an item that was drawn (the person's answer, or one
-        of their set), and one that was not.
-    standard_errors, percent:
-        Standard error of the estimated count of a rare item, in people of those who answer, and in
-        per cent of them; the padding length of sets is included.
-    detectable:
-        Smallest share of those who answer at which an item is told apart from one that nobody
-        has (one-sided 95 % test, power 80 %); None for sets.
-    saturated:
-        Whether more budget of this level would gain nothing.
-    prices:
-        By how many people the question's error falls per nat of extra budget, for a small
-        step; None where that is not known.
+    ``a`` and ``b`` are the probabilities that a report supports an item that was drawn (the
+    person's answer, or one of their set), and one that was not. ``standard_errors`` are those of a
+    rare item's estimated count in people, ``percent`` of those who answer, padding included;
+    ``detectable`` the smallest share of them at which an item is told apart from one that nobody
+    has (95 %, power 80 %; None for sets). More budget of ``saturated`` levels would gain nothing;
+    ``prices`` say by how many people the question's error falls per nat, None where not known.
     """
 
     names: tuple[str, ...]
@@ -191,26 +175,6 @@ class Levels(Framed):
     detectable: Array | None
     saturated: NDArray[np.bool_]
     prices: Array | None
-
-    @property
-    def summary(self) -> str:
-        """How many levels and items there are."""
-        return f"{len(self.names):,} levels, {int(self.items.sum()):,} items."
-
-    def columns(self) -> dict[str, Any]:
-        """One row a level, a column an attribute; ``nan`` where something is not known."""
-        return {
-            "level": self.names,
-            "items": self.items,
-            "epsilon": self.epsilons,
-            "a": self.a,
-            "b": self.b,
-            "standard_error": self.standard_errors,
-            "percent": self.percent,
-            "detectable": np.nan if self.detectable is None else self.detectable,
-            "saturated": self.saturated,
-            "price": np.nan if self.prices is None else self.prices,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,24 +192,16 @@ class LevelExplanation:
 class SetPromises:
     """What a set design promises, and how near to the best it is.
 
-    Attributes
-    ----------
-    epsilon, cap:
-        Budget of two sets that differ in one item, and of any two, in nats.
-    length:
-        Items up to which sets are not cut.
-    gap:
-        By what share its error for the worst set may be above that of the best unbiased mechanism
-        for sets of ``length`` items with these promises; ``inf`` where the bound says nothing.
-    with_cap:
-        The total error with a cap of twice the budget, in people; None if that buys nothing.
+    ``epsilon`` is the budget of two sets that differ in one item and ``cap`` that of any two, in
+    nats; sets up to ``length`` items are not cut. Its error for the worst set may be above that of
+    the best unbiased mechanism for sets of ``length`` items by ``gap``, a share; ``inf`` where the
+    bound says nothing.
     """
 
     epsilon: float
     cap: float
     length: int
     gap: float
-    with_cap: float | None
 
 
 def mechanism_choices(question: Question) -> list[str]:
@@ -270,30 +226,19 @@ def check_mechanism(question: Question) -> None:
         raise InputError.unknown(what, question.mechanism, known, remedy)
 
 
-def plain_rivals(policy: PrivacyPolicy) -> dict[str, FrequencyMechanism]:
+def rivals(policy: PrivacyPolicy, most_items: int = _MOST_ITEMS) -> dict[str, FrequencyMechanism]:
     """The single-item mechanisms of plain LDP that protect every pair like the strictest.
 
-    One is left out above its largest budget; of local hashing that is 20.
+    One is left out above its largest budget; of local hashing that is 20. None with one item or
+    more than ``most_items``, or with a budget too small for the grid of 2^-32.
     """
-    epsilon = float(policy.room(np.zeros(policy.size)).min())
-    items = int(policy.item_counts.sum())
-    return {
-        name: offer.at(epsilon, items)
-        for name, offer in CATALOGUE.items()
-        if offer.at is not None and epsilon <= offer.most
-    }
-
-
-def rivals(policy: PrivacyPolicy, most_items: int = _MOST_ITEMS) -> dict[str, FrequencyMechanism]:
-    """The mechanisms of plain LDP beside tables.
-
-    None with one item or more than ``most_items``, or if the budgets are out of their range.
-    """
-    if not 2 <= int(policy.item_counts.sum()) <= most_items:
+    epsilon, items = float(policy.room(np.zeros(policy.size)).min()), int(policy.item_counts.sum())
+    offers = [one for one in CATALOGUE.values() if one.at is not None and epsilon <= one.most]
+    if not 2 <= items <= most_items:
         return {}
     try:
-        return plain_rivals(policy)
-    except InputError:  # a budget too small for the grid of 2^-32 with so many items
+        return {one.name: one.at(epsilon, items) for one in offers if one.at is not None}
+    except InputError:
         return {}
 
 
@@ -303,26 +248,22 @@ def errors_of(question: LevelledQuestion) -> ErrorLaw:
     return ErrorLaw(spread=largest * float(1 - 1 / question.policy.item_counts.sum()))
 
 
-def block(question: Question, _users: int) -> Block:
+def block(question: LevelledQuestion, _users: int) -> Block:
     """As shares are planned: with its own table, or design that can be deployed; else opt0's."""
-    about = levelled(question)
-    rough = about.mechanism if about.mechanism in MODELS else "opt0"
-    if about.policy.item_counts.sum() > 1 and about.mechanism in (BEST, DESIGN):
-        best, reason = tried(about.policy, DESIGN, about.objective)
+    policy, objective, rough = question.policy, question.objective, question.mechanism
+    if rough in (BEST, DESIGN) and policy.item_counts.sum() > 1:
+        best, reason = tried(policy, DESIGN, objective)
         rough = "opt0" if best is None or reason else DESIGN
-    law = errors_of(about)
-    return choice_block(about.name, about.policy, about.weight, about.objective, law, rough)
-
-
-def levelled(question: Question) -> LevelledQuestion:
-    """A question with levels."""
-    assert not isinstance(question, Numeric)  # noqa: S101 - whoever calls has seen its kind
-    return question
+    if rough not in (*MODELS, DESIGN) or policy.item_counts.sum() == 1:
+        rough = "opt0"
+    law = errors_of(question)
+    return choice_block(question.name, policy, question.weight, objective, law, rough)
 
 
 def options(part: Part) -> list[Option]:
     """What the question can have, and direct encoding, which is compared alone."""
-    question = levelled(part.question)
+    question = part.question
+    assert not isinstance(question, Numeric)  # noqa: S101 - by its kind
     policy, objective, errors = part.deployed.policy, question.objective, errors_of(question)
     plain = {
         name: LevelTerms.of(mechanism, policy)
@@ -422,21 +363,11 @@ def explain(
 ) -> tuple[LevelExplanation, ...]:
     """The first forty levels of a question in plain sentences.
 
-    Parameters
-    ----------
-    table:
-        A table, or the terms of another mechanism.
-    question:
-        Its name.
-    padding_length:
-        Of item sets: a person has up to that many answers or more.
-    sends:
-        What people do whose report supports an answer.
-    leakage:
-        What a report may say of an answer of each level, in nats, shape ``(t,)``; by the policy
-        (table I), or of sets between any two, when omitted.
-    whole:
-        Whether a report is about the whole set; else one of its answers is drawn.
+    ``table`` is a table or the terms of another mechanism; of item sets a person has up to
+    ``padding_length`` answers or more, and unless a report is about the ``whole`` set one is drawn.
+    ``sends`` says what people do whose report supports an answer; ``leakage`` what a report may say
+    of an answer of each level, in nats, shape ``(t,)``: by the policy (table I), or of sets between
+    any two, when omitted.
 
     Examples
     --------
@@ -466,14 +397,12 @@ def explain(
 def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:
     """Smallest and largest belief in an input after a report, in the shape of ``leakage``.
 
-    A report's probability under an input and under any other differs by a factor of at most
-    ``e^L``, whatever the prior on the other inputs. So the odds move by that factor:
-    ``prior / (prior + (1 - prior) e^L)`` to ``prior / (prior + (1 - prior) e^-L)``. The bounds of
-    table I, ``prior e^-L`` to ``prior e^L``, follow from these and are wider.
+    ``prior`` is the belief before, above 0 and below 1. A report's probability under an input and
+    under any other differs by a factor of at most ``e^L``, whatever the prior on the other inputs.
+    So the odds move by that factor: ``prior / (prior + (1 - prior) e^L)`` to
+    ``prior / (prior + (1 - prior) e^-L)``. The bounds of table I, ``prior e^-L`` to ``prior e^L``,
+    follow from these and are wider.
     """
-    if not 0 < prior < 1:
-        remedy = "Give the reader's belief before the report, such as 0.5."
-        raise InputError("prior", prior, "a probability above 0 and below 1", remedy)
     with np.errstate(over="ignore"):  # an infinite factor leaves certainty, as it should
         high = prior / (prior + (1 - prior) * np.exp(-leakage))
         low = prior / (prior + (1 - prior) * np.exp(leakage))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
 from planner.errors import InputError, SolverError
-from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.means import MeanMechanism, first_order
 from planner.mechanisms.rounding import drawn_channel
@@ -19,13 +17,12 @@ from planner.planning.channels import (
     NARROWEST,
     USUAL_SPREAD,
     AssumedAnswers,
-    bisample_worst,
     five_populations,
     mean_error,
     provable_channel,
 )
-from planner.planning.option import ErrorLaw, Option, Part
-from planner.planning.shares import Block, mean_block
+from planner.planning.option import ErrorLaw, Option, Part, flat_region
+from planner.planning.shares import Block, bisample_worst, mean_block
 from planner.solvers.answers import Channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, Preferences
@@ -33,14 +30,12 @@ from planner.survey.questions import CHANNEL, Numeric, Question, Survey
 
 Array = NDArray[np.float64]
 BISAMPLE = "bisample-md"
-FLAT = 0.05
-"""Budgets whose error is within this share of the best are about as good."""
 _COMPARED = ("harmony", "piecewise", "hybrid")
 _GRIDS = (5, 9)  # 17 points take seconds, and save one to four per cent of a squared error
 _WORTH = 0.01  # share of the error that a finer grid must save
 _VALUES = 101  # of one answer that everybody gives
 _LOWEST = 0.01  # budget that is looked at
-_GRID_POINTS = 1000
+_GRID_POINTS, _FINER = 1000, 5  # and how often a hundred points more stand between two
 _BUDGETS = 27  # of a curve of best channels, each of which is solved
 _FEWEST = 1e-3  # share who answer, below which no channel is predicted
 _TOLERANCE = 1e-3  # to which channels of a curve are solved
@@ -50,8 +45,8 @@ _RELIABLE = 5.0  # standard errors between the answer rate and 0
 # Who answers at which budget
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AnswerRateCurve(Framed):
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerRateCurve:
     """Predictions for BiSample-MD over budgets; all columns of shape ``(k,)``.
 
     ``top_rmse`` and ``random_rmse`` are those of a mechanism that forces an answer, Harmony, where
@@ -65,15 +60,6 @@ class AnswerRateCurve(Framed):
     top_rmse: Array
     random_rmse: Array
     reliable: NDArray[np.bool_]
-
-    @property
-    def summary(self) -> str:
-        """Which budgets the rows are for."""
-        return f"BiSample-MD at {self.epsilon.size} budgets."
-
-    def columns(self) -> dict[str, Any]:
-        """One row a budget, a column an attribute."""
-        return {name: getattr(self, name) for name in AnswerRateCurve.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,62 +205,38 @@ def _least(
     error: Callable[[Array], Array], kinks: Array, highest: float, lowest: float = _LOWEST
 ) -> tuple[float, float, float, float]:
     """Where an error is least, the error, and the ends of what is within 5 % of it."""
-    from scipy.optimize import minimize_scalar
-
     inside = kinks[(kinks > lowest) & (kinks < highest)]
     ends = lowest, highest, _GRID_POINTS
     grid = np.unique(np.concatenate([np.linspace(*ends), np.geomspace(*ends), inside]))
-    values = error(grid)
-    if not np.isfinite(values).any():
-        allowed = f"high enough that somebody answers at a budget above {lowest:g}"
-        raise InputError("preferences", "too low", allowed, "Nobody would answer this question.")
-    start = int(np.argmin(values))
-    epsilon, least = float(grid[start]), float(values[start])
-    for cell in (grid[start - 1 : start + 1], grid[start : start + 2]):  # it may jump in between
-        if cell.size == 2:
-            found = minimize_scalar(
-                lambda e: float(error(np.array([e]))[0]),
-                bounds=cell.tolist(),
-                method="bounded",
-                options={"xatol": 1e-9},
+    for finer in range(_FINER + 1):
+        values = error(grid)
+        if not np.isfinite(values).any():
+            allowed = f"high enough that somebody answers at a budget above {lowest:g}"
+            raise InputError(
+                "preferences", "too low", allowed, "Nobody would answer this question."
             )
-            if found.fun < least:
-                epsilon, least = float(found.x), float(found.fun)
-    limit = (1 + FLAT) * least
-    below, above = grid[grid < epsilon][::-1], grid[grid > epsilon]
-    return epsilon, least, _edge(error, epsilon, below, limit), _edge(error, epsilon, above, limit)
+        best = int(np.argmin(values))
+        low, high = flat_region(values, best)
+        if finer < _FINER:  # around the best, and where the flat region ends
+            cells = {i for i in (best - 1, best, low - 1, high) if 0 <= i < grid.size - 1}
+            parts = [np.linspace(float(grid[i]), float(grid[i + 1]), 100) for i in cells]
+            grid = np.unique(np.concatenate([grid, *parts]))
+    return float(grid[best]), float(values[best]), float(grid[low]), float(grid[high])
 
 
-def _edge(error: Callable[[Array], Array], start: float, outward: Array, limit: float) -> float:
-    """The farthest budget, going outward without a gap, whose error is within the limit."""
-    beyond = np.flatnonzero(~(error(outward) <= limit)) if outward.size else outward
-    if beyond.size == 0:
-        return float(outward[-1]) if outward.size else start
-    first = int(beyond[0])
-    good, bad = float(outward[first - 1]) if first else start, float(outward[first])
-    while abs(bad - good) > 1e-9 * max(good, bad):
-        middle = (good + bad) / 2
-        good, bad = (middle, bad) if error(np.array([middle]))[0] <= limit else (good, middle)
-    return good
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ChannelCurve(Framed):
+@dataclass(frozen=True, slots=True, eq=False)
+class ChannelCurve:
     """Predicted errors of the mean with the best channel of each budget; columns of shape ``(k,)``.
 
     Attributes
     ----------
-    epsilon:
-        Budgets in nats, rising.
-    answer_rate:
-        Share of people who answer.
+    epsilon, answer_rate:
+        Budgets in nats, rising, and the share of people who answer.
     channel_rmse:
         Root mean squared error in the question's unit; ``inf`` where fewer than one in a thousand
         answer, or no channel could be proven.
-    relative_gap:
-        Proven distance of each channel's variance from the best of its grid.
-    preferences:
-        What the people tolerate.
+    relative_gap, preferences:
+        Proven distance of each channel's variance from the best of its grid; what people tolerate.
     """
 
     epsilon: Array
@@ -311,17 +273,6 @@ class ChannelCurve(Framed):
         )
         return np.exp(np.nan_to_num(smooth(np.asarray(epsilons, dtype=np.float64)), nan=np.inf))
 
-    @property
-    def summary(self) -> str:
-        """The best budget."""
-        best = self.best()
-        return f"Best channel: budget {best.epsilon:.3g}, RMSE {best.rmse:.4g}."
-
-    def columns(self) -> dict[str, Any]:
-        """One row a budget."""
-        names = ("epsilon", "answer_rate", "channel_rmse", "relative_gap")
-        return {name: getattr(self, name) for name in names}
-
 
 def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> ChannelCurve:
     """Predict the error of the mean at each budget, with the best channel of that budget.
@@ -335,13 +286,13 @@ def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> 
     model:
         The question, its people, and what they tolerate.
     epsilons:
-        Budgets in nats, rising; 27 up to where 1 % still answer when omitted, and those just
+        Budgets in nats; 27 up to where 1 % still answer when omitted, and those just
         above which fewer do.
 
     Raises
     ------
     InputError
-        Budgets out of range or not rising.
+        Budgets out of range.
 
     Examples
     --------
@@ -356,12 +307,7 @@ def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> 
         inside = kinks[(kinks > 0) & (kinks <= model.highest)][:: 1 + kinks.size // _BUDGETS]
         even = np.linspace(model.highest / _BUDGETS, model.highest, _BUDGETS)
         epsilons = np.unique(np.concatenate([even, inside]))
-    budgets = positive_numbers("epsilons", epsilons, MAX_EPSILON)
-    for i in np.flatnonzero(np.diff(budgets) <= 0)[:1]:
-        remedy = "Sort the budgets, and give each once."
-        raise InputError(
-            f"epsilons[{i + 1}]", float(budgets[i + 1]), "above the one before", remedy
-        )
+    budgets = np.unique(positive_numbers("epsilons", epsilons, MAX_EPSILON))
     rate = model.preferences.answer_rate(budgets)
     variance, gaps = np.full(budgets.shape, np.inf), np.full(budgets.shape, np.nan)
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
@@ -380,8 +326,8 @@ def _coarse(model: AnswerRateModel, epsilon: float, missing: float, tolerance: f
     return provable_channel(epsilon, others, points, model.stated(missing), tolerance)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AnswerRatePlan(Framed):
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerRatePlan:
     """Predictions over budgets, the best budget, and the budget in use.
 
     Attributes
@@ -409,17 +355,6 @@ class AnswerRatePlan(Framed):
         """
         found = channel_curve(self.model)
         return found if np.isfinite(found.channel_rmse).sum() > 1 else None
-
-    @property
-    def summary(self) -> str:
-        """The best budget and its error."""
-        best = self.best
-        rate = f"{best.answer_rate:.1%} answer"
-        return f"Best budget {best.epsilon:.4g} nats: {rate}, RMSE of the mean {best.rmse:.4g}."
-
-    def columns(self) -> dict[str, Any]:
-        """The curve, one row a budget."""
-        return self.curve.columns()
 
 
 def model_of(about: Numeric, users: int) -> AnswerRateModel:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf, isfinite, sqrt
+from math import ceil, inf, sqrt
 from typing import Any
 
-from planner.errors import InputError
+import numpy as np
+from numpy.typing import NDArray
+
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Ledger
 from planner.planning.solve import scaled
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import ItemSet, Numeric, Question
 
+FLAT = 0.05
+"""Errors within this share of the best are about as good."""
 _DIGITS = 6  # to which designs are solved
 
 
@@ -36,18 +40,9 @@ class Spending:
 class Part:
     """A question's part in a survey, settled.
 
-    Attributes
-    ----------
-    asked:
-        As asked for in the survey.
-    tolerated:
-        With a budget, where that was left open.
-    question:
-        With the budgets left, and nothing open.
-    share, fraction:
-        Share of these budgets that it gets; share of the people who are asked it.
-    everybody:
-        Number of people who are asked anything.
+    It is ``asked`` as in the survey; ``tolerated`` has a budget, where that was left open, and
+    ``question`` the budgets left, and nothing open. It gets a ``share`` of these, and a
+    ``fraction`` of ``everybody``, the number of people who are asked anything, are asked it.
     """
 
     asked: Question
@@ -70,11 +65,11 @@ class Part:
     @property
     def spending(self) -> tuple[Spending, ...]:
         """What its answers spend, level by level."""
-        names = self.tolerated.policy.names
-        budgets = zip(names, _largest(self.tolerated), _largest(self.question), strict=True)
-        name = self.tolerated.name
+        policies = self.tolerated.policy, self.question.policy
+        largest = (one.rule.tolerated(one.epsilons).tolist() for one in policies)
         return tuple(
-            Spending(name, level, b, left, self.share * left) for level, b, left in budgets
+            Spending(self.asked.name, level, budget, left, self.share * left)
+            for level, budget, left in zip(policies[0].names, *largest, strict=True)
         )
 
     @property
@@ -108,45 +103,20 @@ def _with_policy(question: Question, policy: PrivacyPolicy) -> Question:
     return question.replacing(levels=levels, rule=question.rule if policy.rule.by_level else rule)
 
 
-def _largest(question: Question) -> Sequence[float]:
-    """The most that any pair of a level's answers may spend."""
-    policy = question.policy
-    tolerated: list[float] = policy.rule.tolerated(policy.epsilons).tolist()
-    return tolerated
-
-
 @dataclass(frozen=True, slots=True)
 class ErrorLaw:
     """Squared error per person of the survey, from an objective's value and the share asked.
 
     ``(scale value + offset + spread) / fraction + bias - spread``: noise grows as fewer are asked,
-    a bias does not, and the answers left out add what a sample misses. An upper bound.
-
-    Attributes
-    ----------
-    scale:
-        By what the value is multiplied, above 0; of sets the squared padding length.
-    offset:
-        Noise that no budget changes.
-    bias:
-        Squared bias, which more people do not lower, at least 0.
-    spread:
-        Largest variance of one person's answers; ``1 - 1/m`` of one answer out of ``m``.
+    a squared ``bias`` does not, and the answers left out add what a sample misses. An upper bound.
+    No budget changes ``offset``; ``spread`` is the largest variance of one person's answers,
+    ``1 - 1/m`` of one answer out of ``m``.
     """
 
     scale: float = 1.0
     offset: float = 0.0
     bias: float = 0.0
     spread: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not (0 < self.scale < float("inf") and isfinite(self.offset + self.spread)):
-            remedy = "Derive them from a finite variance that the budget can lower."
-            allowed = "finite, the first above 0"
-            raise InputError("scale, offset, spread", (self.scale, self.offset), allowed, remedy)
-        if not 0 <= self.bias < float("inf"):
-            remedy = "Give a squared bias."
-            raise InputError("bias", self.bias, "finite and not negative", remedy)
 
     def error(self, value: float, fraction: float = 1.0) -> float:
         """Squared error per person of the survey where ``fraction`` of them are asked."""
@@ -156,11 +126,6 @@ class ErrorLaw:
         """The same from the error where everybody is asked."""
         grown = (error - self.bias + self.spread) / fraction + self.bias - self.spread
         return max(error if fraction == 1 else grown, 0.0)
-
-    def value_for(self, error: float, fraction: float = 1.0) -> float:
-        """The value with this error; at most 0 if no budget is enough."""
-        noise = fraction * (error - self.bias + self.spread) - self.spread
-        return (noise - self.offset) / self.scale
 
     def people(self, value: float, target: float, users: int, fraction: float = 1.0) -> int | None:
         """The fewest people of the survey at whom its error is ``target``, a share of them.
@@ -177,27 +142,11 @@ class ErrorLaw:
 class Option:
     """A mechanism at the budgets that a question spends, and what it would do.
 
-    Attributes
-    ----------
-    name:
-        As in survey files.
-    value, errors:
-        Of the question's objective per person, and the squared error that follows from it.
-    law:
-        What is deployed, or what it does level by level; None where that is not known.
-    bound:
-        No mechanism of its form has a smaller value; of a subset design none of any form. None
-        where nothing is proven.
-    note:
-        What else to know, such as a padding length.
-    refused:
-        Why it is not planned, a clause; empty if it can be.
-    compared:
-        Whether it is compared alone: nothing deploys it.
-    error:
-        Total error in the plan's unit, set once it is ranked.
-    against:
-        That over the plan's, less 1; 0 if they differ by rounding alone.
+    ``value`` is that of the question's objective per person; ``errors`` make the squared error of
+    it. ``law`` is deployed, or what it does level by level, None where that is not known. No
+    mechanism of its form has a value below ``bound``; of a subset design none of any form.
+    ``refused`` says why it is not planned, in a clause; nothing deploys what is ``compared`` alone.
+    Once ranked it has its total ``error`` in the plan's unit, and that over the plan's, less 1.
     """
 
     name: str
@@ -248,6 +197,13 @@ def over(error: float, own: float) -> float:
     if own == 0:  # a single answer, which nobody need give
         return 0.0 if error == 0 else inf
     return error / own - 1 if abs(error / own - 1) > 10.0**-_DIGITS else 0.0
+
+
+def flat_region(errors: NDArray[np.float64], best: int) -> tuple[int, int]:
+    """The first and the last place around the best whose errors are all about as good."""
+    far = np.flatnonzero(~(errors <= (1 + FLAT) * errors[best]))
+    before, after = far[far < best].max(initial=-1), far[far > best].min(initial=errors.size)
+    return int(before) + 1, int(after) - 1
 
 
 def reason_for(options: Sequence[Option], what: str, *, by_level: bool, alike: bool) -> str:

@@ -19,15 +19,15 @@ import numpy as np
 
 from planner.errors import InputError
 from planner.frames import Framed
-from planner.planning import mean
+from planner.planning import mean, sets
 from planner.planning.choice import check_mechanism
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.option import Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
-from planner.planning.question import KINDS, QuestionPlan, plan_question, plan_sampled, settled
+from planner.planning.question import KINDS, QuestionPlan, plan_question, plan_sampled
 from planner.planning.shares import Allocation, allocate
 from planner.survey.file import load_survey
-from planner.survey.questions import Question, SampledChoice, Survey
+from planner.survey.questions import ItemSet, Question, SampledChoice, Survey
 
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
@@ -49,10 +49,8 @@ class SurveyPlan(Framed):
 
     Attributes
     ----------
-    survey:
-        As asked for.
-    questions:
-        All its questions, planned for the survey's design.
+    survey, questions:
+        As asked for, and all its questions, planned for the survey's design.
     allocation:
         The shares with their proof, and the alternative of some questions each, for the questions
         that share the budgets: all but those of the kind ``"sampled-choice"``, whose guarantee is
@@ -166,8 +164,8 @@ class SurveyPlan(Framed):
         InputError
             The questions have different pair rules, or none shares the budgets.
         """
-        leveled = [q for q in self.questions if q.question.levels and q.sampling is None]
-        rules = {q.deployed.policy.rule_name for q in leveled}
+        levelled = [q for q in self.questions if q.question.levels and q.sampling is None]
+        rules = {q.deployed.policy.rule_name for q in levelled}
         if len(rules) > 1:
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
             reason = f"the questions have different pair rules, {' and '.join(sorted(rules))}"
@@ -185,7 +183,7 @@ class SurveyPlan(Framed):
                 "day": day.isoformat(),
                 "rule": rules.pop() if rules else "min",
                 "spent": spent,
-                "times_open": [q.name for q in leveled if q.times_open],
+                "times_open": [q.name for q in levelled if q.times_open],
             }
         )
 
@@ -270,6 +268,10 @@ def plan_survey(
     return SurveyPlan(survey, tuple(planned[q.name] for q in survey.questions), allocation)
 
 
+def _length_found(question: Question, users: float, share: float = 1.0) -> Question:
+    return sets.settled(question, users, share) if isinstance(question, ItemSet) else question
+
+
 def _settled(survey: Survey, ledger: Ledger | None) -> tuple[list[Part], Allocation | None]:
     """Every question's part: its budget, padding length, share and people."""
     tolerated = [mean.settled(question, survey.users) for question in survey.questions]
@@ -277,7 +279,7 @@ def _settled(survey: Survey, ledger: Ledger | None) -> tuple[list[Part], Allocat
     found, shares = None, np.ones(len(left))
     fractions = shares
     if len(left) == 1:
-        left = [settled(left[0], survey.users)]
+        left = [_length_found(left[0], survey.users)]
     else:
         split, some, found = _allocated(left, survey)
         left, shares = split, found.shares
@@ -298,7 +300,7 @@ def _allocated(
     users = survey.users
     # A plan that splits stands beside one question each, or more if that is better.
     asked = 1 if survey.design == "one-each" else survey.asked
-    split = some = [settled(question, users) for question in questions]
+    split = some = [_length_found(question, users) for question in questions]
     for _ in range(_ROUNDS):
         blocks, blocks_of_some = (
             [KINDS[q.kind].block(q, users) for q in qs] for qs in (split, some)
@@ -306,9 +308,9 @@ def _allocated(
         found = allocate(blocks, blocks_of_some, asked)
         made_for = split, some
         shares, each = found.shares.tolist(), found.some_each
-        split = [settled(q, users, g) for q, g in zip(questions, shares, strict=True)]
+        split = [_length_found(q, users, g) for q, g in zip(questions, shares, strict=True)]
         some = [
-            settled(q, f * users, each.share)
+            _length_found(q, f * users, each.share)
             for q, f in zip(questions, each.fractions.tolist(), strict=True)
         ]
         if (split, some) == made_for:
@@ -344,72 +346,36 @@ class ComparedRow:
         return self.second / self.first - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparison(Framed):
-    """Two plans and the figures that tell them apart."""
-
-    plans: tuple[SurveyPlan, SurveyPlan]
-    rows: tuple[ComparedRow, ...]
-
-    @property
-    def summary(self) -> str:
-        """Which plans are compared."""
-        return " against ".join(plan.survey.name for plan in self.plans) + "."
-
-    def columns(self) -> dict[str, Any]:
-        """One row a figure that both plans, or one of them, have."""
-        names = ("question", "level", "what", "first", "second", "change")
-        return {name: [getattr(row, name) for row in self.rows] for name in names}
-
-
-def compare_plans(first: SurveyPlan, second: SurveyPlan) -> Comparison:
+def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, ...]:
     """Compare two planned surveys; questions and levels are matched by name.
 
     Examples
     --------
-    >>> from planner.planning.plan import plan_survey
-    >>> from planner.survey.questions import Categorical, Level, Survey
+    >>> from planner.survey.questions import Categorical, Level
     >>> def plan(epsilon):
-    ...     question = Categorical("q", (Level("low", epsilon, item_count=4),))
-    ...     return plan_survey(Survey("s", 1000, (question,)))
-    >>> row = compare_plans(plan(1.0), plan(2.0)).rows[1]
+    ...     asked = Categorical("q", (Level("low", epsilon, item_count=4),))
+    ...     return plan_survey(Survey("s", 1000, (asked,)))
+    >>> row = compare_plans(plan(1.0), plan(2.0))[1]
     >>> row.level, row.what, round(row.change, 3)
     ('low', 'spent (epsilon)', 1.0)
     """
-    plans = (first, second)
-    rows = [ComparedRow("", "", "most spent (epsilon)", *(p.most_spent for p in plans))]
-    if first.several or second.several:
-        values = (plan.objective_value for plan in plans)
-        rows.append(ComparedRow("", "", "objective", *values))
-    names = dict.fromkeys(q.name for plan in plans for q in plan.questions)
-    for name in names:
-        rows += _question_rows(name, *(_find(plan, name) for plan in plans))
-    return Comparison(plans, tuple(rows))
+    figures = [_figures(plan) for plan in (first, second)]
+    keys = list(dict.fromkeys(key for found in figures for key in found))
+    names = [name for name, *_ in keys]
+    keys.sort(key=lambda key: names.index(key[0]))  # a question's figures stand together
+    rows = [ComparedRow(*key, *(found.get(key) for found in figures)) for key in keys]
+    return tuple(rows)
 
 
-def _find(plan: SurveyPlan, name: str) -> QuestionPlan | None:
-    return next((q for q in plan.questions if q.name == name), None)
-
-
-def _question_rows(
-    name: str, first: QuestionPlan | None, second: QuestionPlan | None
-) -> list[ComparedRow]:
-    pair = (first, second)
-    levels = [_levels(question) for question in pair]
-    rows = []
-    for level in dict.fromkeys([*levels[0], *levels[1]]):
-        for place, what in enumerate(("spent (epsilon)", "item error, %")):
-            figures = [found[level][place] if level in found else None for found in levels]
-            rows.append(ComparedRow(name, level, what, *figures))
-    shares = [None if q is None else 100 * q.error_share for q in pair]
-    rows.append(ComparedRow(name, "", "total error, %", *shares))
-    return rows
-
-
-def _levels(question: QuestionPlan | None) -> dict[str, tuple[float, float]]:
-    """Per level: the budget spent, and the standard error of a rare item in per cent."""
-    if question is None or question.levels is None:
-        return {}
-    found = question.levels
-    figures = zip(found.epsilons.tolist(), found.percent.tolist(), strict=True)
-    return dict(zip(found.names, figures, strict=True))
+def _figures(plan: SurveyPlan) -> dict[tuple[str, str, str], float]:
+    """By question, level and what it is; in the order of the plan."""
+    found = {("", "", "most spent (epsilon)"): plan.most_spent}
+    if plan.objective_value is not None:
+        found["", "", "objective"] = plan.objective_value
+    for one in plan.questions:
+        if one.levels is not None:
+            for i, level in enumerate(one.levels.names):
+                found[one.name, level, "spent (epsilon)"] = float(one.levels.epsilons[i])
+                found[one.name, level, "item error, %"] = float(one.levels.percent[i])
+        found[one.name, "", "total error, %"] = 100 * one.error_share
+    return found

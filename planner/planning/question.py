@@ -14,7 +14,7 @@ from planner.estimates.channel import OrderedEstimates, shares_up_to
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning import choice, mean, ordered, sets
+from planner.planning import channels, choice, mean, sets
 from planner.planning.choice import LevelExplanation, Levels, SetPromises, mechanism_choices
 from planner.planning.option import (
     Option,
@@ -44,15 +44,12 @@ from planner.survey.questions import (
     BEST,
     COUNTS,
     ORDINAL,
-    ItemSet,
-    Levelled,
     Numeric,
     Ordinal,
     Question,
     SampledChoice,
 )
 
-_RELAX_BY = 0.1  # nats
 _POINTS, _DESIGNS = 50, 9  # of a curve; designs take longer
 
 
@@ -62,37 +59,26 @@ class QuestionPlan(Framed):
 
     Attributes
     ----------
-    part:
-        The question as asked, its share of the budgets, and its people.
-    deployed:
-        The question as its parameter file states it: with the budgets spent, and nothing open.
+    part, deployed:
+        The question as asked, its share of the budgets and its people; and as its parameter file
+        states it, with the budgets spent, and nothing open.
     mechanism:
-        What is deployed, as
-        :func:`~planner.deployment.building.question_law` takes it.
-    options:
-        All mechanisms with an error, best first; empty for the kind ``"sampled-choice"``.
-    refused:
-        Those without one, or that cannot be deployed, with the reason.
-    reason:
-        Why the best is the best.
+        What is deployed, as :func:`~planner.deployment.building.question_law` takes it.
+    options, refused, reason:
+        All mechanisms with an error, best first (none for the kind ``"sampled-choice"``); those
+        without one, or that cannot be deployed; why the best is the best.
     error:
         Predicted squared error per person of the survey, which the survey's objective adds up; for
         the kind ``"sampled-choice"`` the square of ``total_error`` over the people.
-    levels, explanations:
-        What a report does, level by level, and the first 40 in plain sentences; None and empty for
-        means, ordered answers and sampling.
-    certified:
-        The table or the design that is deployed, with its proof; None for others.
-    padding, padding_errors:
-        Every padding length's squared bias and variance, and its total error in people, where
-        sets are known.
-    set_promises:
-        What a report about a whole set promises; None for other mechanisms.
-    targets:
-        What becomes of the question's targets.
-    relaxations:
-        For the levels with the highest prices what a little more budget saves of ``total_error``,
-        best first.
+    levels, explanations, certified:
+        What a report does, level by level, and the first 40 in plain sentences; the table or the
+        design that is deployed, with its proof. None and empty for others.
+    padding, padding_errors, set_promises:
+        Every padding length's squared bias and variance, and its total error in people, where sets
+        are known; what a report about a whole set promises.
+    targets, relaxations:
+        What becomes of the question's targets; for the levels with the highest prices what a
+        little more budget saves of ``total_error``, best first.
     block:
         What its error is at any share of its budgets, as the shares were planned; None for the
         kind ``"sampled-choice"``.
@@ -180,13 +166,7 @@ class QuestionPlan(Framed):
         return next((one for one in self.options if one.name == self.deployed.mechanism), None)
 
     def option(self, name: str) -> Option:
-        """The option called ``name``.
-
-        Raises
-        ------
-        InputError
-            There is none.
-        """
+        """The option called ``name``; an :class:`InputError` if there is none."""
         every = {one.name: one for one in self.options}
         if name not in every:
             raise InputError.unknown("option", name, every, "Ask for one that is compared.")
@@ -262,36 +242,33 @@ class QuestionPlan(Framed):
     @property
     def objective_name(self) -> str:
         """Which error is predicted and made small, in words."""
-        if self.question.of_mean:
-            return "error of the mean"
-        if self.question.kind == "sampled-choice":
+        about = self.question
+        if isinstance(about, SampledChoice):
             return "largest error of a count at 95 %"
-        if not isinstance(self.question, Levelled):
-            return "error"
-        objective = self.question.objective
-        weighted = "" if objective.weights is None else "weighted "
-        if isinstance(self.question, Ordinal):
-            counts = self.question.wanted == COUNTS
-            return f"{weighted}total error of the {'counts' if counts else 'cumulative shares'}"
-        if objective.kind == "minimax":
-            return f"{weighted}error of the worst single item"
-        return f"{weighted}total error"
+        if about.of_mean or isinstance(about, Numeric):
+            return "error of the mean"
+        what = "total error"
+        if isinstance(about, Ordinal):
+            what += f" of the {'counts' if about.wanted == COUNTS else 'cumulative shares'}"
+        elif about.objective.kind == "minimax":
+            what = "error of the worst single item"
+        return what if about.objective.weights is None else f"weighted {what}"
 
     @property
     def objective_answers(self) -> str:
         """For which answers that error holds, in words."""
+        about = self.question
         if self.padding is not None:
             return "expected for these sets"
-        about = self.question
         if isinstance(about, Numeric) and about.mechanism != mean.BISAMPLE:
             return (
                 "for the worst of five means" if about.mean is None else "for the expected answers"
             )
-        if isinstance(about, Levelled) and about.objective.kind == "expected":
-            return "for the expected answers"
-        if isinstance(about, Numeric) and about.preferences is not None:
-            return "with the expected missing answers"
-        return "for the least favourable answers"
+        if isinstance(about, Numeric):
+            expected = "with the expected missing answers" if about.preferences else ""
+        else:
+            expected = "for the expected answers" if about.objective.kind == "expected" else ""
+        return expected or "for the least favourable answers"
 
     @property
     def measure(self) -> str:
@@ -315,13 +292,12 @@ class QuestionPlan(Framed):
 
     @property
     def proven_gap(self) -> float | None:
-        """Share by which the total error may be above the smallest possible, at least 1e-9.
+        """Share by which the total error may be above the smallest possible; None if not proven.
 
-        The digits below are rounding noise. None where nothing is proven.
+        At least 1e-9: the digits below are rounding noise.
         """
-        if self.lower_bound is None:
-            return None
-        return max(self.total_error / self.lower_bound - 1, 1e-9)
+        bound = self.lower_bound
+        return None if bound is None else max(self.total_error / bound - 1, 1e-9)
 
     @property
     def channel(self) -> Channel | None:
@@ -349,24 +325,10 @@ class QuestionPlan(Framed):
     def outsiders(self, delta: float | None = None) -> OutsiderView | None:
         """What an outsider learns from reports as they are deployed, beside what is promised.
 
-        Computed when asked for, in less than a second.
-
-        Parameters
-        ----------
-        delta:
-            Of the central guarantee; a power of ten, at most a hundredth of one over the people,
-            when omitted.
-
-        Returns
-        -------
-        OutsiderView or None
-            None for the kind ``"sampled-choice"``, whose guarantee is of another nature, and where
-            the budgets leave a pair of answers unprotected.
-
-        Raises
-        ------
-        InputError
-            ``delta`` is not above 0 and below 1.
+        Computed when asked for, in less than a second. ``delta`` is that of the central guarantee,
+        above 0 and below 1; a power of ten, at most a hundredth of one over the people, when
+        omitted. None for the kind ``"sampled-choice"``, whose guarantee is of another nature, and
+        where the budgets leave a pair of answers unprotected.
         """
         if self.sampling is not None:
             return None
@@ -384,18 +346,13 @@ class QuestionPlan(Framed):
     def columns(self) -> dict[str, Any]:
         """One row a mechanism, best first; for the kind ``"sampled-choice"``, one a value."""
         if not self.options:
-            rows: dict[str, Any] = self.mechanism.columns()
-            return rows
+            counts, errors = self.mechanism.counts, self.mechanism.absolute_errors()
+            return {"value": range(1, len(counts) + 1), "expected": counts, "error_95": errors}
         return {
             "mechanism": [one.title for one in self.options],
             "error": [one.error for one in self.options],
             "against_plan": [one.against for one in self.options],
         }
-
-
-def settled(question: Question, users: float, share: float = 1.0) -> Question:
-    """The question with nothing open: a budget of a mean, a padding length of sets."""
-    return sets.settled(question, users, share) if isinstance(question, ItemSet) else question
 
 
 def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
@@ -419,19 +376,20 @@ def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
     plan = QuestionPlan(
         part=part,
         deployed=part.deployed.replacing(mechanism=name),
-        mechanism=planned.law if kind in (ordered, mean) else kind.deployed(part, planned),
+        mechanism=planned.law if kind in (channels, mean) else kind.deployed(part, planned),
         options=ranked,
         refused=tuple(one for one in found if one.refused),
         reason="",
         error=error,
         block=block,
-        **({} if kind in (ordered, mean) else kind.details(part, planned, price)),
+        **({} if kind in (channels, mean) else kind.details(part, planned, price)),
     )
+    policy = part.deployed.policy
     reason = reason_for(
         ranked,
         plan.objective_name,
         by_level=plan.levels is not None,
-        alike=part.deployed.policy.rule.by_level and _alike(part),
+        alike=policy.rule.by_level and bool(np.ptp(policy.epsilons) == 0),
     )
     relaxed: tuple[Relaxation, ...] = ()
     if what_if and plan.certified is not None:
@@ -460,14 +418,10 @@ def _ranked(part: Part, found: list[Option], planned: Option, error: float) -> t
     return tuple(sorted(every, key=lambda one: (rounded(one.error), one.name != planned.name)))
 
 
-def _alike(part: Part) -> bool:
-    return bool(np.ptp(part.deployed.policy.epsilons) == 0)
-
-
 KINDS: dict[str, Any] = {
     "categorical": choice,
     "item-set": sets,
-    "ordinal": ordered,
+    "ordinal": channels,
     "numeric": mean,
 }
 """The module of each kind that shares budgets: its ``options`` of a part."""
@@ -475,9 +429,8 @@ KINDS: dict[str, Any] = {
 
 def has_budget_curve(question: QuestionPlan) -> bool:
     """Whether there is a :func:`budget_curve`, which takes time: of a design, several others."""
-    certified = question.certified
-    proven = certified is not None and certified.certificate is not None
-    return proven and question.block is not None and question.padding_length is None
+    certified, known = question.certified, question.padding_length is None
+    return known and certified is not None and certified.certificate is not None
 
 
 def budget_curve(
@@ -489,13 +442,12 @@ def budget_curve(
     means, for sets, whose padding length changes too, and for mechanisms with one budget for all.
     """
     certified, block = question.certified, question.block
-    if not has_budget_curve(question) or certified is None or block is None:
+    if certified is None or block is None or not has_budget_curve(question):
         return None
-    if scales is None:
-        scales = usual_scales(certified.policy, _POINTS if question.design is None else _DESIGNS)
-    else:
-        scales = scales[scales * largest_budgets(certified.policy).max() <= MAX_EPSILON]
-    curve = frontier(certified.policy, question.users, scales, certified.model, certified.objective)
+    policy, points = certified.policy, _POINTS if question.design is None else _DESIGNS
+    chosen = usual_scales(policy, points) if scales is None else scales
+    chosen = chosen[chosen * largest_budgets(policy).max() <= MAX_EPSILON]
+    curve = frontier(policy, question.users, chosen, certified.model, certified.objective)
     asked = curve.total_error**2 * question.users
     errors = [block.law.of_sample(float(one), question.fraction) for one in asked]
     return replace(curve, total_error=np.sqrt(np.array(errors) / question.everybody))

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
 from planner.estimates.counts import normal_quantile
-from planner.frames import Framed
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
@@ -194,22 +193,18 @@ def best_sampling(
     return mechanism
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class SamplingPlan(Framed):
+@dataclass(frozen=True, slots=True)
+class SamplingPlan:
     """Parameters, their error, and three guarantees: what is protected depends on who sees what.
 
     Attributes
     ----------
-    question:
-        What is asked, how much each answer may reveal in round two, and on which view of the
-        guarantee a deployment relies: ``"round-two"`` or ``"aggregates-only"``. Both are weaker
-        than local differential privacy, under which nobody needs to be trusted.
-    population:
-        Number of people asked.
-    mechanism:
-        The parameters found.
-    delta:
-        At which the view of released estimates states its epsilon.
+    question, population:
+        What is asked of so many people, how much each answer may reveal in round two, and on which
+        view of the guarantee a deployment relies: ``"round-two"`` or ``"aggregates-only"``. Both
+        are weaker than local differential privacy, under which nobody needs to be trusted.
+    mechanism, delta:
+        The parameters found, and at which delta the view of released estimates states its epsilon.
     """
 
     question: SampledChoice
@@ -317,23 +312,6 @@ class SamplingPlan(Framed):
                 "epsilon": _outward(released),
                 "others_with_each_value": list(self.others),
             },
-        }
-
-    @property
-    def summary(self) -> str:
-        """What the guarantee relies on, and that it is not local differential privacy."""
-        return f"Sampling Privacy, relies on {self.relies_on}. {ACKNOWLEDGEMENTS[self.relies_on]}"
-
-    def columns(self) -> dict[str, Any]:
-        """One row a value: its probabilities, round-two budget, and error at 95 % in people."""
-        mechanism = self.mechanism
-        return {
-            "value": range(1, mechanism.items),
-            "expected_count": self.counts,
-            "sampling": mechanism.sampling,
-            "decoy": mechanism.decoys,
-            "round_two_epsilon": mechanism.output_losses[1:],
-            "error_95": self.absolute_errors(),
         }
 
 

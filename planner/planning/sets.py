@@ -23,14 +23,13 @@ from numpy.typing import NDArray
 
 from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
-from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.set_design import SetDesignMechanism, set_support, smallest_budget
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.choice import LevelTerms, SetPromises, explain, levels_of, solved
 from planner.planning.datasets import set_model_of
-from planner.planning.option import ErrorLaw, Option, Part
+from planner.planning.option import ErrorLaw, Option, Part, flat_region
 from planner.planning.shares import AtShare, Block, choice_block
 from planner.planning.solve import TOTAL, solve_for
 from planner.policy.objective import Objective
@@ -46,24 +45,20 @@ _DESIGNS = 60  # lengths of which set designs are made
 _MOST_AT_ONCE = 1_000_000  # numbers per length and level that are held at a time
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PaddingPlan(Framed):
+@dataclass(frozen=True, slots=True, eq=False)
+class PaddingPlan:
     """The best padding length, and the expected error of every other.
 
     Attributes
     ----------
-    length:
-        The best ``l``.
-    lengths:
-        All lengths compared, shape ``(k,)``.
+    length, lengths:
+        The best ``l``, and all that are compared, shape ``(k,)``.
     bias2, variance:
         Expected total squared bias and variance per user at each, shape ``(k,)``.
-    lost:
-        Share of all answers that are cut away, shape ``(k,)``.
-    users:
-        Number of people.
     flat_lower, flat_upper:
         Around the best, all lengths between these have an error within 5 % of it.
+    lost, users:
+        Share of all answers that are cut away, shape ``(k,)``; number of people.
     """
 
     length: int
@@ -99,23 +94,6 @@ class PaddingPlan(Framed):
     def mse(self) -> Array:
         """Expected total squared error per user at each length, shape ``(k,)``."""
         return self.bias2 + self.variance
-
-    @property
-    def summary(self) -> str:
-        """The best length, and those about as good."""
-        flat = f"{self.flat_lower} to {self.flat_upper} are within 5 % of it"
-        return f"Best padding length {self.length}; {flat}."
-
-    def columns(self) -> dict[str, Any]:
-        """One row a padding length; expected squared errors per user, the error in people."""
-        return {
-            "length": self.lengths,
-            "squared_bias": self.bias2,
-            "variance": self.variance,
-            "mse": self.mse,
-            "error": self.errors,
-            "lost": self.lost,
-        }
 
 
 def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
@@ -213,9 +191,7 @@ def _planned(
         lost[part] = at.lost / sets.mean_size
     mse = bias2 + variance
     best = int(np.argmin(mse))
-    far = np.flatnonzero(mse > 1.05 * mse[best])
-    lower = int(far[far < best].max(initial=-1)) + 1
-    upper = int(far[far > best].min(initial=lengths.size)) - 1
+    lower, upper = flat_region(mse, best)
     lost[lengths >= sets.largest] = 0.0  # not a rounding error of the sums
     return PaddingPlan(
         int(lengths[best]),
@@ -327,7 +303,7 @@ def options(part: Part) -> list[Option]:
     return [replace(one, note=f"l = {length}") for one in (whole, *found)]
 
 
-def whole_sets(part: Part, length: int, cap: float | None = None) -> Option:
+def whole_sets(part: Part, length: int) -> Option:
     """The set design at a padding length, or why there is none."""
     question = _of(part.deployed)
     policy, sets = question.policy, set_model_of(question)
@@ -339,7 +315,7 @@ def whole_sets(part: Part, length: int, cap: float | None = None) -> Option:
     if question.objective != TOTAL:
         return replace(nothing, refused="it is made for the total error, unweighted")
     longer = None if sets is None else sets.longer(length, items)
-    cap = cap or question.cap
+    cap = question.cap
     if cap is not None and _of(part.asked).padding_length is None:  # for a length that is found
         cap = min(cap, length * smallest_budget(policy))
     try:
@@ -415,7 +391,7 @@ def details(part: Part, planned: Option, price: float) -> dict[str, Any]:
         "levels": levels_of(part, planned.law, price, 1 if whole else length),
         "explanations": explain(planned.law, part.asked.name, length, sends, leakage, whole=whole),
         "certified": None if whole else planned.law,
-        "set_promises": _promises(part, planned) if whole else None,
+        "set_promises": _promises(planned) if whole else None,
     }
     if sets is not None:
         padding = _padding(part, planned.law, sets)
@@ -424,19 +400,12 @@ def details(part: Part, planned: Option, price: float) -> dict[str, Any]:
     return found
 
 
-def _promises(part: Part, planned: Option) -> SetPromises:
-    """The two budgets, the bound, and what a cap of twice the budget would buy."""
-    design = planned.law.mechanism.design
-    epsilon, cap = design.epsilon, planned.law.mechanism.law.cap
-    error = None
-    if design.length > 1:
-        more = whole_sets(part, design.length, min(2 * epsilon, design.length * epsilon))
-        if not more.refused and cap < 2 * epsilon * (1 - 1e-9):
-            error = part.total(more.errors.error(more.value, part.fraction))
-    gap = inf
+def _promises(planned: Option) -> SetPromises:
+    mechanism = planned.law.mechanism
+    design, gap = mechanism.design, inf
     if design.lower_bound > 0:
-        gap = planned.law.mechanism.worst_case_mse / design.lower_bound - 1
-    return SetPromises(epsilon, cap, design.length, gap, error)
+        gap = mechanism.worst_case_mse / design.lower_bound - 1
+    return SetPromises(design.epsilon, mechanism.law.cap, design.length, gap)
 
 
 def every_length(part: Part, padding: PaddingPlan) -> tuple[Array, Array]:

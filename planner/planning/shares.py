@@ -20,7 +20,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,7 @@ from numpy.typing import NDArray
 from planner import arguments
 from planner.arguments import whole_number
 from planner.errors import ConvergenceError, InputError
-from planner.frames import Framed
 from planner.patience import still_wanted
-from planner.planning.channels import bisample_worst
 from planner.planning.option import ErrorLaw
 from planner.planning.solve import DESIGN, ROUGH, TIGHT, TOTAL, crossing, scaled, solve_for
 from planner.policy import logodds
@@ -86,16 +84,13 @@ def choice_block(
 
     Parameters
     ----------
-    name:
-        The question.
-    policy:
-        Its levels with the budgets that people tolerate for the whole survey.
+    name, policy:
+        The question, and its levels with the budgets tolerated for the whole survey.
     weight:
         Importance of its error in a sum, above 0.
-    objective:
-        What its error is; the worst-case total by default.
-    errors:
-        From the objective's value to the error; of one answer out of ``m`` when omitted.
+    objective, errors:
+        What is made small, the worst-case total by default, and from its value to the error; of
+        one answer out of ``m`` when omitted.
     mechanism:
         ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``; of opt0 it is proven convex.
 
@@ -122,23 +117,12 @@ def mean_block(
     *,
     least_favourable: bool = False,
 ) -> Block:
-    """A question about a mean, answered by one bit with budget ``epsilon``.
+    """A question about a mean, answered by one bit with budget ``epsilon``, in nats, at most 50.
 
     The value is ``1 / tanh^2(g eps / 2) = 1 + 4 p (1 + p)`` at ``p(g eps)``: the error itself of
     Harmony, and of BiSample with everybody answering, less ``mean^2``. It is a variance for people
-    drawn at random, and convex.
-
-    Parameters
-    ----------
-    name, weight:
-        As of :func:`choice_block`.
-    epsilon:
-        Budget that people tolerate for the whole survey, in nats, above 0 and at most 50.
-    law:
-        From the value to the error; the value itself when omitted.
-    least_favourable:
-        Whether the value is that of BiSample-MD for the least favourable answers instead, which
-        rises with ``1 / tanh^2`` and is convex.
+    drawn at random, and convex. ``law`` makes the error of it; where it is for the least favourable
+    answers it is BiSample-MD's, which rises with it and is convex.
 
     Raises
     ------
@@ -164,25 +148,30 @@ def mean_block(
     return Block(name, weight, errors, "bisample-md", at, convex=True)
 
 
+def bisample_worst(u: float) -> float:
+    """BiSample-MD's largest variance per person where everybody answers, on [-1, 1].
+
+    It divides by the estimated answer rate: with ``u = 1 / tanh^2(eps/2)`` and everybody at ``m``
+    it is ``(1 + m^2) (u - m^2)``, largest at the ends where ``u`` is above 3; rising and convex.
+    """
+    return 2 * u - 2 if u >= 3 else (u + 1) ** 2 / 4
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SomeEach:
     """Everybody answers ``asked`` questions, each with the share ``1 / asked`` of its budgets.
 
     Attributes
     ----------
-    asked:
-        Number of questions that each person answers.
-    fractions:
-        Share of the people asked each question, at most 1, sum ``asked``, shape ``(k,)``.
+    asked, fractions:
+        Number of questions that each person answers; share of the people asked each question, at
+        most 1, sum ``asked``, shape ``(k,)``.
     errors:
-        Error per user of each question, shape ``(k,)``: ``V_j / f_j`` from the perturbation
-        (the fixed part of ``V_j``, a bias, is not divided), plus at most ``S_j (1/f_j - 1)``
-        from not asking everybody, with ``S_j`` the largest variance of the answers.
-        Upper bounds.
-    value:
-        The objective at these errors.
-    noise_value:
-        The objective for the perturbation alone, at the fractions that are best for it.
+        Upper bounds of the error per user of each question, shape ``(k,)``: ``V_j / f_j`` from the
+        perturbation (a bias in ``V_j`` is not divided), plus at most ``S_j (1/f_j - 1)`` from not
+        asking everybody, with ``S_j`` the largest variance of the answers.
+    value, noise_value:
+        The objective at these errors, and for the perturbation alone, at its own best fractions.
     """
 
     asked: int
@@ -204,23 +193,18 @@ class SomeEach:
         return 1 / self.asked
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Allocation(Framed):
+@dataclass(frozen=True, slots=True, eq=False)
+class Allocation:
     """The best split of everybody's budget, proven, beside asking each person some questions.
 
     Attributes
     ----------
-    names:
-        The questions.
-    shares:
-        Share of its budgets that each question gets, sum at most 1, shape ``(k,)``.
-    errors:
-        Error per user of each question, shape ``(k,)``.
-    value:
-        The objective at these shares.
-    lower_bound, relative_gap:
-        No shares have a smaller objective than ``lower_bound``: to 1e-6 where all errors are
-        convex, else to a few per cent.
+    names, shares, errors:
+        The questions, the share of its budgets that each gets, sum at most 1, and its error per
+        user, shape ``(k,)``.
+    value, lower_bound, relative_gap:
+        The objective at these shares; no others have one below the bound: to 1e-6 where all errors
+        are convex, else to a few per cent.
     some_each, best_each:
         The alternative, of so many questions a person as were asked for, or else are best; and
         with the best number.
@@ -263,22 +247,6 @@ class Allocation(Framed):
             "small budgets the error grows with the square of what is split, and only "
             "in proportion to the people left out."
         )
-
-    @property
-    def summary(self) -> str:
-        """The better of the two designs, and what is proven of the split."""
-        proven = f"the split is proven best to within {self.relative_gap:.1g}"
-        return f"Better: {self.better}; {proven}."
-
-    def columns(self) -> dict[str, Any]:
-        """One row a question: split, and some questions each; errors per user."""
-        return {
-            "question": list(self.names),
-            "share": self.shares,
-            "error": self.errors,
-            "fraction_some_each": self.some_each.fractions,
-            "error_some_each": self.some_each.errors,
-        }
 
 
 def allocate(

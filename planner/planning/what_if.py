@@ -119,13 +119,10 @@ class Frontier(Framed):
 
     Attributes
     ----------
-    names:
-        The levels.
-    scale:
-        Common factors, shape ``(k,)``.
+    names, scale:
+        The levels; common factors, shape ``(k,)``.
     total_error:
-        Root of the objective, the total mean squared error for the least favourable answers
-        unless another was asked for, as a share of the users, shape ``(k,)``.
+        Root of the objective as a share of the users, shape ``(k,)``.
     level_errors:
         Standard error of a rare item's share per level, shape ``(k, t)``.
     largest_gap:
@@ -215,22 +212,10 @@ def _largest_scale(policy: PrivacyPolicy) -> float:
 class BudgetAnswer:
     """The smallest budgets that meet all targets, or why there are none.
 
-    Attributes
-    ----------
-    possible:
-        Whether the targets can be met.
-    scale:
-        Common factor on the budgets; the largest tried if impossible.
-    certified:
-        The table or design at these budgets.
-    reached:
-        What it reaches for each target, shares of the users.
-    reason:
-        The answer as a sentence.
-    padding_length:
-        Of sets, the one at which they are enough; None for one answer.
-    importance:
-        Of every level's error, at which they are; None if all are alike.
+    ``scale`` is the common factor on the budgets, the largest tried if it is not ``possible``;
+    ``certified`` the table or design there, ``reached`` what it reaches for each target, as shares
+    of the users, and ``reason`` the answer as a sentence. ``importance`` is that of every level's
+    error, None if all are alike.
     """
 
     possible: bool
@@ -238,7 +223,6 @@ class BudgetAnswer:
     certified: Certified
     reached: tuple[float, ...]
     reason: str
-    padding_length: int | None = None
     importance: tuple[float, ...] | None = None
 
 
@@ -312,7 +296,7 @@ class _Search:
             budgets = f"{_named_budgets(found.certified.policy)} ({factor})"
             reason = f"{opening}: {budgets}{where}{self._counted()}."
         about = possible, exp(at), found.certified, tuple(found.shares), reason
-        return BudgetAnswer(*about, found.length, self.importance)
+        return BudgetAnswer(*about, self.importance)
 
     def weighed(self, at: float) -> tuple[float, ...]:
         """The importance of the levels at which the targets are met best at a scale; at least 1.
@@ -481,22 +465,11 @@ def _times(scale: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TargetAnswer:
-    """One target: what the plan reaches, and what would reach it.
+    """One target: what the plan ``reached``, in the target's unit, and what would reach it.
 
-    Attributes
-    ----------
-    target:
-        The requirement.
-    reached:
-        What the plan gives, in the target's unit.
-    budgets:
-        If it is missed: the smallest budgets that would be enough for these users, or why there
-        are none.
-    users:
-        How many people the whole survey would have to ask with the budgets as they are; None if
-        no number is enough, because a bias is larger than the target.
-    of_mean:
-        Whether it is about a mean, so that shares are of half the range.
+    Of a missed one ``budgets`` says which smallest ones would be enough for these users, or why
+    none are. ``users`` is how many people the whole survey would have to ask with the budgets as
+    they are; None if no number is enough, because a bias is larger than the target.
     """
 
     target: Target

@@ -169,20 +169,6 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
     return found
 
 
-def cap_sentence(question: QuestionPlan) -> str:
-    """What a cap of twice the budget for any two sets would buy, and what it gives up."""
-    sets = question.set_promises
-    if sets is None or sets.with_cap is None:
-        return ""
-    return (
-        f"With cap = {2 * sets.epsilon:.4g}, twice the budget, for several answers together, the "
-        f"error is {people(sets.with_cap)} people; one answer alone keeps its budget."
-    )
-
-
-# Sampling Privacy
-
-
 def reliance_sentence(plan: SamplingPlan) -> str:
     """What Sampling Privacy relies on, and whether somebody vouches for it."""
     needed = ACKNOWLEDGEMENTS[plan.relies_on]

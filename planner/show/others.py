@@ -11,8 +11,9 @@ import numpy as np
 
 from planner.deployment.collecting.collector import Collection
 from planner.deployment.parameters import Parameters
-from planner.planning.mean import FLAT, AnswerRatePlan, ChannelCurve
-from planner.planning.plan import COMPARED_ERRORS, Comparison
+from planner.planning.mean import AnswerRatePlan, ChannelCurve
+from planner.planning.option import FLAT
+from planner.planning.plan import COMPARED_ERRORS, ComparedRow
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import (
     Block,
@@ -41,10 +42,10 @@ _MOST_ESTIMATES = 20
 _MOST_LINES = 4
 
 
-def comparison_blocks(found: Comparison, names: tuple[str, str]) -> list[Block]:
+def comparison_blocks(found: Sequence[ComparedRow], names: tuple[str, str]) -> list[Block]:
     """Two scenarios side by side; a name stands once over all its figures."""
     rows, before = [], ("", "")
-    for row in found.rows:
+    for row in found:
         question = "" if row.question == before[0] else row.question
         level = "" if (row.question, row.level) == before else row.level
         difference = "" if row.change is None else change(row.change)

@@ -16,8 +16,7 @@ from planner.mechanisms.plain import (
 )
 from planner.mechanisms.set_design import SetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.channels import five_populations
-from planner.planning.ordered import channels
+from planner.planning.channels import channels, five_populations
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, Numeric, Ordinal, SampledChoice, Sampling

@@ -15,8 +15,12 @@ from planner.estimates.channel import (
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.rounding import drawn_channel
-from planner.planning.channels import AssumedAnswers, best_channel, five_populations
-from planner.planning.ordered import best_ordered_channel
+from planner.planning.channels import (
+    AssumedAnswers,
+    best_channel,
+    best_ordered_channel,
+    five_populations,
+)
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.numeric_domain import NumericDomain
 

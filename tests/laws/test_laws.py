@@ -20,7 +20,7 @@ from planner.mechanisms.asking import COLLECTOR, CollectedLaw
 from planner.mechanisms.counting import Aggregate, stacked
 from planner.mechanisms.plain import xxh32
 from planner.mechanisms.words import seeded_words
-from planner.planning.ordered import channels
+from planner.planning.channels import channels
 from planner.survey.questions import Survey
 from tests.deployment.examples import LEVELS, ORDERED, every_mechanism
 from tests.laws.oracle import breaches, largest_ratio, law_of, level_of, true_exp

@@ -12,7 +12,6 @@ from planner.planning.ledger import (
     Ledger,
     read_ledger,
     record_collection,
-    write_ledger,
 )
 from planner.planning.plan import plan_survey
 from planner.survey.questions import Categorical, Level, Numeric, Survey
@@ -46,11 +45,6 @@ def test_two_surveys_never_spend_more_than_is_tolerated():
     assert max(row.tolerated for row in second.spending) == 2.0
     with pytest.raises(InputError, match="budget left"):
         plan_survey(survey("third"), ledger=ledger)
-
-
-def test_one_question_each_spends_the_largest_of_them():
-    made = plan_survey(survey("one", "one-each"))
-    assert made.collection(DAY).spent == pytest.approx({"severe": 1.0, "common": 2.0})
 
 
 def test_some_questions_each_spend_the_largest_of_so_many():
@@ -106,13 +100,6 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
         for asked in ("min", "avg", [[2.0]]):
             policy = PrivacyPolicy([2.0], [3], asked, ["A"])
             assert past.left(policy).bounds().tolist() == [[1.5]]
-
-
-def test_files_go_there_and_back(tmp_path):
-    path = tmp_path / "ledger.json"
-    ledger = Ledger().after(spent(A=0.25))
-    write_ledger(path, ledger)
-    assert read_ledger(path) == ledger
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,5 @@
 """Ordered answers: best channels, bounds, plans."""
 
-import datetime
-import itertools
-
 import numpy as np
 import pytest
 
@@ -18,48 +15,17 @@ from planner import (
 )
 from planner.deployment.building import survey_parameters
 from planner.errors import InputError
-from planner.planning.ordered import policy_of_answers
+from planner.planning.channels import policy_of_answers
 from planner.show import kinds
 from planner.show import plan as said
 from planner.show.guarantees import promises_of
 from planner.show.plan import cautions
 from planner.solvers.answers import Channel
-from planner.solvers.channel_search import best_estimator
 from planner.survey.questions import Categorical, Ordinal
 
 
 def plain(epsilon, d):
     return PrivacyPolicy([epsilon] * d, [1] * d)
-
-
-def of_subsets(channel, epsilon, size):
-    """Subset selection of this size, with its best estimator for even weights of the people."""
-    d = channel.policy.size
-    highs = [np.isin(np.arange(d), one) for one in itertools.combinations(range(d), size)]
-    columns = np.where(highs, np.exp(epsilon), 1.0).T
-    matrix = columns / columns.sum(axis=1, keepdims=True)
-    best = np.inf
-    weights = np.ones(d) / d
-    for _ in range(300):  # of people, towards whoever has the largest error
-        estimator = best_estimator(channel.wanted, channel.scenarios, weights, matrix)
-        about = (channel.policy, channel.wanted, channel.wanted_names, matrix, estimator)
-        one = Channel(*about, channel.scenarios)
-        best = min(best, one.worst_error)
-        weights = weights * np.exp(0.2 * (one.errors / one.worst_error - 1))
-        weights /= weights.sum()
-    return best
-
-
-@pytest.mark.parametrize(
-    ("d", "epsilon", "optimum", "subset", "response"),
-    [(5, 1.0, 9.6463, 12.0576, 12.5937), (5, 2.0, 1.7943, 2.0551, 2.0551)],
-)
-def test_the_optimum_and_its_peers(d, epsilon, optimum, subset, response):
-    channel = best_ordered_channel(plain(epsilon, d))
-    assert round(channel.worst_error, 4) == optimum
-    sizes = [of_subsets(channel, epsilon, size) for size in range(1, d)]
-    assert min(sizes) == pytest.approx(subset, rel=1e-3)
-    assert sizes[0] == pytest.approx(response, rel=1e-3)
 
 
 def test_counts_and_scores_and_weights():
@@ -134,15 +100,6 @@ def test_the_error_is_that_of_the_best_channel(planned):
     assert set(names) == {"channel", "subset-design", "grr"}
 
 
-def test_what_reports_give_away_is_what_the_levels_demand():
-    for levels, count in ((LEVELS, 3), ((*LEVELS[:1], *APART), 4)):
-        plan = plan_survey(Survey("s", USERS, (QUESTION.replacing(levels=levels),)))
-        (law,) = survey_parameters(plan).questions
-        assert len(law.pairs) == count  # a level of one answer has no pair within
-        for pair in law.pairs:
-            assert pair.demanded - 1e-6 < pair.realised <= pair.demanded
-
-
 def test_response_has_its_closed_form(planned):
     """Counts of randomised response, added up: the variance of each sum, by hand."""
     p = np.e / (np.e + 3)
@@ -206,21 +163,6 @@ def test_counts_add_up_to_shares_wherever_they_are_estimated(weighed):
     assert np.array(law.values) == pytest.approx(steps @ planned.channel.estimator, abs=1e-6)
 
 
-def test_an_important_share_is_more_exact():
-    """Importance of 20 for the share up to the first answer, which has a level of its own."""
-    levels = (Level("none", 1.0, ("0",), importance=20.0), Level("some", 1.0, ORDER[1:]))
-    asked = Ordinal("hours", levels)
-    (planned,) = plan_survey(Survey("s", USERS, (asked,))).questions
-    policy = policy_of_answers(asked)
-    best = best_ordered_channel(policy, weights=[20, 1, 1], tolerance=1e-7)
-    assert planned.total_error == pytest.approx(np.sqrt(USERS * best.worst_error), rel=1e-4)
-    even = best_ordered_channel(policy)
-    alike = np.full(4, 0.25)
-    first, usual = (one.covariance(alike)[0, 0] for one in (planned.channel, even))
-    assert first < 0.8 * usual
-    assert planned.objective_name == "weighted total error of the cumulative shares"
-
-
 SCORES = (0, 2, 7, 12)
 MEAN = QUESTION.replacing(wanted="mean of scores", scores=SCORES)
 
@@ -256,11 +198,6 @@ def test_a_mean_of_a_part_of_the_people_misses_a_sample(of_mean):
     assert any("larger than half the range" in one for one in cautions(hopeless))
 
 
-def test_levels_count_for_the_ledger():
-    plan = plan_survey(Survey("s", USERS, (QUESTION,)))
-    assert plan.collection(datetime.date(2026, 1, 1)).spent == {"ends": 1.0, "middle": 2.0}
-
-
 def test_several_questions_share_the_budgets():
     other = Categorical("now", LEVELS)
     survey = Survey("s", USERS, (QUESTION, other))
@@ -287,12 +224,6 @@ def test_large_budgets_are_spent_as_eight_without_a_bound(answers):
     assert planned.least_error is None
     assert planned.channel.max_violation == 0
     assert not kinds.certificate_sentences(planned)
-
-
-def test_a_hopeless_question_says_so():
-    levels = (Level("all", 0.05, ("a", "b", "c")),)
-    plan = plan_survey(Survey("s", 30, (Ordinal("q", levels),)))
-    assert any("most shares say nothing" in one for one in cautions(plan.questions[0]))
 
 
 def test_another_mechanism_is_refused():

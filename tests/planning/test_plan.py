@@ -20,9 +20,9 @@ from planner import (
 from planner.deployment.building import survey_parameters
 from planner.mechanisms.means import first_order
 from planner.planning import solve as solving_once
-from planner.planning.channels import bisample_worst
 from planner.planning.ledger import Collection, Ledger
-from planner.planning.mean import answer_rate, model_of, plan_answer_rates
+from planner.planning.mean import answer_rate, model_of
+from planner.planning.shares import bisample_worst
 from planner.show.plan import design_sentence, spending_sentence
 from planner.solvers import solving
 from planner.solvers.design_search import best_design
@@ -62,27 +62,6 @@ def test_the_objective_is_that_of_the_errors(design):
         assert plan.objective_value == pytest.approx(weighted, rel=1e-6)
 
 
-def test_another_mechanism_has_an_error_of_its_own():
-    page = Categorical("page", (Level("any", 1.0, item_count=30),), mechanism="opt0")
-    survey = shop(page, design="one-each")
-    best = plan_survey(survey).questions[0]
-    other = plan_survey(with_question(survey, best.name, mechanism="opt2")).questions[0]
-    assert other.total_error > 1.001 * best.total_error
-    # What is planned is what the comparison of mechanisms says of it.
-    assert other.total_error == pytest.approx(other.option("opt2").error, rel=1e-9)
-    assert other.option("opt2").against == 0
-
-
-def test_priors_change_the_table():
-    levels = (Level("a", 1.0, item_count=3, prior=0.9), Level("b", 2.0, item_count=5, prior=0.1))
-    plan = plan_survey(Survey("s", 100, (Categorical("q", levels, mechanism="opt0"),)))
-    table = plan.questions[0].table
-    assert table.objective.kind == "expected"
-    worst = solve(table.policy)
-    coefficients = table.objective.coefficients(table.policy)
-    assert table.objective_value <= coefficients.evaluate(worst.noise, worst.signal) * (1 + 1e-12)
-
-
 def test_importance_raises_what_a_sample_may_miss():
     levels, other = (Level("a", 3.0, item_count=2, importance=4.0),), (Level("b", 3.0, ("x", "y")),)
     questions = (Categorical("q", levels, mechanism="opt0"), Categorical("other", other))
@@ -117,17 +96,6 @@ def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
     unasked = SETS.mean_size * (1 / second.fraction - 1)
     assert second.error == pytest.approx(of_sample + unasked, rel=0.02)
     assert split.allocation.some_each.value == pytest.approx(each.objective_value, rel=1e-9)
-
-
-def test_an_open_budget_is_the_best_for_all_people():
-    survey = Survey(
-        "s",
-        5000,
-        (Numeric("income", -1, 1, preferences=NormalPreferences(5, 1.5), mechanism="bisample-md"),),
-    )
-    best = plan_answer_rates(survey)["income"].best
-    (row,) = plan_survey(survey).spending
-    assert (row.tolerated, row.spent) == (best.epsilon, best.epsilon)
 
 
 def test_the_ledger_lowers_what_is_left_and_not_what_is_tolerated():
@@ -240,21 +208,6 @@ def test_what_is_deployed_spends_what_is_said():
     assert sum(q.share for q in plan.questions) <= 1 + 1e-12
 
 
-def test_one_each_exports_question_by_question():
-    survey = HOUSEHOLD.replacing(design="one-each")
-    plan = plan_survey(survey)
-    with pytest.raises(InputError, match="one by one"):
-        survey_parameters(plan)
-    page = survey_parameters(plan, "page")
-    assert page.users == plan.questions[1].users
-    epsilons = list(page.questions[0].levels.epsilons)
-    assert epsilons == survey.questions[1].policy.epsilons.tolist()
-    assert sum(q.fraction for q in plan.questions) == pytest.approx(1)
-    assert plan.most_spent == 4.0
-    with pytest.raises(InputError, match="one of"):
-        survey_parameters(plan, "incme")
-
-
 def means(epsilon, design, asked=None):
     about = {"epsilon": epsilon, "mechanism": "bisample-md"}
     questions = tuple(Numeric(f"mean {j}", 0, 100, **about) for j in range(5))
@@ -291,7 +244,7 @@ def test_the_number_asked_may_be_given():
 
 
 def rows_of(first, second):
-    rows = compare_plans(first, second).rows
+    rows = compare_plans(first, second)
     return {(row.question, row.level, row.what): row for row in rows}
 
 

@@ -1,7 +1,6 @@
 """Plans for sets of answers: padding lengths, whole sets, promises and predictions."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,17 +9,14 @@ from planner import InputError, ItemSets, PaddedUnaryMechanism, PrivacyPolicy, U
 from planner.deployment.building import survey_parameters
 from planner.errors import PlannerError
 from planner.mechanisms.set_design import best_set_design, smallest_budget
-from planner.planning.datasets import PilotSets, read_transactions
+from planner.planning.datasets import PilotSets
 from planner.planning.plan import plan_survey
 from planner.planning.sets import plan_padding, plan_whole_sets
 from planner.planning.solve import scaled
 from planner.show.guarantees import promises_of
-from planner.show.kinds import cap_sentence
 from planner.survey.questions import ItemSet, Level, Survey, Target
 from planner.survey.sets import AssumedSets
 
-ROOT = Path(__file__).parents[2]
-RETAIL = ROOT.parent / "shared" / "data" / "retail.dat"
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [2, 2, 6])
 LEVELS = np.repeat([0, 1, 2], [2, 2, 6])
 
@@ -84,32 +80,6 @@ def test_the_flat_region_is_within_five_percent():
             assert plan.mse[outside - 1] > 1.05 * plan.mse.min()
 
 
-@pytest.mark.skipif(not RETAIL.exists(), reason="the data set retail.dat is not there")
-def test_planned_length_is_within_five_percent_of_the_best_measured():
-    sets, rng = read_transactions(RETAIL).sets, np.random.default_rng(2)
-    small = round(0.05 * sets.items)
-    level = rng.permutation(np.repeat([0, 1, 2], [small, small, sets.items - 2 * small]))
-    table = solve(PrivacyPolicy([2, 2.4, 4], np.bincount(level)))
-    unary, truth = UnaryMechanism(table, level), sets.counts()
-
-    def measured(length):
-        mechanism = PaddedUnaryMechanism(unary, length)
-        return np.square(
-            mechanism.estimate(mechanism.draw_aggregate(sets, rng)).values - truth
-        ).sum()
-
-    curve = {length: measured(length) for length in (*range(1, 9), 12, 20)}
-    best = min(curve, key=curve.get)
-    assert best < 12
-    asked = rng.choice(sets.users, size=500, replace=False)
-    members = [sets.members[sets.starts[u] : sets.starts[u + 1]] for u in asked]
-    for model in (
-        PilotSets(ItemSets.of(members, sets.items), level),
-        PilotSets(sets, level),
-    ):
-        assert curve[plan_padding(table, sets.users, model).length] <= 1.05 * curve[best]
-
-
 def test_plans_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match="users"):
         plan_padding(solve(POLICY), 0, AssumedSets([0, 1]))
@@ -165,14 +135,11 @@ def test_the_length_is_the_best_of_all(users):
     assert plan.mse == pytest.approx(np.array(errors))
 
 
-def test_a_cap_is_stated_promised_and_worth_what_was_said():
+def test_a_cap_is_stated_and_promised():
     before = planned(padding_length=4)
     assert before.set_promises.cap == before.set_promises.epsilon == pytest.approx(1.0)
     assert len(promises_of(before)) == 1
-    said = before.set_promises.with_cap
-    assert f"{said:,.1f} people" in cap_sentence(before)
     after = planned(padding_length=4, sets=AssumedSets(cap=2.0))
-    assert after.total_error == pytest.approx(said)
     assert after.total_error < 0.75 * before.total_error
     assert (after.set_promises.epsilon, after.set_promises.cap) == pytest.approx((1.0, 2.0))
     assert len(promises_of(after)) == 2
@@ -192,6 +159,8 @@ def test_a_cap_that_is_planned_with_is_used_as_far_as_the_length_allows():
         assert plan.set_promises.cap == pytest.approx(min(cap, plan.padding_length))
     with pytest.raises(InputError, match=r"cap is 0.5 but must be 1 to .* Leave it out"):
         planned(sets=SIZES.replacing(cap=0.5))
+    with pytest.raises(InputError, match="cap"):
+        planned(padding_length=3, sets=AssumedSets(cap=4.0), mechanism="set-design")
 
 
 def test_the_gap_is_to_the_bound_for_such_sets():
@@ -226,18 +195,6 @@ def test_targets_of_sets_are_met_where_it_says_so():
         question = ItemSet("q", at, padding_length=3, targets=[Target(error=0.02)])
         again = plan_survey(Survey("s", 20_000, (question,))).questions[0]
         assert again.targets[0].met == met
-
-
-@pytest.mark.parametrize(
-    ("more", "named"),
-    [
-        ({"padding_length": 3, "sets": AssumedSets(cap=0.5), "mechanism": "set-design"}, "cap"),
-        ({"padding_length": 3, "sets": AssumedSets(cap=4.0), "mechanism": "set-design"}, "cap"),
-    ],
-)
-def test_what_does_not_fit_is_refused(more, named):
-    with pytest.raises(InputError, match=named):
-        planned(**more)
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 50.0])

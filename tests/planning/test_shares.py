@@ -172,16 +172,6 @@ def test_a_bound_that_is_proven_is_not_the_error_itself():
     assert choice_block("diagnosis", TOY, mechanism="opt1").at(0.5)[0] > error
 
 
-def test_errors_of_designs_are_not_convex_in_the_budgets():
-    """The reason for the search: the size of the best subset changes, and the slope jumps down."""
-    budgets = 0.8958797 + np.array([-0.01, 0.0, 0.01])
-    designs = [best_design(PrivacyPolicy([e], [5]), tolerance=1e-9) for e in budgets.tolist()]
-    assert [int(design.types.high_counts.max()) for design in designs[::2]] == [2, 1]
-    low, middle, high = (design.worst_case_mse for design in designs)
-    assert middle > 1.001 * (low + high) / 2
-    assert max(design.certificate.relative_gap for design in designs) < 1e-8
-
-
 @pytest.mark.parametrize("asked", [1, 2, 3])
 def test_some_questions_each_against_a_grid(asked):
     rng = np.random.default_rng(1)

@@ -16,7 +16,7 @@ from planner import (
     solve,
 )
 from planner.planning.choice import achieved, detectable_frequencies, exact_users, users_needed
-from planner.planning.solve import largest_budgets, relaxed, scaled
+from planner.planning.solve import relaxed, scaled
 from planner.planning.what_if import frontier, relaxations, smallest_budgets, usual_scales
 from planner.survey.questions import Categorical, ItemSet, Ordinal
 from tests.planning.surveys import (
@@ -32,22 +32,6 @@ from tests.planning.surveys import (
 )
 
 GRAPH = PrivacyPolicy([1.0, 2.0], [1, 4], [[np.inf, 3.0], [3.0, 1.5]], ["A", "B"])
-
-
-def test_pair_budgets_change_with_the_levels():
-    half = scaled(GRAPH, 0.5)
-    assert half.epsilons.tolist() == [0.5, 1.0]
-    assert half.bounds().tolist() == [[np.inf, 1.5], [1.5, 0.75]]
-    more = relaxed(GRAPH, 1, 0.25)
-    assert more.epsilons.tolist() == [1.0, 2.25]
-    assert more.bounds().tolist() == [[np.inf, 3.25], [3.25, 1.75]]
-    assert half.names == more.names == ("A", "B")
-
-
-def test_no_change_leaves_the_range():
-    with pytest.raises(InputError, match="rule"):
-        scaled(GRAPH, 1.001 * 50 / largest_budgets(GRAPH).max())
-    assert scaled(GRAPH, 50 / largest_budgets(GRAPH).max()).bounds()[0, 1] == 50
 
 
 @pytest.mark.parametrize("rule", ["min", "avg", "matrix"])

@@ -169,6 +169,5 @@ SURVEY = {survey!r}
 plan = plan_survey(survey_from_text(SURVEY))
 for question in plan.questions:
     print(question.summary)
-    if question.levels is not None:
-        print(question.levels.to_frame().to_string(index=False))
+    print(question.to_frame().to_string(index=False))
 '''
