@@ -161,8 +161,7 @@ class Levels:
     person's answer, or one of their set), and one that was not. ``standard_errors`` are those of a
     rare item's estimated count in people, ``percent`` of those who answer, padding included;
     ``detectable`` the smallest share of them at which an item is told apart from one that nobody
-    has (95 %, power 80 %; None for sets). More budget of ``saturated`` levels would gain nothing;
-    ``prices`` say by how many people the question's error falls per nat, None where not known.
+    has (95 %, power 80 %; None for sets). More budget of ``saturated`` levels would gain nothing.
     """
 
     names: tuple[str, ...]
@@ -174,7 +173,6 @@ class Levels:
     percent: Array
     detectable: Array | None
     saturated: NDArray[np.bool_]
-    prices: Array | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,28 +312,26 @@ def total(part: Part, planned: Option) -> tuple[float, ErrorLaw]:
     return planned.law.worst_case_mse, one
 
 
-def details(part: Part, planned: Option, price: float) -> dict[str, Any]:
-    """What a plan shows of its levels; ``price`` is a small change of the objective in people."""
+def details(part: Part, planned: Option) -> dict[str, Any]:
+    """What a plan shows of its levels."""
     law, policy = planned.law, part.deployed.policy
     leakage = policy.leakage_epsilons
     if not planned.by_level:  # protects every pair like the strictest
         leakage = np.minimum(leakage, float(policy.room(np.zeros(policy.size)).min()))
     sends = CATALOGUE[planned.name].sends
     return {
-        "levels": levels_of(part, law, price),
+        "levels": levels_of(part, law),
         "explanations": explain(law, part.asked.name, sends=sends, leakage=leakage),
         "certified": None if isinstance(law, LevelTerms) else law,
     }
 
 
-def levels_of(part: Part, terms: Terms, price: float, length: int | None = None) -> Levels:
+def levels_of(part: Part, terms: Terms, length: int | None = None) -> Levels:
     """Level by level, of sets at a padding length."""
     policy, people = part.deployed.policy, part.people
     errors = np.sqrt(people * terms.noise) * (length or 1)
-    limit = prices = detectable = None
-    if not isinstance(terms, LevelTerms):
-        limit = terms.saturation_epsilon
-        prices = None if terms.shadow_prices is None else price * terms.shadow_prices
+    detectable = None
+    limit = None if isinstance(terms, LevelTerms) else terms.saturation_epsilon
     if length is None:
         detectable = detectable_frequencies(terms.noise, terms.signal, people)
     return Levels(
@@ -348,7 +344,6 @@ def levels_of(part: Part, terms: Terms, price: float, length: int | None = None)
         percent=100 * errors / people,
         detectable=detectable,
         saturated=policy.epsilons > (np.inf if limit is None else limit) * (1 + 1e-9),
-        prices=prices,
     )
 
 

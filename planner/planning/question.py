@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from planner.planning.option import (
     Spending,
     least,
     over,
-    reason_for,
     rounded,
 )
 from planner.planning.outsiders import OutsiderView, outsider_view
@@ -64,9 +62,9 @@ class QuestionPlan(Framed):
         states it, with the budgets spent, and nothing open.
     mechanism:
         What is deployed, as :func:`~planner.deployment.building.question_law` takes it.
-    options, refused, reason:
+    options, refused:
         All mechanisms with an error, best first (none for the kind ``"sampled-choice"``); those
-        without one, or that cannot be deployed; why the best is the best.
+        without one, or that cannot be deployed.
     error:
         Predicted squared error per person of the survey, which the survey's objective adds up; for
         the kind ``"sampled-choice"`` the square of ``total_error`` over the people.
@@ -89,7 +87,6 @@ class QuestionPlan(Framed):
     mechanism: Any
     options: tuple[Option, ...]
     refused: tuple[Option, ...]
-    reason: str
     error: float
     levels: Levels | None = None
     explanations: tuple[LevelExplanation, ...] = ()
@@ -337,11 +334,9 @@ class QuestionPlan(Framed):
 
     @property
     def summary(self) -> str:
-        """What it gets, and why its best mechanism is the best."""
-        if not self.options:
-            return f"{self.name}: {self.users:,} people, {self.mechanism_label}."
-        asked = f"{self.name}: {self.users:,} people, {self.share:.1%} of the budgets"
-        return f"{asked}, {self.mechanism_label}. {self.reason}"
+        """What it gets, and its mechanism."""
+        share = f", {self.share:.1%} of the budgets" if self.options else ""
+        return f"{self.name}: {self.users:,} people{share}, {self.mechanism_label}."
 
     def columns(self) -> dict[str, Any]:
         """One row a mechanism, best first; for the kind ``"sampled-choice"``, one a value."""
@@ -371,7 +366,6 @@ def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
         found = [one if one is planned else sets.at_best_length(part, one) for one in found]
     error = planned.errors.error(planned.value, part.fraction)
     ranked = _ranked(part, found, planned, error)
-    price = planned.errors.scale / part.fraction * part.total(error) / (2 * error or inf)
     block = kind.block(part.question, part.everybody)
     plan = QuestionPlan(
         part=part,
@@ -379,24 +373,16 @@ def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
         mechanism=planned.law if kind in (channels, mean) else kind.deployed(part, planned),
         options=ranked,
         refused=tuple(one for one in found if one.refused),
-        reason="",
         error=error,
         block=block,
-        **({} if kind in (channels, mean) else kind.details(part, planned, price)),
-    )
-    policy = part.deployed.policy
-    reason = reason_for(
-        ranked,
-        plan.objective_name,
-        by_level=plan.levels is not None,
-        alike=policy.rule.by_level and bool(np.ptp(policy.epsilons) == 0),
+        **({} if kind in (channels, mean) else kind.details(part, planned)),
     )
     relaxed: tuple[Relaxation, ...] = ()
     if what_if and plan.certified is not None:
         relaxed = relaxations(plan.certified, planned.errors, part.fraction)
     total = kind.total(part, planned)
     targets = answer_targets(part, planned, total, plan.padding, block)
-    return replace(plan, reason=reason, targets=targets, relaxations=relaxed)
+    return replace(plan, targets=targets, relaxations=relaxed)
 
 
 def plan_sampled(question: SampledChoice, users: int) -> QuestionPlan:
@@ -404,7 +390,7 @@ def plan_sampled(question: SampledChoice, users: int) -> QuestionPlan:
     plan = plan_sampling(question, users)
     largest = float(plan.absolute_errors().max())
     part = Part(question, question, question, 1.0, 1.0, users)
-    return QuestionPlan(part, question, plan, (), (), "", largest**2 / users)
+    return QuestionPlan(part, question, plan, (), (), largest**2 / users)
 
 
 def _ranked(part: Part, found: list[Option], planned: Option, error: float) -> tuple[Option, ...]:

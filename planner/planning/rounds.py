@@ -37,20 +37,19 @@ class RoundErrors:
     each: float
     average: float | None = None
     change: float | None = None
-    stayed: float | None = None
 
 
 def once(value: float, rounds: int, size: float = 1.0) -> RoundErrors:
     """Errors of one report in one of ``rounds`` rounds."""
     both = 2 * rounds * (value + size)
-    return RoundErrors(rounds * (value + size) - size, value, both - 2 * size, both)
+    return RoundErrors(rounds * (value + size) - size, value, both - 2 * size)
 
 
 def one_value(value: float, changes: int, size: float = 1.0) -> RoundErrors:
     """Errors of one report about one of a person's first ``changes + 1`` values."""
     values = changes + 1
     each = values * (value + size) - size
-    return RoundErrors(each, each, 2 * values * (value + size) - 2 * size, 0.0)
+    return RoundErrors(each, each, 2 * values * (value + size) - 2 * size)
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def compared(plan: QuestionPlan) -> tuple[list[Scheme], float | None]:
     size, count = length(plan.question), again.count
     changes = again.changes if isinstance(again.changes, int) else count - 1
     if again.changes == "never":
-        changes, stays = 0, RoundErrors(plan.error, plan.error, 0.0, 0.0)
+        changes, stays = 0, RoundErrors(plan.error, plan.error, 0.0)
         ways = [Scheme("one report for all rounds", True, stays)]
     else:
         ways = [Scheme("one report in one round", True, once(plan.error, count, size))]

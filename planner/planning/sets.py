@@ -382,13 +382,13 @@ def deployed(part: Part, planned: Option) -> Any:
     return PaddedUnaryMechanism(UnaryMechanism(planned.law), length, longer)
 
 
-def details(part: Part, planned: Option, price: float) -> dict[str, Any]:
+def details(part: Part, planned: Option) -> dict[str, Any]:
     """Its levels, and every padding length's error with the very mechanism that is planned."""
     whole, sets = planned.name == SET_DESIGN, set_model_of(part.deployed)
     length, sends = _length(part), CATALOGUE[planned.name].sends
     leakage = np.full(part.deployed.policy.size, deployed(part, planned).law.largest())
     found = {
-        "levels": levels_of(part, planned.law, price, 1 if whole else length),
+        "levels": levels_of(part, planned.law, 1 if whole else length),
         "explanations": explain(planned.law, part.asked.name, length, sends, leakage, whole=whole),
         "certified": None if whole else planned.law,
         "set_promises": _promises(planned) if whole else None,

@@ -25,7 +25,7 @@ from planner.show.guarantees import promises_of
 
 _NAMED: dict[type, str] = {  # values and properties, beside or in place of the fields
     QuestionPlan: "name share fraction users measure total_error unit error_share share_of "
-    "lower_bound proven_gap saturation_epsilon padding_length spending levels reason left_out "
+    "lower_bound proven_gap saturation_epsilon padding_length spending levels left_out "
     "padding relaxations targets explanations options sampling",
     Option: "name title error against compared",
     Allocation: "names reason shares errors value lower_bound relative_gap some_each best_each",
