@@ -49,15 +49,11 @@ class AssumedAnswers:
 
     Parameters
     ----------
-    center:
-        Mean of the normal law, in the question's unit, within its range. The mean of the
-        answers is nearer to the middle if many lie beyond an end; :meth:`mean` gives it.
-    spread:
-        Its standard deviation, in the question's unit, at least 0.
-    missing:
-        Share of people without an answer, at least 0 and below 1.
-    domain:
-        Range of the answers; ``[-1, 1]`` when omitted.
+    center, spread:
+        Mean of the normal law, within the range, and its standard deviation, at least 0, in the
+        question's unit. :attr:`mean` is nearer to the middle if many lie beyond an end.
+    missing, domain:
+        Share of people without an answer, below 1; range of the answers, ``[-1, 1]`` when omitted.
 
     Raises
     ------
@@ -179,16 +175,13 @@ def best_channel(
         One budget for all symbols, or one per symbol: the grid points, then "no answer".
         An answer between two points has the weaker protection of the two.
     populations:
-        The largest of their errors is made small. When omitted, five means over
-        ``[-1, 1]``, one in ten refusing; :func:`~planner.planning.channels.\
-five_populations` has them for other ranges.
+        The largest of their errors is made small; those of :func:`five_populations` over
+        ``[-1, 1]``, one in ten refusing, when omitted.
     points:
         Grid points, 2 to 15. More are better, and slower.
-    stated:
-        One population whose error alone is made small; no other's may be larger than
-        ``cap`` times the error of BiSample at the smallest budget.
-    cap:
-        See ``stated``; at least 1, so that it can be kept.
+    stated, cap:
+        One population whose error alone is made small; no other's may be larger than ``cap``, at
+        least 1, times the error of BiSample at the smallest budget.
     tolerance:
         Proven relative distance from the optimum on this grid.
 
@@ -202,9 +195,6 @@ five_populations` has them for other ranges.
     >>> channel = best_channel(2.0)
     >>> round(channel.worst_error, 4), channel.certificate.relative_gap < 1e-5
     (1.2401, True)
-    >>> bisample = max(bisample_error(2.0, one) for one in five_populations())
-    >>> round(bisample / channel.worst_error, 2)
-    1.79
     """
     if cap < 1:
         remedy = "Set cap to 1 or more."
@@ -344,7 +334,7 @@ def best_ordered_channel(
     Parameters
     ----------
     policy:
-        One level of one item per answer, in order; its names are the answers.
+        One level of one item per answer, 2 to 16, in order; its names are the answers.
     wanted:
         ``"shares up to"``: the share up to each answer but the last; ``"counts"``: the share of
         each answer; or scores, shape ``(answers,)``: the mean score.
@@ -356,10 +346,8 @@ def best_ordered_channel(
 
     Raises
     ------
-    InputError
-        Fewer than 2 or more than 16 answers, unknown wanted numbers, or bad weights.
-    SolverError
-        No channel could be proven near the best.
+    InputError, SolverError
+        A wrong argument, or no channel could be proven near the best.
 
     Examples
     --------
@@ -367,9 +355,6 @@ def best_ordered_channel(
     >>> channel = best_ordered_channel(policy)
     >>> round(channel.worst_error, 4), channel.wanted_names[:2]
     (9.6463, ('up to 0', 'up to 1-2'))
-    >>> mean = best_ordered_channel(policy, wanted=[0, 1.5, 4, 7.5, 12])
-    >>> round(mean.worst_error, 2), mean.wanted_names
-    (143.09, ('mean score',))
     """
     if not 2 <= policy.size <= MOST_ANSWERS:
         remedy = "Group neighbouring answers."

@@ -255,15 +255,8 @@ class PilotSets:
     """A pilot: sets of people who agreed to share them, or public data of the same kind.
 
     The moments are unbiased estimates for the population the pilot was drawn from, so a few
-    hundred people do.
-
-    Parameters
-    ----------
-    sets:
-        The pilot's sets, of at least two people.
-    level_of:
-        Level number of each item, shape ``(items,)``; without it items are taken to be
-        spread over the levels like the levels' sizes.
+    hundred people do; ``sets`` has at least two. ``level_of`` is the level number of each item,
+    shape ``(items,)``; without it items are taken to be spread over the levels like their sizes.
 
     Raises
     ------

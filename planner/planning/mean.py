@@ -80,18 +80,14 @@ class AnswerRateModel:
 
     Parameters
     ----------
-    preferences:
-        Distribution of the largest epsilon that a person tolerates.
-    users:
-        Number of people asked, at least 1.
+    preferences, users:
+        Distribution of the largest epsilon that a person tolerates; number of people asked.
     domain:
         Range of the answers; ``[-1, 1]`` when omitted.
-    mean:
-        Expected mean of all people's answers, in the question's unit; the middle of the
-        domain when omitted.
-    sd:
-        Expected standard deviation, in the question's unit. When omitted it is the largest
-        possible, that of answers at the ends of the domain. Always that for a yes/no question.
+    mean, sd:
+        What is expected of all people's answers, in the question's unit: the middle of the domain,
+        and the largest spread possible, that of answers at its ends, when omitted. The latter
+        always for a yes/no question.
 
     Raises
     ------
@@ -101,12 +97,9 @@ class AnswerRateModel:
     Examples
     --------
     >>> from planner.survey.preferences import NormalPreferences
-    >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5)
-    >>> best = model.best()
-    >>> round(best.epsilon, 3), round(best.answer_rate, 3)
-    (3.157, 0.89)
-    >>> round(best.flat_lower, 2), round(best.flat_upper, 2)
-    (2.48, 3.88)
+    >>> best = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5).best()
+    >>> [round(x, 2) for x in (best.epsilon, best.answer_rate, best.flat_lower, best.flat_upper)]
+    [3.16, 0.89, 2.48, 3.88]
     """
 
     preferences: Preferences
@@ -279,15 +272,8 @@ def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> 
 
     Each channel is made for the model's mean and spread (0.3 radii of the range if it
     states none) at that budget's answer rate, on five points, and has at most 1.02 times the error
-    of BiSample for five means over the range.
-
-    Parameters
-    ----------
-    model:
-        The question, its people, and what they tolerate.
-    epsilons:
-        Budgets in nats; 27 up to where 1 % still answer when omitted, and those just
-        above which fewer do.
+    of BiSample for five means over the range. ``epsilons`` are in nats; 27 up to where 1 % still
+    answer when omitted, and those just above which fewer do.
 
     Raises
     ------
@@ -330,16 +316,9 @@ def _coarse(model: AnswerRateModel, epsilon: float, missing: float, tolerance: f
 class AnswerRatePlan:
     """Predictions over budgets, the best budget, and the budget in use.
 
-    Attributes
-    ----------
-    model:
-        What was predicted from.
-    curve:
-        BiSample-MD, and forced answers, at 200 budgets.
-    best:
-        The budget with the smallest error of the mean.
-    offered:
-        Predictions at the budget that the question states (one row); ``None`` if none.
+    ``curve`` has BiSample-MD, and forced answers, at 200 budgets; ``best`` is the budget with the
+    smallest error of the mean; ``offered`` has the predictions at the budget that the question
+    states (one row), None if it states none.
     """
 
     model: AnswerRateModel

@@ -155,17 +155,13 @@ def best_sampling(
 ) -> SamplingPrivacy:
     """The mechanism with the smallest error within the budgets of the answers 0 .. V, in nats.
 
-    The error of every count falls in ``pi_s`` and depends on nothing else, so the best
-    parameters solve, whatever the counts, the linear program
-
-        maximise pi_s   s.t.  pi_s <= (e^eps_j - 1) pi_j   for every protected output j,
-                              pi_0 >= floor,  pi_s <= cap,  pi_s + sum_j pi_j = 1
-
-    (output 0 is protected unless everyone has a value). With ``w_j = 1/(e^eps_j - 1)`` and
-    ``W`` their sum over the values the optimum is the smallest of ``cap``,
-    ``(1 - floor)/(1 + W)`` and, if output 0 is protected, ``1/(1 + W + w_0)``. Probability that a
-    cap leaves over goes to the outputs in proportion to ``w_j``, which lowers every loss below its
-    budget.
+    The error of every count falls in ``pi_s`` and depends on nothing else, so the best parameters
+    solve ``max pi_s`` under ``pi_s <= (e^eps_j - 1) pi_j`` for every protected output ``j``,
+    ``pi_0 >= floor``, ``pi_s <= cap`` and ``pi_s + sum_j pi_j = 1`` (output 0 is protected unless
+    everyone has a value). With ``w_j = 1/(e^eps_j - 1)`` and ``W`` their sum over the values the
+    optimum is the smallest of ``cap``, ``(1 - floor)/(1 + W)`` and, if output 0 is protected,
+    ``1/(1 + W + w_0)``. Probability that a cap leaves over goes to the outputs in proportion to
+    ``w_j``, which lowers every loss below its budget.
 
     Raises
     ------

@@ -268,10 +268,9 @@ def allocate(
 
     Raises
     ------
-    InputError
-        No question, a repeated name, or more asked than there are.
-    ConvergenceError
-        Convex errors, and the shares could not be proven optimal to a relative 1e-6.
+    InputError, ConvergenceError
+        No question, a repeated name, or more asked than there are; the shares of convex errors
+        could not be proven optimal to a relative 1e-6.
 
     Examples
     --------
@@ -283,8 +282,6 @@ def allocate(
     ... ])
     >>> round(found.value, 3), found.shares.round(3).tolist()
     (125.735, [0.416, 0.296, 0.288])
-    >>> round(found.some_each.noise_value, 3), found.better
-    (45.675, 'one-each')
     """
     names = tuple(block.name for block in blocks)
     if not names or len(set(names)) < len(names):

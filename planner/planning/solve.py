@@ -24,9 +24,6 @@ DESIGN = SubsetDesign.model
 TIGHT, ROUGH = 1e-6, 3e-3
 """The gaps to which designs are solved: those that are planned, and points of a curve."""
 
-MOST_LEVELS = 5
-"""Levels that differ of which a design is planned; of more, neighbours are merged."""
-
 TOTAL = Objective()
 """The total error for the least favourable answers."""
 

@@ -158,23 +158,18 @@ def frontier(
 
     Parameters
     ----------
-    policy:
-        The levels and their budgets at scale 1.
-    users:
-        Number of reports, at least 1.
+    policy, users:
+        The levels and their budgets at scale 1; number of reports, at least 1.
     scales:
         Factors above 0 that leave every budget at most 50, any order; 50 around 1 if omitted.
-    model:
-        ``"opt0"``, ``"opt1"`` or ``"opt2"`` for tables, or ``"subset-design"``.
-    objective:
-        What is minimised; the total error for the least favourable answers when omitted.
+    model, objective:
+        ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``, and what is minimised; the total
+        error for the least favourable answers when omitted.
 
     Raises
     ------
-    InputError
-        A scale or the number of users is out of range.
-    SolverError
-        A point could not be certified.
+    InputError, SolverError
+        A scale or the number of users is out of range; a point could not be certified.
 
     Examples
     --------
@@ -399,10 +394,8 @@ def smallest_budgets(
 
     Parameters
     ----------
-    policy:
-        The levels and their budgets now.
-    users:
-        Number of reports, at least 1.
+    policy, users:
+        The levels and their budgets now; number of reports, at least 1.
     targets:
         One target or several; all must be met.
     model:
@@ -411,10 +404,8 @@ def smallest_budgets(
 
     Raises
     ------
-    InputError
-        No target, contradicting targets, an unknown level, or an argument out of range.
-    SolverError
-        No certified table could be produced.
+    InputError, SolverError
+        A wrong argument, or targets that contradict each other; no table could be certified.
 
     Examples
     --------

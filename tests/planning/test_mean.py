@@ -15,7 +15,7 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import best_estimator, solve_channel
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Numeric, Target
+from planner.survey.questions import Numeric
 
 PEOPLE, RUNS = NormalPreferences(5, 1.5), 4000
 STRAY = 0.112  # a chi-square with 4,000 degrees strays by so much once in a million
@@ -96,20 +96,6 @@ def test_the_best_budget_is_that_of_the_channel():
     model = AnswerRateModel(PEOPLE, 100_000, NumericDomain(0, 10), 7.5, 1.5)
     usual = planned(100_000, **about, mechanism="bisample-md")
     assert usual.deployed.epsilon == pytest.approx(model.best().epsilon)
-
-
-def test_targets_of_a_mean():
-    target = Target(error=0.022)
-    plan = planned(mechanism="bisample-md", targets=(target,))
-    (answer,) = plan.targets
-    assert not answer.met  # 2.7 %: at an end of the range
-    assert answer.users == pytest.approx((plan.error_share / 0.022) ** 2 * 10_000, abs=1)
-    enough = float(answer.budgets.split()[-1].rstrip("."))
-    (again,) = planned(epsilon=enough * 1.001, mechanism="bisample-md", targets=(target,)).targets
-    assert again.met
-    assert again.reached == pytest.approx(0.022, rel=0.01)
-    (answer,) = planned(targets=(target,)).targets
-    assert "Not searched" in answer.budgets
 
 
 def test_what_the_solver_cannot_prove_is_not_planned(monkeypatch):
