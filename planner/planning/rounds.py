@@ -31,34 +31,29 @@ _MOST_HISTORIES = 300  # sets of change times that a bound looks at
 
 
 @dataclass(frozen=True)
-class RoundErrors:
-    """Total squared errors per person of a collection in rounds."""
+class Scheme:
+    """A way of asking again, whether times of changes stay hidden, and its errors.
 
+    Total squared errors per person: of ``each`` round, of the average over rounds, of a change.
+    """
+
+    name: str
+    hidden: bool
     each: float
     average: float | None = None
     change: float | None = None
 
 
-def once(value: float, rounds: int, size: float = 1.0) -> RoundErrors:
-    """Errors of one report in one of ``rounds`` rounds."""
-    both = 2 * rounds * (value + size)
-    return RoundErrors(rounds * (value + size) - size, value, both - 2 * size)
+def once(value: float, rounds: int, size: float = 1.0) -> Scheme:
+    """One report in one of ``rounds`` rounds."""
+    grown = rounds * (value + size)
+    return Scheme("one report in one round", True, grown - size, value, 2 * (grown - size))
 
 
-def one_value(value: float, changes: int, size: float = 1.0) -> RoundErrors:
-    """Errors of one report about one of a person's first ``changes + 1`` values."""
-    values = changes + 1
-    each = values * (value + size) - size
-    return RoundErrors(each, each, 2 * values * (value + size) - 2 * size)
-
-
-@dataclass(frozen=True)
-class Scheme:
-    """A way of asking again: its name, whether times of changes stay hidden, and its errors."""
-
-    name: str
-    hidden: bool
-    errors: RoundErrors
+def one_value(value: float, changes: int, size: float = 1.0) -> Scheme:
+    """One report about one of a person's first ``changes + 1`` values."""
+    each = (changes + 1) * (value + size) - size
+    return Scheme("one report of one value", False, each, each, 2 * each)
 
 
 def compared(plan: QuestionPlan) -> tuple[list[Scheme], float | None]:
@@ -72,24 +67,22 @@ def compared(plan: QuestionPlan) -> tuple[list[Scheme], float | None]:
     size, count = length(plan.question), again.count
     changes = again.changes if isinstance(again.changes, int) else count - 1
     if again.changes == "never":
-        changes, stays = 0, RoundErrors(plan.error, plan.error, 0.0)
-        ways = [Scheme("one report for all rounds", True, stays)]
+        changes, ways = 0, [Scheme("one report for all rounds", True, plan.error, plan.error, 0.0)]
     else:
-        ways = [Scheme("one report in one round", True, once(plan.error, count, size))]
+        ways = [once(plan.error, count, size)]
         if again.changes != "any":
-            values = one_value(plan.error, changes, size)
-            ways.append(Scheme("one report of one value", False, values))
+            ways.append(one_value(plan.error, changes, size))
         ways.sort(key=lambda one: one.hidden == again.times_open)
-    ways.append(Scheme("asked one time", True, RoundErrors(plan.error)))
+    ways.append(Scheme("asked one time", True, plan.error))
     if plan.block is not None:
         each = plan.block.at(plan.share / count, _ROUGH).error
-        ways.append(Scheme("budgets shared by the rounds", True, RoundErrors(each, each / count)))
+        ways.append(Scheme("budgets shared by the rounds", True, each, each / count))
     if plan.question.kind != "categorical":
         return ways, None
     policy = plan.deployed.policy
     pairs, items = policy.bounds(), int(policy.item_counts.sum())
-    for name, each in memoised_errors(items, float(pairs.min()), changes).items():
-        ways.append(Scheme(name, False, RoundErrors(each)))
+    memoised = memoised_errors(items, float(pairs.min()), changes)
+    ways += [Scheme(name, False, each) for name, each in memoised.items()]
     bound = round_bound(items, float(pairs.max()), count, changes)
     return ways, None if again.times_open else bound
 

@@ -226,22 +226,22 @@ def round_blocks(question: QuestionPlan) -> list[Block]:
     def error(squared: float | None) -> str:
         return "" if squared is None else people(question.part.total(squared))
 
-    share = percent(question.part.total(own.errors.each) / question.part.whole)
+    share = percent(question.part.total(own.each) / question.part.whole)
     seen = "" if own.hidden else ", and an observer may see when an answer changes"
     note = "L-OSUE, LOLOHA and RAPPOR are by their own accounting, at the smallest budget."
     columns = (
         texts("way", (one.name for one in ways)),
         texts("times of changes", ("hidden" if one.hidden else "seen" for one in ways)),
-        bars("a round", [question.part.total(one.errors.each) for one in ways], people),
-        texts("average", (error(one.errors.average) for one in ways)),
-        texts("change", (error(one.errors.change) for one in ways)),
+        bars("a round", [question.part.total(one.each) for one in ways], people),
+        texts("average", (error(one.average) for one in ways)),
+        texts("change", (error(one.change) for one in ways)),
     )
     blocks: list[Block] = [
         Sentence(
             f"Asked {again.count} times, {own.name} a person{seen}. Error of a round "
-            f"{error(own.errors.each)} {question.unit} ({share}), of the average over rounds "
-            f"{error(own.errors.average)}, of a change of all since the last round "
-            f"{error(own.errors.change)}."
+            f"{error(own.each)} {question.unit} ({share}), of the average over rounds "
+            f"{error(own.average)}, of a change of all since the last round "
+            f"{error(own.change)}."
         ),
         Heading("Other ways of asking again", "details", 3),
         Table(f"Error, {question.unit}", columns, accent=0),

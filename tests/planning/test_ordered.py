@@ -19,7 +19,6 @@ from planner.planning.channels import policy_of_answers
 from planner.show import kinds
 from planner.show import plan as said
 from planner.show.guarantees import promises_of
-from planner.show.plan import cautions
 from planner.solvers.answers import Channel
 from planner.survey.questions import Categorical, Ordinal
 
@@ -181,17 +180,6 @@ def test_a_mean_is_planned_in_the_unit_of_its_scores(of_mean):
     (target,) = of_mean.targets
     assert target.wanted == "error of the mean at most 1 % of half the range"
     assert target.users == pytest.approx(best.worst_error / 36 / 0.01**2, rel=1e-3)
-
-
-def test_a_mean_of_a_part_of_the_people_misses_a_sample(of_mean):
-    survey = Survey("s", USERS, (MEAN, Categorical("now", LEVELS)), design="one-each")
-    alone = plan_survey(survey).question("hours")
-    noise = of_mean.error
-    least, most = (noise / alone.fraction + x * (1 / alone.fraction - 1) for x in (0, 1))
-    assert least < alone.error <= most * (1 + 1e-5)
-    assert alone.total_error == pytest.approx(6 * np.sqrt(alone.error / USERS))
-    hopeless = plan_survey(Survey("s", 2, (MEAN,))).questions[0]
-    assert any("larger than half the range" in one for one in cautions(hopeless))
 
 
 def test_several_questions_share_the_budgets():

@@ -136,14 +136,6 @@ def test_no_total_is_claimed_over_questions_that_are_left_out(view):
     assert whole.epsilon == sum(one.shuffled.epsilon for one in view.questions)
 
 
-def test_one_question_that_is_left_is_not_all(view):
-    alone = replace(view, questions=view.questions[:1])
-    assert alone.epsilon is None
-    (only,) = alone.sentences
-    assert "'unprotected', 'twice'" in only
-    assert replace(alone, left_out=()).sentences == ()
-
-
 def test_every_face_names_them(plan, view):
     document = to_json(view)
     assert json.loads(json.dumps(document, allow_nan=False)) == document
