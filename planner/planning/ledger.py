@@ -61,13 +61,7 @@ class Ledger(_Strict):
         return sum(one.spent.get(level, 0.0) for one in self.collections)
 
     def after(self, collection: Collection) -> Ledger:
-        """The ledger with one more collection.
-
-        Raises
-        ------
-        InputError
-            A collection of that name is there already.
-        """
+        """The ledger with one more collection; an :class:`InputError` if its name is there."""
         if any(one.survey == collection.survey for one in self.collections):
             remedy = "A collection counts once; give another round of it a name of its own."
             raise InputError("survey", collection.survey, "not in the ledger yet", remedy)
@@ -107,13 +101,7 @@ class Ledger(_Strict):
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """Read a ledger file of at most 16 MiB.
-
-    Raises
-    ------
-    FileError
-        The file cannot be read or is not a ledger.
-    """
+    """Read a ledger file of at most 16 MiB; a :class:`FileError` if it is none."""
     text = read_text(path, _MEBIBYTES)
     try:
         ledger = Ledger.model_validate_json(text)
@@ -129,13 +117,7 @@ def read_ledger(path: str | Path) -> Ledger:
 
 
 def write_ledger(path: str | Path, ledger: Ledger) -> None:
-    """Write a ledger file, replacing an existing one atomically.
-
-    Raises
-    ------
-    FileError
-        The path cannot be written; an existing file is left as it was.
-    """
+    """Write a ledger file, replacing an existing one atomically, or leaving it as it was."""
     replace_file(path, ledger.model_dump_json(indent=2) + "\n")
 
 

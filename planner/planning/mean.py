@@ -120,13 +120,7 @@ class AnswerRateModel:
             raise InputError("sd", self.sd, allowed, "Lower sd, or leave it out.")
 
     def curve(self, epsilons: ArrayLike | None = None) -> AnswerRateCurve:
-        """Predictions at these budgets, or at 200 budgets up to where 1 % still answer.
-
-        Raises
-        ------
-        InputError
-            A budget outside 0 to 50.
-        """
+        """Predictions at these budgets (0 to 50), or at 200 up to where 1 % still answer."""
         if epsilons is None:
             epsilons = np.linspace(self.highest / 200, self.highest, 200)
         epsilon = positive_numbers("epsilons", epsilons, MAX_EPSILON)
@@ -153,13 +147,8 @@ class AnswerRateModel:
     def best(self) -> BestBudget:
         """The budget with the smallest error of BiSample-MD's mean.
 
-        There is no such budget for the missing rate: it is another quantity at each
-        budget, and known best (100 %) where nobody answers.
-
-        Raises
-        ------
-        InputError
-            Nobody answers at any budget.
+        There is none for the missing rate, which is another quantity at each budget, and known best
+        (100 %) where nobody answers. An :class:`InputError` if nobody answers at any.
         """
         found = _least(lambda e: self.rmse(BISAMPLE, e), self.preferences.kinks, MAX_EPSILON)
         at = self.curve([found[0]])
@@ -239,13 +228,7 @@ class ChannelCurve:
     preferences: Preferences
 
     def best(self) -> BestBudget:
-        """The budget of least error and the flat region around it, read off the curve.
-
-        Raises
-        ------
-        InputError
-            Somebody answers at fewer than two of these budgets.
-        """
+        """The best budget and those about as good; an :class:`InputError` if it is not known."""
         known = self.epsilon[np.isfinite(self.channel_rmse)]
         if known.size < 2:
             reason = "somebody answers at fewer than two of these budgets"
@@ -344,15 +327,8 @@ def model_of(about: Numeric, users: int) -> AnswerRateModel:
 
 
 def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> AnswerRatePlan:
-    """Plan one question; ``epsilon`` is the budget in use, if there is one.
+    """Plan one question; ``epsilon`` is the budget in use, from 0 to 50, if there is one.
 
-    Raises
-    ------
-    InputError
-        The budget is outside 0 to 50, or nobody answers at any budget.
-
-    Examples
-    --------
     >>> from planner.survey.preferences import NormalPreferences
     >>> plan = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 100_000), epsilon=6.0)
     >>> round(plan.best.epsilon, 2), round(float(plan.offered.mean_rmse[0] / plan.best.rmse), 1)

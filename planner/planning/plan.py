@@ -32,17 +32,6 @@ from planner.survey.questions import ItemSet, Question, SampledChoice, Survey
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
 
-@dataclass(frozen=True, slots=True)
-class Sharing:
-    """One question in both designs."""
-
-    question: str
-    share: float
-    error: float
-    fraction: float
-    error_of_some: float
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SurveyPlan(Framed):
     """A survey, planned.
@@ -62,13 +51,7 @@ class SurveyPlan(Framed):
     allocation: Allocation | None
 
     def question(self, name: str) -> QuestionPlan:
-        """The plan of the question called ``name``.
-
-        Raises
-        ------
-        InputError
-            There is none.
-        """
+        """The plan of the question called ``name``; an :class:`InputError` if there is none."""
         for one in self.questions:
             if one.name == name:
                 return one
@@ -86,19 +69,6 @@ class SurveyPlan(Framed):
         if self.allocation is None or self.survey.design == "split":
             return sum(one.sampling is None for one in self.questions)
         return self.allocation.some_each.asked
-
-    @property
-    def sharing(self) -> tuple[Sharing, ...]:
-        """The questions that share the budgets, in both designs."""
-        found, users = self.allocation, self.survey.users
-        if found is None:
-            return ()
-        errors, some = (
-            np.sqrt(np.maximum(e, 0.0) / users).tolist()
-            for e in (found.errors, found.some_each.errors)
-        )
-        columns = (found.shares.tolist(), errors, found.some_each.fractions.tolist(), some)
-        return tuple(map(Sharing, found.names, *columns))
 
     @property
     def spending(self) -> tuple[Spending, ...]:
@@ -128,21 +98,14 @@ class SurveyPlan(Framed):
         return sum(nlargest(self.asked, largest))
 
     def outsiders(self, delta: float | None = None) -> SurveyOutsiderView | None:
-        """What an outsider learns, question by question and from all together.
+        """What an outsider learns, question by question and from all together; None if nothing.
 
         Computed when asked for; arguments as in
         :meth:`~planner.planning.question.QuestionPlan.outsiders`.
 
-        Returns
-        -------
-        SurveyOutsiderView or None
-            None if no question has such a view.
-
-        Examples
-        --------
         >>> from planner.survey.questions import Categorical, Level
         >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
-        >>> plan = plan_survey(Survey("s", 10_000, (Categorical("now", levels, mechanism="grr"),)))
+        >>> plan = plan_survey(Survey("s", 10_000, (Categorical("a", levels, mechanism="grr"),)))
         >>> (view,) = plan.outsiders().questions
         >>> round(view.shuffled.epsilon, 3), round(view.guess.success, 3)
         (0.031, 0.405)
@@ -157,12 +120,8 @@ class SurveyPlan(Framed):
     def collection(self, day: datetime.date) -> Collection:
         """What this survey adds to a ledger, per level by its name.
 
-        Who answers so many questions spends so many questions' budgets: the largest per level.
-
-        Raises
-        ------
-        InputError
-            The questions have different pair rules, or none shares the budgets.
+        Who answers so many questions spends so many questions' budgets: the largest per level. An
+        :class:`InputError` if the questions have different pair rules, or none shares the budgets.
         """
         levelled = [q for q in self.questions if q.question.levels and q.sampling is None]
         rules = {q.deployed.policy.rule_name for q in levelled}
@@ -222,31 +181,26 @@ def plan_survey(
     Parameters
     ----------
     survey:
-        The questions with their weights, targets and mechanisms, the design and the objective; or
-        the path of a survey file, as for :func:`~planner.survey.file.load_survey`.
+        The questions with their weights, targets and mechanisms, and the design; or the path of a
+        survey file, as for :func:`~planner.survey.file.load_survey`.
     ledger:
         Earlier collections from the same people; nothing was spent before when omitted.
     what_if:
-        Whether to solve what more budget would buy, too: half of the work. Else ``relaxations`` of
-        the questions are left empty.
+        Whether to solve what more budget would buy (``relaxations``), too: half of the work.
 
     Raises
     ------
-    InputError
-        A question cannot be planned, or not with its mechanism, or has no budget left.
-    SolverError
-        No certified answer could be produced.
+    InputError, SolverError
+        A question cannot be planned, or not with its mechanism, or has no budget left; no
+        certified answer could be produced.
 
     Examples
     --------
     >>> from planner.survey.questions import Categorical, Level
     >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
-    >>> survey = Survey("s", 1000, (Categorical("now", levels), Categorical("ever", levels)))
-    >>> plan = plan_survey(survey)
+    >>> plan = plan_survey(Survey("s", 1000, (Categorical("a", levels), Categorical("b", levels))))
     >>> [round(question.share, 6) for question in plan.questions], plan.allocation.better
     ([0.5, 0.5], 'one-each')
-    >>> [(row.question, row.level, round(row.spent, 6)) for row in plan.spending][:2]
-    [('now', 'severe', 0.5), ('now', 'common', 1.0)]
     """
     if isinstance(survey, (str, Path)):
         survey = load_survey(survey)

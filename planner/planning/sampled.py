@@ -285,12 +285,8 @@ class SamplingPlan:
     def guarantee(self) -> dict[str, Any]:
         """What a parameter file says of the three views, as plain JSON types.
 
-        Raises
-        ------
-        InputError
-            The acknowledgement is missing.
-        VerificationError
-            The view relied on has no finite epsilon for the expected counts.
+        Refused if the acknowledgement is missing, or where the view relied on has no finite epsilon
+        for the expected counts.
         """
         if not self.acknowledged:
             _check_acknowledged(self.question)

@@ -99,14 +99,8 @@ class PaddingPlan:
 def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
     """The padding length with the smallest expected total error for ``users`` people.
 
-    Parameters
-    ----------
-    table:
-        A table of bit probabilities per level.
-    users:
-        Number of reports, at least 1.
-    sets:
-        What is known of the sets: a histogram of sizes or a pilot.
+    ``table`` has bit probabilities per level; ``sets`` is what is known of the sets, a histogram of
+    sizes or a pilot.
 
     Raises
     ------

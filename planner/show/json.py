@@ -74,7 +74,6 @@ def plan_json(plan: SurveyPlan, parameters: Parameters | None = None) -> dict[st
         "design": survey.design,
         "better_design": None if found is None else found.better,
         "most_spent": plan.most_spent,
-        "sharing": plan.sharing,
         "allocation": found,
     }
     return {

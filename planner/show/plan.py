@@ -12,6 +12,7 @@ from planner.planning.choice import Levels
 from planner.planning.option import Option
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan, budget_curve, has_budget_curve
+from planner.planning.shares import Allocation
 from planner.planning.what_if import Frontier, TargetAnswer, people_needed
 from planner.policy.budget_text import rounded_up
 from planner.show import kinds
@@ -58,7 +59,8 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
     blocks: list[Block] = [Heading(f"{survey.name}: {survey.users:,} people", level=1)]
     if plan.several:
         blocks += said([design_sentence(plan)])
-        blocks += [_sharing(plan)]
+        if plan.allocation is not None:
+            blocks += [_sharing(plan, plan.allocation)]
         blocks += said([ALLOCATION_ERRORS, shares_sentence(plan)], rank="details")
     if plan.several or any(row.left < row.tolerated for row in plan.spending):
         blocks += [_spending(plan)]
@@ -277,15 +279,14 @@ def _levels(levels: Levels) -> Table:
     return Table(f"{about}{seen if levels.detectable is not None else ''}", tuple(columns))
 
 
-def _sharing(plan: SurveyPlan) -> Table:
-    rows = plan.sharing
-    each = "some" if plan.allocation is None else plan.allocation.some_each.in_words
+def _sharing(plan: SurveyPlan, found: Allocation) -> Table:
+    some, users = found.some_each, plan.survey.users
     columns = (
-        texts("question", (row.question for row in rows)),
-        numbers("share if split", (row.share for row in rows), ".1%"),
-        bars("error", [row.error for row in rows], percent),
-        numbers(f"asked {each}", (row.fraction for row in rows), ".1%"),
-        bars("its error", [row.error_of_some for row in rows], percent),
+        texts("question", found.names),
+        numbers("share if split", found.shares, ".1%"),
+        bars("error", np.sqrt(found.errors / users).tolist(), percent),
+        numbers(f"asked {some.in_words}", some.fractions, ".1%"),
+        bars("its error", np.sqrt(np.maximum(some.errors, 0.0) / users).tolist(), percent),
     )
     return Table("One survey, one budget a person", columns)
 
