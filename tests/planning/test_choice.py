@@ -29,7 +29,7 @@ from planner.show import kinds
 from planner.show import plan as said
 from planner.solvers import solving
 from planner.survey.questions import Categorical, ItemSet, Numeric
-from tests.mechanisms.listed import output_law, sets_law
+from tests.mechanisms.listed import sets_law
 from tests.surveys import EXAMPLES
 
 
