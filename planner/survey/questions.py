@@ -1,8 +1,4 @@
-"""What is asked: a survey of questions of five kinds, as frozen descriptions.
-
-A survey file has the same tables and keys. Reading is ``model_validate`` and writing
-``model_dump`` (:mod:`planner.survey.file`); nothing else knows the keys.
-"""
+"""What is asked: a survey of questions of five kinds; its file has the same tables and keys."""
 
 from __future__ import annotations
 
@@ -66,16 +62,14 @@ class Level(Description):
     epsilon:
         Budget in nats, above 0, at most 50.
     items:
-        The answers in this level, distinct within the question; or empty, with ``item_count``
-        given, while only their number is known.
+        The answers in this level, distinct within the question.
     item_count:
-        Number of answers, at least 1; that of ``items`` when they are given.
+        Their number, at least 1, while they are not listed; that of ``items`` when they are.
     yes_counts:
         For a sampled choice: how many people are expected to have each item.
     prior:
-        How many of a person's answers are expected in this level, 0 to the number of items: a
-        share of the people where everybody has one. For all levels of a question or none; with
-        it the expected error is minimised, without it the worst case.
+        How many of a person's answers are expected in this level, 0 to the number of items. For
+        all levels of a question, and the expected error is minimised, or for none.
     importance:
         How much this level's error matters beside the other levels', at least 0.
 
@@ -123,15 +117,13 @@ class Target(Description):
     Attributes
     ----------
     error:
-        Largest acceptable error. Without a level: the root of the total mean squared error over
-        all items, for the least favourable answers. With one: the standard error of the
-        estimated share of a rare item of that level.
+        Largest acceptable error: the root of the total mean squared error over all items, for
+        the least favourable answers; of a level the standard error of a rare item's share.
     detect:
         Smallest share of users at which an item must be told apart from one that nobody has
-        (one-sided 95 % test, power 80 %). Without a level: every item. Either ``error`` or
-        ``detect`` is given, from 1e-12 to below 1.
+        (one-sided 95 % test, power 80 %). Either is given, from 1e-12 to below 1.
     level:
-        Name of a level, or None for the whole question.
+        Name of a level, or None for the whole question and every item.
 
     Examples
     --------
@@ -188,7 +180,7 @@ def _read_changes(value: object) -> str | int:
 
 
 class AskedAgain(Description):
-    """The rounds of a question.
+    """The rounds of a question that is asked again.
 
     Attributes
     ----------
@@ -428,10 +420,9 @@ class Ordinal(Levelled):
     scores:
         What each answer counts for in a mean, in the order of the answers; empty for no mean.
     wanted:
-        Of which the total error is made small. ``"shares up to"``: of the shares of people up to
-        each answer but the last; ``"counts"``: of the number of people with each. The importance
-        of an answer's level is that of its share or its count. ``"mean of scores"``: of the mean
-        alone, and nothing else is estimated.
+        What has a small total error: the ``"shares up to"`` each answer but the last, the
+        ``"counts"`` of people with each, or the ``"mean of scores"`` alone, beside which nothing
+        is estimated. The importance of a level is that of its shares or counts.
 
     Examples
     --------
@@ -511,20 +502,16 @@ class Sampling(Description):
 
     Attributes
     ----------
-    relies_on:
-        View of the guarantee that a deployment relies on.
-    acknowledged:
-        The sentence about that view, word for word; without it nothing is written.
-    cap:
-        Largest sampling probability, above 0 and below 1; 0.45 (the paper's choice) keeps a sampled
-        person in the minority.
-    floor:
-        Smallest ``pi_0``, at least 0 and below 1: people who stay at 0 hide the sampled ones in
-        round one.
+    relies_on, acknowledged:
+        View of the guarantee that a deployment relies on, and the sentence about it, word for
+        word, without which nothing is written.
+    cap, floor:
+        Largest sampling probability, above 0 and below 1 (0.45 is the paper's); smallest ``pi_0``,
+        below 1: people who stay at 0 hide the sampled ones in round one.
     none_epsilon:
         Budget of the answer "none of the values"; the smallest of the levels' if omitted.
     everyone_has_value:
-        True only if "none of the values" cannot be an answer; then output 0 needs no budget.
+        Whether "none of the values" cannot be an answer; then output 0 needs no budget.
     """
 
     relies_on: Name
@@ -548,9 +535,6 @@ class SampledChoice(Levelled):
 class Numeric(Asked):
     """A question for a number, or no answer.
 
-    The ranges of ``mean`` and ``sd`` are those of
-    :class:`planner.planning.mean.AnswerRateModel`, which checks them.
-
     Attributes
     ----------
     lower, upper:
@@ -560,7 +544,7 @@ class Numeric(Asked):
     epsilon:
         Budget that everybody is offered, in nats, above 0, at most 50; None while it is open.
     mean, sd:
-        What is expected of all people's answers.
+        What is expected of all people's answers; planning checks their ranges.
     preferences:
         How much epsilon people tolerate; None if everybody answers.
 
@@ -649,14 +633,12 @@ class Survey(Description):
     name, users, questions:
         At least one question and one user; names of questions differ.
     design:
-        ``"split"`` (everybody answers everything and each question gets a share of the budgets),
-        ``"one-each"`` (everybody answers one question at its full budget) or ``"some-each"``
-        (everybody answers ``asked`` questions, each with an even part of its budgets).
+        Everybody answers everything, with a share of the budgets each (``"split"``), one question
+        at its full budget (``"one-each"``), or ``asked`` of them (``"some-each"``).
     ledger:
         File of earlier collections from the same people, or None.
     asked:
-        For ``"some-each"``, and only for it: how many questions each person answers, 1 to all that
-        share the budgets; None to plan with the best number.
+        For ``"some-each"`` alone: how many questions each person answers; None for the best number.
     """
 
     name: Name

@@ -8,11 +8,8 @@ For padding length ``l`` and a random person with set ``x``, per person:
 - ``twice``   ``E sum_{k in x} 1/max(|x|, l)^2``
 - ``lost``    ``sum_k E[d_k]``, the expected number of items that are cut away
 
-``n (n-1) lost2 + n spread2`` is then the expected squared bias of all counts of ``n``
-people, and ``once`` and ``twice`` give their variance. Of one length or of many at once: all
-depend on the length only through sums over the sets that are longer and over those that are not.
-
-The limits: with ``D = E[max(0, 1 - l/|x|)]`` every ``E[d_k] <= D``, so that
+``n (n-1) lost2 + n spread2`` is then the expected squared bias of all counts of ``n`` people;
+``once`` and ``twice`` give their variance. With ``D = E[max(0, 1 - l/|x|)]`` every ``E[d_k] <= D``:
 ``lost^2 / m <= lost2 <= D lost`` for ``m`` items (Cauchy and Schwarz; the largest term), whatever
 sets hold which items.
 """
@@ -70,17 +67,13 @@ class SetModel(Protocol):
 class AssumedSets(Description):
     """What is known of people's sets: a histogram of sizes, or a pilot; or nothing but a cap.
 
-    Popularity does not depend on the set's size or the item's level. The sum of the squared
-    popularities decides how much truncation hurts: it hits the same few items again and
-    again when they are in most sets.
-
     Attributes
     ----------
     sizes:
         Share or number of people with 0, 1, 2, ... items; not negative, not all at 0.
     popularity:
-        ``"zipf"`` (the ``k``-th most popular item has weight ``1/k``, an assumption that fits
-        many catalogues) or ``"uniform"``.
+        ``"zipf"`` (the ``k``-th most popular item has weight ``1/k``, as in many catalogues) or
+        ``"uniform"``; of any set and level. Popular items are cut again and again.
     cap:
         Budget of any two sets, where whole sets are reported; the smallest pair budget if None.
     pilot:

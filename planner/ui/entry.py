@@ -8,7 +8,7 @@ from importlib import import_module
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from planner.ui.document import MOST_IN_ADDRESS, kind_of, word_of
+from planner.ui.document import MOST_IN_ADDRESS, kind_of, new_document, word_of
 from planner.ui.fields import MOST_PASTED, refuse_paste
 from planner.ui.opening import opening, survey_file
 from planner.ui.render import STYLE
@@ -43,10 +43,9 @@ h1 { padding-top: 0; }
     { min-width: 100%; }
 }
 @media (max-width: 640px) {
-  [data-testid="stMainBlockContainer"] { padding-left: 1rem; padding-right: 1rem; }
   [data-testid="stColumn"]:has(> * .stMetric), [data-testid="stColumn"]:has(.stMetric)
     { min-width: calc(50% - 1rem); flex: 1 1 calc(50% - 1rem); }
-  [data-testid="stMainBlockContainer"] { padding-top: 3.5rem; }
+  [data-testid="stMainBlockContainer"] { padding: 3.5rem 1rem 2rem; }
   [data-testid="stMetricValue"] { font-size: 1.4rem; }
   .st-key-bar { gap: 0.4rem 0.75rem; }
   .st-key-bar button { padding: 0; min-height: 2rem; }
@@ -114,7 +113,7 @@ def bar() -> None:
     here.note()
     with st.container(key="bar", horizontal=True, vertical_alignment="center"):
         st.markdown("**LDP budget planner**", width="stretch")
-        st.button("New survey", on_click=here.start_anew, type="tertiary")
+        st.button("New survey", on_click=here.replace, args=(new_document(),), type="tertiary")
         with st.popover("Open", type="tertiary"):
             opening()
         st.button("Undo", on_click=here.undo, disabled=not here.past, type="tertiary")

@@ -72,12 +72,10 @@ def kept_row(holder: Document, place: object, *paths: str) -> None:
 def kept_item(widget: Callable[..., Any], label: str, name: str, start: Any, **more: Any) -> Any:
     """A widget whose value is kept for the session, under its name; its value."""
     place = session().typed
-    field(widget, label, name, place.setdefault(name, start), partial(_set, place, name), **more)
+    field(
+        widget, label, name, place.setdefault(name, start), partial(place.__setitem__, name), **more
+    )
     return place[name]
-
-
-def _set(place: dict[str, Any], name: str, value: Any) -> None:
-    place[name] = value
 
 
 def edit_rows(

@@ -100,11 +100,10 @@ def _generated_numbers(plan: QuestionPlan) -> tuple[NDArray[np.float64], str]:
     if users > _MOST_PEOPLE:
         allowed = f"at most {_MOST_PEOPLE:,} people to simulate"
         raise InputError("users", users, allowed, "Try a smaller survey.")
-    numeric = about
-    assert isinstance(numeric, Numeric)  # noqa: S101 - of its kind
-    domain, rng = numeric.domain, np.random.default_rng(number)
-    mean = domain.center if numeric.mean is None else numeric.mean
-    spread = _SPREAD * domain.radius if numeric.sd is None else numeric.sd
+    assert isinstance(about, Numeric)  # noqa: S101 - of its kind
+    domain, rng = about.domain, np.random.default_rng(number)
+    mean = domain.center if about.mean is None else about.mean
+    spread = _SPREAD * domain.radius if about.sd is None else about.sd
     step = (domain.upper - domain.lower) / _STEPS
     whole = np.rint((rng.normal(mean, spread, users) - domain.lower) / step)
     values = domain.lower + step * np.clip(whole, 0, _STEPS)

@@ -22,7 +22,6 @@ from planner.ui.document import (
     Document,
     document_of_word,
     example_document,
-    new_document,
     word_of,
 )
 
@@ -107,10 +106,6 @@ class Session:
         self.document = copy.deepcopy(document)
         self.typed.pop("question", None)
         self.revision += 1
-
-    def start_anew(self) -> None:
-        """Begin a new survey; Undo brings the old one back."""
-        self.replace(new_document())
 
     def enter(self, page: str) -> None:
         """Note which page is shown: the widgets of a page start afresh when it is entered."""
