@@ -6,11 +6,11 @@ Whoever runs this sees the true answers; in a collection only the person's own d
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -74,22 +74,46 @@ def perturb_file(
     if len(paths) > 1:
         _make_directory(out)
     written = dict.fromkeys(paths.values(), 0)
-    blocks = _counted(_randomised(data, columns, progress), paths, written)
-    if all(path.suffix == ".parquet" for path in paths.values()):
-        sizes = {one.name: one.size for one in columns}
-        _write_parquet(blocks, parameters.hash, paths, sizes)
-    else:
-        _write_lines(blocks, parameters.hash, paths)
+    with ExitStack() as stack:
+        writers: dict[Key, ReportWriter | _LineWriter] = {}
+        for key, path in paths.items():
+            size = parameters.question(key[0]).size
+            writer: ReportWriter | _LineWriter = _LineWriter(path, parameters.hash, key)
+            if path.suffix == ".parquet":
+                writer = ReportWriter(path, parameters.hash, key, size)
+            stack.enter_context(writer)
+            writers[key] = writer
+        for drawn in _randomised(data, columns, progress):
+            for key, reports in drawn.items():
+                writers[key].write(reports)
+                written[paths[key]] += len(reports)
     return written
 
 
-def _counted(
-    blocks: Iterator[dict[Key, Rows]], paths: Mapping[Key, Path], written: dict[Path, int]
-) -> Iterator[dict[Key, Rows]]:
-    for drawn in blocks:
-        for key, rows in drawn.items():
-            written[paths[key]] += len(rows)
-        yield drawn
+class _LineWriter:
+    """Writes a file of lines, whole or not at all, as :class:`ReportWriter` does Parquet."""
+
+    def __init__(self, path: Path, parameters: str, key: Key) -> None:
+        self._path, self._parameters, self._key = path, parameters, key
+        self._lines, self._bytes = list[str](), 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, rows: Rows) -> None:
+        for row in rows:
+            one = Report(
+                self._parameters, self._key[0], row.tobytes(), system(8).hex(), self._key[1]
+            )
+            self._lines.append(one.to_json() + "\n")
+            self._bytes += len(self._lines[-1].encode())
+            if self._bytes > MAX_JSON_BYTES:
+                reason = f"would have more than {MAX_JSON_BYTES} bytes, which no collector reads"
+                raise FileError(self._path, reason, "Write a .parquet file.")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            replace_file(self._path, "".join(self._lines))
 
 
 def _randomised(
@@ -130,43 +154,6 @@ def _draw_rounds(law: CollectedLaw, codes: Sequence[Any], words: Words) -> dict[
         return dict.fromkeys(range(1, law.again.count + 1), lasting)
     parts = [[codes[u] for u in np.flatnonzero(own == n).tolist()] for n in range(law.again.count)]
     return {n: law.draw_many(part, words)[0] for n, part in enumerate(parts, 1) if part}
-
-
-def _write_parquet(
-    blocks: Iterator[dict[Key, Rows]],
-    parameters: str,
-    paths: Mapping[Key, Path],
-    sizes: Mapping[str, int],
-) -> None:
-    with ExitStack() as stack:
-        writers = {
-            key: stack.enter_context(ReportWriter(path, parameters, key, sizes[key[0]]))
-            for key, path in paths.items()
-        }
-        for drawn in blocks:
-            for key, reports in drawn.items():
-                writers[key].write(reports)
-
-
-def _write_lines(
-    blocks: Iterator[dict[Key, Rows]], parameters: str, paths: Mapping[Key, Path]
-) -> None:
-    lines: dict[Key, list[str]] = {key: [] for key in paths}
-    sizes = dict.fromkeys(paths, 0)
-    for drawn in blocks:
-        for (name, number), reports in drawn.items():
-            for row in reports:
-                one = Report(parameters, name, row.tobytes(), system(8).hex(), number)
-                line = one.to_json() + "\n"
-                lines[name, number].append(line)
-                sizes[name, number] += len(line.encode())
-                if sizes[name, number] > MAX_JSON_BYTES:
-                    reason = (
-                        f"would have more than {MAX_JSON_BYTES} bytes, which no collector reads"
-                    )
-                    raise FileError(paths[name, number], reason, "Write a .parquet file.")
-    for key, path in paths.items():
-        replace_file(path, "".join(lines[key]))
 
 
 def _paths(out: Path, columns: Sequence[CollectedLaw]) -> dict[Key, Path]:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from planner.deployment.client.sealed import Memory
-from planner.deployment.collecting.collector import Checkpoint, CountedFile, Saved
+from planner.deployment.collecting.collector import Checkpoint
+from planner.deployment.collecting.one_file import FileCount
 from planner.errors import FileError
 from planner.files import replace_file
 from planner.mechanisms.counting import Aggregate
@@ -63,8 +64,8 @@ def refused(error):
 
 
 def saved(name, size):
-    file = CountedFile(Path(name), (1, 2), name, 3, ())
-    return Saved(file, {KEY: Aggregate(3, np.zeros(2, dtype=np.int64))}, bytes(size))
+    sums = {KEY: Aggregate(3, np.zeros(2, dtype=np.int64))}
+    return FileCount(Path(name), (1, 2), name, 3, sums=sums, marks=bytes(size))
 
 
 def test_a_checkpoint_keeps_what_it_has(full, tmp_path):

@@ -24,6 +24,7 @@ from planner.laws.law import DEVICE, Law
 from planner.laws.source import system
 
 _ID_BYTES = 8
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Report:
         line["check"] = line_check(
             self.parameters, self.question, self.report_id, self.round_number, report
         )
-        return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+        return _COMPACT(line)
 
 
 class Client:

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -19,6 +19,7 @@ from planner.deployment.client.sealed import Entries, Kind, Sealed, digest
 from planner.deployment.collecting.engines import Engine, local_engine
 from planner.deployment.collecting.one_file import (
     SUFFIXES,
+    CountedFile,
     Expected,
     FileCount,
     count_file,
@@ -135,39 +136,6 @@ _KIND = Kind(
 _HEADING = bytes(32)  # the name of what a checkpoint says of itself
 
 
-@dataclass(frozen=True, slots=True)
-class CountedFile:
-    """A file whose reports are in the sums.
-
-    Attributes
-    ----------
-    path, stamp, file_id:
-        The file, its size and time of change when it was counted, and its number.
-    users:
-        Number of its reports that count.
-    repeated:
-        How many of its reports were left out, because another file's are the same ones.
-    origins:
-        Those other files.
-    """
-
-    path: Path
-    stamp: tuple[int, int]
-    file_id: str
-    users: int
-    repeated: int = 0
-    origins: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Saved:
-    """A counted file with its sums and the marks of the reports in them."""
-
-    file: CountedFile
-    sums: dict[Key, Aggregate]
-    marks: bytes = b""
-
-
 class Checkpoint:
     """Keeps the progress of one collection; only one process may use it at a time.
 
@@ -208,7 +176,7 @@ class Checkpoint:
         """The files counted so far, in the order of their paths."""
         return list(self._files.values())
 
-    def contents(self) -> Iterator[Saved]:
+    def contents(self) -> Iterator[FileCount]:
         """The same files, each with its sums and marks; one at a time is in memory."""
         with self._sealed.changing() as entries:
             for path in self._files:
@@ -216,13 +184,13 @@ class Checkpoint:
                 assert content is not None  # noqa: S101 - it is listed, and the file is held
                 yield _saved(content)
 
-    def save(self, files: Iterable[Saved]) -> None:
+    def save(self, files: Iterable[FileCount]) -> None:
         """Add files, all or none; durable on return."""
         new = list(files)
         with self._sealed.changing() as entries:
             for one in new:
-                entries.put(_name(one.file.path), _packed(one))
-        self._files |= {one.file.path: one.file for one in new}
+                entries.put(_name(one.path), _packed(one))
+        self._files |= {one.path: one.file for one in new}
 
     def drop(self, paths: Iterable[Path]) -> None:
         """Take files out, all or none; durable on return."""
@@ -244,15 +212,11 @@ def _name(path: Path) -> bytes:
     return digest(str(path).encode())
 
 
-def _packed(one: Saved) -> bytes:
+def _packed(one: FileCount) -> bytes:
     """What is known of the file, as JSON, then sums, then marks; the size of the first before."""
-    about = {
-        "path": str(one.file.path),
-        "stamp": one.file.stamp,
-        "file_id": one.file.file_id,
-        "users": one.file.users,
-        "repeated": one.file.repeated,
-        "origins": [str(path) for path in one.file.origins],
+    about = asdict(one.file) | {
+        "path": str(one.path),
+        "origins": [str(path) for path in one.origins],
         "sums": [(*key, total.users, total.counts.size) for key, total in one.sums.items()],
     }
     sums = b"".join(total.counts.astype("<i8").tobytes() for total in one.sums.values())
@@ -260,26 +224,20 @@ def _packed(one: Saved) -> bytes:
     return len(text).to_bytes(8, "little") + text + sums + one.marks
 
 
-def _saved(content: bytes) -> Saved:
+def _saved(content: bytes) -> FileCount:
     """Back from an entry, whose checksum is right."""
     start = 8 + int.from_bytes(content[:8], "little")
     about: dict[str, Any] = json.loads(content[8:start])
-    file = CountedFile(
-        Path(about["path"]),
-        (about["stamp"][0], about["stamp"][1]),
-        about["file_id"],
-        about["users"],
-        about["repeated"],
-        tuple(map(Path, about["origins"])),
-    )
-    sizes = [size for *_, size in about["sums"]]
-    ends = (start + 8 * np.cumsum([0, *sizes])).tolist()
+    parts = about.pop("sums")
+    about["path"], about["origins"] = Path(about["path"]), tuple(map(Path, about["origins"]))
+    about["stamp"] = tuple(about["stamp"])
+    ends = (start + 8 * np.cumsum([0, *(size for *_, size in parts)])).tolist()
     counts = [np.frombuffer(content[i:j], dtype="<i8") for i, j in pairwise(ends)]
     sums = {
         (question, number): Aggregate(users, each)
-        for (question, number, users, _), each in zip(about["sums"], counts, strict=True)
+        for (question, number, users, _), each in zip(parts, counts, strict=True)
     }
-    return Saved(file, sums, content[ends[-1] :])
+    return FileCount(**about, sums=sums, marks=content[ends[-1] :])
 
 
 _TABLES = """
@@ -482,7 +440,7 @@ class _Run:
         self._seconds = seconds
         self._sums: dict[Key, Aggregate] = {}
         self._counted: dict[Path, CountedFile] = {}
-        self._unsaved: list[Saved] = []
+        self._unsaved: list[FileCount] = []
         self._dropped: tuple[Path, ...] = ()
 
     def resume(self, files: Sequence[Path], missing: Missing) -> None:
@@ -552,26 +510,18 @@ class _Run:
             whole, one = one, count_file(one.path, self._expected, repeats.marks)
             if one.refused or one.file_id != whole.file_id:
                 return "changed while it was counted"
-        counted = CountedFile(
-            one.path,
-            one.stamp,
-            one.file_id,
-            one.users,
-            len(repeats.marks),
-            repeats.files,
-        )
-        new = Saved(counted, one.sums, one.marks)
+        new = replace(one, repeated=len(repeats.marks), origins=repeats.files)
         self._add(new)
         if self._saved is not None:
             self._unsaved.append(new)
         return ""
 
-    def _add(self, one: Saved) -> None:
+    def _add(self, one: FileCount) -> None:
         for key, counts in one.sums.items():
             before = self._sums.get(key)
             self._sums[key] = counts if before is None else before + counts
-        self._known.add(one.file.path, one.marks)
-        self._counted[one.file.path] = one.file
+        self._known.add(one.path, one.marks)
+        self._counted[one.path] = one.file
 
     def _save(self) -> None:
         if self._saved is not None and self._unsaved:

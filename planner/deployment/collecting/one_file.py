@@ -116,38 +116,44 @@ class Expected:
         return cls(parameters.hash, laws, sizes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FileCount:
-    """What one file holds, or why it is not counted.
+@dataclass(frozen=True, slots=True)
+class CountedFile:
+    """A file whose reports are in the sums.
 
     Attributes
     ----------
-    path:
-        The file.
-    stamp:
-        Its size and time of change (nanoseconds) before it was read.
-    file_id:
-        By which copies are recognised.
-    sums:
-        Partial sums by question and round.
-    marks:
-        The marks of its reports, one after the other; empty if they
-        have no ids.
-    refused:
-        Why the file is quarantined; empty if it is counted.
+    path, stamp, file_id:
+        The file, its size and time of change (nanoseconds) before it was read, and its number, by
+        which copies are recognised.
+    users:
+        Number of its reports that count.
+    repeated:
+        How many of its reports were left out, because another file's are the same ones.
+    origins:
+        Those other files.
     """
 
     path: Path
     stamp: tuple[int, int]
     file_id: str = ""
+    users: int = 0
+    repeated: int = 0
+    origins: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileCount(CountedFile):
+    """The same with partial sums and the marks of its reports; or why it is not counted."""
+
     sums: dict[Key, Aggregate] = field(default_factory=dict)
     marks: bytes = b""
     refused: str = ""
 
     @property
-    def users(self) -> int:
-        """Number of reports."""
-        return sum(one.users for one in self.sums.values())
+    def file(self) -> CountedFile:
+        """Without what takes memory."""
+        about = self.path, self.stamp, self.file_id, self.users, self.repeated, self.origins
+        return CountedFile(*about)
 
 
 def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) -> FileCount:
@@ -177,7 +183,8 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
         return FileCount(path, stamp, refused=str(error))
     if not sums:
         return FileCount(path, stamp, refused="holds no reports")
-    return FileCount(path, stamp, file_id, sums, b"".join(marks))
+    users = sum(one.users for one in sums.values())
+    return FileCount(path, stamp, file_id, users, sums=sums, marks=b"".join(marks))
 
 
 def stamp_of(path: Path) -> tuple[int, int]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from planner.deployment import Client, Memory
-from planner.deployment.collecting.collector import Checkpoint, CountedFile, Saved
+from planner.deployment.collecting.collector import Checkpoint
+from planner.deployment.collecting.one_file import FileCount
 from planner.errors import FileError, InputError, VerificationError
 from tests.deployment.examples import sealed
 
@@ -147,7 +148,7 @@ def use_memory(path):
 def use_checkpoint(path):
     saved = Checkpoint(path, HASH)
     if not saved.files():
-        saved.save([Saved(CountedFile(Path("/x"), (5, 7), "id", 3), {})])
+        saved.save([FileCount(Path("/x"), (5, 7), "id", 3)])
     saved.close()
 
 

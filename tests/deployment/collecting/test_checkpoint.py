@@ -1,12 +1,14 @@
 """Progress on disk: one collection, one process, and damage is named, never counted."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from planner.deployment.client.sealed import Memory
-from planner.deployment.collecting.collector import Checkpoint, CountedFile, Saved
+from planner.deployment.collecting.collector import Checkpoint
+from planner.deployment.collecting.one_file import FileCount
 from planner.errors import FileError
 from planner.mechanisms.counting import Aggregate
 
@@ -26,8 +28,8 @@ def path(tmp_path):
 
 def counted(name, sums):
     origins = (Path("/x/é.jsonl"),)
-    file = CountedFile(Path("/x") / name, (5, 7), f"id {name}", 3, 4, origins)
-    return Saved(file, sums, name.encode() * 32)
+    about = Path("/x") / name, (5, 7), f"id {name}", 3, 4, origins
+    return FileCount(*about, sums=sums, marks=name.encode() * 32)
 
 
 def contents(path):
@@ -61,7 +63,7 @@ def test_what_is_saved_is_found_again(path):
 def test_files_are_saved_all_or_none(path):
     saved = Checkpoint(path, HASH)
     with pytest.raises(TypeError):
-        saved.save([counted("b", {}), Saved(counted("d", {}).file, {}, "no bytes")])
+        saved.save([counted("b", {}), replace(counted("d", {}), marks="no bytes")])
     saved.save([counted("c", {})])
     saved.close()
     assert [file.path.name for file, _, _ in contents(path)] == ["a", "c"]
@@ -95,6 +97,6 @@ def test_a_full_disk_is_told_from_damage(path):
     saved = Checkpoint(path, HASH)
     saved._sealed._database.execute("PRAGMA max_page_count = 1")
     with pytest.raises(FileError, match=r"is full. What was saved is kept. Make room on the disk"):
-        saved.save([Saved(counted("b", {}).file, {}, b"x" * 100_000)])
+        saved.save([replace(counted("b", {}), marks=b"x" * 100_000)])
     saved.close()
     assert len(contents(path)) == 1
