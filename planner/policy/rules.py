@@ -87,7 +87,8 @@ class PairRule:
 
     def plain(self, epsilons: Array) -> Any:
         """The rule as files have it: its name if every reader knows it, else all pair budgets."""
-        return tuple(map(tuple, self.bounds(epsilons).tolist()))
+        named = self.name in _NAMED
+        return self.name if named else tuple(map(tuple, self.bounds(epsilons).tolist()))
 
     @property
     def open_pairs(self) -> bool:
@@ -229,9 +230,6 @@ class MinRule(PairRule):
     saturates: ClassVar[bool] = True
     covers_sets: ClassVar[bool] = True
 
-    def plain(self, epsilons: Array) -> str:
-        return self.name
-
     def bounds(self, epsilons: Array) -> Array:
         return np.minimum(epsilons[:, None], epsilons[None, :])
 
@@ -303,9 +301,6 @@ class AvgRule(PairRule):
 
     name: ClassVar[str] = "avg"
     words: ClassVar[str] = "the average of the two budgets"
-
-    def plain(self, epsilons: Array) -> str:
-        return self.name
 
     def bounds(self, epsilons: Array) -> Array:
         return (epsilons[:, None] + epsilons[None, :]) / 2

@@ -434,15 +434,12 @@ class Channel:
             object.__setattr__(self, name, _frozen(getattr(self, name)))
         object.__setattr__(self, "wanted_names", tuple(self.wanted_names))
         object.__setattr__(self, "scenarios", tuple(self.scenarios))
-        p, outputs = len(self.wanted_names), self.matrix.shape[-1]
-        for name, shape in (
-            ("wanted", (p, self.policy.size)),
-            ("matrix", (self.policy.size, outputs)),
-            ("estimator", (p, outputs)),
-        ):
-            if getattr(self, name).shape != shape:
+        p, m, outputs = len(self.wanted_names), self.policy.size, self.matrix.shape[-1]
+        shapes = {"wanted": (p, m), "matrix": (m, outputs), "estimator": (p, outputs)}
+        for name, shape in shapes.items():
+            if (given := getattr(self, name).shape) != shape:
                 remedy = "Rows and columns may be swapped: transpose it."
-                raise InputError(name, getattr(self, name).shape, f"of shape {shape}", remedy)
+                raise InputError(name, given, f"of shape {shape}", remedy)
         sums = self.matrix.sum(axis=1)
         if not (self.matrix.min() >= 0 and np.abs(sums - 1).max() <= 1e-12):
             allowed = "probabilities whose rows sum to 1"
@@ -508,11 +505,7 @@ class Channel:
     @property
     def worst_error(self) -> float:
         """Largest error per person over the scenarios without a cap."""
-        return max(
-            float(error)
-            for scenario, error in zip(self.scenarios, self.errors, strict=True)
-            if scenario.cap is None
-        )
+        return max(self.error(one) for one in self.scenarios if one.cap is None)
 
     def __repr__(self) -> str:
         error = f", largest error {self.worst_error:.6g} per person" if self.scenarios else ""

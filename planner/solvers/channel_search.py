@@ -274,5 +274,5 @@ def unbiased(estimator: Array, wanted: Array, matrix: Array) -> Array:
 
 def _excess(channel: Channel) -> float:
     """By which share the worst kept cap is exceeded, at most; negative if none is."""
-    pairs = zip(channel.scenarios, channel.errors, strict=True)
-    return max((float(error) / one.cap - 1 for one, error in pairs if one.cap), default=-1.0)
+    capped = [one for one in channel.scenarios if one.cap]
+    return max((channel.error(one) / (one.cap or 1) - 1 for one in capped), default=-1.0)

@@ -13,6 +13,7 @@ from planner.limits import LEAST_EPSILON
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
+from planner.solvers import reduced
 from planner.solvers.answers import Certificate, UnaryTable
 from planner.solvers.certificate import Proof, newton_step, prove
 from planner.solvers.models import model_named
@@ -132,21 +133,18 @@ def smallest_budget(policy: PrivacyPolicy) -> float:
 
 def _solve_by(program: Program, method: str) -> UnaryTable:
     if method == "reduced":
-        from planner.solvers.reduced import solve_reduced
-
-        v, proof = solve_reduced(program)
+        v, proof = reduced.solve_reduced(program)
         if not _settled(program, v, proof):
             proof = prove(program, v)  # the reduction's proof misses some ties of the maximum
     else:
-        if method == "slsqp":
-            from planner.solvers.general import solve_slsqp as solve_by
-        else:
-            from planner.solvers.general import solve_conic as solve_by
+        from planner.solvers import general  # SciPy's and cvxpy's solvers take long to load
+
+        solve_by = general.solve_slsqp if method == "slsqp" else general.solve_conic
         v = program.model.repair(program.policy, solve_by(program))
         proof = prove(program, v)
     table = proven_table(program, *_tightened(program, v, proof), method=method)
-    if table.certificate is None or not table.certificate.relative_gap <= _PROVEN:
-        gap = table.certificate.relative_gap if table.certificate else np.inf
+    gap = table.certificate.relative_gap if table.certificate else np.inf
+    if not gap <= _PROVEN:
         raise ConvergenceError(
             f"The method {method!r} is proven optimal only to a relative {gap:.1e}",
             f"Use another method than {method!r}.",

@@ -84,17 +84,17 @@ class OutputTypes:
                 raise InputError(name, value.shape, f"of shape {expected}", "Check the types.")
             value.setflags(write=False)
             object.__setattr__(self, name, value)
-        self._check("weights", self.weights, self.weights > 0, "above 0")
         sides = (self.low >= 0) & (self.low <= self.high) & np.isfinite(self.high)
-        self._check("low", self.low, sides, "at least 0 and at most the type's high")
         counts = (self.high_counts >= 0) & (self.high_counts <= self.item_counts)
-        self._check("high_counts", self.high_counts, counts, "from 0 to the level's items")
-
-    @staticmethod
-    def _check(name: str, value: NDArray[np.generic], good: NDArray[np.bool_], range_: str) -> None:
-        for place in np.argwhere(~good)[:1]:
-            where = "".join(f"[{index}]" for index in place)
-            raise InputError(f"{name}{where}", value[tuple(place)].item(), range_, "Correct it.")
+        for name, good, allowed in (
+            ("weights", self.weights > 0, "above 0"),
+            ("low", sides, "at least 0 and at most the type's high"),
+            ("high_counts", counts, "from 0 to the level's items"),
+        ):
+            for place in np.argwhere(~good)[:1]:
+                where = "".join(f"[{index}]" for index in place)
+                found = getattr(self, name)[tuple(place)].item()
+                raise InputError(f"{name}{where}", found, allowed, "Correct it.")
 
     @property
     def size(self) -> int:

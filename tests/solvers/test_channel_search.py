@@ -41,20 +41,6 @@ def test_two_symbols_are_randomised_response(epsilon):
     assert np.sort(channel.matrix) == pytest.approx(np.array([[1 - keep, keep]] * 2), rel=1e-6)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
-@pytest.mark.parametrize("m", [3, 5])
-def test_counts_with_one_budget_are_subset_selection(epsilon, m):
-    """Total error of the best size k (Ye and Barg 2018), from its columns' moments."""
-    best = np.inf
-    for k in range(1, m):
-        total = k * np.exp(epsilon) + m - k
-        spread = k * np.exp(2 * epsilon) + m - k - total**2 / m
-        best = min(best, (m - 1) ** 2 * total**2 / (spread * m**2) + 1 / m - 1)
-    channel = solve_channel(plain(epsilon, m), np.eye(m), worst_case(np.eye(m)))
-    assert channel.worst_error == pytest.approx(best, rel=1e-6)
-    assert channel.certificate.lower_bound <= best
-
-
 @pytest.mark.parametrize(
     ("epsilons", "value"),
     [

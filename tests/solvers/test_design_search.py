@@ -116,15 +116,6 @@ def test_few_types_are_enough_and_they_make_whole_probabilities(budgets, items):
     t, several = types.item_counts.size, np.count_nonzero(types.item_counts > 1)
     assert types.size <= t * (t + 1) // 2 + several - 1
     np.testing.assert_allclose(types.probabilities.sum(axis=(1, 2)), 1, rtol=0, atol=4e-16)
-    g = types.estimator(np.full(t, 1 / t))  # unbiased whatever the prior it is made for
-    levels = np.arange(t)
-    share = types.probabilities
-    own = np.einsum("kos,oks->k", share, g)
-    np.testing.assert_allclose(own, 1, rtol=1e-9)
-    for k, i in [(k, i) for k in levels for i in levels if k != i]:
-        x = types.high_counts[:, i] / types.item_counts[i]
-        mean = (1 - x) * g[:, i, 0] + x * g[:, i, 1]
-        assert abs(share[k].sum(axis=1) @ mean) < 1e-9
 
 
 def test_what_newtons_steps_went_round_in_circles_for():

@@ -59,37 +59,6 @@ def test_slopes_and_curvatures_are_finite_differences(model, kind, seed):
 
 @every_model
 @given(seed=seeds)
-def test_expressions_are_disciplined_and_equal_the_atoms(model, seed):
-    import cvxpy as cp
-
-    rng = np.random.default_rng(seed)
-    unit, u0 = _point(rng, model, 3), rng.uniform(0.6, 1.0, (coordinates(model), 3))
-    u = cp.Variable(unit.shape)
-    noise, signal, tight = model.expressions(u, unit)
-    weights = np.array([1.0, 2.0, 3.0])
-    goal = weights @ noise + 0.5 * cp.max(signal)
-    assert cp.Problem(cp.Minimize(goal), tight).is_dcp()
-    u.value = u0
-    atoms = model.atoms(unit * u0)
-    if model.name != "opt0":
-        np.testing.assert_allclose(noise.value, atoms.noise, rtol=1e-9)
-        np.testing.assert_allclose(signal.value, atoms.signal, rtol=1e-9, atol=1e-12)
-        return
-    p, q = (1 / np.expm1(x) for x in (unit * u0))
-    p0, q0 = (1 / np.expm1(x) for x in unit)
-    exact = (p / p0, q / q0, p * q / (p0 * q0))
-    for constraint, value in zip(tight, exact, strict=True):
-        (variable,) = [x for x in constraint.variables() if x.id != u.id]
-        variable.value = value
-    for constraint in tight:  # equality at the exact values: the cones are tight
-        gap = constraint.args[1].value - constraint.args[0].value
-        np.testing.assert_allclose(gap, 0, atol=1e-9)
-    np.testing.assert_allclose(noise.value, atoms.noise, rtol=1e-9)
-    np.testing.assert_allclose(signal.value, atoms.signal, rtol=1e-9, atol=1e-9)
-
-
-@every_model
-@given(seed=seeds)
 def test_coordinates_and_probabilities_round_trip(model, seed):
     rng = np.random.default_rng(seed)
     v = _point(rng, model, 5)
