@@ -56,11 +56,6 @@ def log_upper_bound(ratio: Fraction) -> float:
 def check_ratio(ratio: Fraction | None, budget: float, name: str = "A report") -> None:
     """Prove that a ratio of two probabilities, ``None`` if infinite, is at most ``e^budget``.
 
-    Raises
-    ------
-    VerificationError
-        It is larger.
-
     Examples
     --------
     >>> check_ratio(Fraction(3), 1.0986)
@@ -129,15 +124,7 @@ class PairViolation(VerificationError):
 def round_inward(
     a: Sequence[float], b: Sequence[float], levels: Levels
 ) -> tuple[list[int], list[int]]:
-    """Integers over 2^32, ``a`` rounded down and ``b`` up, that keep every pair's budget.
-
-    Raises
-    ------
-    InputError
-        A level's probabilities are so close that no two integers fit between them.
-    VerificationError
-        The probabilities break the policy by more than rounding.
-    """
+    """Integers over 2^32, ``a`` rounded down and ``b`` up, that keep every pair's budget."""
     low = [min(math.floor(value * DENOMINATOR), DENOMINATOR - 1) for value in a]
     high = [max(math.ceil(value * DENOMINATOR), 1) for value in b]
     for _ in range(1 + _MAX_STEPS):
@@ -167,13 +154,6 @@ def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:
     ``a_i (D - b_j) <= e^r b_i (D - a_j)`` for all pairs of different elements. Rules ``"min"`` and
     ``"avg"`` take O(t log t), a matrix O(t^2). Dummies have the probabilities of the first level of
     the least budget.
-
-    Raises
-    ------
-    VerificationError
-        Names the first pair that exceeds its budget, or the first impossible integer.
-    InputError
-        Not one integer a level.
 
     Examples
     --------

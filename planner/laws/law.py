@@ -66,13 +66,6 @@ class Law:
     def read(cls, question: Mapping[str, Any], halves: Halves, place: str = "question") -> Self:
         """The law of one question of the file; ``place`` is named in errors.
 
-        Raises
-        ------
-        InputError
-            The question is not exactly of its law's form, or its parts do not fit.
-        VerificationError
-            It does not keep the promised budgets, or its estimator is biased.
-
         Examples
         --------
         >>> level = {"name": "all", "epsilon": 1.1, "item_count": 3, "items": []}

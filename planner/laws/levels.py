@@ -70,13 +70,7 @@ class Levels:
 
     @classmethod
     def read(cls, question: Mapping[str, Any], least: int = 1) -> Levels:
-        """The levels of a question of the right form that has ``least`` items or more.
-
-        Raises
-        ------
-        InputError
-            The parts do not fit each other, or a name appears twice.
-        """
+        """The levels of a question of the right form that has ``least`` items or more."""
         rows = question["levels"]
         names, counts = ([row[key] for row in rows] for key in ("name", "item_count"))
         items = [tuple(row["items"]) for row in rows]

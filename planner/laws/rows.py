@@ -15,15 +15,12 @@ from typing import ClassVar
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import Likelihoods, check_ratio
 from planner.laws.schema import PROBABILITY, Schema, list_of, whole
-from planner.laws.shape import Own, Shape, Wanted, has_shape
+from planner.laws.shape import BIAS, SCALE, VALUE, Own, Shape, Wanted, has_shape
 from planner.laws.source import Source, words
 from planner.limits import DENOMINATOR as D
 from planner.limits import EXPORT_REMEDY
 
 MAX_ROWS, MAX_REPORTS = 64, 4096
-_BIAS = 10**9  # a person's bias is at most one part in so many of what a person counts for
-_SCALE = 2**80
-_VALUE: Schema = {"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40}
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class Rows(Shape):
             "description": "2^32 times the probability of each report, for every answer in the "
             "order of the levels; each row sums to 2^32."
         },
-        "values": list_of(list_of(_VALUE))
+        "values": list_of(list_of(VALUE))
         | {
             "description": "What each report adds to each wanted number: of ordered answers the "
             "people up to each but the last, or the sum of the scores; of numbers the sum of all "
@@ -122,8 +119,8 @@ class Rows(Shape):
             reason = f"{len(self.values)} rows of values for {len(wanted)} wanted numbers"
             raise VerificationError(reason)
         for meaning, numbers in zip(self.values, wanted, strict=True):
-            scaled = [floor(Fraction(value) * _SCALE) for value in meaning]
-            bound = floor(max(map(abs, numbers)) * (D * _SCALE)) // _BIAS
+            scaled = [floor(Fraction(value) * SCALE) for value in meaning]
+            bound = floor(max(map(abs, numbers)) * (D * SCALE)) // BIAS
             for x, (row, number) in enumerate(zip(self.rows, numbers, strict=True)):
-                if abs(sum(map(mul, row, scaled)) - floor(number * (D * _SCALE))) > bound:
+                if abs(sum(map(mul, row, scaled)) - floor(number * (D * SCALE))) > bound:
                     raise VerificationError(f"The estimator is biased for the answers of row {x}")

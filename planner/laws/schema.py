@@ -89,22 +89,6 @@ def record(properties: Mapping[str, Schema], description: str = "") -> dict[str,
 def check(value: Any, schema: Schema, place: str = "", where: str = "") -> None:
     """Check a parsed value against a schema.
 
-    Parameters
-    ----------
-    value:
-        What ``json.loads`` gives.
-    schema:
-        Of the keywords ``type``, ``enum``, ``anyOf``, ``properties``, ``required``,
-        ``additionalProperties`` (false), ``items``, ``minItems``, ``minLength``, ``pattern``,
-        ``minimum``, ``maximum`` and ``exclusiveMinimum``.
-    place, where:
-        For errors: the path of the value, and the object in which it is.
-
-    Raises
-    ------
-    InputError
-        Names the first place that is not as it must be.
-
     Examples
     --------
     >>> check({"truth": 5}, record({"truth": whole(0, 10)}))

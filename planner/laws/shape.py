@@ -16,6 +16,9 @@ from planner.laws.source import Source
 Own = tuple[int, ...]
 """The elements that a person's report is about: one, or all of a whole set."""
 Wanted = Sequence[Sequence[Fraction]]
+BIAS = 10**9  # an estimate is off by one part in so many of what a person counts for, at most
+SCALE = 2**80
+VALUE: Schema = {"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40}
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 _MOST_LEVELS = 200  # of which all pairs are listed
 
@@ -64,11 +67,6 @@ class Shape(Part, ABC):
 
         ``wanted`` is what each element counts as in each wanted number, where answers are more
         than one of some items.
-
-        Raises
-        ------
-        VerificationError
-            A budget is not kept, or the estimator is biased.
         """
 
     @abstractmethod

@@ -16,17 +16,14 @@ from planner.errors import InputError, VerificationError
 from planner.laws.exact import Likelihoods, check_ratio
 from planner.laws.levels import Levels, of_both
 from planner.laws.schema import Schema, list_of, whole
-from planner.laws.shape import Own, Shape, Wanted, has_shape, octets, packed
+from planner.laws.shape import BIAS, SCALE, VALUE, Own, Shape, Wanted, has_shape, octets, packed
 from planner.laws.source import Source, choose_all, words
 from planner.limits import DENOMINATOR as D
 from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
 MAX_GROUPS, MAX_TYPES = 64, 4096
-_BIAS = 10**9  # a person may shift an estimate by one part in so many of a person
-_SCALE = 2**80
 _TYPE_BYTES = 8
 _MOST_NAMES = 20  # of levels in a message
-_VALUE: Schema = {"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40}
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ class Sides(Shape):
             "description": "For every group, 2^32 times the probabilities of each type with the "
             "own element on the low and on the high side; they sum to 2^32."
         },
-        "values": list_of(list_of(list_of(_VALUE)), 0)
+        "values": list_of(list_of(list_of(VALUE)), 0)
         | {
             "description": "People with an item: the sum over all reports of the value, by type, "
             "group, and the item's side (low, high). Empty for one type of one group, where the "
@@ -212,16 +209,16 @@ class Sides(Shape):
         """An answer counts as one for its item and as none for every other, on average."""
         sent = [[sum(pair) for pair in row] for row in self.weights]
         for a, count in enumerate(self.counts):
-            own, same, totals = -D * _SCALE, 0, []
+            own, same, totals = -D * SCALE, 0, []
             for o, (at_low, at_high) in enumerate(self.weights[a]):
                 low, high = self._standing(a, o)
                 low_value, high_value = (
-                    floor(Fraction(value) * _SCALE) for value in self.values[o][a]
+                    floor(Fraction(value) * SCALE) for value in self.values[o][a]
                 )
                 totals.append(high_value * high + low_value * low)
                 own += at_low * low_value + at_high * high_value
                 same += at_low * (totals[-1] - low_value) + at_high * (totals[-1] - high_value)
-            bound = D * _SCALE // _BIAS
+            bound = D * SCALE // BIAS
             others = (sum(map(mul, row, totals)) for b, row in enumerate(sent) if b != a)
             biased = abs(own) > bound or (count > 1 and abs(same) > bound * (count - 1))
             if biased or any(abs(shift) > bound * count for shift in others):

@@ -24,13 +24,7 @@ def system(count: int) -> bytes:
 
 
 def words(source: Source, count: int) -> tuple[int, ...]:
-    """``count`` uniform integers below 2^32, from ``4 count`` bytes asked for at once.
-
-    Raises
-    ------
-    VerificationError
-        The source returned another number of bytes: nothing may be drawn from it.
-    """
+    """``count`` uniform integers below 2^32, from ``4 count`` bytes asked for at once."""
     data = source(4 * count)
     if not isinstance(data, bytes) or len(data) != 4 * count:
         raise VerificationError("The source of entropy failed", "Report nothing.")

@@ -1,14 +1,10 @@
 """Mechanisms: randomise answers, and estimate from randomised answers.
 
-Every mechanism offers the same small interface:
+A law with NumPy (:mod:`.collected`, :mod:`.subset_design`, :mod:`.set_design`) draws many reports,
+counts and estimates; a mechanism holds a law and says what is expected of it:
 
-- ``perturb(values, rng)``    one report per user, law stated in the class docstring
-- ``aggregate(reports)``      a mergeable :class:`Aggregate`
-- ``estimate(aggregate)``     estimates with standard errors
-- ``variance(...)``           the variance of those estimates for given true data
-- ``privacy_loss()``          the budget that the output law really spends, in nats
+- ``law``                          its whole numbers, and the budgets that they really spend
+- ``estimate(aggregate)``          estimates with standard errors
+- ``bias(...)``, ``variance(...)`` of those estimates for given true data
+- ``draw_aggregate(...)``          sums as everybody's reports would give them
 """
-
-from planner.mechanisms.counting import Aggregate
-
-__all__ = ["Aggregate"]

@@ -254,13 +254,7 @@ class Counter(Protocol):
     """Counts batches of reports of one question and round."""
 
     def add(self, rows: Rows) -> None:
-        """Count at least one report, uint8, shape ``(n, report size)``.
-
-        Raises
-        ------
-        InputError
-            A report that the law cannot produce.
-        """
+        """Count at least one report, uint8, shape ``(n, report size)``."""
 
     def sums(self) -> Aggregate:
         """Number of reports, and for how many each cell counts: a bit, an item, an output."""
@@ -370,13 +364,6 @@ class SidesCounter:
     A report is a row of words: the type's number, unless there is one type alone, then the packed
     bits of the items, level by level. A type fixes how many of each level's bits are 1, so a report
     of any other weight is none that the law can send, and is refused.
-
-    Parameters
-    ----------
-    counts:
-        Items in each level, shape ``(t,)``.
-    types:
-        Ones in each level by type, shape ``(n, t)``.
 
     Examples
     --------

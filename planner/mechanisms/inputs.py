@@ -14,13 +14,7 @@ MAX_ITEMS = 2**31 - 1
 
 
 def generator(rng: object) -> np.random.Generator:
-    """Return ``rng`` itself if it is a NumPy generator; simulation never picks its own seed.
-
-    Raises
-    ------
-    InputError
-        It is anything else.
-    """
+    """Return ``rng`` itself if it is a NumPy generator; simulation never picks its own seed."""
     if isinstance(rng, np.random.Generator):
         return rng
     remedy = "Pass numpy.random.default_rng(seed), so that the run can be repeated."
@@ -28,23 +22,12 @@ def generator(rng: object) -> np.random.Generator:
 
 
 def item_count(items: int, least: int = 2) -> int:
-    """Return the size of an item domain, a whole number of at least ``least``.
-
-    Raises
-    ------
-    InputError
-        It is not.
-    """
+    """Return the size of an item domain, a whole number of at least ``least``."""
     return whole_number("items", items, least, MAX_ITEMS, "Count the possible answers.")
 
 
 def item_numbers(values: ArrayLike, items: int, argument: str = "values") -> NDArray[np.int64]:
     """Item numbers, one per user, whole and from 0 to ``items - 1``, shape ``(n,)``.
-
-    Raises
-    ------
-    InputError
-        Empty, not one-dimensional, not whole numbers, or outside the domain.
 
     Examples
     --------
@@ -67,13 +50,7 @@ def item_numbers(values: ArrayLike, items: int, argument: str = "values") -> NDA
 
 
 def true_counts(counts: ArrayLike, items: int) -> NDArray[np.int64]:
-    """True numbers of users per item, shape ``(items,)``, whole, not negative, not all 0.
-
-    Raises
-    ------
-    InputError
-        They are not.
-    """
+    """True numbers of users per item, shape ``(items,)``, whole, not negative, not all 0."""
     array = _whole_numbers("true_counts", counts)
     if array.shape != (items,):
         allowed = f"one count per item, shape ({items},)"

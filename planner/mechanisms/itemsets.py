@@ -177,13 +177,7 @@ def _no_repeats(members: NDArray[np.int64], starts: NDArray[np.int64], items: in
 
 
 def as_sets(sets: ArrayLike | ItemSets | Iterable[Sequence[int]], items: int) -> ItemSets:
-    """``sets`` as :class:`ItemSets` over ``items`` items.
-
-    Raises
-    ------
-    InputError
-        They are not, or have another domain.
-    """
+    """``sets`` as :class:`ItemSets` over ``items`` items."""
     if not isinstance(sets, ItemSets):
         return ItemSets.of(sets, items)  # type: ignore[arg-type]
     if sets.items != items:

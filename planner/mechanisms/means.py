@@ -286,17 +286,6 @@ def first_order(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike, users: float
         Var[missing rate] = (2/n) (v_pos + v_neg) / theta^2
         Var[mean]         = (2/n) ((1-mu)^2 v_pos + (1+mu)^2 v_neg) / (theta R)^2
 
-    Parameters
-    ----------
-    theta:
-        ``tanh(eps/2)``, above 0.
-    rate:
-        Share ``R`` of people who answer; the mean's variance is ``inf`` where it is 0.
-    mean:
-        Mean ``mu`` of those who answer, in ``[-1, 1]``.
-    users:
-        Number of reports ``n``.
-
     Examples
     --------
     >>> result = first_order(np.tanh(1.5), 0.9, 0.5, 100_000)

@@ -251,13 +251,7 @@ class OptimizedLocalHashing(FrequencyMechanism):
 
 
 def linear_estimates(aggregate: Aggregate, a: Array, b: Array) -> SupportEstimates:
-    """``(count - n b) / (a - b)`` with standard errors, for probabilities of shape ``(items,)``.
-
-    Raises
-    ------
-    InputError
-        No users, or counts of the wrong shape.
-    """
+    """``(count - n b) / (a - b)`` with standard errors, for probabilities of shape ``(items,)``."""
     require_counts(aggregate, a.shape)
     n = aggregate.users
     noise = logodds.noise_from_probabilities(a, b)

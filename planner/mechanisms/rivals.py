@@ -82,15 +82,6 @@ def privkvm(epsilon: float, rate: float, mean: float, iterations: int = 5) -> Pr
     first mean ``S / (theta F)``, and an iteration moves it by ``k = (1 - f)(1 - p) / F`` times its
     last move. After ``c`` of them the bias is ``-mean k^(c+1)`` (Ye and others, 2019).
 
-    Parameters
-    ----------
-    epsilon:
-        In nats.
-    rate, mean:
-        Share of the people who answer, above 0, and the mean of their answers.
-    iterations:
-        Virtual ones, 5 in the BiSample paper.
-
     Examples
     --------
     >>> one = privkvm(2.0, rate=0.5, mean=0.5)

@@ -72,11 +72,6 @@ class GridTypes(NamedTuple):
 def drawn_design(design: SubsetDesign) -> SubsetDesign:
     """The design with its probabilities rounded, the blank type last: what reports really follow.
 
-    Raises
-    ------
-    VerificationError, InputError
-        As :func:`round_types`.
-
     Examples
     --------
     >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
@@ -100,20 +95,6 @@ class _Cell(NamedTuple):
 
 def round_types(policy: PrivacyPolicy, types: OutputTypes) -> GridTypes:
     """Round a design's types to the private side.
-
-    Parameters
-    ----------
-    policy:
-        The budgets, which the types keep but for the rounding of doubles.
-    types:
-        The types, without the blank one.
-
-    Raises
-    ------
-    VerificationError
-        The types break the policy, or a level's probabilities do not sum to 1.
-    InputError
-        A grid of 2^-32 is too coarse: more than a hundredth would have to be mixed in.
 
     Examples
     --------
@@ -227,13 +208,6 @@ def drawn_channel(channel: Channel) -> Channel:
 
     The estimator is the nearest one that is unbiased for the rounded probabilities. One that is
     on the grid already is returned as it is.
-
-    Raises
-    ------
-    VerificationError
-        The channel breaks its policy, or a row does not sum to 1.
-    InputError
-        A grid of 2^-32 is too coarse for so small budgets.
 
     Examples
     --------

@@ -239,17 +239,6 @@ def binomial_size_limits(
     ``seen``" nor "at most ``seen``" of Binomial(size, chance) is as unlikely as ``tail``
     (Clopper and Pearson's inversion): each limit errs with probability ``tail`` at most.
 
-    Parameters
-    ----------
-    seen:
-        Outcomes, shape ``(k,)``, 0 to ``most``.
-    chance:
-        Above 0 and below 1.
-    most:
-        Largest size that is possible at all.
-    tail:
-        Above 0 and below 1/2.
-
     Examples
     --------
     >>> lower, upper = binomial_size_limits(np.array([0, 20]), 0.5, 1000, 0.025)

@@ -175,18 +175,6 @@ def _distinct(count: int, needed: Numbers, words: Words) -> Numbers:
 class SetDesign:
     """Which sets of ``size`` elements are reported with which chance.
 
-    Parameters
-    ----------
-    items
-        Items that can be in a set, without dummies.
-    length
-        Elements of a padded set, and dummies: 1 to ``items``.
-    size
-        Elements of a report.
-    log_steps
-        By number of hits, 0 to ``length``: logarithm of the chance of a report, less that of a
-        report without a hit.
-
     Examples
     --------
     >>> design = best_set_design(100, 10, epsilon=1.0)
@@ -234,22 +222,7 @@ class SetDesign:
 
 
 def best_set_design(items: int, length: int, epsilon: float, cap: float | None = None) -> SetDesign:
-    """Return the set design of the smallest worst-case error among all sizes and staircases.
-
-    Parameters
-    ----------
-    items, length
-        As in `SetDesign`.
-    epsilon
-        Budget in nats of two sets that differ in one item, above 0; of more than 20 no use is made.
-    cap
-        Budget of any two sets, ``epsilon`` to ``length * epsilon``; default ``epsilon``.
-
-    Raises
-    ------
-    InputError
-        If a length or a cap is out of its range.
-    """
+    """Return the set design of the smallest worst-case error among all sizes and staircases."""
     cap = epsilon if cap is None else cap
     if not 1 <= length <= items:
         raise InputError("length", length, f"1 to {items:,}, the number of items", "Shorten it.")
@@ -364,15 +337,6 @@ def _least(items: int, length: int, sizes: NDArray[np.int64], stairs: Array) -> 
 class SetDesignMechanism(SetMechanism):
     """A set design in whole numbers, for sets of any size: filled with dummies, or cut at random.
 
-    Parameters
-    ----------
-    design:
-        What was planned.
-    law:
-        Its integers, for these levels.
-    longer:
-        What is known of sets that are longer, for the upper limits of estimates.
-
     Examples
     --------
     >>> from planner.policy.policy import PrivacyPolicy
@@ -395,24 +359,7 @@ class SetDesignMechanism(SetMechanism):
         cap: float | None = None,
         longer: LongerSets | None = None,
     ) -> Self:
-        """The best design for these levels, rounded to the private side.
-
-        Parameters
-        ----------
-        policy:
-            The levels; two sets that differ in one item have the smallest of its pair budgets.
-        padding_length:
-            ``l``, 1 to the number of items.
-        cap:
-            Budget of any two sets; the smallest pair budget when omitted.
-        longer:
-            As of the class.
-
-        Raises
-        ------
-        InputError, VerificationError
-            As :func:`best_set_design` and :func:`rounded`.
-        """
+        """The best design for these levels, rounded to the private side."""
         levels = levels_of(policy, padding_length)
         if longer is None and padding_length >= levels.total:  # no set is longer
             longer = LongerSets(padding_length, (), ())
@@ -497,11 +444,6 @@ def rounded(design: SetDesign) -> tuple[tuple[int, ...], tuple[int, ...]]:
     A little of every step's uniform chance, ``delta``, makes room for rounding down: the ratios
     shrink by more than that costs them. Steps at the ends that are too rare for whole numbers take
     the height of their neighbours, whichever way leaves the smallest error.
-
-    Raises
-    ------
-    VerificationError
-        The budgets are too small for probabilities in units of 2^-32.
     """
     best: tuple[float, tuple[int, ...], tuple[int, ...]] | None = None
     uniform = _hits(design.items + design.length, design.length, np.array([design.size]))[0]

@@ -66,11 +66,6 @@ class Sides(sides.Sides, Collected):
         """A solved design with its probabilities rounded to the private side, proven.
 
         The estimator is that of the rounded probabilities, and so exactly as unbiased.
-
-        Raises
-        ------
-        VerificationError, InputError
-            As :func:`planner.mechanisms.rounding.round_types`.
         """
         groups = pooled(design.policy, design.groups)
         grid = round_types(groups, design.types)
@@ -208,14 +203,7 @@ def draw_sides(
 ) -> NDArray[np.uint64]:
     """Reports of a design, the type's number and packed bits, uint64, shape ``(n, 1 + words)``.
 
-    Parameters
-    ----------
-    place:
-        The bit of each person's own item, shape ``(n,)``; bits stand level by level.
-    item_counts, high_counts, integers:
-        The sizes of the groups, and the types and weights of the law.
-    words:
-        The random words; the result does not depend on the number of processors.
+    ``place`` is the bit of each person's own item; bits stand group by group.
     """
     width = 1 + words_for(int(item_counts.sum()))
     chunk = max(1, _CHUNK_WORDS // width)
@@ -258,27 +246,10 @@ def draw_sets(
     held: NDArray[np.bool_],
     source: Words,
 ) -> Packed:
-    """Packed rows with exact numbers of ones and one given bit each, word by word.
+    """Packed rows with exact numbers of ones and one given bit each, shape ``(words, rows)``.
 
-    Parameters
-    ----------
-    segments:
-        The levels.
-    targets:
-        Ones in each level for each kind of row, shape ``(n, t)``.
-    runs:
-        Rows are sorted by kind: row numbers at which each kind ends, shape ``(n,)``.
-    own:
-        One item of each row, shape ``(rows,)``; its bit is given, the others are drawn.
-    held:
-        Whether the bit is 1, shape ``(rows,)``.
-    source:
-        Of the random words.
-
-    Returns
-    -------
-    words:
-        Shape ``(words, rows)``.
+    Rows are sorted by kind, which ends at row ``runs[kind]`` and has ``targets[kind]`` ones in each
+    level. Of each row the bit of item ``own`` is ``held``; the others are drawn.
     """
     rows = own.size
     bits = np.zeros((segments.word.size, rows), dtype=np.uint64)

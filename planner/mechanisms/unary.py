@@ -34,13 +34,6 @@ _REST = DENOMINATOR_BITS - _FIRST - _SECOND
 class BernoulliRows:
     """Rows of independent bits; bit ``k`` of a row is 1 with probability ``thresholds[k] / 2^32``.
 
-    Parameters
-    ----------
-    thresholds:
-        Integers from 0 to ``2^32 - 1``, one per bit of a row, shape ``(m,)``.
-    rows:
-        The largest number of rows that will be drawn at a time.
-
     Examples
     --------
     >>> from planner.mechanisms.words import seeded_words

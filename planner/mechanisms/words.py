@@ -70,13 +70,7 @@ def system_words() -> Words:
 
 
 def seeded_words(rng: np.random.Generator) -> Words:
-    """Words of a generator, for simulations alone; chunks have children of it (SFC64).
-
-    Raises
-    ------
-    InputError
-        The generator's raw words have 32 bits.
-    """
+    """Words of a generator, for simulations alone; chunks have children of it (SFC64)."""
     if isinstance(rng.bit_generator, np.random.MT19937):
         raise InputError("rng", "MT19937", "a generator of 64-bit words", "Use SFC64.")
     raw = rng.bit_generator.random_raw

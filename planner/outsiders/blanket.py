@@ -114,25 +114,13 @@ class Blanket:
         >>> round(Blanket.from_numbers(e, (e - 1) / (e + 1), e).mass, 6)
         0.537883
         """
-        p, beta, q = (
-            finite(name, value)
-            for name, value in zip(
-                ("ratio", "variation", "others_ratio"),
-                (ratio, variation, others_ratio),
-                strict=True,
-            )
-        )
-        if p <= 1:
-            raise InputError("ratio", p, "above 1", "Answers that look alike need no hiding.")
-        most = (p - 1) / (p + 1)
-        if not 0 < beta <= most * (1 + 1e-12):
-            allowed = f"above 0 and at most (p-1)/(p+1) = {most:.9g}"
-            remedy = "Compute ratio and variation from the same pair of answers."
-            raise InputError("variation", beta, allowed, remedy)
-        if q < p * (1 - 1e-12):
-            remedy = "The pair counts among the others: take the larger of the two."
-            raise InputError("others_ratio", q, f"at least the pair's own ratio {p:.9g}", remedy)
-        alpha = min(beta, most) / (p - 1)
+        names = ("ratio", "variation", "others_ratio")
+        p, beta, q = map(finite, names, (ratio, variation, others_ratio))
+        if not (1 < p <= q * (1 + 1e-12) and 0 < beta <= (p - 1) / (p + 1) * (1 + 1e-12)):
+            allowed = "a ratio above 1, a variation up to (p-1)/(p+1), and an others_ratio of p up"
+            remedy = "Compute all three from the same pair of answers, which is among the others."
+            raise InputError(", ".join(names), (p, beta, q), allowed, remedy)
+        alpha = min(beta / (p - 1), 1 / (p + 1))
         same = max(0.0, 1 - (p + 1) * alpha)
         masses = np.array([p * alpha, p * alpha, same]) / q
         first, second = q * np.array([1, 1 / p, 1]), q * np.array([1 / p, 1, 1])

@@ -49,17 +49,6 @@ class Bracket:
 def positive_part(masses: Array, values: Array, draws: int, accuracy: float = 0.002) -> Bracket:
     """Bracket ``E[(W_1 + ... + W_n)+]`` where ``W`` has ``values`` with ``masses``, else 0.
 
-    Parameters
-    ----------
-    masses:
-        Probabilities, shape ``(k,)``, at most 1 in all; the rest is the probability of 0.
-    values:
-        Values of W, shape ``(k,)``.
-    draws:
-        ``n``, at least 1.
-    accuracy:
-        Relative width to aim at; reached unless single draws of tiny probability matter.
-
     Examples
     --------
     The mean distance from the middle of 100 coins, half of it on the positive side.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError
-from planner.mechanisms import Aggregate
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.sampling_privacy import SamplingPrivacy, binomial_size_limits
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.suite import MechanismSuite
