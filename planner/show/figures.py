@@ -201,12 +201,12 @@ def plotly_of(drawn: Chart) -> Figure:
     legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
     made.update_layout(height=370, margin={"l": 8, "r": 8, "t": 56, "b": 40}, legend=legend)
     for axis, title in zip((across, along), drawn.titles, strict=True):
-        kind = {"type": "log", "dtick": "D2"} if axis in drawn.log else {}
+        kind = {"type": "log", "dtick": "D2", "tickformat": "~g"} if axis in drawn.log else {}
         made.update_layout({f"{axis}axis": {"title": title, "automargin": True, **kind}})
     if drawn.turned:
         height = 110 + 26 * max(len(drawn.lines[0].x), 2)
         made.update_layout(height=height, yaxis={"type": "category", "autorange": "reversed"})
-    return made.update_yaxes(tickformat=".2~%" if drawn.percent else None)
+    return made.update_yaxes(tickformat=".2~%") if drawn.percent else made
 
 
 def _add_band(made: Figure, x: Sequence[Any], line: Line) -> None:
