@@ -1,5 +1,6 @@
 """What the documentation shows comes true; ``python -m tests.documents PAGE.md`` mends outputs."""
 
+import ast
 import re
 
 import pytest
@@ -35,6 +36,15 @@ def test_every_file_that_is_named_is_there(name):
     places = (ROOT, ROOT / "planner")
     for path in re.findall(r"`((?:[a-z_]+/)+[\w.]+\.(?:py|mjs|toml))`", (ROOT / name).read_text()):
         assert any((place / path).exists() for place in places), path
+
+
+def test_examples_of_the_package_stand_under_their_heading():
+    """Elsewhere the site reads them as text, and a list that they print as a link."""
+    for path in (ROOT / "planner").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                said = ast.get_docstring(node) or ""
+                assert ">>>" not in said or "Examples\n--------\n" in said, (path, node)
 
 
 # A row of the table of promises, and the tests that it names, in its last column.

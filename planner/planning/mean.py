@@ -329,6 +329,8 @@ def model_of(about: Numeric, users: int) -> AnswerRateModel:
 def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> AnswerRatePlan:
     """Plan one question; ``epsilon`` is the budget in use, from 0 to 50, if there is one.
 
+    Examples
+    --------
     >>> from planner.survey.preferences import NormalPreferences
     >>> plan = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 100_000), epsilon=6.0)
     >>> round(plan.best.epsilon, 2), round(float(plan.offered.mean_rmse[0] / plan.best.rmse), 1)

@@ -103,6 +103,8 @@ class SurveyPlan(Framed):
         Computed when asked for; arguments as in
         :meth:`~planner.planning.question.QuestionPlan.outsiders`.
 
+        Examples
+        --------
         >>> from planner.survey.questions import Categorical, Level
         >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
         >>> plan = plan_survey(Survey("s", 10_000, (Categorical("a", levels, mechanism="grr"),)))

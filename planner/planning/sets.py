@@ -207,6 +207,8 @@ def law_at(
     The error falls with the objective's value, and so in the budgets. Where nothing is known of the
     sets ``objective`` stands in place of the question's own.
 
+    Examples
+    --------
     >>> from planner.survey.questions import Level
     >>> from planner.survey.sets import AssumedSets
     >>> about = ItemSet("q", (Level("a", 1.0, item_count=4),), sets=AssumedSets([0, 1, 1]))

@@ -102,6 +102,8 @@ def _check_deployable(design: SubsetDesign) -> None:
 def scaled(policy: PrivacyPolicy, scale: float) -> PrivacyPolicy:
     """``policy`` with all budgets, and all pair budgets of a matrix, times ``scale``.
 
+    Examples
+    --------
     >>> scaled(PrivacyPolicy([1.0, 2.0], [1, 4]), 0.5).epsilons.tolist()
     [0.5, 1.0]
     """
@@ -113,6 +115,8 @@ def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
 
     With a matrix of pair budgets every protected pair of that level gets them.
 
+    Examples
+    --------
     >>> relaxed(PrivacyPolicy([1.0, 2.0], [1, 4]), 0, 0.25).epsilons.tolist()
     [1.25, 2.0]
     """
@@ -125,6 +129,8 @@ def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
 def largest_budgets(policy: PrivacyPolicy) -> NDArray[np.float64]:
     """Per level its own budget or the largest of its protected pairs, whichever is larger.
 
+    Examples
+    --------
     >>> largest_budgets(PrivacyPolicy([1.0, 2.0], [1, 4], [[1, 3], [3, np.inf]])).tolist()
     [3.0, 3.0]
     """

@@ -77,6 +77,8 @@ def relaxations(
     first; empty for a baseline. Levels whose budget buys nothing, or would pass the largest
     allowed, are left out.
 
+    Examples
+    --------
     >>> from planner import PrivacyPolicy
     >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"])
     >>> [round(relaxations(solve_for(policy, n))[0].saving, 3) for n in ("opt0", "subset-design")]

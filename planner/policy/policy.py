@@ -194,6 +194,8 @@ class PrivacyPolicy:
 def require_policy(value: Any) -> None:
     """Refuse what is no policy, for example the budgets alone.
 
+    Examples
+    --------
     >>> require_policy([1.0, 2.0])
     Traceback (most recent call last):
     ...

@@ -427,6 +427,8 @@ ALLOWED_RULES = '"min", "avg" or a matrix of pair budgets'
 def rule_of(rule: str | ArrayLike | PairRule, size: int) -> PairRule:
     """The rule called ``rule``, or that of a matrix of pair budgets, for ``size`` levels.
 
+    Examples
+    --------
     >>> rule_of("min", 2).name, rule_of([[1, 2], [2, 3]], 2).name
     ('min', 'matrix')
     """

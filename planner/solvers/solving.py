@@ -52,7 +52,10 @@ def solve(
         An :class:`~planner.policy.objective.Objective`, or the kind of one that needs no
         further numbers: ``"worst-case"`` or ``"minimax"``.
 
-    The table is never outside the policy; the relative gap of its certificate is at most 1e-6.
+    Returns
+    -------
+    UnaryTable
+        Never outside the policy; the relative gap of its certificate is at most 1e-6.
 
     Raises
     ------
