@@ -2,8 +2,6 @@
 
 A survey file says how sensitive each answer is; a plan, how exact results will be:
 
-Examples
---------
 >>> from planner import plan_survey
 >>> plan = plan_survey("examples/clinic.toml")
 >>> round(plan.questions[0].total_error, 1)  # people
