@@ -101,8 +101,9 @@ def read_count(
         number = int(re.sub(r"\D", "", value))
     try:
         return arguments.whole_number("number", number, least, most)
-    except InputError as error:
-        raise InputError(argument, value, error.allowed, remedy) from None
+    except InputError:
+        allowed = f"a whole number from {least:,} to {most:,}"
+        raise InputError(argument, value, allowed, remedy) from None
 
 
 def count(least: int, most: int, remedy: str) -> PlainValidator:

@@ -95,7 +95,7 @@ MISTAKES = {
         ('name = "health"\n', "", "survey, name is missing. Add a line name = ... there."),
         ('epsilon = "ln 4"\n', "", "question 'diagnosis', level 'severe', epsilon is missing"),
         ("users = 100_000", "users = 1.5", "survey: users is 1.5 but must be a whole number"),
-        ("users = 100_000", "users = 0", "users is 0 but must be a whole number from 1 to 1000000"),
+        ("users = 100_000", "users = 0", "users is 0 but must be a whole number from 1 to 1,000,0"),
         ('name = "health"', 'name = " "', "survey, name is missing"),
         ('name = "severe"', "name = 5", "level 5: name is 5 but must be text"),
         ('"ln 4"', "0", "level 'severe': epsilon is 0 but must be a budget above 0 and at most 50"),
@@ -151,7 +151,7 @@ MISTAKES = {
         ("sizes = [0, 1, 2]", "sizes = []", "sizes is empty but must be above 0 somewhere"),
         ("[0, 1, 2]", '[0, 1]\npopularity = "pareto"', "is 'pareto' .* 'zipf' or 'uniform'"),
         ('rule = "min"', 'mechanism = "opt0"\nrule = "avg"', "for the rule min alone"),
-        ('rule = "min"', "padding_length = 0", "padding_length is 0 .* from 1 to 1048576"),
+        ('rule = "min"', "padding_length = 0", "padding_length is 0 .* from 1 to 1,048,576"),
     ],
     NUMBER: [
         ("lower = 0", "lower = 30", "question 'bill': lower is 30.0 but must be below upper"),
