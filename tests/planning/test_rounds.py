@@ -117,7 +117,7 @@ def test_a_ledger_takes_all_rounds_for_one_collection():
 @pytest.mark.parametrize(
     ("rounds", "word"),
     [
-        ({"count": 1}, "count is 1 but must be a whole number from 2 to 1000"),
+        ({"count": 1}, "count is 1 but must be a whole number from 2 to 1,000"),
         ({"count": 12, "changes": "often"}, "changes is 'often'"),
         ({"count": 12, "times_open": True}, "changes is 'any' but must be a number from 1 to 11"),
         ({"count": 3, "changes": 3, "times_open": True}, "must be a number from 1 to 2"),
