@@ -87,8 +87,10 @@ def whole_number(
     raise InputError(argument, value, f"a whole number from {least} to {most}", remedy)
 
 
-def number_column(argument: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return a copy of one or more finite numbers, which cannot be written to, shape ``(k,)``.
+def number_column(argument: str, values: ArrayLike, *, finite: bool = True) -> NDArray[np.float64]:
+    """Return a copy of one or more numbers, which cannot be written to, shape ``(k,)``.
+
+    Text and booleans are no numbers. Without ``finite`` the caller refuses NaN and infinity.
 
     Raises
     ------
@@ -102,14 +104,17 @@ def number_column(argument: str, values: ArrayLike) -> NDArray[np.float64]:
     ...
     planner.errors.InputError: edges[1] is nan but must be a finite number. ...
     """
+    remedy = "Write numbers in brackets, with commas between: [1, 2.5]."
     try:
-        column = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        remedy = "Write numbers in brackets, with commas between: [1, 2.5]."
+        column = np.array(values)
+    except ValueError:  # rows of several lengths
         raise InputError(argument, values, "a list of numbers", remedy) from None
+    if column.size and column.dtype.kind not in "iuf":
+        raise InputError(argument, values, "a list of numbers", remedy)
+    column = column.astype(np.float64)
     if column.ndim != 1 or column.size == 0:
         raise InputError(argument, values, "a list of one or more numbers", "Add some.")
-    for i in np.flatnonzero(~np.isfinite(column))[:1]:
+    for i in np.flatnonzero(finite & ~np.isfinite(column))[:1]:
         remedy = "Put in the number that is missing, or leave this entry out."
         raise InputError(f"{argument}[{i}]", float(column[i]), "a finite number", remedy)
     column.setflags(write=False)

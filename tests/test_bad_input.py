@@ -61,17 +61,18 @@ def test_counts(count):
 @pytest.mark.parametrize(
     ("epsilons", "counts", "message"),
     [
-        ([], [], r"epsilons is empty but must be a list of one or more budgets. Add a level."),
-        ([[1.0]], [1], "epsilons is .* a list of one or more budgets"),
+        ([], [], r"epsilons is empty but must be a list of one or more numbers. Add some."),
+        ([[1.0]], [1], "epsilons is .* a list of one or more numbers"),
         (1.0, [1], "epsilons is 1.0 but must be a list"),
         (["much"], [1], r"epsilons\[0\] is 'much' but must be a budget .* such as 1.5, "),
-        ([True], [1], r"epsilons is \[True\] but must be a rectangular list of numbers"),
-        ([None], [1], "epsilons is .* rectangular list of numbers"),
-        ([1j], [1], "epsilons is .* rectangular list of numbers"),
+        ([True], [1], r"epsilons is \[True\] but must be a list of numbers"),
+        ([None], [1], "epsilons is .* a list of numbers"),
+        ([1j], [1], "epsilons is .* a list of numbers"),
         ([1.0, 2.0], [1], r"item_counts is \[1\] but must be a list of 2 counts, one per level"),
-        ([1.0], [[1]], "item_counts is .* a list of 1 counts"),
-        ([1.0], ["1"], "item_counts is .* rectangular list of numbers"),
-        ([[1.0], [1.0, 2.0]], [1], "epsilons is .* rectangular list of numbers"),
+        ([1.0], [[1]], "item_counts is .* a list of one or more numbers"),
+        ([1.0], ["1"], "item_counts is .* a list of numbers"),
+        ([1.0], [True], "item_counts is .* a list of numbers"),
+        ([[1.0], [1.0, 2.0]], [1], "epsilons is .* a list of numbers"),
     ],
 )
 def test_shapes_and_types(epsilons, counts, message):

@@ -227,20 +227,21 @@ def _budgets(epsilons: ArrayLike) -> NDArray[np.float64]:
     if isinstance(epsilons, (list, tuple)) and any(isinstance(one, str) for one in epsilons):
         written = enumerate(epsilons)
         epsilons = [parse_epsilon(one, f"epsilons[{i}]") for i, one in written]
-    values = arguments.number_column("epsilons", epsilons)
+    values = arguments.number_column("epsilons", epsilons, finite=False)
     for i in np.flatnonzero(~((values > 0) & (values <= MAX_EPSILON)))[:1]:
         arguments.budget(f"epsilons[{i}]", float(values[i]))
     return values
 
 
 def _counts(item_counts: ArrayLike, size: int) -> NDArray[np.int64]:
-    values = arguments.number_column("item_counts", item_counts)
+    values = arguments.number_column("item_counts", item_counts, finite=False)
     if values.size != size:
         allowed = f"a list of {size} counts, one per level"
         remedy = "Say for each level how many answers it has."
         raise InputError("item_counts", item_counts, allowed, remedy)
     allowed = f"a whole number from 1 to {MAX_COUNT}"
-    for i in np.flatnonzero((values != np.floor(values)) | (values < 1) | (values > MAX_COUNT)):
+    whole = (values == np.floor(values)) & (values >= 1) & (values <= MAX_COUNT)
+    for i in np.flatnonzero(~whole)[:1]:
         raise InputError(f"item_counts[{i}]", float(values[i]), allowed, "Count the answers.")
     return values.astype(np.int64)
 

@@ -64,7 +64,7 @@ def test_a_prior_over_sets_may_exceed_one_in_total_but_not_the_items():
         ({"weights": [1, -1]}, r"weights\[1\] is -1.0 but must be at least 0"),
         ({"weights": [1, float("nan")]}, r"weights\[1\] is nan"),
         ({"weights": [float("inf"), 1]}, r"weights\[0\] is inf"),
-        ({"weights": "11"}, "weights is '11' but must be a list of one or more numbers"),
+        ({"weights": "11"}, "weights is '11' but must be a list of numbers"),
         ({"weights": 3}, "weights is 3 but must be a list of one or more numbers"),
         ({"kind": "expected"}, 'Give a prior with the kind "expected"'),
         ({"prior": [0.5, 0.5]}, 'Give a prior with the kind "expected", and only with it'),
