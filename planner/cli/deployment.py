@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -147,6 +148,14 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     confidence: Annotated[
         float, typer.Option(metavar="SHARE", help="Of the intervals, above 0 and below 1.")
     ] = 0.95,
+    set_sizes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar='"SETS=SIZES"',
+            help="A question about sets, and the ordinal one that asked for the number of items: "
+            "limits allow for cut sets by it. Again for other questions.",
+        ),
+    ] = None,
     window: Annotated[
         int, typer.Option(metavar="ROUNDS", help="Of a moving average, where asked again.")
     ] = 3,
@@ -163,6 +172,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """
     from planner.deployment.collecting.collector import Missing, collect
     from planner.deployment.collecting.estimating import (
+        check_set_sizes,
         estimates_table,
         write_table,
     )
@@ -178,6 +188,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     _check_aggregate(confidence, out)
     chosen, parameters = _engine(engine, scheduler), _parameters(params)
+    sizes = dict(_pair(parameters, text) for text in set_sizes or ())
+    check_set_sizes(parameters, sizes)
     if checkpoint is None and out is not None:
         checkpoint = out.with_name(out.name + ".checkpoint")
     _require_apart(out, [params, *(place for place in reports if place.is_file())])
@@ -196,7 +208,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         print_blocks(terminal(stderr=True), files_blocks(collection), details=True)
         remedy = "Correct the files for the reasons above, or name others."
         raise InputError.because("reports", "none of the files can be counted", remedy)
-    estimates = estimates_table(parameters, collection.sums, confidence, window)
+    estimates = estimates_table(parameters, collection.sums, confidence, window, sizes)
     if out is not None:
         write_table(out, estimates)
     ordered = [one.name for one in parameters.questions if one.kind == ORDINAL]
@@ -234,6 +246,16 @@ def _parameters(path: Path) -> Parameters:
         remedy = f"Write its parameters first: ldp-planner plan {path} --out params.json"
         raise FileError(path, "is a survey, not a parameter file", remedy)
     return read_parameters(path)
+
+
+def _pair(parameters: Parameters, text: str) -> tuple[str, str]:
+    """Two questions, with a sign between them that their names may have too."""
+    names = [question.name for question in parameters.questions]
+    for pair in product(names, names):
+        if text == "=".join(pair):
+            return pair
+    allowed = f"two of {', '.join(map(repr, names))}, with = between them"
+    raise InputError("set-sizes", text, allowed, "Name the question about sets first.")
 
 
 def _require_apart(out: Path | None, inputs: Sequence[Path]) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.errors import InputError
 from planner.estimates.channel import ChannelEstimates, OrderedEstimates, large_sample
 from planner.estimates.counts import Estimates
 from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
 from planner.estimates.truncation import (
+    SIZES_MISS,
     LongerSets,
     TruncatedEstimates,
     set_estimates,
@@ -21,7 +24,7 @@ from planner.estimates.truncation import (
 from planner.laws import answers
 from planner.laws.answers import MEAN_OF_SCORES, Asked
 from planner.laws.law import Halves, Law
-from planner.limits import DENOMINATOR
+from planner.limits import DENOMINATOR, MAX_COUNT
 from planner.mechanisms.collected import Bits, Collected, Die, Hash, Rows
 from planner.mechanisms.counting import Aggregate, stacked
 from planner.mechanisms.counting import Rows as Reports
@@ -33,6 +36,7 @@ from planner.mechanisms.words import Words
 from planner.survey.numeric_domain import NumericDomain
 
 Numbers = NDArray[np.int64]
+Longer = tuple[tuple[int, float], ...]
 
 
 class Estimating(Asked):
@@ -45,6 +49,19 @@ class Estimating(Asked):
     @abstractmethod
     def rows(self, found: Any, confidence: float) -> AnswerRows:
         """Rows of what a form of report has estimated."""
+
+    def with_sizes(self, longer: Longer) -> Estimating:  # noqa: ARG002 - sets know better
+        """The same with set sizes as they were asked for; InputError if it is not about sets."""
+        remedy = "Name the question about sets first, then the one about their sizes."
+        raise InputError("set_sizes", self.kind, "of a question about item sets", remedy)
+
+    def set_sizes(self, found: Any = None) -> Longer:  # noqa: ARG002 - ordered answers know better
+        """Numbers of items, each with an upper limit of the share with more than the last one.
+
+        InputError unless answers are numbers of items; nothing where nothing was found yet.
+        """
+        remedy = "Ask for the number of items in a question of kind 'ordinal'."
+        raise InputError("set_sizes", self.kind, "of a question about set sizes", remedy)
 
 
 class Item(answers.Item, Estimating):
@@ -80,6 +97,18 @@ class Ordered(answers.Ordered, Item):
         mean = large_sample(value, variance, confidence)
         possible = min(self.scores), max(self.scores)
         return quantity_rows(found.users, [("mean score", mean, possible)])
+
+    def set_sizes(self, found: Any = None) -> Longer:
+        whole = all(score.is_integer() and 0 <= score <= MAX_COUNT for score in self.scores)
+        rising = all(low < high for low, high in pairwise(self.scores))
+        if not (self.scores and whole and rising) or self.wanted == MEAN_OF_SCORES:
+            allowed = f"whole numbers that rise from 0 to {MAX_COUNT:,}, not only their mean wanted"
+            remedy = "Give each answer, as its score, the largest number of items it stands for."
+            raise InputError("scores of set sizes", self.scores, allowed, remedy)
+        if found is None:
+            return ()
+        below = self._shares(found, 1 - SIZES_MISS).band[0]
+        return tuple(zip(map(int, self.scores), [1.0, *(1 - below[:-1]).tolist()], strict=True))
 
     def _shares(self, found: ChannelEstimates, confidence: float) -> OrderedEstimates:
         names = self.levels.item_names()
@@ -126,9 +155,13 @@ class OneOfSet(answers.OneOfSet, Item):
             own[u] = codes[u][slots[u]]
         return own
 
+    def with_sizes(self, longer: Longer) -> OneOfSet:
+        cut = ((size, share) for size, share in longer if size > self.padding_length and share > 0)
+        return replace(self, longer_sets=tuple(cut))
+
     @property
     def longer(self) -> LongerSets | None:
-        """Which sets are longer than the padding length, as stated."""
+        """Which sets are longer than the padding length, as stated or asked."""
         if self.longer_sets is None:
             return None
         sizes, shares = zip(*self.longer_sets, strict=True) if self.longer_sets else ((), ())

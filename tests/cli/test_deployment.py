@@ -42,6 +42,15 @@ def test_estimates_on_the_screen_and_for_machines(place):
     assert answers == {"HIV", "anemia", "headache", "stomachache", "toothache"}
 
 
+def test_set_sizes_name_two_questions(place):
+    words = ("aggregate", place / "params.json", place / "nothing here", "--set-sizes")
+    for text in ("diagnosis", "diagnosis=how many", "="):
+        with pytest.raises(InputError, match="with = between them"):
+            shown(*words, text)
+    with pytest.raises(InputError, match="item sets"):  # before anything is counted
+        shown(*words, "diagnosis=diagnosis")
+
+
 def test_every_engine_counts_the_same(place):
     words = ("aggregate", place / "params.json", place / "reports.parquet", "--json")
     assert shown(*words, "--engine", "isolated") == shown(*words, "--engine", "local")

@@ -1,6 +1,7 @@
 """What a parameter file says of sets that are cut, and what the collector claims by it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,12 +10,18 @@ from planner import AssumedSets, Level, Survey, plan_survey
 from planner.deployment.building import parameters_from_mechanisms, survey_parameters
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import Parameters
+from planner.errors import InputError
+from planner.estimates import truncation
+from planner.laws.levels import Levels
+from planner.laws.rounds import Rounds
+from planner.mechanisms import asking
+from planner.mechanisms.asking import OneOfSet, Ordered
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.show.blocks import Sentence, Table
 from planner.show.others import estimates_blocks
-from planner.survey.questions import ItemSet
+from planner.survey.questions import ItemSet, Ordinal
 
 ITEMS, USERS = 30, 20_000
 LEVELS = (Level("rare", 2.0, item_count=5), Level("usual", 3.0, item_count=25))
@@ -105,3 +112,81 @@ def test_a_mechanism_of_which_nothing_is_said_states_nothing():
     question = ItemSet("q", LEVELS, padding_length=2)
     made = parameters_from_mechanisms(Survey("s", 9, (question,)), {"q": mechanism})
     assert made.questions[0].asked.longer_sets is None
+
+
+# -- sizes that were asked for -----------------------------------------------------------
+
+SIZES = (1, 2, 4, 8, 16, ITEMS)
+
+
+@pytest.fixture(scope="module")
+def asked(sets):
+    """Parameters, and the counts of a question about sets and of one about their sizes."""
+    basket = ItemSet("basket", LEVELS, mechanism="opt0", padding_length=2)
+    names = tuple(f"up to {n}" for n in SIZES)
+    how_many = Ordinal("how many", (Level("all", 4.0, names),), scores=SIZES)
+    plan = plan_survey(Survey("s", USERS, (basket, how_many)))
+    parameters, rng = survey_parameters(plan), np.random.default_rng(4)
+    baskets = plan.questions[0].mechanism.draw_aggregate(sets, rng).counts
+    dummies = np.zeros(parameters.question("basket").levels.dummies, dtype=np.int64)
+    held = np.bincount(np.searchsorted(SIZES, sets.sizes), minlength=len(SIZES))
+    rows = np.array(parameters.question("how many").shape.rows) / 2**32
+    reports = sum(rng.multinomial(n, row) for n, row in zip(held, rows, strict=True))
+    counts = {"basket": np.concatenate([baskets, dummies]), "how many": reports}
+    return parameters, {(name, None): Aggregate(USERS, one) for name, one in counts.items()}
+
+
+def test_limits_from_sizes_that_were_asked_for_hold(asked, sets, monkeypatch):
+    """False alarm 5e-7: 30 intervals at 1e-8, shares of sizes and people of them at 1e-7 each."""
+    monkeypatch.setattr(asking, "SIZES_MISS", 1e-7)
+    monkeypatch.setattr(truncation, "_MISS", 1e-7)
+    table = estimates_table(*asked, 1 - 1e-8, set_sizes={"basket": "how many"}).to_pylist()
+    truth = sets.counts().tolist()
+    rows = [row for row in table if row["question"] == "basket"]
+    for row, count in zip(rows, truth, strict=True):
+        assert row["lower"] <= count <= row["upper"] < USERS
+        assert "which the limits allow for" in row["remark"]
+    first = rows[int(np.argmax(truth))]  # without allowance the limit misses by far
+    assert first["estimate"] + 8 * first["standard_error"] < max(truth)
+    untold = estimates_table(*asked).to_pylist()
+    assert all(row["upper"] is None for row in untold if row["question"] == "basket")
+
+
+REFUSED = [
+    ({"basket": "how mny"}, "one of basket, how many"),
+    ({"how many": "how many"}, "set_sizes is 'ordinal' but must be of a question about item sets"),
+    ({"basket": "basket"}, "set_sizes is 'item-set' but must be of a question about set sizes"),
+    ({"basket": "how many"}, "question 'how many' has none"),
+]
+
+
+@pytest.mark.parametrize(("names", "message"), REFUSED)
+def test_set_sizes_that_say_nothing_are_refused(asked, names, message):
+    parameters, sums = asked
+    some = {("basket", None): sums["basket", None]}
+    with pytest.raises(InputError, match=message):
+        estimates_table(parameters, some, set_sizes=names)
+
+
+def test_set_sizes_are_asked_for_once(asked):
+    parameters, sums = asked
+    again = replace(parameters.question("how many"), again=Rounds(2))
+    questions = (parameters.question("basket"), again)
+    with pytest.raises(InputError, match="a question that is not asked again"):
+        estimates_table(replace(parameters, questions=questions), sums, set_sizes=REFUSED[3][0])
+
+
+@pytest.mark.parametrize(
+    "scores", [(1.0, 1.0, 2.0), (0.0, 1.5, 2.0), (-1.0, 0.0, 1.0), (1.0, 2.0, 1e300), ()]
+)
+def test_scores_that_are_no_numbers_of_items_are_refused_before_counting(scores):
+    levels = Levels(("all",), (1.0,), (3,), ((),))
+    with pytest.raises(InputError, match="whole numbers that rise"):
+        Ordered(levels, (0, 1, 2), scores, "counts").set_sizes()
+    assert Ordered(levels, (0, 1, 2), (0.0, 1.0, 7.0), "counts").set_sizes() == ()
+
+
+def test_sizes_up_to_the_padding_length_are_not_cut():
+    levels, longer = Levels(("all",), (1.0,), (9,), ((),)), ((1, 1.0), (3, 0.6), (9, 0.25), (9, 0))
+    for length, cut in ((1, longer[1:3]), (2, longer[1:3]), (3, longer[2:3]), (9, ())):
+        assert OneOfSet(levels, length).with_sizes(longer).longer_sets == cut

@@ -22,7 +22,7 @@ from planner.estimates.counts import Estimates, reach
 from planner.estimates.rows import NUMBERS, AnswerRows
 from planner.files import replace_file
 from planner.mechanisms.asking import CollectedLaw
-from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.counting import Aggregate, stacked
 
 Array = NDArray[np.float64]
 TABLE_SUFFIXES = (".parquet", ".csv", ".json")
@@ -42,6 +42,7 @@ def estimates_table(
     sums: Mapping[Key, Aggregate],
     confidence: float = 0.95,
     window: int = 3,
+    set_sizes: Mapping[str, str] | None = None,
 ) -> pa.Table:
     """Estimates of every question that has reports, a row per answer or quantity.
 
@@ -55,15 +56,22 @@ def estimates_table(
         Of the intervals, above 0 and below 1.
     window:
         Rounds of a moving average, at least 1, where a question is asked again.
+    set_sizes:
+        For questions about sets, by name, the ordinal one that asked for the number of items. What
+        it says replaces what the parameters state of sets that are cut.
 
     Raises
     ------
     InputError
-        There are no reports, the two rounds of a question do not fit.
+        There are no reports, the two rounds of a question do not fit, or ``set_sizes`` names a
+        question that is unknown, of another kind, or without reports.
     """
-    tables = []
+    sizes, tables = dict(set_sizes or {}), []
+    check_set_sizes(parameters, sizes)
     for law in parameters.questions:
         name = law.name
+        if name in sizes:
+            law = _with_sizes(law, parameters.question(sizes[name]), sums)  # noqa: PLW2901
         if law.again is not None:
             by_round = {n: sums[name, n] for n in law.rounds if n is not None and (name, n) in sums}
             for what, rows in round_rows(law, by_round, window, confidence):
@@ -73,6 +81,17 @@ def estimates_table(
     if not tables:
         raise InputError.because("reports", "no report was counted", "Collect reports first.")
     return pa.concat_tables(tables)
+
+
+def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> None:
+    """InputError if :func:`estimates_table` cannot use these, before anything is counted."""
+    for of_sets, of_sizes in set_sizes.items():
+        parameters.question(of_sets).asked.with_sizes(())
+        law = parameters.question(of_sizes)
+        law.asked.set_sizes()
+        if law.again is not None:
+            remedy = "Ask for the number of items once."
+            raise InputError("set_sizes", of_sizes, "a question that is not asked again", remedy)
 
 
 def write_table(path: str | Path, table: pa.Table) -> None:
@@ -104,6 +123,18 @@ def _rounds(law: CollectedLaw, sums: Mapping[Key, Aggregate]) -> list[Aggregate]
         remedy = "Everyone must answer in both rounds; wait for the missing reports."
         raise InputError(f"reports of {law.name!r} per round", counts, "equally many", remedy)
     return [one for one in found if one is not None]
+
+
+def _with_sizes(
+    law: CollectedLaw, of_sizes: CollectedLaw, sums: Mapping[Key, Aggregate]
+) -> CollectedLaw:
+    """A question about sets, with what the one about their sizes has found."""
+    rounds = _rounds(of_sizes, sums)
+    if not rounds:
+        remedy = "Collect them first, or estimate without set sizes."
+        raise InputError.because("reports", f"question {of_sizes.name!r} has none", remedy)
+    longer = of_sizes.asked.set_sizes(of_sizes.shape.estimate(stacked(rounds)))
+    return replace(law, asked=law.asked.with_sizes(longer))
 
 
 def _table(name: str, rows: AnswerRows, what: str = "") -> pa.Table:
