@@ -16,7 +16,7 @@ from planner import AssumedSets, Level, QuestionPlan, Survey, load_survey, plan_
 from planner.deployment.building import survey_parameters
 from planner.laws.source import system
 from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.set_design import privset_error, smallest_budget, wheel_error
+from planner.mechanisms.set_design import rival_supports, set_error, smallest_budget
 from planner.mechanisms.words import system_words
 from planner.survey.questions import ItemSet
 
@@ -83,7 +83,8 @@ def _beside(what: str, design: QuestionPlan, table: QuestionPlan) -> Figure:
     """Predicted errors of both; and per person, for the worst sets, of what the literature has."""
     whole, length = design.mechanism, design.padding_length
     about = (whole.items, length, smallest_budget(design.question.policy))
-    privset, wheel = privset_error(*about), wheel_error(*about)
+    rivals = rival_supports(*about)
+    privset, wheel = (set_error(*about[:2], *rivals[name]) for name in ("privset", "wheel"))
     worst, bound = whole.worst_case_mse, whole.lower_bound
     return Figure(
         f"{what}: predicted error",

@@ -25,7 +25,13 @@ from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
-from planner.mechanisms.set_design import SetDesignMechanism, set_support, smallest_budget
+from planner.mechanisms.set_design import (
+    SetDesignMechanism,
+    rival_supports,
+    set_error,
+    set_support,
+    smallest_budget,
+)
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.choice import LevelTerms, SetPromises, explain, levels_of, solved
 from planner.planning.datasets import set_model_of
@@ -284,7 +290,7 @@ def block(question: ItemSet, users: int) -> Block:
 
 
 def options(part: Part) -> list[Option]:
-    """A set design, and tables for one item that is drawn of a set, at the planned length."""
+    """A set design, tables for one item that is drawn of a set, and rivals, at one length."""
     question, length = _of(part.deployed), _length(part)
     about, must = law_at(question, part.everybody), part.asked.mechanism
     found = [
@@ -296,7 +302,8 @@ def options(part: Part) -> list[Option]:
     whole = whole_sets(part, length)
     if whole.refused and part.asked.mechanism == SET_DESIGN:
         raise InputError.because(SET_DESIGN, whole.refused, "Choose another mechanism.")
-    return [replace(one, note=f"l = {length}") for one in (whole, *found)]
+    every = (whole, *found, *_rivals(part, length))
+    return [replace(one, note=f"l = {length}") for one in every]
 
 
 def whole_sets(part: Part, length: int) -> Option:
@@ -305,9 +312,7 @@ def whole_sets(part: Part, length: int) -> Option:
     policy, sets = question.policy, set_model_of(question)
     items = int(policy.item_counts.sum())
     length = min(length, items)
-    nothing = Option(
-        SET_DESIGN, inf, ErrorLaw(spread=float(length) if sets is None else sets.mean_size)
-    )
+    nothing = Option(SET_DESIGN, inf, ErrorLaw())
     if question.objective != TOTAL:
         return replace(nothing, refused="it is made for the total error, unweighted")
     longer = None if sets is None else sets.longer(length, items)
@@ -321,13 +326,34 @@ def whole_sets(part: Part, length: int) -> Option:
     a, b = found.support
     terms = LevelTerms.with_probabilities(policy, *np.full((2, policy.size), [[a], [b]]))
     law = replace(terms, mechanism=found)
+    bound = found.lower_bound or None if sets is None else None
+    return Option(SET_DESIGN, *_error_of_whole(part, length, a, b), law, bound)
+
+
+def _error_of_whole(part: Part, length: int, a: float, b: float) -> tuple[float, ErrorLaw]:
+    """What reports of whole sets with these two chances have: per person, and its law."""
+    question = _of(part.deployed)
+    counts, sets = question.policy.item_counts, set_model_of(question)
+    items = int(counts.sum())
     if sets is None:
-        bound = found.lower_bound or None
-        return replace(nothing, value=found.worst_case_mse, law=law, bound=bound)
-    at = sets.moments(length, policy.item_counts)
-    value = float(_variance_of_whole(items, *_noise_and_signal(a, b), length, at))
+        return float(set_error(items, length, a, b)), ErrorLaw(spread=float(length))
+    at = sets.moments(length, counts)
     bias = float((part.everybody - 1) * at.lost2 + at.spread2)
-    return replace(nothing, value=value, errors=replace(nothing.errors, bias=bias), law=law)
+    value = float(_variance_of_whole(items, *_noise_and_signal(a, b), length, at))
+    return value, ErrorLaw(bias=bias, spread=sets.mean_size)
+
+
+def _rivals(part: Part, length: int) -> list[Option]:
+    """The literature's for whole sets: formulas, which are compared alone."""
+    question = _of(part.deployed)
+    if question.objective != TOTAL:
+        return []
+    items = int(question.policy.item_counts.sum())
+    found = rival_supports(items, min(length, items), smallest_budget(question.policy))
+    return [
+        Option(name, *_error_of_whole(part, min(length, items), *chances), compared=True)
+        for name, chances in found.items()
+    ]
 
 
 def least_error(part: Part) -> float:

@@ -14,9 +14,9 @@ from planner.mechanisms.set_design import (
     _error,
     _hits,
     best_set_design,
-    privset_error,
+    rival_supports,
+    set_error,
     set_error_bound,
-    wheel_error,
 )
 
 # Derived twice and checked by brute force: items, length, budget, cap: error and size.
@@ -114,17 +114,21 @@ def test_no_other_staircase_or_curve_is_better():
 
 
 def test_bounds_and_rivals():
-    published = [  # bound, PrivSet at its best size, Wheel, on sets of exactly that many items
-        (10, 2, 1.0, 51.43079903, 60.37712858, 97.52),
-        (20, 3, 1.0, 175.87654256, 195.44216719, 299.79),
-        (100, 10, 1.0, 3272.28068976, 3664.16999609, 5133.71),
-        (100, 10, 2.0, 636.13893992, 682.58241708, 1064.41),
-        (16470, 7, 4.0, 8753.30274084, 8819.75086885, 8995.47),
+    published = [  # bound, PrivSet at its best size, Wheel, amplified GRR: sets of that size
+        (10, 2, 1.0, 51.43079903, 60.37712858, 97.52, 53.43388131),
+        (20, 3, 1.0, 175.87654256, 195.44216719, 299.79, 201.0502),
+        (100, 10, 1.0, 3272.28068976, 3664.16999609, 5133.71, 4595.41),
+        (100, 10, 2.0, 636.13893992, 682.58241708, 1064.41, 642.43288031),
+        (16470, 7, 4.0, 8753.30274084, 8819.75086885, 8995.47, 98763.2),
     ]
-    for items, length, epsilon, bound, privset, wheel in published:
+    for items, length, epsilon, bound, privset, wheel, grr in published:
         assert set_error_bound(items, length, epsilon, epsilon) == pytest.approx(bound, abs=1e-8)
-        assert privset_error(items, length, epsilon) == pytest.approx(privset, abs=1e-7)
-        assert wheel_error(items, length, epsilon) == pytest.approx(wheel, abs=0.006)
+        rivals = rival_supports(items, length, epsilon)
+        errors = {name: set_error(items, length, *one) for name, one in rivals.items()}
+        assert errors["privset"] == pytest.approx(privset, abs=1e-7)
+        assert errors["wheel"] == pytest.approx(wheel, abs=0.006)
+        a, b = rival_supports(items - length, length, epsilon)["amplified-grr"]  # no dummies
+        assert _error(items, a, b, length) == pytest.approx(grr, rel=1e-6)
     assert set_error_bound(10, 2, 1.0, 2.0) == pytest.approx(25.3, abs=0.05)
     assert set_error_bound(1000, 10, 1.0, 2.0) == pytest.approx(7151, abs=0.5)
     # One element reported is randomised response with the amplified budget; where length / items
@@ -152,10 +156,13 @@ def test_refusals_name_the_argument(about, named):
         best_set_design(*about)
 
 
-@pytest.mark.parametrize("epsilon", [1e-4, 1.0, 50.0])
-@pytest.mark.parametrize(("items", "length"), [(1, 1), (10**6, 1), (10**6, 20), (10**6, 300)])
+@pytest.mark.parametrize("epsilon", [1e-4, 0.17, 50.0])
+@pytest.mark.parametrize("items", [1, 10**6])
+@pytest.mark.parametrize("length", [1, 20, 300])
 def test_one_item_and_a_million(items, length, epsilon):
+    length = min(items, length)
     start = time.process_time()
-    design = best_set_design(items, length, epsilon)
-    assert 0 <= design.lower_bound <= design.worst_case_mse < np.inf
+    for cap in (epsilon, min(50.0, 20.5 * epsilon, length * epsilon)):
+        design = best_set_design(items, length, epsilon, cap)
+        assert 0 <= design.lower_bound <= design.worst_case_mse < np.inf
     assert time.process_time() - start < 2

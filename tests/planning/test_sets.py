@@ -1,6 +1,7 @@
 """Plans for sets of answers: padding lengths, whole sets, promises and predictions."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -170,6 +171,12 @@ def test_the_gap_is_to_the_bound_for_such_sets():
         design.worst_case_mse / design.lower_bound - 1, rel=1e-6
     )
     assert plan.total_error == pytest.approx(math.sqrt(20_000 * design.worst_case_mse), rel=1e-6)
+    beside = {one.name: one.error for one in plan.options if one.compared}
+    assert beside.keys() == {"amplified-grr", "privset", "wheel"}
+    assert beside["privset"] == pytest.approx(plan.total_error, rel=1e-6)  # the same, at one budget
+    assert beside["wheel"] > 1.05 * plan.total_error
+    with pytest.raises(InputError, match="mechanism"):
+        planned(padding_length=4, mechanism="privset")
 
 
 @pytest.mark.parametrize("rule", ["avg", ((1.0, 0.4), (0.4, 2.0))])
@@ -197,13 +204,18 @@ def test_targets_of_sets_are_met_where_it_says_so():
         assert again.targets[0].met == met
 
 
-@pytest.mark.parametrize("epsilon", [1e-4, 50.0])
+@pytest.mark.parametrize("epsilon", [1e-4, 0.17, 50.0])
 @pytest.mark.parametrize("items", [1, 10**6])
-def test_extreme_questions_are_planned_or_refused_by_name(items, epsilon):
-    question = ItemSet("q", (Level("a", epsilon, item_count=items),), padding_length=3)
+@pytest.mark.parametrize("sets", [None, AssumedSets(cap=50.0), AssumedSets(sizes=[1] * 301)])
+def test_extreme_questions_are_planned_in_time_or_refused_by_name(items, epsilon, sets):
+    length = 300 if sets is None or sets.sizes is None else None
+    level = Level("a", epsilon, item_count=items)
+    start = time.process_time()
     try:
+        question = ItemSet("q", (level,), padding_length=length, sets=sets)
         plan = plan_survey(Survey("s", 1000, (question,))).questions[0]
     except PlannerError as error:
         assert error.remedy  # noqa: PT017 - either answer will do
     else:
         assert math.isfinite(plan.total_error)
+    assert time.process_time() - start < 2
