@@ -182,7 +182,7 @@ def test_exported_files_hold_what_is_shown(plan):
         assert users == (plan.survey.users if everybody else question.users)
         unary = document["mechanism"].removesuffix("-ps") in ("idue", "rappor", "oue")
         assert unary == (name in MODELS)
-        spent = [row.spent for row in question.spending]
+        spent = [row.spent for row in question.part.spending]
         if question.question.levels and question.sampling is None:
             assert [level["epsilon"] for level in document["levels"]] == pytest.approx(spent)
             assert document.get("padding_length") == question.padding_length

@@ -193,13 +193,15 @@ class SetPromises:
     ``epsilon`` is the budget of two sets that differ in one item and ``cap`` that of any two, in
     nats; sets up to ``length`` items are not cut. Its error for the worst set may be above that of
     the best unbiased mechanism for sets of ``length`` items by ``gap``, a share; ``inf`` where the
-    bound says nothing.
+    bound says nothing. ``larger_cap`` is the cap of twice the budget, as the survey would state it,
+    and the total error with it, in people; None if that buys nothing.
     """
 
     epsilon: float
     cap: float
     length: int
     gap: float
+    larger_cap: tuple[float, float] | None
 
 
 def mechanism_choices(question: Question) -> list[str]:

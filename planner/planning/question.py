@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from planner.estimates.channel import OrderedEstimates, shares_up_to
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.mechanisms.set_design import smallest_budget
 from planner.planning import channels, choice, mean, sets
 from planner.planning.choice import LevelExplanation, Levels, SetPromises, mechanism_choices
 from planner.planning.option import (
@@ -141,8 +143,16 @@ class QuestionPlan(Framed):
 
     @property
     def spending(self) -> tuple[Spending, ...]:
-        """What each level tolerates, has left and spends; none for ``"sampled-choice"``."""
-        return () if self.sampling is not None else self.part.spending
+        """What each level tolerates, has left and spends; none for ``"sampled-choice"``.
+
+        A mechanism that protects all answers like the most sensitive spends its budget alone.
+        """
+        if self.planned is None:
+            return ()
+        most = inf
+        if not self.planned.by_level:
+            most = self.cap or smallest_budget(self.deployed.policy)
+        return tuple(replace(one, spent=min(one.spent, most)) for one in self.part.spending)
 
     @property
     def total_error(self) -> float:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
+from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.set_design import (
@@ -44,7 +45,7 @@ from planner.solvers.answers import UnaryTable
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
 from planner.survey.questions import BEST, SET_DESIGN, ItemSet, Question
-from planner.survey.sets import SetModel, SetMoments
+from planner.survey.sets import AssumedSets, SetModel, SetMoments
 
 Array = NDArray[np.float64]
 _DESIGNS = 60  # lengths of which set designs are made
@@ -413,7 +414,7 @@ def details(part: Part, planned: Option) -> dict[str, Any]:
         "levels": levels_of(part, planned.law, 1 if whole else length),
         "explanations": explain(planned.law, part.asked.name, length, sends, leakage, whole=whole),
         "certified": None if whole else planned.law,
-        "set_promises": _promises(planned) if whole else None,
+        "set_promises": _promises(part, planned) if whole else None,
     }
     if sets is not None:
         padding = _padding(part, planned.law, sets)
@@ -422,12 +423,27 @@ def details(part: Part, planned: Option) -> dict[str, Any]:
     return found
 
 
-def _promises(planned: Option) -> SetPromises:
+def _promises(part: Part, planned: Option) -> SetPromises:
     mechanism = planned.law.mechanism
     design, gap = mechanism.design, inf
     if design.lower_bound > 0:
         gap = mechanism.worst_case_mse / design.lower_bound - 1
-    return SetPromises(design.epsilon, mechanism.law.cap, design.length, gap)
+    larger = _with_larger_cap(part, planned)
+    return SetPromises(design.epsilon, mechanism.law.cap, design.length, gap, larger)
+
+
+def _with_larger_cap(part: Part, planned: Option) -> tuple[float, float] | None:
+    """A cap of twice the budget, and the total error with it; None if that buys nothing."""
+    design, cap = planned.law.mechanism.design, planned.law.mechanism.law.cap
+    twice = min(2, _of(part.asked).padding_length or 2) * design.epsilon
+    if not cap * (1 + 1e-9) < twice <= MAX_EPSILON * part.share:
+        return None
+    asked, known = twice / part.share, _of(part.question).sets
+    known = AssumedSets(cap=asked) if known is None else known.replacing(cap=asked)
+    larger = replace(part, question=part.question.replacing(sets=known))
+    found = at_best_length(larger, whole_sets(larger, design.length))
+    errors = [part.total(one.errors.error(one.value, part.fraction)) for one in (found, planned)]
+    return (asked, errors[0]) if errors[0] < errors[1] else None
 
 
 def every_length(part: Part, padding: PaddingPlan) -> tuple[Array, Array]:

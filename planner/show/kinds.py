@@ -169,6 +169,18 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
     return found
 
 
+def cap_sentence(question: QuestionPlan) -> str:
+    """What a cap of twice the budget for any two sets would buy, and what it gives up."""
+    sets = question.set_promises
+    if sets is None or sets.larger_cap is None:
+        return ""
+    cap, error = sets.larger_cap
+    return (
+        f"With cap = {cap:.4g}, twice the budget, the error is {people(error)} people: one answer "
+        "alone keeps its budget, several sensitive ones together are protected by the cap only."
+    )
+
+
 def reliance_sentence(plan: SamplingPlan) -> str:
     """What Sampling Privacy relies on, and whether somebody vouches for it."""
     needed = ACKNOWLEDGEMENTS[plan.relies_on]

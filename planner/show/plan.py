@@ -83,7 +83,7 @@ def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Bl
         sentence = target_sentence(target, in_headline=len(question.targets) == 1)
         blocks += said([sentence], "met" if target.met else "missed")
     advice, prices = _advice(question), _prices(question)
-    blocks += said([*promises_of(question), *advice])
+    blocks += said([*promises_of(question), kinds.cap_sentence(question), *advice])
     if question.options:
         blocks += _mechanisms(question)
     if question.levels is not None:

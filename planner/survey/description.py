@@ -58,7 +58,7 @@ class Description(BaseModel):
 
     def replacing(self, **changes: Any) -> Self:
         """The same with other values of these fields, checked anew."""
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        fields = {name: getattr(self, name) for name in self.model_fields_set}
         return type(self)(**fields | changes)
 
     @model_validator(mode="before")

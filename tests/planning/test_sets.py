@@ -2,6 +2,7 @@
 
 import math
 import time
+from datetime import date
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from planner.planning.plan import plan_survey
 from planner.planning.sets import plan_padding, plan_whole_sets
 from planner.planning.solve import scaled
 from planner.show.guarantees import promises_of
-from planner.survey.questions import ItemSet, Level, Survey, Target
+from planner.show.kinds import cap_sentence
+from planner.survey.questions import Categorical, ItemSet, Level, Survey, Target
 from planner.survey.sets import AssumedSets
 
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [2, 2, 6])
@@ -136,19 +138,46 @@ def test_the_length_is_the_best_of_all(users):
     assert plan.mse == pytest.approx(np.array(errors))
 
 
-def test_a_cap_is_stated_and_promised():
-    before = planned(padding_length=4)
-    assert before.set_promises.cap == before.set_promises.epsilon == pytest.approx(1.0)
+@pytest.mark.parametrize("split", [False, True])
+def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
+    asked = ItemSet("q", TWO, padding_length=4)
+    other = (Categorical("other", TWO),) if split else ()
+
+    def plan_of(question):
+        return plan_survey(Survey("s", 20_000, (question, *other), design="split"))
+
+    before = plan_of(asked).questions[0]
+    assert before.set_promises.cap == before.set_promises.epsilon == pytest.approx(before.share)
     assert len(promises_of(before)) == 1
-    after = planned(padding_length=4, sets=AssumedSets(cap=2.0))
-    assert after.total_error < 0.75 * before.total_error
-    assert (after.set_promises.epsilon, after.set_promises.cap) == pytest.approx((1.0, 2.0))
+    cap, error = before.set_promises.larger_cap
+    assert cap == pytest.approx(2)
+    assert f"With cap = 2, twice the budget, the error is {error:,.1f} people" in cap_sentence(
+        before
+    )
+    plan = plan_of(asked.replacing(sets=AssumedSets(cap=cap)))
+    after = plan.questions[0]
+    if not split:  # else its share is another, too
+        assert after.total_error == pytest.approx(error)
+        assert after.total_error < 0.75 * before.total_error
+        assert plan.most_spent == 2.0
+    promised = after.set_promises
+    assert (promised.epsilon, promised.cap) == pytest.approx((after.share, 2 * after.share))
+    assert (promised.larger_cap, cap_sentence(after)) == (None, "")
     assert len(promises_of(after)) == 2
-    survey = Survey("s", 20_000, (ItemSet("q", TWO, padding_length=4, sets=AssumedSets(cap=2.0)),))
-    plan = plan_survey(survey)
-    assert plan.most_spent == 2.0
+    assert survey_parameters(plan).questions[0].shape.cap == promised.cap
+
+
+@pytest.mark.parametrize(
+    "question",
+    [ItemSet("q", TWO, padding_length=4), Categorical("q", TWO, mechanism="grr")],
+    ids=["set-design", "grr"],
+)
+def test_what_protects_all_like_the_strictest_spends_no_more(question):
+    plan = plan_survey(Survey("s", 20_000, (question,)))
     (law,) = survey_parameters(plan).questions
-    assert law.shape.cap == 2.0
+    spent = plan.collection(date(2026, 3, 1)).spent
+    assert spent == {"a": 1.0, "b": 1.0}
+    assert 0.99 < max(one.realised for one in law.pairs) <= plan.most_spent == 1.0
 
 
 def test_a_cap_that_is_planned_with_is_used_as_far_as_the_length_allows():
