@@ -131,30 +131,6 @@ def outsiders(
         show(outsider_blocks(view), details=details)
 
 
-def sampling(survey: SurveyFile, details: Details = False, json_output: Json = False) -> None:
-    """Best Sampling Privacy parameters, and who may see what.
-
-    For the survey's questions of the kind "sampled-choice".
-    """
-    from planner.planning.plan import plan_survey
-    from planner.show.json import question_json
-    from planner.show.plan import question_blocks
-    from planner.survey.file import load_survey
-
-    loaded = load_survey(survey)
-    asked = tuple(one for one in loaded.questions if one.kind == "sampled-choice")
-    if not asked:
-        remedy = 'Add a question with kind = "sampled-choice".'
-        kinds = ", ".join(sorted({one.kind for one in loaded.questions}))
-        raise InputError("kind", kinds, "'sampled-choice' for one question at least", remedy)
-    plans = plan_survey(loaded.replacing(questions=asked)).questions
-    if json_output:
-        print_json({one.name: question_json(one) for one in plans})
-        return
-    for one in plans:
-        show(question_blocks(one, several=True), details=details)
-
-
 def answer_rate(survey: SurveyFile, details: Details = False, json_output: Json = False) -> None:
     """Predict who answers at which budget, and find the best one.
 

@@ -38,6 +38,11 @@ class ChannelEstimates(NamedTuple):
         drawn = self.covariance - known / self.users
         return self._replace(covariance=drawn) if np.linalg.eigvalsh(drawn)[0] > 0 else self
 
+    def of_shares_up_to(self) -> ChannelEstimates:
+        """Of shares up to each ordered answer: a person counts or does not, all else is drawn."""
+        shares = np.maximum.accumulate(np.clip(self.values, 0, 1))
+        return self.of_draws(np.minimum.outer(shares, shares) - np.outer(shares, shares))
+
 
 def wanted_estimates(
     estimator: Array, counts: ArrayLike, blocks: Sequence[tuple[int, float]] = ()
@@ -316,6 +321,8 @@ def estimate_ordered(
 ) -> OrderedEstimates:
     """Cumulative shares of ordered answers, consistent, with a band and quantiles.
 
+    The band is of the randomness of the reports alone, whoever was asked.
+
     Parameters
     ----------
     channel:
@@ -331,7 +338,7 @@ def estimate_ordered(
         A channel for other numbers, or bad counts or confidence.
     """
     found = wanted_estimates(shares_up_to(channel).estimator, counts)
-    return OrderedEstimates(channel.symbols, *found, confidence)
+    return OrderedEstimates(channel.symbols, *found.of_shares_up_to(), confidence)
 
 
 def shares_up_to(channel: Channel) -> Channel:

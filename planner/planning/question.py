@@ -267,6 +267,8 @@ class QuestionPlan(Framed):
         about = self.question
         if self.padding is not None:
             return "expected for these sets"
+        if isinstance(about, SampledChoice):
+            return "at the expected counts"
         if isinstance(about, Numeric) and about.mechanism != mean.BISAMPLE:
             return (
                 "for the worst of five means" if about.mean is None else "for the expected answers"

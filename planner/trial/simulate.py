@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 
 from planner.arguments import whole_number
 from planner.errors import InputError, SolverError
-from planner.estimates.channel import OrderedEstimates, estimate_ordered, wanted_estimates
+from planner.estimates.channel import (
+    OrderedEstimates,
+    estimate_ordered,
+    shares_up_to,
+    wanted_estimates,
+)
 from planner.estimates.counts import reach
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
@@ -350,23 +355,23 @@ def _ordered(channel: Channel, question: Question, people: Numbers, asked: Asked
         moments = sizes @ each.T, sizes @ np.square(each).T
         once += float(asked.sampling_variance(*moments).sum()) / asked.asked**2
     scale = 1.0 if question.of_mean else float(asked.asked)
+    shown = channel if question.of_mean else shares_up_to(channel)
 
-    def reports(rng: np.random.Generator) -> Numbers:
+    def draw(rng: np.random.Generator) -> Numbers:
         some = asked.split(people, rng) if asked.some else people
         return np.asarray(rng.multinomial(some, channel.matrix).sum(axis=0))
 
-    def gap(found: Any) -> tuple[float, bool]:
-        off = found.values - truth
-        errors = np.sqrt(np.maximum(found.covariance.diagonal(), 0))
-        holds = np.all(np.abs(off) <= reach(_CONFIDENCE, truth.size) * errors + 1e-12)
-        return float(np.square(scale * directions @ off).sum()), bool(holds)
+    def gap(reports: Numbers) -> tuple[float, bool]:
+        found = wanted_estimates(channel.estimator, reports)
+        error = float(np.square(scale * directions @ (found.values - truth)).sum())
+        if question.of_mean:
+            half = reach(_CONFIDENCE) * np.sqrt(found.covariance[0, 0])
+            return error, bool(abs(found.values[0] - truth[0]) <= half)
+        lower, upper = estimate_ordered(shown, reports).band
+        reached = np.cumsum(shares)
+        return error, bool(np.all((lower <= reached + 1e-12) & (reached <= upper + 1e-12)))
 
-    return _Tried(
-        scale**2 * once,
-        lambda rng: wanted_estimates(channel.estimator, reports(rng)),
-        gap,
-        lambda rng: estimate_ordered(channel, reports(rng)),
-    )
+    return _Tried(scale**2 * once, draw, gap, lambda rng: estimate_ordered(shown, draw(rng)))
 
 
 def _mean(mechanism: Any, domain: NumericDomain, values: Array, asked: Asked) -> _Tried:

@@ -218,29 +218,23 @@ def test_answer_rates_that_go_wrong(tmp_path, old, new, said):
 
 
 def test_all_three_views_of_sampling_privacy(tmp_path):
-    page = words("sampling", AGES)
+    page = words("plan", AGES)
     for part in ("INFINITE", "no protection", "Only the estimates", "not be written"):
         assert part in page
-    values = words("sampling", AGES, "--details")
+    values = words("plan", AGES, "--details")
     for item in ("Round two alone", "under 40", "60 and over"):
         assert item in values
-    assert max(map(len, shown("sampling", AGES, "--details").splitlines())) <= 80
-    before = json.loads(shown("sampling", AGES, "--json"))["age at diagnosis"]["sampling"]
+    assert max(map(len, shown("plan", AGES, "--details").splitlines())) <= 80
+    before = json.loads(shown("plan", AGES, "--json"))["questions"][0]["sampling"]
     assert not before["acknowledged"]
     assert before["counts"] == [37, 90, 96, 63]
     file = tmp_path / "survey.toml"
     file.write_text(AGES.read_text().replace("# acknowledged", "acknowledged"))
-    after = json.loads(shown("sampling", file, "--json"))["age at diagnosis"]["sampling"]
+    after = json.loads(shown("plan", file, "--json"))["questions"][0]["sampling"]
     assert after["acknowledged"]
-    assert "acknowledged:" in words("sampling", file)
+    assert "acknowledged:" in words("plan", file)
 
 
-def test_commands_for_one_kind_leave_the_rest(tmp_path):
-    file = tmp_path / "survey.toml"
-    other = HEALTH.read_text().partition("[[question]]")[2]
-    file.write_text(f"{AGES.read_text()}\n[[question]]{other}", encoding="utf-8")
-    assert "severe" not in words("sampling", file)
-    assert words("sampling", file).count("People asked, twice: 10,000") == 1
-    for command, kind in (("sampling", "sampled-choice"), ("answer-rate", "numeric")):
-        with pytest.raises(InputError, match=kind):
-            shown(command, HEALTH)
+def test_answer_rates_are_of_numeric_questions():
+    with pytest.raises(InputError, match="numeric"):
+        shown("answer-rate", HEALTH)

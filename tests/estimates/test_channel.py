@@ -104,11 +104,12 @@ def test_the_first_order_interval_would_not_cover():
 def test_ordered_band_covers_and_consistency_helps():
     policy = PrivacyPolicy([1.0] * 6, [1] * 6, names=list("abcdef"))
     channel = best_ordered_channel(policy)
-    population = np.array([0.05, 0.1, 0.4, 0.3, 0.15, 0.0])
-    truth = np.cumsum(population)
+    people = np.array([100, 200, 800, 600, 300, 0])
+    truth = np.cumsum(people) / 2000
     covered, median, raw, better = 0, 0, 0.0, 0.0
-    for counts in histograms(channel, population, 2000, seed=5)[:1500]:
-        one = estimate_ordered(channel, counts)
+    rng = np.random.default_rng(5)
+    for _ in range(1500):
+        one = estimate_ordered(channel, rng.multinomial(people, channel.matrix).sum(axis=0))
         lower, upper = one.band
         covered += bool((lower <= truth + 1e-12).all() and (truth <= upper + 1e-12).all())
         middle = one.quantile()
@@ -118,6 +119,20 @@ def test_ordered_band_covers_and_consistency_helps():
     assert covered >= 1380  # of 1,500 at 95 %: fewer with a chance of 1e-6
     assert median >= covered
     assert better < 0.95 * raw
+
+
+def test_an_ordered_band_is_of_the_draws_alone():
+    """Of one share it covers as often as it says; the near miss holds who was asked, too."""
+    channel = best_ordered_channel(PrivacyPolicy([4.0] * 2, [1] * 2, names=["no", "yes"]))
+    people, rng, covered = np.array([900, 1100]), np.random.default_rng(7), np.zeros(2)
+    for _ in range(ROUNDS):
+        counts = rng.multinomial(people, channel.matrix).sum(axis=0)
+        one = estimate_ordered(channel, counts)
+        wide = one.values, wanted_estimates(channel.estimator, counts).covariance, 2000
+        for i, found in enumerate((one, OrderedEstimates(one.answers, *wide))):
+            lower, upper = found.band
+            covered[i] += lower[0] <= 0.45 <= upper[0]
+    assert FEWEST <= covered[0] <= MOST < covered[1]
 
 
 def test_covariance_is_that_of_the_channel():

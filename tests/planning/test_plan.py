@@ -148,6 +148,7 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
     alone = plan_survey(Survey("s", 100, (sampled,)))
     assert alone.allocation is None
     assert (alone.most_spent, alone.spending) == (0.0, ())
+    assert alone.questions[0].measure == "Largest error of a count at 95 %, at the expected counts"
     other = Categorical("other", (Level("a", 1.0, item_count=3),))
     both = plan_survey(Survey("s", 100, (sampled, other)))
     assert [one.name for one in both.questions] == ["q", "other"]

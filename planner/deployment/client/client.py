@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,6 @@ from planner.laws.law import DEVICE, Law
 from planner.laws.source import system
 
 _ID_BYTES = 8
-_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,14 @@ class Report:
         ``line_check``) and, for a question in rounds, ``round``.
         """
         report = b64encode(self.payload).decode()
-        line: dict[str, Any] = {"parameters": self.parameters, "question": self.question}
-        line["id"] = self.report_id
-        if self.round_number is not None:
-            line["round"] = self.round_number
-        line["report"] = report
-        line["check"] = line_check(
-            self.parameters, self.question, self.report_id, self.round_number, report
+        fields = self.parameters, self.question, self.report_id
+        parameters, question, report_id = map(encode_basestring, fields)
+        number = "" if self.round_number is None else f',"round":{self.round_number}'
+        check = line_check(*fields, self.round_number, report)
+        return (
+            f'{{"parameters":{parameters},"question":{question},"id":{report_id}{number},'
+            f'"report":"{report}","check":"{check}"}}'
         )
-        return _COMPACT(line)
 
 
 class Client:

@@ -9,15 +9,16 @@ copies are recognised; a seal protects the whole (:func:`seal`).
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b, sha256
 from io import BufferedIOBase, BytesIO
 from pathlib import Path
-from re import fullmatch
 from types import NoneType, TracebackType
 from typing import Any
 
@@ -148,6 +149,13 @@ def _key_of(one: Report, where: str, parameters: str, sizes: Mapping[Key, int]) 
     return key
 
 
+_LINE = re.compile(
+    r'{"parameters":"([0-9a-f]{64})","question":("(?:[^"\\]|\\.)*"),"id":"([0-9a-f]{16})"'
+    r'(?:,"round":([1-9][0-9]{0,8}))?,"report":"([0-9A-Za-z+/=]*)","check":"[0-9a-f]{16}"}'
+)
+_text = lru_cache(64)(json.loads)  # the names of questions
+
+
 def read_line(line: bytes, where: str) -> Report:
     """The report of a line, which has to be :meth:`Report.to_json` of it, byte for byte.
 
@@ -157,17 +165,16 @@ def read_line(line: bytes, where: str) -> Report:
         It is not, or its id is not of 16 hexadecimal digits.
     """
     try:
-        data = json.loads(line.decode())  # what is loose in it is not what is written again
-        payload, number = b64decode(data["report"], validate=True), data.get("round")
-        one = Report(data["parameters"], data["question"], payload, data["id"], number)
-        right = one.to_json().encode() == line and type(number) in {int, NoneType}
-        right = right and fullmatch("[0-9a-f]{16}", one.report_id) is not None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        right = False
-    if not right:
-        reason = f"{where} is not, byte for byte, what a client writes of a report"
-        raise InputError.because("line", reason, REPORTS_REMEDY)
-    return one
+        if found := _LINE.fullmatch(line.decode()):
+            parameters, question, report_id, number, report = found.groups()
+            of = parameters, _text(question), b64decode(report), report_id
+            one = Report(*of, int(number) if number else None)
+            if one.to_json().encode() == line:  # what is loose above is not what is written
+                return one
+    except ValueError:
+        pass
+    reason = f"{where} is not, byte for byte, what a client writes of a report"
+    raise InputError.because("line", reason, REPORTS_REMEDY)
 
 
 MAX_ROW_GROUP_BYTES = 256 * 2**20
@@ -319,7 +326,7 @@ def _about(file: pq.ParquetFile) -> tuple[Key, str]:
         about = json.loads(raw)
         key, number = (about["question"], about["round"]), about["file"]
         right = _metadata(key, number).encode() == raw and type(key[1]) in {int, NoneType}
-        right = right and isinstance(key[0], str) and fullmatch("[0-9a-f]{32}", number) is not None
+        right = right and isinstance(key[0], str) and bool(re.fullmatch("[0-9a-f]{32}", number))
     except (ValueError, TypeError, KeyError, RecursionError):
         right = False
     if not right:
