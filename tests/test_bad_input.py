@@ -1,38 +1,53 @@
 """Bad input is refused with the argument, the value and the allowed range, and writes nothing."""
 
-import math
-
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from planner import (
-    FileError,
-    InputError,
-    PlannerError,
-    PrivacyPolicy,
-    SolverError,
-    baseline,
-    best_design,
-    solve,
-)
+from planner import InputError, PlannerError, PrivacyPolicy, baseline, best_design, solve
+from planner.arguments import positive_numbers, whole_number
 from planner.cli.commands import app
 from tests.surveys import GOOD
 
-INF, NAN = math.inf, math.nan
+INF, NAN = float("inf"), float("nan")
 
 
-@pytest.mark.parametrize("epsilon", [0, 0.0, -0.0, -1, NAN, INF, -INF, 50.0001, 51])
+@pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
+def test_whole_numbers_of_any_integer_type_are_taken(value):
+    number = whole_number("users", value)
+    assert (number, type(number)) == (3, int)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.0, True, "3", None, NAN, 10**12 + 1, [3]])
+def test_anything_else_is_refused(value):
+    with pytest.raises(InputError, match=r"users is .* a whole number from 1 to 1000000000000"):
+        whole_number("users", value)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "one or more"),
+        ([[1.0]], "one or more"),
+        ("many", "a list of numbers"),
+        ([1.0, 0.0], r"scales\[1\] is 0.0 .* above 0 and at most 3"),
+        ([NAN], r"scales\[0\] is nan"),
+        ([3.1], r"scales\[0\] is 3.1"),
+    ],
+)
+def test_lists_of_other_than_positive_numbers_are_refused(values, message):
+    assert positive_numbers("scales", 2, 3.0).tolist() == [2.0]
+    with pytest.raises(InputError, match=message):
+        positive_numbers("scales", values, 3.0)
+
+
+@pytest.mark.parametrize("epsilon", [0, -0.0, -1, NAN, INF, -INF, 50.0001])
 def test_budgets(epsilon):
     with pytest.raises(InputError) as caught:
         PrivacyPolicy([1.0, epsilon], [1, 1])
-    message = str(caught.value)
     refusal = f"epsilons[1] is {float(epsilon)!r} but must be a budget above 0 and at most 50. "
     why = "A budget above 50 allows odds of more than 10^21 to 1, which protects nobody, "
-    assert message.startswith(refusal + why if epsilon > 50 else refusal + "Even the strictest")
-    assert caught.value.argument == "epsilons[1]"
-    assert caught.value.value is not None
-    assert caught.value.remedy
+    assert str(caught.value).startswith(refusal + (why if epsilon > 50 else "Even the strictest"))
 
 
 @pytest.mark.parametrize("function", [solve, best_design, lambda policy: baseline(policy, "oue")])
@@ -50,124 +65,95 @@ def test_a_policy_and_what_is_solved_are_shown_in_a_line():
     assert repr(solve(policy)).startswith("<UnaryTable: opt0 (reduced): worst-case error 26.49")
 
 
-@pytest.mark.parametrize("count", [0, -1, 1.5, NAN, INF, 10**12 + 1])
-def test_counts(count):
-    with pytest.raises(
-        InputError, match=r"item_counts\[0\] is .* a whole number from 1 to 1000000000000"
-    ):
-        PrivacyPolicy([1.0], [count])
+TWO = ([1.0, 2.0], [1, 1])
+RULES = [
+    ("max", 'rule is \'max\' but must be "min", "avg" or a matrix of pair budgets'),
+    ("", "rule is empty but"),
+    (None, "rule is missing but must be a rectangular list of numbers"),
+    ([[1.0]], r"rule is \(1, 1\) but must be a 2 x 2 matrix, one row per level"),
+    ([1.0, 2.0], "a 2 x 2 matrix"),
+    (
+        [[1, 2], [2.5, 1]],
+        r"rule\[0\]\[1\] is 2.0 but must be equal to rule\[1\]\[0\], which is 2.5",
+    ),
+    ([[1, -2], [-2, 1]], r"rule\[0\]\[1\] is -2.0 but must be a budget above 0 .* 50, or inf"),
+    ([[0, 2], [2, 1]], r"rule\[0\]\[0\] is 0.0"),
+    ([[1, NAN], [NAN, 1]], r"rule\[0\]\[1\] is nan"),
+    ([[1, -INF], [-INF, 1]], r"rule\[0\]\[1\] is -inf"),
+    ([[1, 51], [51, 1]], r"rule\[0\]\[1\] is 51.0 .* protects nobody"),
+    ([[1, INF], [INF, INF]], r"rule\[1\] is 'inf everywhere' but must be finite for at least one"),
+]
+NAMES = [
+    (["a"], r"names is \['a'\] but must be a list of 2 names"),
+    ("ab", "names is 'ab' but must be a list of 2 names"),
+    (["a", "a"], "names is 'a' but must be different from every other level's name"),
+    (["a", ""], "names is empty but must be text that is not blank"),
+    (["a", "\t"], "text that is not blank"),
+    (["a", 3], "names is 3 but must be text"),
+]
+COUNTS = r"item_counts\[0\] is .* a whole number from 1 to 1000000000000"
+POLICIES = [
+    ([], [], r"epsilons is empty but must be a list of one or more numbers. Add some."),
+    ([[1.0]], [1], "epsilons is .* a list of one or more numbers"),
+    (1.0, [1], "epsilons is 1.0 but must be a list"),
+    (["much"], [1], r"epsilons\[0\] is 'much' but must be a budget .* such as 1.5, "),
+    ([True], [1], r"epsilons is \[True\] but must be a list of numbers"),
+    ([None], [1], "epsilons is .* a list of numbers"),
+    ([1j], [1], "epsilons is .* a list of numbers"),
+    ([1.0, 2.0], [1], r"item_counts is \[1\] but must be a list of 2 counts, one per level"),
+    ([1.0], [[1]], "item_counts is .* a list of one or more numbers"),
+    ([1.0], ["1"], "item_counts is .* a list of numbers"),
+    ([1.0], [True], "item_counts is .* a list of numbers"),
+    ([[1.0], [1.0, 2.0]], [1], "epsilons is .* a list of numbers"),
+    *[([1.0], [count], COUNTS) for count in (0, -1, 1.5, NAN, INF, 10**12 + 1)],
+]
 
 
 @pytest.mark.parametrize(
-    ("epsilons", "counts", "message"),
+    ("arguments", "message"),
     [
-        ([], [], r"epsilons is empty but must be a list of one or more numbers. Add some."),
-        ([[1.0]], [1], "epsilons is .* a list of one or more numbers"),
-        (1.0, [1], "epsilons is 1.0 but must be a list"),
-        (["much"], [1], r"epsilons\[0\] is 'much' but must be a budget .* such as 1.5, "),
-        ([True], [1], r"epsilons is \[True\] but must be a list of numbers"),
-        ([None], [1], "epsilons is .* a list of numbers"),
-        ([1j], [1], "epsilons is .* a list of numbers"),
-        ([1.0, 2.0], [1], r"item_counts is \[1\] but must be a list of 2 counts, one per level"),
-        ([1.0], [[1]], "item_counts is .* a list of one or more numbers"),
-        ([1.0], ["1"], "item_counts is .* a list of numbers"),
-        ([1.0], [True], "item_counts is .* a list of numbers"),
-        ([[1.0], [1.0, 2.0]], [1], "epsilons is .* a list of numbers"),
+        *[((*row[:2],), row[2]) for row in POLICIES],
+        *[((*TWO, rule), message) for rule, message in RULES],
+        *[((*TWO, "min", names), message) for names, message in NAMES],
     ],
 )
-def test_shapes_and_types(epsilons, counts, message):
+def test_policies(arguments, message):
     with pytest.raises(InputError, match=message):
-        PrivacyPolicy(epsilons, counts)
-
-
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        ("max", 'rule is \'max\' but must be "min", "avg" or a matrix of pair budgets'),
-        ("", "rule is empty but"),
-        (None, "rule is missing but must be a rectangular list of numbers"),
-        ([[1.0]], r"rule is \(1, 1\) but must be a 2 x 2 matrix, one row per level"),
-        ([1.0, 2.0], "a 2 x 2 matrix"),
-        (
-            [[1, 2], [2.5, 1]],
-            r"rule\[0\]\[1\] is 2.0 but must be equal to rule\[1\]\[0\], which is 2.5",
-        ),
-        (
-            [[1, -2], [-2, 1]],
-            r"rule\[0\]\[1\] is -2.0 but must be a budget above 0 and at most 50, or inf",
-        ),
-        ([[0, 2], [2, 1]], r"rule\[0\]\[0\] is 0.0"),
-        ([[1, NAN], [NAN, 1]], r"rule\[0\]\[1\] is nan"),
-        ([[1, -INF], [-INF, 1]], r"rule\[0\]\[1\] is -inf"),
-        ([[1, 51], [51, 1]], r"rule\[0\]\[1\] is 51.0 .* protects nobody"),
-        (
-            [[1, INF], [INF, INF]],
-            r"rule\[1\] is 'inf everywhere' but must be finite for at least one",
-        ),
-        ([[INF, INF], [INF, INF]], r"rule\[0\] is 'inf everywhere'"),
-    ],
-)
-def test_rules(rule, message):
-    with pytest.raises(InputError, match=message):
-        PrivacyPolicy([1.0, 2.0], [1, 1], rule)
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (["a"], r"names is \['a'\] but must be a list of 2 names"),
-        ("ab", "names is 'ab' but must be a list of 2 names"),
-        (["a", "a"], "names is 'a' but must be different from every other level's name"),
-        (["a", ""], "names is empty but must be text that is not blank"),
-        (["a", "\t"], "text that is not blank"),
-        (["a", 3], "names is 3 but must be text"),
-    ],
-)
-def test_names(names, message):
-    with pytest.raises(InputError, match=message):
-        PrivacyPolicy([1.0, 2.0], [1, 1], names=names)
+        PrivacyPolicy(*arguments[:3], **dict(zip(["names"], arguments[3:], strict=False)))
 
 
 def test_messages_stay_short():
     with pytest.raises(InputError) as caught:
         PrivacyPolicy(["x"] * 1000, [1])
     assert len(str(caught.value)) < 150
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^epsilons\[0\] is -1.0 .{,150}$"):
         PrivacyPolicy(np.full(10**5, -1.0), np.ones(10**5))
-    assert "epsilons[0]" in str(caught.value)
-
-
-def test_the_tree_of_errors():
-    assert issubclass(InputError, PlannerError)
-    assert issubclass(InputError, ValueError)
-    assert issubclass(FileError, InputError)
-    assert issubclass(SolverError, PlannerError)
-    assert not issubclass(SolverError, ValueError)
 
 
 BAD_FILES = {
-    "toml": "[survey",
-    "key": GOOD.replace("epsilon", "epsilom"),
-    "epsilon": GOOD.replace('"ln 4"', "0"),
-    "count": GOOD.replace("item_count = 4", "item_count = 0"),
-    "level": GOOD.replace('"common"', '"severe"'),
-    "item": GOOD.replace("item_count = 4", 'items = ["HIV"]'),
-    "rule": GOOD.replace('"min"', '"max"'),
-    "grid": GOOD.replace('"ln 4"', "1e-9"),
+    "is not valid TOML": "[survey",
+    "epsilom": GOOD.replace("epsilon", "epsilom"),
+    "budget above 0": GOOD.replace('"ln 4"', "0"),
+    "a whole number": GOOD.replace("item_count = 4", "item_count = 0"),
+    "severe": GOOD.replace('"common"', '"severe"'),
+    "HIV": GOOD.replace("item_count = 4", 'items = ["HIV"]'),
+    "'max'": GOOD.replace('"min"', '"max"'),
+    "large enough": GOOD.replace('"ln 4"', "1e-9"),
+    "'RAPPOR' but must be one of best, sub": GOOD.replace('rule = "min"', 'mechanism = "RAPPOR"'),
 }
 
 
-@pytest.mark.parametrize("name", BAD_FILES)
+@pytest.mark.parametrize("message", BAD_FILES)
 @pytest.mark.parametrize("before", [None, "the old file"])
-def test_nothing_is_written(name, before, tmp_path):
+def test_nothing_is_written(message, before, tmp_path):
     survey, out = tmp_path / "survey.toml", tmp_path / "params.json"
-    survey.write_text(BAD_FILES[name])
+    survey.write_text(BAD_FILES[message])
     if before is not None:
         out.write_text(before)
     result = CliRunner().invoke(app, ["plan", str(survey), "--out", str(out)])
-    assert result.exit_code != 0
     assert isinstance(result.exception, PlannerError)
-    assert result.stdout == ""
+    assert message in str(result.exception)
+    assert (result.exit_code, result.stdout) == (1, "")
     assert (out.read_text() if out.exists() else None) == before
     assert {path.name for path in tmp_path.iterdir()} <= {"survey.toml", "params.json"}
 
@@ -181,17 +167,3 @@ def test_the_largest_budgets_are_planned_and_proven(tmp_path):
     assert planned.exit_code == 0
     assert "Proven" not in planned.stdout
     assert CliRunner().invoke(app, ["verify", str(out)]).exit_code == 0
-
-
-@pytest.mark.parametrize("model", ["opt3", "RAPPOR"])
-def test_an_unknown_model_writes_nothing(model, tmp_path):
-    survey, out = tmp_path / "survey.toml", tmp_path / "params.json"
-    survey.write_text(GOOD)
-    call = ["plan", str(survey), "--model", model, "--out", str(out)]
-    result = CliRunner().invoke(app, call)
-    assert result.exit_code != 0
-    assert str(result.exception).startswith(
-        f"mechanism of question 'diagnosis' is {model!r} but must be one of best, subset-design, "
-        "opt0, opt1, opt2"
-    )
-    assert not out.exists()

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from planner import FileError, InputError
+from planner import FileError
 from planner.files import read_csv, read_text, replace_file
 
 
@@ -11,7 +11,7 @@ def _only(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_it_writes_and_replaces(tmp_path):
+def test_it_writes_and_replaces(tmp_path, monkeypatch):
     path = tmp_path / "out.json"
     replace_file(path, "one")
     assert path.read_text() == "one"
@@ -19,6 +19,9 @@ def test_it_writes_and_replaces(tmp_path):
     assert path.read_bytes() == b"two \xff"
     assert _only(tmp_path) == ["out.json"]
     assert path.stat().st_mode & 0o777 == 0o644
+    monkeypatch.delattr(os, "O_DIRECTORY")  # a system that cannot open directories
+    replace_file(path, "new")
+    assert path.read_text() == "new"
 
 
 def test_the_old_file_stays_until_the_new_one_is_complete(tmp_path, monkeypatch):
@@ -55,9 +58,8 @@ def test_a_failure_leaves_the_old_file_and_no_litter(step, tmp_path, monkeypatch
 
     owner = os if step == "fsync" else Path
     monkeypatch.setattr(owner, step, fail)
-    with pytest.raises(FileError, match="cannot be written: No space left on device") as caught:
+    with pytest.raises(FileError, match=r"out.json: cannot be written: No space left on device"):
         replace_file(path, "new")
-    assert str(path) in str(caught.value)
     monkeypatch.undo()
     assert path.read_text() == "old"
     assert _only(tmp_path) == ["out.json"]
@@ -72,7 +74,6 @@ def test_places_that_cannot_be_written(tmp_path):
         ):
             replace_file(path, "new")
     assert _only(tmp_path) == ["file", "folder"]
-    assert issubclass(FileError, InputError)
 
 
 def test_text_is_read_with_or_without_a_byte_order_mark(tmp_path):
@@ -96,12 +97,6 @@ def test_text_that_cannot_be_read(tmp_path):
     path.write_bytes(b"x" * (2**20 + 1))
     with pytest.raises(FileError, match=r"is larger than 1 MiB. Cut it."):
         read_text(path, mebibytes=1, remedy="Cut it.")
-
-
-def test_a_system_that_cannot_open_directories(tmp_path, monkeypatch):
-    monkeypatch.delattr(os, "O_DIRECTORY")
-    replace_file(tmp_path / "out", "new")
-    assert (tmp_path / "out").read_text() == "new"
 
 
 @pytest.mark.parametrize(
