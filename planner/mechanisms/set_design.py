@@ -26,6 +26,7 @@ from planner.estimates.truncation import LongerSets
 from planner.laws import staircase
 from planner.laws.shape import Own
 from planner.limits import DENOMINATOR
+from planner.mechanisms import inputs
 from planner.mechanisms.collected import Collected
 from planner.mechanisms.counting import Aggregate, Counter, PackedCounter, Rows, SumCounter
 from planner.mechanisms.itemsets import SetMechanism, Sets, as_sets
@@ -407,8 +408,7 @@ class SetDesignMechanism(SetMechanism):
 
     def draw_aggregate(self, sets: Sets, rng: np.random.Generator) -> Aggregate:
         """Counts of reports that are drawn and forgotten, shape ``(items,)``."""
-        words = seeded_words(rng)
-        counter = self.law.counter()
+        counter, words = self.law.counter(), seeded_words(inputs.generator(rng))
         own = as_sets(sets, self.items).padded(self.padding_length, words)
         for part in np.array_split(own, -(-len(own) // _PEOPLE)):
             counter.add(self.law.draw_many(part, words)[0])

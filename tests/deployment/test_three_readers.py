@@ -139,11 +139,8 @@ def test_mutated_files_get_one_verdict(node, document, tmp_path, seed, record_pr
 
 
 def private(question):
-    """Whether the listed reports keep every budget; what has too many is left to the proof.
-
-    Sets as a whole are listed in ``tests/laws/test_staircase.py``.
-    """
-    if question["law"] == "staircase" or sum(count for count, _ in members(question)) > 12:
+    """Whether the listed reports keep every budget; what has too many is left to the proof."""
+    if sum(count for count, _ in members(question)) > 12:
         return True
     return breaches(question) == []
 
@@ -152,8 +149,6 @@ def test_the_oracle_sees_a_breach(document):
     """The independent check above rejects what is wrong by a thousandth."""
     for single in singles(copy.deepcopy(document)):
         (question,) = single["questions"]
-        if question["law"] == "staircase":
-            continue
         assert breaches(question) == []
         for level in question.get("levels", [question]):
             level["epsilon"] *= 0.5

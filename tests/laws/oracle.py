@@ -31,7 +31,8 @@ def members(question):
     if question["asked"] == "number":
         return [(question["points"] + 1, question["epsilon"])]
     found = [(level["item_count"], level["epsilon"]) for level in question["levels"]]
-    dummies = question.get("dummies", 0)
+    whole = question["asked"] == "whole-set"
+    dummies = question["padding_length"] if whole else question.get("dummies", 0)
     return [*found, (dummies, min(epsilon for _, epsilon in found))] if dummies else found
 
 
@@ -49,8 +50,15 @@ def level_of(question):
     return [i for i, (count, _) in enumerate(members(question)) for _ in range(count)]
 
 
+def inputs(question):
+    """What a report can be about: one element, or a whole padded set of them."""
+    elements = len(question["decoys"]) + 1 if question["law"] == "die" else len(level_of(question))
+    length = question["padding_length"] if question["law"] == "staircase" else 1
+    return list(combinations(range(elements), length))
+
+
 def law_of(question):
-    """For every element the probability of each report, as the bytes that are sent."""
+    """For every input the probability of each report, as the bytes that are sent."""
     return _LAWS[question["law"]](question)
 
 
@@ -127,7 +135,41 @@ def _hash(question):
     return laws
 
 
-_LAWS = {"bits": _bits, "sides": _sides, "rows": _rows, "die": _die, "hash": _hash}
+def _staircase(question):
+    owns, held = inputs(question), question["held"]
+    elements = len(level_of(question))
+    width = 2 if elements <= 2**16 else 4
+    width = width if held * width < 8 * -(-elements // 64) else 0
+    laws = []
+    for own in owns:
+        hits, step = {}, {}
+        for report in combinations(range(elements), held):
+            bits = _packed([k in report for k in range(elements)])
+            numbers = b"".join(k.to_bytes(width, "little") for k in report)
+            hits[numbers if width else bits] = len(set(own).intersection(report))
+        step = {report: sum(h >= s for s in question["steps"]) - 1 for report, h in hits.items()}
+        counts = [list(step.values()).count(c) for c in range(len(question["steps"]))]
+        laws.append({r: Fraction(question["weights"][c], D * counts[c]) for r, c in step.items()})
+    return laws
+
+
+def set_ratios(question):
+    """The largest of two padded sets that differ in one element, and of any two."""
+    worst, owns, laws = [Fraction(0), Fraction(0)], inputs(question), law_of(question)
+    for (one, first), (two, second) in product(zip(owns, laws, strict=True), repeat=2):
+        ratio, apart = max(first[report] / second[report] for report in first), len({*one} - {*two})
+        worst = [max(worst[0], ratio if apart == 1 else 0), max(worst[1], ratio)]
+    return worst
+
+
+_LAWS = {
+    "bits": _bits,
+    "sides": _sides,
+    "rows": _rows,
+    "die": _die,
+    "hash": _hash,
+    "staircase": _staircase,
+}
 
 
 def largest_ratio(laws, first, second):
@@ -148,6 +190,10 @@ def largest_ratio(laws, first, second):
 def breaches(question):
     """Pairs of levels whose budget the law of a question exceeds, by ``e^r`` from the series."""
     laws = law_of(question)
+    if question["law"] == "staircase":
+        least = min(budget(question, *pair) for pair in _pairs_of_items(level_of(question)))
+        promised = zip(set_ratios(question), (least, question["cap"]), strict=True)
+        return [r for ratio, r in promised if ratio > true_exp(r)]
     if question["law"] == "hash":
         pairs = _pairs_of_items(level_of(question))
         least = min((budget(question, *pair) for pair in pairs), default=50.0)

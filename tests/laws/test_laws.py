@@ -15,6 +15,7 @@ import pytest
 from planner.deployment.building import parameters_from_mechanisms
 from planner.errors import InputError, VerificationError
 from planner.laws.law import DEVICE, Law
+from planner.laws.source import order
 from planner.limits import DENOMINATOR as D
 from planner.mechanisms.asking import COLLECTOR, CollectedLaw
 from planner.mechanisms.counting import Aggregate, stacked
@@ -23,13 +24,19 @@ from planner.mechanisms.words import seeded_words
 from planner.planning.channels import channels
 from planner.survey.questions import Survey
 from tests.deployment.examples import LEVELS, ORDERED, every_mechanism
-from tests.laws.oracle import breaches, largest_ratio, law_of, level_of, true_exp
+from tests.laws.oracle import (
+    breaches,
+    inputs,
+    largest_ratio,
+    law_of,
+    level_of,
+    set_ratios,
+    true_exp,
+)
 from tests.mechanisms.decisions import draws_follow
 
 QUESTIONS = {
-    law.name: law.document()
-    for law in parameters_from_mechanisms(*every_mechanism()).questions
-    if law.asked.name != "whole-set"  # about several elements: tests/laws/test_staircase.py
+    law.name: law.document() for law in parameters_from_mechanisms(*every_mechanism()).questions
 }
 every = pytest.mark.parametrize("name", QUESTIONS)
 MANY, FEW = 200_000, 4000
@@ -42,9 +49,11 @@ def laws(name):
 
 
 def owns(question):
-    """Elements to look at: the first, and the last of each level."""
+    """Numbers of inputs to look at: the first, and the last of each level; of sets the last."""
     levels = level_of(question)
     last = [k for k, level in enumerate(levels) if level not in levels[k + 1 :]]
+    if question["law"] == "staircase":
+        return [0, 7, len(inputs(question)) - 1]
     return sorted({0, *last}) if question["law"] != "die" else [0, 1, len(question["decoys"])]
 
 
@@ -76,6 +85,12 @@ def test_realised_budgets_are_attained_and_rounded_up(name):
     question, device, _ = laws(name)
     if question["law"] in ("die", "hash"):
         return  # their pairs are of outputs and of values; the oracle has looked at those
+    if question["law"] == "staircase":
+        one, every_two = set_ratios(question)
+        assert device.shape.ratio(0, 0) == one > true_exp(device.levels.least_demanded() - 1e-6)
+        assert every_two > true_exp(question["cap"] - 1e-6)
+        assert math.log(every_two) <= device.shape.largest() < math.log(every_two) + 1e-12
+        return
     chances, levels = law_of(question), level_of(question)
     places = {i: [k for k, level in enumerate(levels) if level == i] for i in levels}
     for pair in device.pairs:
@@ -137,7 +152,8 @@ def test_estimators_are_unbiased(name):
             sums.append(Aggregate(scale, counts))
         values = collector.shape.estimate(stacked(sums)).values
         if wanted is None:
-            assert values / scale == pytest.approx(np.eye(values.size)[own], abs=1e-7)
+            truth = [float(k in inputs(question)[own]) for k in range(values.size)]
+            assert values / scale == pytest.approx(truth, abs=1e-7)
         else:
             assert values == pytest.approx([float(row[own]) for row in wanted], abs=1e-7)
 
@@ -169,7 +185,9 @@ def test_draws_in_bulk_follow_the_law(name):
     question, device, collector = laws(name)
     for own in owns(question)[:2]:
         words = seeded_words(np.random.Generator(np.random.SFC64(own)))
-        *_, rows = collector.shape.draw_many(np.full(MANY, own), words)
+        elements = np.tile(inputs(question)[own], (MANY, 1))
+        taken = elements if question["law"] == "staircase" else elements[:, 0]
+        *_, rows = collector.shape.draw_many(taken, words)
         assert rows.shape == (MANY, device.size)
         counter = collector.shape.counter()
         counter.add(rows)  # the strict parser takes them all
@@ -180,8 +198,9 @@ def test_draws_in_bulk_follow_the_law(name):
 def test_the_devices_draws_follow_the_law(name):
     question, device, _ = laws(name)
     own, source = owns(question)[-1], source_of(11)
-    drawn = [device.shape.draw((own,), source) for _ in range(FEW)]
-    reports = [device.shape.output(one, (own,), device.rounds[-1]) for one in drawn]
+    about = inputs(question)[own]
+    drawn = [device.shape.draw(about, source) for _ in range(FEW)]
+    reports = [device.shape.output(one, about, device.rounds[-1]) for one in drawn]
     good, missed = follows(reports, question, own)
     assert good
     assert not missed
@@ -224,6 +243,21 @@ def test_a_set_is_about_each_of_its_items_alike():
         law = np.bincount(found, minlength=8) / len(found)
         assert draws_follow(many, law)
         assert not draws_follow(many, np.roll(law, 1))
+
+
+def test_orders_are_uniform_and_long_sets_are_cut_alike():
+    _, _, collector = laws("whole sets")
+    source = source_of(5)
+    orders = [tuple(order(source, 4, 2)) for _ in range(FEW)]
+    counts = np.array([orders.count(one) for one in itertools.permutations(range(4), 2)])
+    assert draws_follow(counts, np.full(12, 1 / 12))
+    words = seeded_words(np.random.Generator(np.random.SFC64(6)))
+    pairs = np.sort(collector.asked.own_many([(0, 1, 3)] * 20_000, words), axis=1)
+    counts = np.array([(pairs == pair).all(axis=1).sum() for pair in ((0, 1), (0, 3), (1, 3))])
+    assert counts.sum() == 20_000
+    assert draws_follow(counts, np.full(3, 1 / 3))
+    assert not draws_follow(counts, np.array([0.36, 0.34, 0.30]))
+    assert collector.asked.own_many([(2,), ()], words).tolist() == [[2, 5], [6, 5]]
 
 
 def test_numbers_are_rounded_to_either_point_without_bias():
@@ -275,12 +309,14 @@ def test_limits_of_shares_are_those_of_the_draws_alone():
 def test_what_no_answer_gives_is_refused_with_its_number(name):
     question, _, collector = laws(name)
     words = seeded_words(np.random.Generator(np.random.SFC64(2)))
-    good = collector.shape.draw_many(np.zeros(6, dtype=np.int64), words)[0]
+    whole = question["law"] == "staircase"
+    own = np.tile(inputs(question)[0], (6, 1)) if whole else np.zeros(6, dtype=np.int64)
+    good = collector.shape.draw_many(own, words)[0]
     for change in ("ones", "zeros"):
         rows = good.copy()
         rows[4] = 255 if change == "ones" else 0
         counter = collector.shape.counter()
-        impossible = change == "ones" or question["law"] == "sides"
+        impossible = change == "ones" or question["law"] in ("sides", "staircase")
         if question["law"] == "sides" and change == "zeros":
             impossible = sum(question["types"][0]) > 0
         if impossible:

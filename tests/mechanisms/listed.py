@@ -1,8 +1,10 @@
 """The output law of a mechanism as a matrix: one row an input, one column a report."""
 
+from itertools import combinations
+
 import numpy as np
 
-from tests.laws.oracle import law_of
+from tests.laws.oracle import inputs, law_of
 
 
 def output_law(mechanism):
@@ -23,3 +25,22 @@ def sets_law(mechanism):
     chance = member / np.maximum(member.sum(axis=1), length)[:, None]
     rest = (1 - chance.sum(axis=1, keepdims=True)) / length
     return np.hstack([chance, np.repeat(rest, length, axis=1)]) @ single
+
+
+def whole_sets_law(mechanism):
+    """The same where a report is about the whole set, padded or cut at random."""
+    law, items, length = mechanism.law, mechanism.items, mechanism.padding_length
+    levels = [{"item_count": items, "epsilon": law.levels.epsilons[0]}]
+    about = {"asked": "whole-set", "law": law.name, "levels": levels, "padding_length": length}
+    question = about | law.document()
+    laws = {
+        own: list(row.values()) for own, row in zip(inputs(question), law_of(question), strict=True)
+    }
+    rows = []
+    for code in range(2**items):
+        own = [k for k in range(items) if code >> k & 1]
+        own += range(items, items + length - len(own))
+        rows.append(
+            np.mean(np.array([laws[cut] for cut in combinations(own, length)], float), axis=0)
+        )
+    return np.array(rows)

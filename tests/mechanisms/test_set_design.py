@@ -1,9 +1,7 @@
 """Set designs: reference values, tiny domains by enumeration, bounds, refusals."""
 
 import time
-from fractions import Fraction
-from itertools import combinations
-from math import exp, isclose, log
+from math import isclose, log
 
 import numpy as np
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from planner.errors import InputError
 from planner.mechanisms.set_design import (
     SetDesign,
+    SetDesignMechanism,
     _error,
     _hits,
     best_set_design,
@@ -18,6 +17,8 @@ from planner.mechanisms.set_design import (
     set_error,
     set_error_bound,
 )
+from planner.mechanisms.words import seeded_words
+from planner.policy.policy import PrivacyPolicy
 
 # Derived twice and checked by brute force: items, length, budget, cap: error and size.
 REFERENCE = [
@@ -64,36 +65,29 @@ def test_chances_of_a_known_design():
     assert (a, b) == pytest.approx((0.15595709, 0.03162770), abs=1e-8)  # those after rounding
 
 
-@pytest.mark.parametrize("cap", [1.0, 2.0])
-@pytest.mark.parametrize(("items", "length"), [(4, 2), (5, 3)])
-def test_tiny_domains_by_enumeration(items, length, cap):
-    """All reports of all padded sets in fractions: a law, its budgets, its two chances."""
-    design = best_set_design(items, length, 1.0, cap)
-    height = [Fraction(exp(one)) for one in design.log_steps]
-    elements = range(items + length)
-    reports = [frozenset(one) for one in combinations(elements, design.size)]
-    laws = {}
-    for held in range(length + 1):
-        for own in combinations(range(items), held):
-            padded = frozenset(own) | set(range(items, items + length - held))
-            weights = [height[len(padded & report)] for report in reports]
-            laws[padded] = [one / sum(weights) for one in weights]
-    a, b = design.support
-    for padded, law in laws.items():
-        for item in range(items):
-            chance = sum(p for p, report in zip(law, reports, strict=True) if item in report)
-            assert float(chance) == pytest.approx(a if item in padded else b, rel=1e-12)
-    for one, first in laws.items():
-        for other, second in laws.items():
-            largest = max(log(p / q) for p, q in zip(first, second, strict=True))
-            assert largest <= (1.0 if len(one - other) <= 1 else cap) + 1e-12
-    far = max(
-        log(p / q)
-        for one in laws.values()
-        for other in laws.values()
-        for p, q in zip(one, other, strict=True)
-    )
-    assert far > cap - 1e-12
+def test_known_integers_and_error():
+    mechanism = SetDesignMechanism.of(PrivacyPolicy([1.0], [4]), 2, 2.0)
+    assert (mechanism.law.held, mechanism.law.steps) == (2, (0, 1, 2))
+    known = 733444606, 2658278820, 903243870
+    assert np.abs(np.subtract(mechanism.law.weights, known)).max() <= 2
+    assert mechanism.worst_case_mse == pytest.approx(11.049727, abs=1e-6)
+    assert mechanism.support == pytest.approx(mechanism.design.support, rel=1e-6)
+
+
+def test_other_reports_are_refused_by_number():
+    """Bits of another number; numbers that are twice in a report, or too large."""
+    words = seeded_words(np.random.Generator(np.random.SFC64(7)))
+    packed = SetDesignMechanism.of(PrivacyPolicy([0.3], [30]), 2).law
+    wide = SetDesignMechanism.of(PrivacyPolicy([1.0], [500]), 5).law
+    assert (packed.width, wide.width) == (0, 2)
+    bits = packed.draw_many(np.tile([0, 5], (6, 1)), words)[0]
+    numbers = wide.draw_many(np.tile([0, 1, 2, 3, 4], (6, 1)), words)[0]
+    twice, large = numbers.copy(), numbers.copy()
+    bits[2], large[4] = 255, 255
+    twice.view("<u2")[3, 0] = twice.view("<u2")[3, 1]
+    for law, reports, wrong in ((packed, bits, 2), (wide, twice, 3), (wide, large, 4)):
+        with pytest.raises(InputError, match=f"report {wrong}"):
+            law.counter().add(reports)
 
 
 def test_no_other_staircase_or_curve_is_better():

@@ -9,8 +9,10 @@ from planner import PrivacyPolicy, solve
 from planner.errors import InputError, VerificationError
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism, set_budgets
+from planner.mechanisms.set_design import SetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from tests.mechanisms.listed import sets_law
+from tests.effort import tries
+from tests.mechanisms.listed import sets_law, whole_sets_law
 from tests.mechanisms.suite import MechanismSuite
 from tests.mechanisms.test_plain import TABLE_II, by_hand
 
@@ -99,6 +101,23 @@ class TestInputDiscriminativeUnaryEncodingPS(UnarySuite):
 
     def unary(self):
         return UnaryMechanism(TWO_AND_TWO, [1, 0, 0, 1])
+
+
+class TestSetDesign(PaddedSuite):
+    """One budget of any two sets."""
+
+    budget = 1.0
+    repeats = tries(1_500, 12_000)
+
+    def padded(self, length):
+        return SetDesignMechanism.of(PrivacyPolicy([1.0], [ITEMS]), length, self.budget)
+
+    def law(self):
+        return whole_sets_law(self.mechanism())
+
+
+class TestSetDesignWithACap(TestSetDesign):
+    budget = 2.0
 
 
 # -- budgets of sets: equation 18 over all pairs of sets and all reports ------------
