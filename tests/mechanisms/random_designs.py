@@ -4,29 +4,10 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse.csgraph import floyd_warshall
 
-from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes
 
 COLUMNS, MIXED = 40, 4
-
-
-def random_policy(rng):
-    """One to five levels under any rule; budgets and items of several sizes."""
-    t = int(rng.integers(1, 6))
-    epsilons = rng.uniform(0.2, 4.0, size=t)
-    counts = rng.choice([1, 2, 3, 5, 17, 90], size=t)
-    counts[0] = max(counts[0], 2)
-    kind = rng.choice(["min", "avg", "matrix"])
-    if kind != "matrix":
-        return PrivacyPolicy(epsilons, counts, str(kind))
-    matrix = rng.uniform(0.3, 3.0, size=(t, t))
-    matrix = np.triu(matrix) + np.triu(matrix, 1).T
-    missing = np.triu(
-        rng.random((t, t)) < 0.2, 2
-    )  # neighbours stay demanded, so all hangs together
-    matrix[missing | missing.T] = np.inf
-    return PrivacyPolicy(epsilons, counts, matrix)
 
 
 def random_design(policy, rng, windows=None):
@@ -49,9 +30,10 @@ def random_design(policy, rng, windows=None):
         linprog(rng.normal(size=COLUMNS), A_eq=means.T, b_eq=np.ones(t), bounds=(0, None))
         for _ in range(MIXED)
     ]
-    weights = np.mean([one.x for one in vertices if one.status == 0], axis=0)
-    if not np.all(np.isfinite(weights)):
+    found = [one.x for one in vertices if one.status == 0]
+    if not found:
         return None  # no weights make these types a law
+    weights = np.mean(found, axis=0)
     used = weights > 1e-9
     weights = weights[used]
     types = OutputTypes(m, weights, low[used], high[used], counts[used])

@@ -1,7 +1,6 @@
 """Exact draws in bulk, words, packed reports and counting: what all mechanisms draw with."""
 
 import os
-from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,9 +14,6 @@ from planner.mechanisms.subset_design import Segments, draw_sets
 from planner.mechanisms.unary import BernoulliRows, draw_reports
 from planner.mechanisms.words import Words, seeded_words, system_words
 from tests.mechanisms.decisions import draws_follow, mean_is
-
-ROWS = 120_000
-
 
 THRESHOLDS = np.array(
     [0, 1, 2**19, 2**20 - 1, 2**20, 2**31 - 1, 2**31, 3 * 2**30 + 5, DENOMINATOR - 1]
@@ -97,41 +93,6 @@ def test_words_of_the_operating_system_differ():
     words = system_words()
     first, second = words.split(2)
     assert first.raw(4).tolist() != second.raw(4).tolist()  # equal with probability 2^-256
-
-
-def drawn(item_counts, target, own, held, seed=1):
-    rng = np.random.Generator(np.random.SFC64(seed))
-    segments = Segments.of(np.array(item_counts))
-    runs = np.array([ROWS])
-    owns, helds = np.full(ROWS, own), np.full(ROWS, held)
-    return draw_sets(segments, np.array([target]), runs, owns, helds, seeded_words(rng))
-
-
-@pytest.mark.parametrize("target", [1, 2, 4, 5])
-@pytest.mark.parametrize("held", [False, True])
-def test_all_sets_with_the_given_item_are_equally_likely(target, held):
-    """Ten sets at most, of six items whose level begins in the middle of a word."""
-    if target == 5 and not held:
-        target = 3
-    start, own = 61, 63
-    words = drawn([start, 6, 3], [0, target, 3], own, held)
-    assert words.shape == (2, ROWS)
-    assert not (words[0] << np.uint64(3)).any()
-    bits = (words[0] >> np.uint64(start)) | ((words[1] & np.uint64(7)) << np.uint64(3))
-    assert (words[1] >> np.uint64(3) == 7).all()  # the last level's three are all in
-    sets = [
-        sum(1 << k for k in chosen)
-        for chosen in combinations(range(6), target)
-        if (own - start in chosen) == held
-    ]
-    counts = np.bincount(bits.astype(int), minlength=64)
-    assert counts[sets].sum() == ROWS
-    law = np.full(len(sets), 1 / len(sets))
-    assert draws_follow(counts[sets], law)
-    if len(sets) > 1:
-        miss = law.copy()
-        miss[:2] += [0.05 * law[0], -0.05 * law[0]]
-        assert not draws_follow(counts[sets], miss)
 
 
 def test_many_items_are_all_as_likely():

@@ -5,7 +5,6 @@ Statistical tests have fixed seeds, raise a false alarm once in a million, and s
 
 from decimal import Decimal, localcontext
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +22,6 @@ from tests.effort import tries
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.suite import MechanismSuite
 
-ADULT = Path(__file__).parents[2] / "../shared/data/adult.data"
 BUDGETS = [2e-4, 0.01, 0.3, 1.0, 2.5, 5.0, 10.0, 23.0, 50.0]
 RANGE = NumericDomain(10, 30)
 
@@ -194,27 +192,6 @@ class TestBiSampleMD(NumericSuite):
         assert answer == pytest.approx(np.array(bits) / 4, abs=1e-8)
         assert none == pytest.approx([p / 2, (1 - p) / 2] * 2, abs=1e-8)
 
-    def test_variance_is_the_sum_of_every_persons(self):
-        """The linear part of the estimates, over each person's own four reports."""
-        mechanism = MeanMechanism.bisample_md(1.0, NumericDomain(0, 1))
-        values = np.array([0.0, 0.3, 1.0, 1.0, np.nan, np.nan])
-        law = mechanism.output_law(values)
-        direction, bit = np.arange(4) >> 1, np.arange(4) & 1
-        f_neg, f_pos = (2 * law[:, direction == s][:, 1].mean() for s in (0, 1))
-        off = np.where(direction == 1, bit - f_pos, bit - f_neg) * 2 / values.size
-        theta = float(np.tanh(0.5))
-
-        def variance(pos, neg):
-            part = off * np.where(direction == 1, pos, neg) / theta
-            return np.sum(law @ part**2 - (law @ part) ** 2)
-
-        found = mechanism.variance(values)
-        assert found.missing_rate == pytest.approx(variance(1, 1), rel=1e-7)
-        assert found.total == pytest.approx(values.size**2 * variance(1, 0), rel=1e-7)
-        mu, rate = 2 * np.nanmean(values) - 1, 4 / 6
-        ratio = variance(1 - mu, -1 - mu) / rate**2 / 4  # of the mean; half the range is 1/2
-        assert found.mean == pytest.approx(ratio, rel=1e-7)
-
     def test_fieller_ends_are_where_the_gap_is_significant(self):
         mechanism = self.mechanism()
         mean = mechanism.estimate(Aggregate(4000, np.array([900, 1100, 600, 1400]))).mean
@@ -349,20 +326,6 @@ def test_intervals_cover_where_few_answer():
         first = sum(abs(one.value - 22) <= 1.96 * one.standard_error for one in plain)
     assert min(hits.values()) > 361
     assert first < 361
-
-
-RUNS = 1000
-
-
-def measured(mechanism, values, rng):
-    """Mean squared errors of the mean over all surveys of these people, from counts of reports."""
-    known, sizes = np.unique(values, return_counts=True, equal_nan=True)
-    law = mechanism.output_law(known)
-    counts = sum(rng.multinomial(size, row, RUNS) for size, row in zip(sizes, law, strict=True))
-    means = [mechanism.estimate(Aggregate(values.size, row)).mean for row in counts]
-    truth = float(np.nanmean(values))
-    errors = np.array([one.value for one in means]) - truth
-    return np.mean(errors**2), np.mean([one.lower < truth < one.upper for one in means])
 
 
 @pytest.mark.parametrize("answer", [11.0, 29.0])

@@ -8,7 +8,7 @@ import pytest
 import xxhash
 
 from planner import PrivacyPolicy, UnaryTable
-from planner.errors import InputError, VerificationError
+from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.inputs import MAX_ITEMS
 from planner.mechanisms.means import MeanMechanism
@@ -82,19 +82,6 @@ def test_bad_budgets_and_domains_are_refused(build):
     for items in (1, 0, -3, 2.0, np.nan, True, None, 2**31):
         with pytest.raises(InputError, match="items"):
             build(1.0, items)
-
-
-def test_bits_are_rounded_inward_and_stay_between_0_and_1():
-    law = UnaryMechanism(by_hand(PrivacyPolicy([1.0], [4]), [0.6], [0.36])).law
-    assert law.a[0] / DENOMINATOR <= 0.6 < (law.a[0] + 1) / DENOMINATOR
-    assert (law.b[0] - 1) / DENOMINATOR < 0.36 <= law.b[0] / DENOMINATOR
-    assert UnaryMechanism.oue(22.2, 4).law.b == (1,)
-    largest = by_hand(PrivacyPolicy([50.0], [4]), [1 - 2.0**-53], [0.5])
-    assert UnaryMechanism(largest).law.a == (DENOMINATOR - 1,)
-    with pytest.raises(InputError, match=r"epsilons\[0\] is 1e-10 but must be large enough"):
-        UnaryMechanism.rappor(1e-10, 4)
-    with pytest.raises(VerificationError, match="by more than rounding"):
-        UnaryMechanism(by_hand(PrivacyPolicy([1.0], [4]), [0.8], [0.2]))
 
 
 @pytest.mark.parametrize("levels", [[0, 0, 1, 1, 1], [0, 1, 1, 1], [0, 1, 1, 1, 2], [0] * 5])

@@ -121,10 +121,6 @@ def test_totals_that_two_rounds_cannot_have_are_refused(totals, message):
         SamplingPrivacy(0.5, 0.25, [0.25]).estimate(Aggregate(100, np.array(totals)))
 
 
-def test_the_smallest_share_that_can_be_sampled():
-    assert SamplingPrivacy(2**-32, 0.5, [0.5 - 2**-32]).sampling == 2**-32
-
-
 def test_limits_agree_with_a_search_over_all_sizes():
     from scipy.stats import binom
 

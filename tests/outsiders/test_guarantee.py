@@ -9,17 +9,14 @@ from planner import (
     PrivacyPolicy,
     SubsetSelection,
     UnaryMechanism,
+    UnaryTable,
     best_design,
     solve,
 )
 from planner.errors import InputError
+from planner.mechanisms.catalogue import drawn
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
-from planner.mechanisms.subset_design import Sides
-from planner.outsiders import (
-    central_delta,
-    seen_of,
-    shuffled,
-)
+from planner.outsiders import central_delta, seen_of, shuffled
 from planner.outsiders.shapes import Anything, Rows
 from tests.mechanisms.listed import output_law, sets_law
 from tests.outsiders.exhaustion import delta, worst_delta
@@ -27,11 +24,6 @@ from tests.outsiders.exhaustion import delta, worst_delta
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["intimate", "personal", "public"])
 TABLE = solve(POLICY)
 SEEN = seen_of(TABLE, POLICY)
-
-
-def whole_law(mechanism):
-    law = output_law(mechanism)
-    return Rows.of(law, tuple(map(str, range(len(law)))))
 
 
 def one_budget(mechanism):
@@ -54,43 +46,39 @@ def test_reference_table():
     assert f"{PEOPLE:,}" in result.summary
 
 
-def test_small_tables_by_exhaustion():
-    policy = PrivacyPolicy([1.0, 2.0], [1, 2])
-    table = solve(policy)
-    law, reports = output_law(UnaryMechanism(table)), seen_of(table, policy)
-    for i, j, first, second in ((0, 1, 0, 1), (1, 1, 1, 2)):
-        for people in (2, 3):
-            for others in ((0,) * (people - 1), (1,) * (people - 1), tuple(range(people - 1))):
-                for one, two in ((first, second), (second, first)):
-                    true = delta(law[one], law[two], law[list(others)], 0.2)
-                    upper = central_delta(reports.blanket(i, j), 0.2, people).upper
-                    assert 0 < true <= upper
+TWO_LEVELS = PrivacyPolicy([1.0, 2.0], [2, 2])
+INSIDE = (((0, 0), (0, 1)),)
+PAIRS_OF_LEVELS = ((0, 0), (0, 1)), ((0, 1), (0, 2)), ((1, 1), (2, 3))
 
 
 @pytest.mark.parametrize(
-    "mechanism",
+    ("mechanism", "policy", "pairs"),
     [
-        GeneralizedRandomizedResponse(1.0, 2),
-        GeneralizedRandomizedResponse(1.0, 3),
-        GeneralizedRandomizedResponse(1.0, 5),
-        SubsetSelection(0.5, 2),
-        SubsetSelection(0.5, 3),
-        SubsetSelection(0.5, 5),
+        (GeneralizedRandomizedResponse(1.0, 2), None, INSIDE),
+        (GeneralizedRandomizedResponse(1.0, 3), None, INSIDE),
+        (GeneralizedRandomizedResponse(1.0, 5), None, INSIDE),
+        (SubsetSelection(0.5, 2), None, INSIDE),
+        (SubsetSelection(0.5, 3), None, INSIDE),
+        (SubsetSelection(0.5, 5), None, INSIDE),
+        (solve(TWO_LEVELS), TWO_LEVELS, PAIRS_OF_LEVELS),
+        (best_design(TWO_LEVELS), TWO_LEVELS, PAIRS_OF_LEVELS),
     ],
 )
-def test_merged_outcomes_are_those_of_the_whole_law(mechanism):
-    law = output_law(mechanism)
-    whole, merged = whole_law(mechanism), one_budget(mechanism)
-    assert merged.sizes == (mechanism.items,)
-    ours, theirs = merged.blanket(0, 0), whole.blanket(0, 1)
-    assert ours.mass == pytest.approx(theirs.mass, rel=1e-12)
-    for epsilon in (0.1, 0.3):
-        a, b = (central_delta(law, epsilon, 50) for law in (ours, theirs))
-        assert a.lower <= b.upper
-        assert b.lower <= a.upper
-    if mechanism.items < 5:
-        worst = worst_delta(law, 0, 1, 3, 0.2)
-        assert worst <= central_delta(merged.blanket(0, 0), 0.2, 3).upper
+def test_the_blanket_covers_all_data_sets_and_is_that_of_the_whole_law(mechanism, policy, pairs):
+    law = output_law(drawn(mechanism))
+    whole = Rows.of(law, tuple(map(str, range(len(law)))))
+    merged = one_budget(mechanism) if policy is None else seen_of(mechanism, policy)
+    assert sum(merged.sizes) == len(law)
+    for levels, items in pairs:
+        ours, theirs = merged.blanket(*levels), whole.blanket(*items)
+        for epsilon in (0.1, 0.3):
+            one, two = (central_delta(blanket, epsilon, 50) for blanket in (ours, theirs))
+            assert two.lower <= one.upper
+            if not isinstance(mechanism, UnaryTable):  # one blanket for all pairs: others' bits
+                assert one.lower <= two.upper
+                assert ours.mass == pytest.approx(theirs.mass, rel=1e-12)
+        worst = worst_delta(law, *items, 2, 0.2)
+        assert 0 < worst <= central_delta(ours, 0.2, 2).upper * (1 + 1e-12)
 
 
 def test_hashing_is_hidden_whatever_the_hash():
@@ -102,24 +90,6 @@ def test_hashing_is_hidden_whatever_the_hash():
         law = truth[list(hashed)]
         worst = worst_delta(law, 0, 1, 3, 0.1)
         assert worst <= central_delta(one_budget(mechanism).blanket(0, 0), 0.1, 3).upper
-
-
-def test_designs_by_their_whole_law():
-    policy = PrivacyPolicy([1.0, 2.0], [2, 2])
-    design = best_design(policy)
-    mechanism = Sides.of(design)
-    law = output_law(mechanism)
-    merged, whole = seen_of(design, policy), whole_law(mechanism)
-    assert merged.sizes == (2, 2)
-    for pair, items in (((0, 0), (0, 1)), ((0, 1), (0, 2)), ((1, 1), (2, 3))):
-        ours, theirs = merged.blanket(*pair), whole.blanket(*items)
-        assert ours.mass == pytest.approx(theirs.mass, rel=1e-12)
-        for epsilon in (0.1, 0.3):
-            one, two = (central_delta(blanket, epsilon, 50) for blanket in (ours, theirs))
-            assert one.lower <= two.upper
-            assert two.lower <= one.upper
-        worst = worst_delta(law, *items, 2, 0.2)
-        assert worst <= central_delta(ours, 0.2, 2).upper * (1 + 1e-12)
 
 
 def test_a_design_for_people_who_share_no_report_hides_nobody():

@@ -16,6 +16,7 @@ from planner import (
     solve,
 )
 from planner.errors import InputError
+from planner.mechanisms.catalogue import drawn
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.plain import xxh32
 from planner.mechanisms.subset_design import Sides
@@ -43,39 +44,38 @@ def seen(mechanism):
     return seen_of(mechanism, PrivacyPolicy([mechanism.epsilon], [mechanism.items]))
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_bits(seed):
+def random_table(seed):
     rng = np.random.default_rng(seed)
     items = int(rng.integers(2, 8))
     b = rng.uniform(0.02, 0.6, items)
     a = b + rng.uniform(0.02, 0.95, items) * (1 - b)
     policy = PrivacyPolicy(np.full(items, 50.0), np.ones(items, int))
-    table = UnaryTable(policy, a, b, "opt0", "by hand")
-    law = output_law(UnaryMechanism(table))
-    for prior in priors(rng, items):
-        success = seen_of(table, policy).guess(prior).success
-        assert success == pytest.approx(listed(law, prior), rel=1e-9)
+    return UnaryTable(policy, a, b, "opt0", "by hand")
 
 
-@pytest.mark.parametrize("items", [2, 3, 5, 8])
-@pytest.mark.parametrize("epsilon", [0.3, 3.0])
-def test_selections(items, epsilon):
-    rng = np.random.default_rng(items)
-    for kind in (SubsetSelection, GeneralizedRandomizedResponse):
-        mechanism = kind(epsilon, items)
-        for prior in priors(rng, items):
-            true = listed(output_law(mechanism), prior)
-            assert seen(mechanism).guess(prior).success == pytest.approx(true, rel=1e-9)
-
-
-@pytest.mark.parametrize("counts", [[2, 2], [1, 3], [2, 1, 2]])
-def test_designs(counts):
+def random_design(counts):
     rng = np.random.default_rng(sum(counts))
-    policy = PrivacyPolicy(np.sort(rng.uniform(0.5, 2.5, len(counts))), counts)
-    design = best_design(policy)
-    law = output_law(Sides.of(design))
-    for prior in priors(rng, sum(counts)):
-        success = seen_of(design, policy).guess(prior).success
+    return best_design(PrivacyPolicy(np.sort(rng.uniform(0.5, 2.5, len(counts))), counts))
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        *map(random_table, range(20)),
+        *map(random_design, ([2, 2], [1, 3], [2, 1, 2])),
+        *(SubsetSelection(epsilon, items) for epsilon in (0.3, 3.0) for items in (2, 3, 5, 8)),
+        *(
+            GeneralizedRandomizedResponse(epsilon, items)
+            for epsilon in (0.3, 3.0)
+            for items in (2, 8)
+        ),
+    ],
+)
+def test_the_best_guess_by_listing_all_reports(mechanism):
+    law = output_law(drawn(mechanism))
+    policy = getattr(mechanism, "policy", None) or PrivacyPolicy([mechanism.epsilon], [len(law)])
+    for prior in priors(np.random.default_rng(1), len(law)):
+        success = seen_of(mechanism, policy).guess(prior).success
         assert success == pytest.approx(listed(law, prior), rel=1e-9)
 
 
