@@ -14,7 +14,7 @@ from planner.deployment.bulk import perturb_file
 from planner.deployment.parameters import write_parameters
 from planner.laws.law import DEVICE, Law
 from planner.survey.questions import Categorical
-from tests.deployment.examples import ANSWERS, SMALL, every_mechanism, with_tables
+from tests.deployment.examples import ANSWERS, every_mechanism
 from tests.deployment.report_files import counted, draw, write
 
 
@@ -72,11 +72,6 @@ def collection(one_question, tmp_path, rng):
     for i, each in enumerate(rows):
         write(folder / f"{i}.parquet", one_question, each)
     return folder, sum(counted(each) for each in rows), sum(map(len, rows))
-
-
-@pytest.fixture(scope="session")
-def small_parameters():
-    return with_tables(SMALL)
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,8 @@
 """A survey with every mechanism, frozen files, and documents with the hash that they need."""
 
-import math
 from pathlib import Path
 
 from planner import Level, Survey, best_channel, best_design, solve
-from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.client.document import content_hash
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
@@ -28,22 +26,6 @@ ORDERED = Ordinal(
     "order", LEVELS, order=("flu", "HIV", "cold", "x", "é\n"), scores=(0, 1, 2.5, 3, 9)
 )
 
-SMALL = Survey(
-    "health",
-    100_000,
-    (
-        Categorical(
-            "diagnosis",
-            (Level("severe", math.log(4), ("HIV",)), Level("common", math.log(6), (), 4)),
-        ),
-        Categorical("age", (Level("young", 1.0, (), 3), Level("old", 2.0, (), 7)), "avg"),
-        Categorical(
-            "visits",
-            (Level("x", 1.0, (), 3), Level("y", 1.0, (), 2)),
-            ((1.0, 0.5), (0.5, math.inf)),
-        ),
-    ),
-)
 
 ANSWERS = {
     "idue": "flu", "avg": "cold", "matrix": "x", "rappor": "HIV", "oue": "é\n",
@@ -121,9 +103,3 @@ def only(document, questions):
 def singles(document):
     """The document's questions, one file for each."""
     return [only(document, [one]) for one in document["questions"]]
-
-
-def with_tables(survey):
-    """Parameters of a survey of choices, each with the best table of its full budgets."""
-    tables = {question.name: solve(question.policy) for question in survey.questions}
-    return parameters_from_mechanisms(survey, tables)

@@ -14,69 +14,48 @@ from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.choice import mechanism_choices
-from planner.planning.ledger import Collection, Ledger
 from planner.planning.plan import plan_survey
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
 from tests.deployment.examples import LEVELS, every_mechanism
 
+CHOSEN, BY_AVG, TEN = (
+    Categorical("q", LEVELS),
+    Categorical("q", LEVELS, "avg"),
+    NumericDomain(0, 10),
+)
+PADDED = PaddedUnaryMechanism(UnaryMechanism(solve(BY_AVG.policy)), 2)
+MIXED = UnaryMechanism(solve(CHOSEN.policy), [1, 0, 1, 1, 1])
+UNFIT = [
+    (GeneralizedRandomizedResponse(1.01, 5), CHOSEN, VerificationError, "realises"),
+    (GeneralizedRandomizedResponse(1.0, 6), CHOSEN, InputError, "items"),
+    (UnaryMechanism.oue(1.01, 5), CHOSEN, VerificationError, "break the policy"),
+    (solve(PrivacyPolicy([1.0, 2.5], [1, 4])), CHOSEN, InputError, "is for another policy"),
+    (MIXED, CHOSEN, InputError, "level_of is .* one level after the other"),
+    (PADDED, BY_AVG, InputError, "min"),
+    (MeanMechanism.bisample_md(1.0, TEN), CHOSEN, InputError, "domain"),
+    (MeanMechanism.bisample_md(1.1, TEN), Numeric("q", 0, 10, epsilon=1.0), InputError,
+     "epsilon is 1.1 but must be at most 1.0, as promised"),
+    ("idue", CHOSEN, InputError, "can be deployed"),
+]  # fmt: skip
 
-def test_large_tables_are_fast_enough_to_check(rng):
-    size = 3000
-    levels = tuple(
-        Level(f"l{i}", float(e), item_count=3) for i, e in enumerate(rng.uniform(0.5, 3, size))
-    )
-    survey = Survey("large", 10, (Categorical("q", levels),))
-    table = solve(survey.questions[0].policy)
-    parameters = parameters_from_mechanisms(survey, {"q": table})
-    assert len(parameters.questions[0].pairs) <= 2 * size
+
+@pytest.mark.parametrize(("mechanism", "question", "error", "reason"), UNFIT)
+def test_a_mechanism_that_does_not_fit_its_question(mechanism, question, error, reason):
+    with pytest.raises(error, match=reason):
+        built(mechanism, question)
 
 
-def test_sampling_privacy_without_acknowledgement_is_not_written():
+def test_a_survey_without_a_mechanism_or_an_acknowledgement_is_not_written():
     survey, mechanisms = every_mechanism()
-    question = mechanisms["sampled"].question
+    question = mechanisms.pop("sampled").question
+    with pytest.raises(InputError, match="mechanisms"):
+        parameters_from_mechanisms(survey, mechanisms)
     silent = question.replacing(sampling=question.sampling.replacing(acknowledged=None))
     mechanisms["sampled"] = plan_sampling(silent, survey.users)
     with pytest.raises(InputError, match="acknowledged"):
         parameters_from_mechanisms(survey, mechanisms)
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "error", "reason"),
-    [
-        (GeneralizedRandomizedResponse(1.01, 5), VerificationError, "realises"),
-        (GeneralizedRandomizedResponse(1.0, 6), InputError, "items"),
-        (UnaryMechanism.oue(1.01, 5), VerificationError, "break the policy"),
-        (MeanMechanism.bisample_md(1.0, NumericDomain(0, 1)), InputError, "domain"),
-        ("idue", InputError, "can be deployed"),
-    ],
-)
-def test_a_mechanism_that_does_not_fit_its_question(mechanism, error, reason):
-    survey = Survey("s", 10, (Categorical("q", LEVELS),))
-    with pytest.raises(error, match=reason):
-        parameters_from_mechanisms(survey, {"q": mechanism})
-
-
-def test_item_sets_need_the_rule_min():
-    question = Categorical("q", LEVELS, "avg")
-    padded = PaddedUnaryMechanism(UnaryMechanism(solve(question.policy)), 2)
-    with pytest.raises(InputError, match="min"):
-        parameters_from_mechanisms(Survey("s", 10, (question,)), {"q": padded})
-
-
-def test_mechanisms_must_be_one_for_each_question():
-    survey, mechanisms = every_mechanism()
-    del mechanisms["grr"]
-    with pytest.raises(InputError, match="mechanisms"):
-        parameters_from_mechanisms(survey, mechanisms)
-
-
-def test_budgets_too_small_for_the_grid():
-    levels = (Level("tiny", 1e-9, (), 2), Level("other", 1.0, (), 2))
-    tiny = Survey("s", 10, (Categorical("q", levels),))
-    with pytest.raises(InputError, match="large enough for probabilities that differ"):
-        survey_parameters(plan_survey(tiny))
 
 
 # -- what a mechanism must share with its question ------------------------------------
@@ -87,31 +66,11 @@ def built(mechanism, question):
     return parameters_from_mechanisms(survey, {question.name: mechanism}).questions[0]
 
 
-def test_a_table_of_another_policy_is_refused():
-    table = solve(PrivacyPolicy([1.0, 2.5], [1, 4]))
-    with pytest.raises(InputError, match=r"table of question 'q' is for another policy"):
-        built(table, Categorical("q", LEVELS))
-
-
 def test_a_stricter_mechanism_may_serve():
     strict = solve(PrivacyPolicy([0.5, 1.0], [1, 4]))
     law = built(UnaryMechanism(strict), Categorical("q", LEVELS))
     assert [pair.demanded for pair in law.pairs] == [1.0, 2.0]
     assert max(pair.realised for pair in law.pairs) <= 1.0
-
-
-def test_items_are_numbered_through_the_levels():
-    table = solve(Categorical("q", LEVELS).policy)
-    with pytest.raises(InputError, match=r"level_of is .* one level after the other"):
-        built(UnaryMechanism(table, [1, 0, 1, 1, 1]), Categorical("q", LEVELS))
-
-
-def test_a_numeric_question_keeps_what_it_promised():
-    domain = NumericDomain(0, 10)
-    promised = Numeric("n", domain.lower, domain.upper, epsilon=1.0)
-    assert built(MeanMechanism.bisample_md(1.0, domain), promised).asked.epsilon == 1.0
-    with pytest.raises(InputError, match=r"epsilon is 1.1 but must be at most 1.0, as promised"):
-        built(MeanMechanism.bisample_md(1.1, domain), promised)
 
 
 # -- item sets of a plan -----------------------------------------------------------------
@@ -146,16 +105,6 @@ def survey(*questions, **settings):
 @pytest.fixture(scope="module")
 def plan():
     return plan_survey(survey(CHOICE, SETS, AGE, SAMPLED))
-
-
-def test_sampled_questions_do_not_share_the_budgets(plan):
-    assert [one.name for one in plan.questions] == ["illness", "symptoms", "age", "drugs"]
-    assert plan.allocation.names == ("illness", "symptoms", "age")
-    assert [one.name for one in plan.questions if one.sampling] == ["drugs"]
-    alone = plan_survey(survey(SAMPLED))
-    assert alone.allocation is None
-    (file,) = deployable_files(alone).values()
-    assert [question.mechanism for question in file.questions] == ["sampling-privacy"]
 
 
 def test_one_file_for_everybody(plan):
@@ -208,10 +157,3 @@ def test_every_choice_can_be_deployed():
         assert CATALOGUE[deployed].report_bytes(4) == question.size
     with pytest.raises(InputError, match=r"mechanism of question 'illness' is 'coin' .* opt0"):
         plan_survey(survey(CHOICE.replacing(mechanism="coin")))
-
-
-def test_a_ledger_leaves_less():
-    past = Collection(survey="past", day="2026-03-01", rule="min", spent={"severe": 0.4})
-    ledger = Ledger().after(past)
-    left = survey_parameters(plan_survey(survey(CHOICE), ledger)).questions[0]
-    assert list(left.levels.epsilons) == pytest.approx([0.6, 2.0])

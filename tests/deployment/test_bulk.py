@@ -8,7 +8,7 @@ import pytest
 from planner.deployment import bulk
 from planner.deployment.bulk import perturb_file, read_answers
 from planner.deployment.collecting.collector import collect
-from planner.errors import FileError
+from planner.errors import FileError, InputError
 from planner.laws.answers import Item, ItemOrNone, Number, OneOfSet
 from planner.laws.levels import Levels
 
@@ -21,26 +21,11 @@ def test_a_question_named_twice_is_answered_once(parameters, everything, tmp_pat
     assert collect(parameters, [out]).sums["grr", None].users == 3000
 
 
-@pytest.mark.parametrize("ending", ["parquet", "jsonl"])
-def test_progress_counts_people(parameters, everything, tmp_path, ending):
-    seen = []
-    out = tmp_path / f"grr.{ending}"
-    perturb_file(parameters, everything / "answers.csv", out, ["grr"], seen.append)
-    assert seen == [3000]
-
-
 def test_lines_have_ids_of_their_own(parameters, everything, tmp_path):
     out = tmp_path / "grr.jsonl"
     perturb_file(parameters, everything / "answers.csv", out, ["grr"])
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert len({line["id"] for line in lines}) == 3000
-
-
-def test_a_directory_that_cannot_be_made(parameters, everything, tmp_path):
-    (tmp_path / "taken").write_text("a file")
-    with pytest.raises(FileError, match=r"taken.*cannot be made"):
-        perturb_file(parameters, everything / "answers.csv", tmp_path / "taken")
-    assert (tmp_path / "taken").read_text() == "a file"
 
 
 def test_large_reports_are_drawn_a_few_people_at_a_time(
@@ -53,14 +38,28 @@ def test_large_reports_are_drawn_a_few_people_at_a_time(
     assert collect(parameters, [out]).sums["idue", None].users == 3000
 
 
-def test_lines_that_no_collector_would_read_are_not_written(
-    parameters, everything, tmp_path, monkeypatch
+@pytest.mark.parametrize(
+    ("text", "names", "out", "reason"),
+    [
+        ("idue\nHIV\nnobody\n", ["idue"], "out.parquet", "line 3: answer"),
+        ("idue\n", ["idue"], "out.parquet", "no rows"),
+        ("idue,sets\nHIV,[1]\n", ["idue"], "x.csv", "ends neither"),
+        ("idue,grr\nHIV,x\n", ["idue", "grr"], "out.parquet", "one file"),
+        ("idue\nHIV\n", ["nothing"], "out.parquet", "nothing"),
+        ("idue,grr\nHIV,x\n", ["idue", "grr"], "answers", "cannot be made"),
+        ("idue\n" + "HIV\n" * 200, ["idue"], "o.jsonl", "would have more than 20000 b.*parquet"),
+    ],
+)
+def test_what_is_refused_leaves_no_file(
+    parameters, tmp_path, monkeypatch, text, names, out, reason
 ):
     monkeypatch.setattr(bulk, "MAX_JSON_BYTES", 20_000)
-    out = tmp_path / "idue.jsonl"
-    with pytest.raises(FileError, match=r"idue.jsonl: would have more than 20000 bytes.*\.parquet"):
-        perturb_file(parameters, everything / "answers.csv", out, ["idue"])
-    assert not out.exists()
+    data = tmp_path / "answers"
+    data.write_text(text)
+    with pytest.raises(InputError, match=reason):
+        perturb_file(parameters, data, tmp_path / out, names)
+    assert list(tmp_path.iterdir()) == [data]
+    assert data.read_text() == text
 
 
 # -- the file of answers --------------------------------------------------------------------
@@ -158,12 +157,6 @@ def test_no_answer_is_refused_with_its_line(read, name, cell):
 def test_no_table_is_refused(read, text, reason):
     with pytest.raises(FileError, match=reason):
         read(text, "named", "age")
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    for path in (tmp_path / "no.csv", tmp_path):
-        with pytest.raises(FileError, match="cannot be read"):
-            list(read_answers(path, []))
 
 
 def test_blocks_are_bounded(read, tmp_path, monkeypatch):

@@ -8,7 +8,6 @@ import pytest
 from planner import AssumedSets, Level, Survey, best_design, plan_survey, solve
 from planner.deployment import Client
 from planner.deployment.building import parameters_from_mechanisms, survey_parameters
-from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import system_words
@@ -43,6 +42,16 @@ def baskets(lines):
     return [tuple(sorted(number[item] for item in one if item in number)) for one in bought]
 
 
+def collected(parameters, people, answer):
+    """Estimates from real draws, of the client and in bulk."""
+    client, law = Client(parameters.document), parameters.questions[0]
+    counter = law.shape.counter()
+    reports = [client.report(law.name, answer(one)).payload for one in people[:BY_CLIENT]]
+    counter.add(np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(BY_CLIENT, -1))
+    counter.add(law.draw_many(people[BY_CLIENT:], system_words())[0])
+    return law.estimate([counter.sums()], 0.95)["estimate"]
+
+
 def test_sets_of_baskets(baskets):
     people = ItemSets.of(baskets, FREQUENT)
     question = ItemSet(
@@ -52,13 +61,8 @@ def test_sets_of_baskets(baskets):
     plan = plan_survey(survey)
     mechanism = plan.questions[0].mechanism
     parameters = survey_parameters(plan)
-    client, law = Client(parameters.document), parameters.questions[0]
     assert parameters.questions[0].mechanism == "set-design"
-    counter = law.shape.counter()
-    reports = [client.report("basket", list(one)).payload for one in baskets[:BY_CLIENT]]
-    counter.add(np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(BY_CLIENT, -1))
-    counter.add(law.draw_many(baskets[BY_CLIENT:], system_words())[0])
-    estimates = law.estimate([counter.sums()], 0.95)["estimate"]
+    estimates = collected(parameters, baskets, list)
     ours = as_predicted(estimates, mechanism, people)
     table = survey.replacing(questions=(question.replacing(mechanism="opt0"),))
     usual, rng = plan_survey(table).questions[0].mechanism, np.random.default_rng(5)
@@ -90,15 +94,9 @@ def test_first_items_of_baskets(firsts, epsilon):
     design = best_design(question.policy)
     survey = Survey("baskets", firsts.size, (question,))
     parameters = parameters_from_mechanisms(survey, {"first": design})
-    client, law = Client(parameters.document), parameters.questions[0]
-    counter = law.shape.counter()
-    reports = [client.report("first", int(item)).payload for item in firsts[:BY_CLIENT]]
-    counter.add(np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(BY_CLIENT, -1))
-    counter.add(law.draw_many(firsts[BY_CLIENT:], system_words())[0])
-    aggregate: Aggregate = counter.sums()
     truth = np.bincount(firsts)
-    errors = law.estimate([aggregate], 0.95)["estimate"] - truth
-    predicted = law.shape.variance(truth)
+    errors = collected(parameters, firsts, int) - truth
+    predicted = parameters.questions[0].shape.variance(truth)
     # The total's relative standard deviation; entropy of the system: six of them, 7e-9.
     spread = np.sqrt(2 * np.square(predicted).sum()) / predicted.sum()
     assert abs(np.square(errors).sum() / predicted.sum() - 1) < 6 * spread

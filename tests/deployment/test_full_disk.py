@@ -15,7 +15,6 @@ from planner.deployment.collecting.one_file import FileCount
 from planner.errors import FileError
 from planner.files import replace_file
 from planner.mechanisms.counting import Aggregate
-from tests.cli.running import invoke
 from tests.deployment.report_files import KEY, draw, write
 
 HASH = "0" * 64
@@ -126,16 +125,3 @@ def test_reports_are_whole_or_not_there(full, one_question, tmp_path, rng):
             write(folder / "a.parquet", one_question, rows)
         refused(error)
         assert list(folder.iterdir()) == []
-
-
-def test_reports_given_as_the_checkpoint_are_left_alone(
-    parameter_file, one_question, tmp_path, rng
-):
-    reports = tmp_path / "r.parquet"
-    write(reports, one_question, draw(one_question, rng, 9))
-    before = reports.read_bytes()
-    done = invoke("aggregate", parameter_file, tmp_path, "--checkpoint", reports)
-    assert isinstance(done.exception, FileError)
-    assert "Give another path for the checkpoint" in str(done.exception)
-    assert "delete" not in str(done.exception).lower()
-    assert reports.read_bytes() == before

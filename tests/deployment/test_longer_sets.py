@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from planner import AssumedSets, Level, Survey, plan_survey
-from planner.deployment.building import parameters_from_mechanisms, survey_parameters
+from planner.deployment.building import survey_parameters
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
@@ -17,8 +17,7 @@ from planner.laws.rounds import Rounds
 from planner.mechanisms import asking
 from planner.mechanisms.asking import OneOfSet, Ordered
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism
-from planner.mechanisms.unary import UnaryMechanism
+from planner.mechanisms.itemsets import ItemSets
 from planner.show.blocks import Sentence, Table
 from planner.show.others import estimates_blocks
 from planner.survey.questions import ItemSet, Ordinal
@@ -95,23 +94,6 @@ def test_nothing_is_claimed_above_where_no_sizes_are_known(sets):
     page = page_of(table)
     assert "at least" in page
     assert "their number is not stated" in page
-
-
-def test_nothing_is_said_where_nothing_is_cut(sets):
-    whole = exported(length=ITEMS)
-    assert whole.document["questions"][0]["longer_sets"] == []
-    rows = collected(whole, sets).to_pylist()
-    assert {row["remark"] for row in rows} == {
-        "processed: clipped to [0, users]; no longer unbiased"
-    }
-    assert all(row["lower"] <= row["estimate"] <= row["upper"] for row in rows)
-
-
-def test_a_mechanism_of_which_nothing_is_said_states_nothing():
-    mechanism = PaddedUnaryMechanism(UnaryMechanism.oue(2.0, ITEMS), 2)
-    question = ItemSet("q", LEVELS, padding_length=2)
-    made = parameters_from_mechanisms(Survey("s", 9, (question,)), {"q": mechanism})
-    assert made.questions[0].asked.longer_sets is None
 
 
 # -- sizes that were asked for -----------------------------------------------------------

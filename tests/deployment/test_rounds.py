@@ -41,13 +41,6 @@ def asked_again(rounds, budget=1.0):
     return document | {"hash": content_hash(document)}
 
 
-@pytest.mark.parametrize("rounds", [ONCE, VALUE])
-def test_a_file_says_its_rounds_and_nothing_else_of_them(rounds):
-    law = Parameters.of(asked_again(rounds)).question("q")
-    assert law.rounds == (1, 2, 3, 4)
-    assert law.document()["rounds"] == rounds
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -1,6 +1,5 @@
 """Canonical JSON, the content hash, and what is refused before a model is built."""
 
-import json
 import os
 
 import pytest
@@ -43,14 +42,6 @@ def test_what_has_no_canonical_form(value):
         canonical(value)
 
 
-def test_deep_nesting_is_named():
-    value = []
-    for _ in range(100_000):
-        value = [value]
-    with pytest.raises(InputError, match="nested"):
-        canonical(value)
-
-
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
@@ -77,35 +68,15 @@ def test_refused_with_the_reason(data, reason):
         parse_document(data)
 
 
-def test_oversize_file_is_not_even_read(tmp_path):
-    path = tmp_path / "large.json"
-    with path.open("wb") as file:
-        file.truncate(MAX_FILE_BYTES + 1)
-    with pytest.raises(FileError, match="larger than 64 MiB"):
-        read_document(path)
-    with pytest.raises(FileError, match="larger than 64 MiB"):
-        parse_document(b" " * (MAX_FILE_BYTES + 1))
-
-
-@pytest.mark.parametrize("name", ["missing.json", "."])
-def test_unreadable_path(tmp_path, name):
-    with pytest.raises(FileError, match="cannot be read"):
-        read_document(tmp_path / name)
-
-
-def test_a_pipe_is_not_waited_for(tmp_path):
+def test_files_that_are_not_even_read(tmp_path):
     os.mkfifo(tmp_path / "pipe.json")
-    with pytest.raises(FileError, match="not a regular file"):
-        read_document(tmp_path / "pipe.json")
-
-
-def test_any_change_breaks_the_hash(document):
-    assert parse_document(json.dumps(document)) == document
-    for change in ({"users": 1001}, {"survey": "other"}, {"extra": None}):
-        with pytest.raises(FileError, match="hash"):
-            parse_document(json.dumps(document | change))
-
-
-def test_layout_does_not_matter(document):
-    backwards = dict(reversed(document.items()))
-    assert parse_document(json.dumps(backwards, indent=7)) == document
+    with (tmp_path / "large.json").open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    for name, reason in (
+        ("large.json", "larger than 64 MiB"),
+        ("pipe.json", "not a regular file"),
+        ("missing.json", "cannot be read"),
+        (".", "cannot be read"),
+    ):
+        with pytest.raises(FileError, match=reason):
+            read_document(tmp_path / name)

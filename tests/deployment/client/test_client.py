@@ -122,51 +122,24 @@ def test_all_reports_of_a_question_have_one_size(client):
         assert len(lines) == 1
 
 
-# -- parameters ------------------------------------------------------------------------
-
-
-def test_items_without_names_are_given_by_number(one_question):
-    client = Client(one_question.document)
-    assert len(client.report("q", 39).payload) == 8
-    for wrong in (40, -1, True, 1.0, "0", None):
-        with pytest.raises(InputError, match="number from 0 to 39"):
-            client.report("q", wrong)
-
-
 # -- people and rounds -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("user", ["", 7, b"ann", "\ud800"], ids=ascii)
-def test_a_user_is_named_by_text(client, user):
-    with pytest.raises(InputError, match=r"user is .* must be text that is not empty"):
-        client.report("idue", "x", user=user)
+CALLS = [
+    *(("idue", {"user": user}, "text that is not empty") for user in ("", 7, b"ann", "\ud800")),
+    ("idue", {"round_number": 1}, "round_number is 1 but must be left out"),
+    *(("sampled", {"user": "ann", "round_number": number}, "from 1 to 2 for this question")
+      for number in (None, 0, 3, True, 1.0, "1")),
+    ("sampled", {"round_number": 1}, "a person's rounds belong together"),
+]  # fmt: skip
 
 
-def test_rounds_are_for_questions_that_have_them(client):
-    with pytest.raises(InputError, match="round_number is 1 but must be left out"):
-        client.report("idue", "x", round_number=1)
-    for number in (None, 0, 3, True, 1.0, "1"):
-        with pytest.raises(InputError, match=r"round_number is .* from 1 to 2 for this question"):
-            client.report("sampled", "u", user="ann", round_number=number)
-    with pytest.raises(InputError, match="a person's rounds belong together"):
-        client.report("sampled", "u", round_number=1)
+@pytest.mark.parametrize(("question", "more", "reason"), CALLS, ids=ascii)
+def test_people_and_rounds_that_are_none(client, question, more, reason):
+    with pytest.raises(InputError, match=reason):
+        client.report(question, "u" if question == "sampled" else "x", **more)
 
 
-def test_a_line_names_the_round_where_there_is_one(client):
-    report = client.report("sampled", None, user="carl", round_number=2)
-    line = json.loads(report.to_json())
-    assert set(line) == {"parameters", "question", "id", "round", "report", "check"}
-    assert (line["round"], line["id"]) == (2, report.report_id)
-    assert "round" not in json.loads(client.report("idue", "x").to_json())
-
-
-def test_the_package_has_the_names_it_says():
-    import planner.deployment as package
-
-    assert {type(getattr(package, name)).__name__ for name in package.__all__} <= {
-        "type",
-        "function",
-        "ModelMetaclass",
-    }
-    with pytest.raises(AttributeError, match="no attribute 'Survey'"):
-        _ = package.Survey
+def test_a_person_needs_a_memory(parameter_file):
+    with pytest.raises(InputError, match="memory"):
+        Client(parameter_file).report("idue", "x", user="ann")

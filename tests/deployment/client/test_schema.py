@@ -8,7 +8,6 @@ import pytest
 
 from planner.deployment.client.document import file_form
 from planner.errors import InputError
-from planner.laws.law import DEVICE, question_form
 from planner.laws.schema import (
     BUDGET,
     FLAG,
@@ -66,37 +65,6 @@ def test_values_of_a_shape(schema, good, bad):
             assert not library.is_valid(value), value
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ({"a": 0, "b": []}, "a of question 'q' is 0 but must be a whole number from 1 to 3"),
-        ({"a": 1}, "b of question 'q' is missing but must be given"),
-        (
-            {"a": 1, "b": ["x", ""]},
-            r"b\[1\] of question 'q' is empty but must be text that is not em",
-        ),
-        ({"a": 1, "b": [], "c": 1}, "key of question 'q' is 'c' but must be one of a, b"),
-        ([], "question 'q' is empty but must be a JSON object"),
-    ],
-)
-def test_the_first_wrong_place_is_named(value, message):
-    with pytest.raises(InputError, match=message):
-        check(value, RECORD, where=" of question 'q'")
-
-
-def test_alternatives_are_named_together():
-    with pytest.raises(InputError, match="a number above 0 and at most 50 or null"):
-        check([0], list_of(either(BUDGET, NULL)))
-    with pytest.raises(InputError, match=r"a\.b of the|a\.b is 3"):
-        check({"a": {"b": 3}}, record({"a": record({"b": TEXT})}))
-    with pytest.raises(InputError, match="key of a is 'c'"):
-        check({"a": {"b": "", "c": 3}}, record({"a": record({"b": {"type": "string"}})}))
-
-
-def test_an_empty_record_of_anything_takes_more_keys():
-    check({"a": 1, "more": 2}, record({"a": whole(1, 1)}) | {"additionalProperties": True})
-
-
 def test_mutated_documents_get_the_librarys_verdict(document):
     """By the form of the file; no hash is looked at here."""
     rng, form = np.random.default_rng(2), file_form()
@@ -111,10 +79,3 @@ def test_mutated_documents_get_the_librarys_verdict(document):
             # 1.0 is a whole number to the library, and read as 1 before our check.
             assert verdicts[-1] == library.is_valid(one) or "1.0" in json.dumps(one)
     assert 0.2 < np.mean(verdicts) < 0.8
-
-
-def test_every_law_has_a_form_with_its_description():
-    for asked, shape in DEVICE.pairs():
-        form = question_form(asked, shape)
-        assert form["properties"]["law"] == {"enum": [shape.name]}
-        assert form["description"]

@@ -91,12 +91,3 @@ def test_what_is_no_checkpoint_is_left_alone(tmp_path):
         Checkpoint(tmp_path / "memory", HASH)
     with pytest.raises(FileError, match=r"not a usable.*Check that the directory"):
         Checkpoint(tmp_path / "no" / "progress", HASH)
-
-
-def test_a_full_disk_is_told_from_damage(path):
-    saved = Checkpoint(path, HASH)
-    saved._sealed._database.execute("PRAGMA max_page_count = 1")
-    with pytest.raises(FileError, match=r"is full. What was saved is kept. Make room on the disk"):
-        saved.save([replace(counted("b", {}), marks=b"x" * 100_000)])
-    saved.close()
-    assert len(contents(path)) == 1

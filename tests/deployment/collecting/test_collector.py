@@ -23,25 +23,19 @@ from planner.errors import FileError, InputError
 from tests.deployment.report_files import KEY, counted, draw, write
 
 
+def total(collection):
+    """Users and counts."""
+    sums = collection.sums[KEY]
+    return sums.users, sums.counts.tolist()
+
+
 def test_counts_are_those_of_the_reports(one_question, collection):
     folder, counts, users = collection
     again = [folder, folder / "0.parquet", folder / ".." / "reports" / "1.parquet"]
     done = collect(one_question, again)
-    assert done.sums[KEY].users == users
-    assert done.sums[KEY].counts.tolist() == counts.tolist()
+    assert total(done) == (users, counts.tolist())
     assert len(done.counted) == 10
     assert not done.quarantined
-
-
-def test_newline_json_of_a_pilot(one_question, tmp_path):
-    client = Client(one_question.document)
-    reports = [client.report("q", i % 40) for i in range(60)]
-    lines = [report.to_json() + "\n" for report in reports]
-    (tmp_path / "a.jsonl").write_text("".join(lines[:50]))
-    (tmp_path / "b.ndjson").write_text("".join(lines[50:]))
-    rows = np.frombuffer(b"".join(one.payload for one in reports), np.uint8).reshape(-1, 8)
-    done = collect(one_question, [tmp_path])
-    assert done.sums[KEY].counts.tolist() == counted(rows).tolist()
 
 
 # -- resuming ------------------------------------------------------------------------
@@ -93,7 +87,7 @@ def test_ended_by_another_program_it_keeps_what_was_saved(
     saved.close()
     rest = collect(one_question, [folder], checkpoint=progress)
     assert rest.resumed == 4
-    assert (rest.sums[KEY].users, rest.sums[KEY].counts.tolist()) == (users, counts.tolist())
+    assert total(rest) == (users, counts.tolist())
 
 
 def test_killed_again_and_again_it_ends_with_the_counts_of_an_unbroken_run(
@@ -121,9 +115,7 @@ def test_killed_again_and_again_it_ends_with_the_counts_of_an_unbroken_run(
     assert starts == sorted(starts)
     assert starts[3] >= 20  # what was saved is not counted again
     done = collect(one_question, [folder], checkpoint=tmp_path / "progress")
-    assert done.sums[KEY].users == unbroken.sums[KEY].users
-    assert done.sums[KEY].counts.tolist() == unbroken.sums[KEY].counts.tolist()
-    assert [one.path for one in done.counted] != []
+    assert total(done) == total(unbroken)
     assert sorted(one.path for one in done.counted) == [one.path for one in unbroken.counted]
     assert done.quarantined == unbroken.quarantined
 
@@ -139,12 +131,6 @@ def test_new_files_are_added_and_copies_of_counted_ones_are_not(one_question, co
     assert done.resumed == 10
     assert done.sums[KEY].counts.tolist() == (counts + counted(more)).tolist()
     assert [path.name for path, _ in done.quarantined] == ["copy.parquet"]
-
-
-def test_a_file_that_changed_after_it_was_counted(one_question, collection, rng):
-    folder, _, _ = collection
-    progress = folder.parent / "progress"
-    collect(one_question, [folder], checkpoint=progress)
     write(folder / "2.parquet", one_question, draw(one_question, rng, 3))
     with pytest.raises(FileError, match="changed after it was counted"):
         collect(one_question, [folder], checkpoint=progress)
@@ -153,15 +139,11 @@ def test_a_file_that_changed_after_it_was_counted(one_question, collection, rng)
 # -- what is counted once, and what is not counted any more ----------------------------
 
 
-def lines(parameters, items):
-    client = Client(parameters.document)
-    return [client.report("q", item).to_json() + "\n" for item in items]
-
-
 @pytest.fixture
 def successors(one_question, tmp_path):
     """A file of 100 reports, its successor of 150, and another with 20 of these and 5 more."""
-    every = lines(one_question, [i % 40 for i in range(155)])
+    client = Client(one_question.document)
+    every = [client.report("q", i % 40).to_json() + "\n" for i in range(155)]
     folder = tmp_path / "lines"
     folder.mkdir()
     (folder / "1.jsonl").write_text("".join(every[:100]))
@@ -175,16 +157,12 @@ def successors(one_question, tmp_path):
 def test_a_report_counts_once_whatever_file_it_is_in(one_question, successors, engine):
     folder, whole = successors
     done = collect(one_question, [folder], engine=engine)
-    expected = collect(one_question, [whole], engine=engine).sums[KEY]
-    assert done.sums[KEY].users == expected.users == 155
-    assert done.sums[KEY].counts.tolist() == expected.counts.tolist()
+    assert total(done) == total(collect(one_question, [whole]))
+    assert done.sums[KEY].users == 155
     assert [one.repeated for one in done.counted] == [0, 100, 20]
     assert done.repeated == 120
-    assert [[path.name for path in one.origins] for one in done.counted] == [
-        [],
-        ["1.jsonl"],
-        ["2.jsonl"],
-    ]
+    origins = [[path.name for path in one.origins] for one in done.counted]
+    assert origins == [[], ["1.jsonl"], ["2.jsonl"]]
 
 
 def test_a_report_counts_once_over_several_runs(one_question, successors, tmp_path):
@@ -192,16 +170,10 @@ def test_a_report_counts_once_over_several_runs(one_question, successors, tmp_pa
     for name in ("1.jsonl", "3.jsonl"):
         shutil.copy(folder / name, tmp_path / name)
     progress = tmp_path / "progress"
-    for places in (
-        [tmp_path / "1.jsonl"],
-        [tmp_path / "1.jsonl", tmp_path / "3.jsonl"],
-        [tmp_path],
-    ):
+    first, last = tmp_path / "1.jsonl", tmp_path / "3.jsonl"
+    for places in ([first], [first, last], [tmp_path]):
         done = collect(one_question, places, checkpoint=progress)
-    assert done.sums[KEY].users == 155
-    assert done.sums[KEY].counts.tolist() == (
-        collect(one_question, [whole]).sums[KEY].counts.tolist()
-    )
+    assert total(done) == total(collect(one_question, [whole]))
     reasons = {path.name: reason for path, reason in done.quarantined}
     assert "is a copy of" in reasons["1.jsonl"]
     assert "holds only reports that are counted already" in reasons["2.jsonl"]
@@ -222,19 +194,19 @@ def test_a_file_that_was_counted_and_is_missing(one_question, collection, rng):
     folder, counts, users = collection
     progress = folder.parent / "progress"
     collect(one_question, [folder], checkpoint=progress)
-    taken = unpack_file(folder / "4.parquet")
+    cells = pq.read_table(folder / "4.parquet")["report"].to_pylist()
+    taken = counted(np.frombuffer(b"".join(cells), np.uint8).reshape(-1, 8))
     (folder / "4.parquet").rename(folder.parent / "4.parquet")
     with pytest.raises(FileError, match=r"4.parquet: was counted and is missing.*'drop'"):
         collect(one_question, [folder], checkpoint=progress)
     kept = collect(one_question, [folder], checkpoint=progress, missing="keep")
-    assert (kept.sums[KEY].users, kept.sums[KEY].counts.tolist()) == (users, counts.tolist())
+    assert total(kept) == (users, counts.tolist())
     for _ in range(2):
         done = collect(one_question, [folder], checkpoint=progress, missing="drop")
-        assert done.sums[KEY].users == users - 34
-        assert done.sums[KEY].counts.tolist() == (counts - taken).tolist()
+        assert total(done) == (users - 34, (counts - taken).tolist())
     (folder.parent / "4.parquet").rename(folder / "4.parquet")
     back = collect(one_question, [folder], checkpoint=progress)
-    assert back.sums[KEY].counts.tolist() == counts.tolist()
+    assert total(back) == (users, counts.tolist())
     for path in folder.iterdir():
         path.unlink()
     write(folder / "other.parquet", one_question, draw(one_question, rng, 50))
@@ -252,28 +224,10 @@ def test_reports_left_out_for_a_file_that_is_taken_away_count_again(
     collect(one_question, [folder], checkpoint=progress)
     (folder / "1.jsonl").unlink()
     done = collect(one_question, [folder], checkpoint=progress, missing="drop")
-    assert done.sums[KEY].users == 155  # its reports are all in the second file, too
-    expected = collect(one_question, [whole]).sums[KEY]
-    assert done.sums[KEY].counts.tolist() == expected.counts.tolist()
+    assert total(done) == total(collect(one_question, [whole]))  # all are in the second file, too
     (folder / "2.jsonl").unlink()
-    assert (
-        collect(one_question, [folder], checkpoint=progress, missing="drop").sums[KEY].users == 25
-    )
-
-
-def unpack_file(path):
-    table = pq.read_table(path)
-    rows = np.frombuffer(b"".join(table["report"].to_pylist()), np.uint8).reshape(-1, 8)
-    return counted(rows)
-
-
-def test_places_that_hold_nothing(tmp_path):
-    (tmp_path / "x.txt").write_text("")
-    for wrong in ("missing", "x.txt"):
-        with pytest.raises(FileError):
-            report_files([tmp_path / wrong])
-    assert report_files([tmp_path]) == ([], [(tmp_path / "x.txt", WRONG)])
-    assert report_files([tmp_path], [tmp_path / "x.txt"]) == ([], [])
+    done = collect(one_question, [folder], checkpoint=progress, missing="drop")
+    assert done.sums[KEY].users == 25
 
 
 WRONG = "is none of .parquet, .jsonl, .ndjson"

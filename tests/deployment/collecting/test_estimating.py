@@ -6,7 +6,6 @@ import pytest
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table, write_table
 from planner.errors import FileError, InputError
-from planner.mechanisms.counting import Aggregate
 from tests.deployment.examples import ANSWERS
 
 
@@ -56,8 +55,3 @@ def test_rounds_that_do_not_fit(parameters, everything):
         estimates_table(parameters, collect(parameters, [first]).sums)
     with pytest.raises(InputError, match="no report was counted"):
         estimates_table(parameters, {})
-
-
-def test_counts_that_no_estimator_takes(parameters):
-    with pytest.raises(InputError, match="counts"):
-        estimates_table(parameters, {("grr", None): Aggregate(3, np.array([1, 2]))})
