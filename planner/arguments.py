@@ -109,7 +109,8 @@ def number_column(argument: str, values: ArrayLike, *, finite: bool = True) -> N
         column = np.array(values)
     except ValueError:  # rows of several lengths
         raise InputError(argument, values, "a list of numbers", remedy) from None
-    if column.size and column.dtype.kind not in "iuf":
+    mixed = isinstance(values, list | tuple) and any(isinstance(one, bool) for one in values)
+    if column.size and (mixed or column.dtype.kind not in "iuf"):
         raise InputError(argument, values, "a list of numbers", remedy)
     column = column.astype(np.float64)
     if column.ndim != 1 or column.size == 0:

@@ -104,6 +104,7 @@ POLICIES = [
     ([1.0], [[1]], "item_counts is .* a list of one or more numbers"),
     ([1.0], ["1"], "item_counts is .* a list of numbers"),
     ([1.0], [True], "item_counts is .* a list of numbers"),
+    ([1.0, 2.0], [2, True], "item_counts is .* a list of numbers"),
     ([[1.0], [1.0, 2.0]], [1], "epsilons is .* a list of numbers"),
     *[([1.0], [count], COUNTS) for count in (0, -1, 1.5, NAN, INF, 10**12 + 1)],
 ]

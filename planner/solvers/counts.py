@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+_ROUNDED = 2.0**-52  # of a window's high end: more than both of its ends are off by
 _LEAST_WEIGHT = 1e-6  # of the largest
 _FIRST = 300  # types to begin with, over all windows
 _RANDOM = 20
@@ -83,6 +84,15 @@ class DesignProblem:
         lowest = np.where(about[:, 1:] < self.item_counts, low, high).min(axis=1)
         return np.exp(low - lowest[:, None]), np.exp(high - lowest[:, None])
 
+    @property
+    def rises(self) -> Array:
+        """``high / low - 1`` in every window, past what its ends were rounded by.
+
+        Likelihoods that small budgets bring near each other would lose their digits.
+        """
+        low, high = self.windows
+        return np.asarray(np.where(high > low, np.expm1(high - low + _ROUNDED * high), 0.0))
+
     def scale(self, about: Whole) -> Array:
         """Mean likelihood over all items of types whose smallest is 1, shape ``(n,)``."""
         low, high = self.sides(about)
@@ -91,11 +101,12 @@ class DesignProblem:
 
     def columns(self, about: Whole) -> Columns:
         """Types as columns: their window, then the counts of every level, a row each."""
-        low, high = self.sides(about)
         scale = self.scale(about)[:, None]
+        low = self.sides(about)[0] / scale
+        gap = low * self.rises[about[:, 0]]
         m, x = self.item_counts, about[:, 1:] / self.item_counts
-        mean = (low + (high - low) * x) / scale
-        spread = np.square((high - low) / scale) * x * ((m - about[:, 1:]) / m)
+        mean = low + gap * x
+        spread = np.square(gap) * x * ((m - about[:, 1:]) / m)
         within = [np.sqrt(spread[:, [i]] * (m[i] / (m[i] - 1))) for i in self.several]
         people = mean if self.prior is None else mean @ self.prior[:, None]
         return Columns((mean * np.sqrt(m / self.items), *within), people, mean, about)
@@ -172,8 +183,8 @@ class _Priced:
         self.game, self.problem, self.multipliers = oracle.game, oracle.problem, multipliers
         problem, self.m = oracle.problem, oracle.problem.item_counts
         middle = problem.windows.high.max(axis=1, keepdims=True)
-        self.low, self.high = (np.exp(end - middle) for end in problem.windows)
-        self.gap = self.high - self.low
+        self.low = np.exp(problem.windows.low - middle)
+        self.gap = self.low * problem.rises
         means, *within = multipliers.alpha
         half = means.T * np.sqrt(self.m / problem.items)
         self.square = half.T @ half

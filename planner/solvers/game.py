@@ -29,8 +29,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-ROUNDING = 2.0**-44
-"""Charged for rounding, of the sum of all terms' sizes; it covers exp of logarithms up to 50."""
+ROUNDING = 2.0**-43
+"""Charged for rounding, of the sum of all terms' sizes.
+
+It covers exp of logarithms up to 512, each rounded twice: windows of a chain are that long.
+"""
 
 MOST_NEW = 40
 """Columns that are added at once."""

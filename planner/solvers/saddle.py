@@ -76,15 +76,19 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
     R = columns.sums
     theta = np.full(n, R.shape[1] / R.sum())
     sigma = np.where(game.free > 0, 1 / game.free.sum(), 0.1 / k)
-    now = _second_order(game, columns, theta, sigma)
-    for _ in range(_FIRST):  # towards columns that are charged much: a better point to begin at
+
+    def told(theta: Array) -> _Second:
+        now = _second_order(game, columns, theta, sigma)
         if now is None:
             reason = "The first reports cannot tell all that is wanted apart"
             raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
+        return now
+
+    now = told(theta)
+    for _ in range(_FIRST):  # towards columns that are charged much: a better point to begin at
         theta = theta * np.sqrt(now.charges / R.sum(axis=1)) + _FLOOR * theta.sum() / n
         theta *= R.shape[1] / float((R.T @ theta).sum())
-        now = _second_order(game, columns, theta, sigma)
-    assert now is not None  # noqa: S101 - better and better told apart
+        now = told(theta)
     at = _first(game, columns, now, theta, sigma)
     best: Answer | None = None
     for _ in range(_STEPS):

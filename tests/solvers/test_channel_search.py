@@ -1,5 +1,9 @@
 """Best channels: known optima, an independent program, mechanisms that try to beat the bound."""
 
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import permutations
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -7,7 +11,10 @@ import pytest
 from planner.errors import InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, Scenario
-from planner.solvers.channel_search import best_estimator, solve_channel
+from planner.solvers.channel_search import Ends, _Question, best_estimator, solve_channel
+from planner.solvers.game import lower_bound
+from planner.solvers.generation import generate
+from planner.solvers.rays import vertices, windows_of
 from tests.solvers.questions import cumulative, plain, random_question, rays_of, worst_case
 
 
@@ -133,6 +140,67 @@ def test_random_private_mechanisms_never_beat_the_bound(rule):
         assert other.max_violation < 1e-12
         closest = min(closest, other.worst_error / channel.certificate.lower_bound)
     assert 1 <= closest < 1.2  # and they do come near
+
+
+def enclosed(power):
+    """``e^power`` of a fraction, from below and from above."""
+    with localcontext(prec=60):
+        value = Fraction((Decimal(power.numerator) / Decimal(power.denominator)).exp())
+    return value * (1 - Fraction(1, 10**50)), value * (1 + Fraction(1, 10**50))
+
+
+def proven_exactly(policy, wanted, at):
+    """What the multipliers prove of everybody's worst error, in fractions, at all true rays."""
+    exact = np.vectorize(Fraction)
+    epsilons, m = exact(policy.epsilons), policy.size
+    if policy.rule_name == "avg":
+        budgets = (epsilons[:, None] + epsilons[None, :]) / 2
+    else:
+        budgets = np.vectorize(lambda r: Fraction(r) if np.isfinite(r) else None)(policy.bounds())
+    pairs = {(x, y): budgets[x, y] for x, y in permutations(range(m), 2)}
+    pairs = {pair: budget for pair, budget in pairs.items() if budget is not None}
+    unit = max(budget.denominator for budget in pairs.values())
+    alpha, rows, sigma = exact(at.alpha[0]), exact(at.rows), exact(at.scenarios)
+    largest = Fraction(0)
+    for point in vertices(m, {pair: int(budget * unit) for pair, budget in pairs.items()}):
+        low, high = np.array([enclosed(Fraction(z - max(point), unit)) for z in point]).T
+        ends = [
+            (np.where(by < 0, high, low) @ by, np.where(by < 0, low, high) @ by)
+            for by in (*alpha.T, rows)
+        ]
+        charge = sum(max(-least, most) ** 2 for least, most in ends[:-1]) / (low @ sigma)
+        assert ends[-1][0] > 0
+        largest = max(largest, charge / ends[-1][0])
+    reach = sum((exact(wanted) * alpha.T).ravel())
+    known = (exact(wanted) ** 2).sum(axis=0) @ sigma
+    return (reach**2 / (largest * sum(rows)) - known) / sum(sigma)
+
+
+@pytest.mark.parametrize("case", ["min", "avg", "small", "matrix", "chain"])
+def test_the_bound_stands_at_the_true_windows(case):
+    """Windows and likelihoods are rounded: what is charged for it is more."""
+    epsilons, rule = np.array([0.8, 1.1, 1.9, 2.0, 0.3]), case
+    if case == "small":
+        epsilons, rule = epsilons * 1e-4, "min"
+    elif case == "matrix":
+        rule = np.random.default_rng(1).uniform(0.5, 3, (5, 5))
+        rule = (rule + rule.T) / 2
+    elif case == "chain":  # logarithms up to 151: their last digit is larger
+        rule = np.full((5, 5), np.inf)
+        for i, budget in enumerate((0.7, 50, 50, 49.9)):
+            rule[i, i + 1] = rule[i + 1, i] = budget
+    policy, wanted = PrivacyPolicy(epsilons, [1] * 5, rule), cumulative(5)
+    question = _Question.of(policy, wanted, worst_case(wanted))
+    oracle, rng = Ends(question, windows_of(policy, np.arange(5))), np.random.default_rng(2)
+    best, nearest = generate(question.game, oracle, 1e-9).at, np.inf
+    for _ in range(8):  # of any multipliers, not only those whose ratio is at most 1
+        at = best._replace(rows=best.rows * rng.uniform(0.8, 0.9))
+        at = at._replace(alpha=(at.alpha[0] * rng.normal(1, 1e-6, at.alpha[0].shape),))
+        stated = lower_bound(question.game, at, oracle.prove(at)[1]) * question.unit
+        spare = proven_exactly(policy, wanted, at) / Fraction(stated) - 1
+        assert spare >= 0
+        nearest = min(nearest, float(spare))
+    assert nearest < (1e-7 if case == "small" else 1e-11)
 
 
 # -- refusals -----------------------------------------------------------------------------------
