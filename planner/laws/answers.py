@@ -265,14 +265,11 @@ class Number(Asked):
         if answer is None or (isinstance(answer, float) and math.isnan(answer)):
             return None
         lower, upper = self.lower, self.upper
-        plain = isinstance(answer, int | float) and not isinstance(answer, bool)
-        allowed = f"a number from {lower:g} to {upper:g}, or none"
-        if not plain or not lower <= answer <= upper:
-            remedy = "Give a number within the range, or None."
-            raise InputError("answer", _type_of(answer), allowed, remedy)
-        if self.yes_no and answer not in (lower, upper):
-            allowed, remedy = f"{lower:g}, {upper:g} or none", "Give one of the two, or None."
-            raise InputError("answer", _type_of(answer), allowed, remedy)
+        fits = isinstance(answer, int | float) and not isinstance(answer, bool)
+        if not fits or not lower <= answer <= upper or (self.yes_no and lower < answer < upper):
+            ends = f"{lower:g}, {upper:g} or none"
+            allowed = ends if self.yes_no else f"a number from {lower:g} to {upper:g}, or none"
+            raise InputError("answer", _type_of(answer), allowed, "Give one of these, or None.")
         return float(answer)
 
     def own(self, code: Any, source: Source) -> Own:

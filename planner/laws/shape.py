@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
+from planner.errors import VerificationError
 from planner.laws.exact import log_upper_bound
 from planner.laws.levels import Levels, PairBudget
 from planner.laws.schema import Schema
@@ -120,6 +121,11 @@ class Shape(Part, ABC):
         ``None`` if reports say more of an element than yes and no.
         """
         return None
+
+    def require_telling(self) -> None:
+        """VerificationError where a report does not count more often for the own element."""
+        if any(own <= other for own, other in self.support() or ()):
+            raise VerificationError("A report must hold the true item more often than another")
 
     def at(self, levels: Levels) -> Self:
         """The same law of other levels, which it all treats alike."""

@@ -134,10 +134,7 @@ class Sides(Shape):
             if demanded < inf:
                 names = f"Levels {self._names[a]} and {self._names[b]}: a report"
                 check_ratio(self._ratios[a, b], demanded, names)
-        for own, other in self.support() or ():
-            if own <= other:
-                reason = "A report must hold the true item more often than another"
-                raise VerificationError(reason)
+        self.require_telling()
         if self.values:
             self._require_unbiased()
 

@@ -94,10 +94,8 @@ class FrequencyMechanism(ABC):
         true_counts:
             Number of users per item, shape ``(items,)``; they sum to ``n``.
         """
-        counts, (noise, signal) = (
-            inputs.true_counts(true_counts, self.items),
-            self.variance_terms(),
-        )
+        counts = inputs.true_counts(true_counts, self.items)
+        noise, signal = self.variance_terms()
         return counts.sum() * noise + counts * signal
 
     def variance_terms(self) -> tuple[Array, Array]:

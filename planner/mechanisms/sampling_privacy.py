@@ -9,11 +9,13 @@ from math import ceil, floor, inf
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import finite
 from planner.errors import InputError
 from planner.estimates.counts import Estimates, tail_share
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.plain import require_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +162,7 @@ class SamplingPrivacy:
         return losses
 
     def _moved(self, aggregate: Aggregate) -> NDArray[np.int64]:
-        if aggregate.users < 1:
-            raise InputError("users", aggregate.users, "at least 1", "Collect reports first.")
-        if aggregate.counts.shape != (2, self.items):
-            shape = aggregate.counts.shape
-            allowed = f"totals of two rounds, shape (2, {self.items})"
-            remedy = "Count the reports by aggregate of this mechanism."
-            raise InputError("counts", shape, allowed, remedy)
+        require_counts(aggregate, (2, self.items))
         for name, row in zip(("round one", "round two"), aggregate.counts, strict=True):
             if int(row.sum()) != aggregate.users:
                 remedy = "Everyone must answer in both rounds; drop the others from both."
@@ -221,13 +217,11 @@ class DieEstimates(Estimates):
 
 
 def _probability(argument: str, value: object) -> float:
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        number = float(value)
-        if 0 <= number < 1:
-            return number
-    raise InputError(
-        argument, value, "a probability, at least 0 and below 1", "Write 25 % as 0.25."
-    )
+    number = finite(argument, value)
+    if not 0 <= number < 1:
+        allowed = "a probability, at least 0 and below 1"
+        raise InputError(argument, value, allowed, "Write 25 % as 0.25.")
+    return number
 
 
 def binomial_size_limits(

@@ -146,19 +146,16 @@ class _Cumulant:
 
     def best_tilt(self) -> tuple[float, float]:
         """The tilt that makes ``M(t)^n / t^2`` smallest, and the tilted sum's spread."""
-        top = float(self.values.max())
-        low, high = 0.0, 1 / top
-        while high * self.moments(high)[0] < 2:
-            low, high = high, 2 * high
-        for _ in range(60):
-            middle = (low + high) / 2
-            if middle * self.moments(middle)[0] < 2:
-                low = middle
-            else:
-                high = middle
-            if high - low <= 1e-3 * high:
-                break
-        return high, sqrt(self.moments(high)[1])
+        from scipy.optimize import brentq  # takes a fifth of a second
+
+        def slope(tilt: float) -> float:
+            return tilt * self.moments(tilt)[0] - 2
+
+        high = 1 / float(self.values.max())
+        while slope(high) < 0:
+            high *= 2
+        tilt = float(brentq(slope, 0.0, high, rtol=1e-3))
+        return tilt, sqrt(self.moments(tilt)[1])
 
     def other_periods(self, tilt: float, period: float) -> float:
         """Bound of ``E_lam[sum over k != 0 of f(S + k P)]``.

@@ -128,16 +128,6 @@ def test_the_true_bit_at_its_edge(monkeypatch):
     assert unpack(reports, 3).tolist() == [[1, 1, 1], [1, 0, 1]]
 
 
-@pytest.mark.parametrize("items", [1, 63, 64, 65, 200])
-def test_every_width_of_report(items):
-    true = np.arange(5000) % items
-    a, b = np.full(items, 2**31, np.uint32), np.full(items, 86, np.uint32)
-    bits = unpack(draw_reports(true, a, b, seeded_words(np.random.default_rng(0))), items)
-    own = bits[np.arange(true.size), true]
-    assert abs(own.mean() - 0.5) < 4.9 * 0.5 / np.sqrt(true.size)  # every item has its own bit
-    assert bits.sum() - own.sum() <= true.size * items * 2e-8 + 3
-
-
 def test_reports_do_not_depend_on_the_number_of_processors(monkeypatch):
     true = np.random.default_rng(0).integers(1000, size=7001)
     a, b = np.full(1000, 2**31, np.uint32), np.full(1000, 2**30, np.uint32)

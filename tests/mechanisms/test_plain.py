@@ -19,7 +19,6 @@ from planner.mechanisms.plain import (
     xxh32,
 )
 from planner.mechanisms.unary import UnaryMechanism
-from tests.mechanisms.decisions import draws_follow
 from tests.mechanisms.suite import SingleItemSuite
 
 # Table II of the IDUE paper: ln 4 for one item, ln 6 for four (opt0, 8.567 n).
@@ -104,17 +103,6 @@ def test_the_hash_is_xxh32():
     ours = xxh32(numbers, seeds)
     for number, seed, value in zip(numbers, seeds, ours, strict=True):
         assert value == xxhash.xxh32_intdigest(int(number).to_bytes(4, "little"), seed=int(seed))
-
-
-def test_two_items_collide_as_often_as_independent_hashes_do():
-    seeds = np.random.default_rng(1).integers(2**32, size=200_000, dtype=np.uint32)
-    for first, second in ((0, 1), (7, 8), (3, 999)):
-        one, two = (
-            xxh32(np.array([item], dtype=np.uint32), seeds) % np.uint32(5)
-            for item in (first, second)
-        )
-        counts = np.bincount(5 * one + two, minlength=25)
-        assert draws_follow(counts, np.full(25, 1 / 25))
 
 
 # -- integers at the very edge of the budget: no statistical test sees a step of 2^-32 -------

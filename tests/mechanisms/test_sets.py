@@ -80,15 +80,6 @@ class UnarySuite(PaddedSuite):
                 estimates.null_standard_errors, none.standard_errors, rtol=1e-9
             )
 
-    def test_the_variance_is_that_of_each_report(self):
-        """Bit ``k`` is 1 with probability ``b + (a - b) P_u(k)``: summed person by person."""
-        mechanism = self.mechanism()
-        a, b = mechanism.unary.a, mechanism.unary.b
-        chance = [[(k in x) / max(len(x), self.length) for k in range(ITEMS)] for x in PEOPLE]
-        ones = b + (a - b) * np.array(chance)
-        each = (self.length / (a - b)) ** 2 * ones * (1 - ones)
-        np.testing.assert_allclose(mechanism.variance(PEOPLE), each.sum(axis=0), rtol=1e-9)
-
 
 class TestRapporPS(UnarySuite):
     def unary(self):
