@@ -147,7 +147,7 @@ def answer_rate(survey: SurveyFile, details: Details = False, json_output: Json 
         print_json({q: {n: to_json(getattr(one, n)) for n in names} for q, one in plans.items()})
         return
     for name, one in plans.items():
-        show(answer_rate_blocks(name, one), details=details)
+        show(answer_rate_blocks(name, one, one.channels(), one.best), details=details)
 
 
 def planned(

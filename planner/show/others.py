@@ -11,7 +11,7 @@ import numpy as np
 
 from planner.deployment.collecting.collector import Collection
 from planner.deployment.parameters import Parameters
-from planner.planning.mean import AnswerRatePlan, ChannelCurve
+from planner.planning.mean import AnswerRatePlan, BestBudget, ChannelCurve
 from planner.planning.option import FLAT
 from planner.planning.plan import COMPARED_ERRORS, ComparedRow
 from planner.policy.budget_text import rounded_up
@@ -56,9 +56,10 @@ def comparison_blocks(found: Sequence[ComparedRow], names: tuple[str, str]) -> l
     return [table, Sentence(COMPARED_ERRORS)]
 
 
-def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
-    """The best budget, the curve around it, and what it rests on."""
-    best, channels = plan.best, plan.channels()
+def answer_rate_blocks(
+    name: str, plan: AnswerRatePlan, channels: ChannelCurve | None, best: BestBudget
+) -> list[Block]:
+    """The best budget of a mechanism, the curve around it, and what it rests on."""
     facts = (
         Fact("best budget", f"epsilon {best.epsilon:.3f}"),
         Fact("who answer", f"{best.answer_rate:.1%}"),
@@ -85,13 +86,13 @@ def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
         Facts(facts),
         Sentence(flat),
         *said([] if best.reliable else [hopeless], "missed"),
-        _curve(plan, channels),
+        _curve(plan, channels, best),
         Sentence(explained, "details"),
         Figure("Error of the mean", lambda: error_figure(plan, channels), alt, "rates"),
     ]
 
 
-def _curve(plan: AnswerRatePlan, channels: ChannelCurve | None) -> Table:
+def _curve(plan: AnswerRatePlan, channels: ChannelCurve | None, best: BestBudget) -> Table:
     named = {plan.best.epsilon: "best"}
     if channels is not None:
         named[channels.best().epsilon] = "best channel"
@@ -112,7 +113,7 @@ def _curve(plan: AnswerRatePlan, channels: ChannelCurve | None) -> Table:
     ]
     if channels is not None:
         columns.insert(4, numbers("channel", channels.channel_errors(budgets), people))
-    accent = budgets.tolist().index(plan.best.epsilon)
+    accent = budgets.tolist().index(best.epsilon)
     return Table("Errors by budget", tuple(columns), "everybody", accent)
 
 

@@ -27,10 +27,9 @@ Where = tuple[str | int, ...]
 class Description(BaseModel):
     """A frozen table of a survey, checked once when made; a mistake is an ``InputError``.
 
-    Fields are given by name, or in their order (of some the ``first`` alone). ``model_validate``
-    reads a document with the keys of a file, in which what is blank is left out. A class of several
-    that a key tells apart names the key as its ``tag``. ``model_copy`` would check nothing: take
-    :meth:`replacing`.
+    Fields are given by name, or in their order (of some the ``first`` alone); ``model_validate``
+    reads the keys of a file, without blank ones. ``tag`` is the key that tells classes apart.
+    ``model_copy`` would check nothing: take :meth:`replacing`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, serialize_by_alias=True)
@@ -117,20 +116,14 @@ def told_apart(
 
 
 class Mistake(NamedTuple):
-    """What is wrong, and where: ``where`` leads to the cell of the document that was validated.
-
-    The error's argument is that place in words, ``"question 'page', level 'severe', epsilon"``.
-    """
+    """What is wrong, with the place in words, and the way to its cell in the document."""
 
     where: Where
     error: InputError
 
 
 def mistakes(error: ValidationError, document: Document, under: str = "") -> list[Mistake]:
-    """Every mistake that pydantic found, in the order of the document.
-
-    ``under`` is the name of the document's table that has the keys beside the questions.
-    """
+    """Every mistake, in the order of the document; ``under``: its table beside the questions."""
     return [
         _told(one, _where(one["loc"], under), document)
         for one in error.errors(include_url=False)
@@ -189,7 +182,6 @@ _TABLE = ("a table of keys and values", "Write key = value under its [name].")
 _LIST = ("a list", "Write values in [brackets], tables of a list in [[double brackets]].")
 _WORDS = {
     "model_type": _TABLE,
-    "model_attributes_type": _TABLE,
     "dict_type": _TABLE,
     "list_type": _LIST,
     "tuple_type": _LIST,

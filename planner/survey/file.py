@@ -20,11 +20,8 @@ _LARGEST = 16  # MiB
 def load_survey(path: str | Path) -> Survey:
     """Read a survey from a TOML file of at most 16 MiB, and the files that it names.
 
-    Raises
-    ------
-    FileError
-        A file cannot be read, is not TOML (line and column are named), or lacks,
-        misspells or misuses a key.
+    A :class:`~planner.errors.FileError` names what cannot be read, the line and column that is not
+    TOML, or the key that is missing, misspelt or misused.
     """
     text = read_text(path, _LARGEST, "Give items by their number, item_count.")
     return survey_from_text(text, source=path)
@@ -98,13 +95,7 @@ def _listed(value: Any) -> Any:
 
 
 def read_document(text: str, source: str | Path = "survey") -> Document:
-    """TOML text as a document: no endless numbers, no depths, no character U+0000.
-
-    Raises
-    ------
-    FileError
-        It is anything else; what is not TOML is named with line and column.
-    """
+    """TOML text as a document: no endless numbers, no depths, no character U+0000."""
     try:
         document = tomllib.loads(text)
     except RecursionError as error:

@@ -19,18 +19,9 @@ _LARGEST_BOUND = 1e100
 class NumericDomain:
     """The range of a numeric question, mapped to ``[-1, 1]`` and back.
 
-    Parameters
-    ----------
-    lower, upper:
-        Smallest and largest possible answer, finite, ``lower < upper``.
-    yes_no:
-        The only answers are ``lower`` ("no") and ``upper`` ("yes"); estimates then
-        report the share of "yes" too.
-
-    Raises
-    ------
-    InputError
-        The bounds are not numbers with ``lower < upper``, below 1e100 and at least 1e-100 apart.
+    The bounds are numbers with ``lower < upper``, below 1e100 and at least 1e-100 apart, or an
+    :class:`~planner.errors.InputError` is raised. With ``yes_no`` the only answers are ``lower``
+    ("no") and ``upper`` ("yes"), and estimates report the share of "yes" too.
 
     Examples
     --------
@@ -67,13 +58,7 @@ class NumericDomain:
         return (self.upper - self.lower) / 2
 
     def answers(self, values: ArrayLike, argument: str = "values") -> NDArray[Any]:
-        """Return the values as a column of numbers, each in the domain or NaN.
-
-        Raises
-        ------
-        InputError
-            Empty, not a column of numbers, or a value outside the domain.
-        """
+        """The values as a column of one or more numbers, each in the domain or NaN."""
         try:
             column = np.asarray(values)
         except (TypeError, ValueError):
@@ -82,18 +67,15 @@ class NumericDomain:
         if masked or column.dtype.kind not in "iuf" or column.ndim != 1 or column.size == 0:
             allowed = "a flat, plain list of numbers, one per user, at least one user"
             raise InputError(argument, values, allowed, "Use NaN for no answer.")
-        # fmin and fmax pass over NaN and see infinities.
-        if np.fmin.reduce(column) < self.lower or np.fmax.reduce(column) > self.upper:
-            first = int(np.flatnonzero((column < self.lower) | (column > self.upper))[0])
-            allowed = f"from {self.lower:g} to {self.upper:g}, or NaN for no answer"
-            remedy = "Clip it, correct it, or widen the domain before anybody is asked."
-            raise InputError(f"{argument}[{first}]", float(column[first]), allowed, remedy)
+        low, high = self.lower, self.upper
+        outside = (column < low) | (column > high)  # which NaN is not
+        allowed = f"from {low:g} to {high:g}, or NaN for no answer"
         if self.yes_no:
-            known = (column == self.lower) | (column == self.upper) | np.isnan(column)
-            for i in np.flatnonzero(~known)[:1]:
-                allowed = f"{self.lower:g} (no), {self.upper:g} (yes) or NaN for no answer"
-                remedy = "Correct it, or drop yes_no if numbers between are answers."
-                raise InputError(f"{argument}[{i}]", float(column[i]), allowed, remedy)
+            outside |= (column > low) & (column < high)
+            allowed = f"{low:g} (no), {high:g} (yes) or NaN for no answer"
+        for i in np.flatnonzero(outside)[:1]:
+            remedy = "Clip it, correct it, or widen the domain before anybody is asked."
+            raise InputError(f"{argument}[{i}]", float(column[i]), allowed, remedy)
         return column
 
     def to_unit(self, values: NDArray[Any]) -> NDArray[np.float64]:

@@ -20,7 +20,6 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from planner.errors import FileError, InputError
 from planner.files import read_csv
-from planner.limits import MAX_EPSILON
 from planner.survey.description import Description, told_apart
 from planner.survey.values import Masses, Number, Numbers, Positive, at, read_number, read_path
 
@@ -60,10 +59,7 @@ class NormalPreferences(Description):
 
 
 class HistogramPreferences(Description):
-    """Preferences known in bins, spread evenly within each.
-
-    ``edges`` are the ends of the bins in nats, rising; ``shares`` of the people in each, or their
-    numbers.
+    """Preferences in bins of rising ``edges``, in nats, with shares or numbers of the people.
 
     Examples
     --------
@@ -168,27 +164,10 @@ _FOLLOW = "It says which numbers follow: normal has mean and sd."
 AnyPreferences = Annotated[Preferences, told_apart("model", _FOLLOW, _MODELS)]
 
 
-def answering(rate: float) -> HistogramPreferences:
-    """Preferences of people of whom a share ``rate`` answers at any usual budget.
-
-    Examples
-    --------
-    >>> answering(0.9).answer_rate([0.1, 5.0]).round(6).tolist()
-    [0.9, 0.9]
-    """
-    edges = (0.0, 1e-9, float(MAX_EPSILON), float(MAX_EPSILON) + 1)
-    return HistogramPreferences(edges=edges, shares=(1 - rate, 0.0, rate))
-
-
 def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPreferences:
-    """Read a sample from a CSV file with a header line.
+    """Read a sample from a CSV file with a header line; a ``column`` is named if there are several.
 
-    ``column`` may be omitted if the file has one column only.
-
-    Raises
-    ------
-    FileError
-        The file cannot be read, has no such column, or a cell is not a finite number.
+    A :class:`~planner.errors.FileError` says what cannot be read, or is no finite number.
     """
     header, rows = read_csv(path)
     name = header[0] if column is None and len(header) == 1 else column

@@ -34,6 +34,7 @@ from planner.survey.values import (
     count,
     read_count,
     read_rule,
+    wrong,
 )
 
 ORDINAL = "ordinal"
@@ -53,25 +54,21 @@ Rule = str | tuple[tuple[float, ...], ...]
 
 
 class Level(Description):
-    """A privacy level of a question.
+    """A privacy level: answers that share a budget, ``epsilon`` nats, above 0 and at most 50.
 
     Attributes
     ----------
-    name:
+    name, items:
         Distinct within the question.
-    epsilon:
-        Budget in nats, above 0, at most 50.
-    items:
-        The answers in this level, distinct within the question.
     item_count:
-        Their number, at least 1, while they are not listed; that of ``items`` when they are.
+        Number of answers, at least 1, while they are not listed.
     yes_counts:
         For a sampled choice: how many people are expected to have each item.
     prior:
-        How many of a person's answers are expected in this level, 0 to the number of items. For
-        all levels of a question, and the expected error is minimised, or for none.
+        How many of a person's answers are expected here, 0 to the number of items. For all levels
+        of a question, and the expected error is minimised, or for none.
     importance:
-        How much this level's error matters beside the other levels', at least 0.
+        How much this level's error matters beside the others', at least 0.
 
     Examples
     --------
@@ -95,8 +92,7 @@ class Level(Description):
         if self.items and self.item_count not in (0, len(self.items)):
             allowed = f"the number of items listed, {len(self.items)}"
             remedy = "Leave item_count out: listed items are counted."
-            error = InputError("item_count", self.item_count, allowed, remedy)
-            raise at("item_count", error=error)
+            raise wrong(self.item_count, allowed, remedy, "item_count")
         self.__dict__["item_count"] = self.item_count or len(self.items)
         return self
 
@@ -112,18 +108,11 @@ class Level(Description):
 
 
 class Target(Description):
-    """A requirement on one question, in shares of the users (0.01 is one percentage point).
+    """A requirement on one question, in shares of the users, from 1e-12 to below 1.
 
-    Attributes
-    ----------
-    error:
-        Largest acceptable error: the root of the total mean squared error over all items, for
-        the least favourable answers; of a level the standard error of a rare item's share.
-    detect:
-        Smallest share of users at which an item must be told apart from one that nobody has
-        (one-sided 95 % test, power 80 %). Either is given, from 1e-12 to below 1.
-    level:
-        Name of a level, or None for the whole question and every item.
+    Either ``error`` is given, the root of the largest total mean squared error over all items (of
+    a ``level``: the standard error of a rare item's share), or ``detect``, the smallest share at
+    which an item must be told apart from one that nobody has (one-sided 95 % test, power 80 %).
 
     Examples
     --------
@@ -180,18 +169,11 @@ def _read_changes(value: object) -> str | int:
 
 
 class AskedAgain(Description):
-    """The rounds of a question that is asked again.
+    """The rounds of a question that is asked again, ``count`` times from 2 to 1000.
 
-    Attributes
-    ----------
-    count:
-        How often it is asked, 2 to 1000.
-    changes:
-        ``"never"``: answers stay, and one report serves all rounds. ``"any"``, or the most changes
-        of one person's answer.
-    times_open:
-        Whether an observer may see when an answer changes; needs a number of changes, below the
-        number of rounds.
+    ``changes`` is ``"never"`` (one report serves all rounds), ``"any"``, or the most changes of one
+    person's answer; only with such a number, below ``count``, may ``times_open`` let an observer
+    see when an answer changes.
 
     Examples
     --------
@@ -207,7 +189,7 @@ class AskedAgain(Description):
     def _fits(self) -> Self:
         if self.times_open and not (isinstance(self.changes, int) and self.changes < self.count):
             allowed = f"a number from 1 to {self.count - 1} where times are open"
-            raise at("changes", error=InputError("changes", self.changes, allowed, _CHANGES))
+            raise wrong(self.changes, allowed, _CHANGES, "changes")
         return self
 
     @property
@@ -221,18 +203,9 @@ class AskedAgain(Description):
 class Asked(Description):
     """What questions of all kinds have.
 
-    Attributes
-    ----------
-    name:
-        Distinct within the survey.
-    mechanism:
-        Name of the mechanism that is planned and deployed; the kind's usual one when left out.
-    weight:
-        Importance of this question's error among the survey's, above 0.
-    targets:
-        Errors that are small enough; of a mean shares of half its range, without levels.
-    rounds:
-        Of a question that is asked again.
+    The ``name`` is distinct within the survey; ``mechanism`` is planned and deployed, the kind's
+    usual one when left out; ``weight`` is the importance of the error among the survey's, above 0.
+    ``targets`` are errors small enough; of a mean shares of half its range, without levels.
     """
 
     tag: ClassVar[str] = "kind"
@@ -273,16 +246,11 @@ def wrong_targets(
 
 
 class Levelled(Asked):
-    """A question with levels of answers.
+    """A question with one or more levels of answers; no item is in two, no name given twice.
 
-    Attributes
-    ----------
-    levels:
-        At least one; no item is in two, and no name is given twice.
-    rule:
-        ``"min"``, ``"avg"`` or a symmetric matrix of pair budgets (see
-        :class:`~planner.policy.policy.PrivacyPolicy`), in which ``""`` is the smaller of two
-        levels' budgets and ``inf`` no protection.
+    ``rule`` is ``"min"``, ``"avg"`` or a symmetric matrix of pair budgets (see
+    :class:`~planner.policy.policy.PrivacyPolicy`), in which ``""`` is the smaller of two levels'
+    budgets and ``inf`` no protection.
     """
 
     first: ClassVar[tuple[str, ...]] = ("name", "levels", "rule")
@@ -307,8 +275,7 @@ class Levelled(Asked):
             if len(level.yes_counts) != wanted:
                 remedy = "Sampling Privacy alone expects, per value, how many people have it."
                 allowed = "one count per item" if wanted else "left out unless 'sampled-choice'"
-                error = InputError("yes_counts", level.yes_counts, allowed, remedy)
-                raise at("level", i, "yes_counts", error=error)
+                raise wrong(level.yes_counts, allowed, remedy, "level", i, "yes_counts")
         self._check()
         _ = self.objective
         return self
@@ -380,14 +347,8 @@ _LENGTH = "Leave it out to have the best one computed."
 class ItemSet(Levelled):
     """A question to which every person holds a set of answers, which may be empty.
 
-    Attributes
-    ----------
-    criterion:
-        As of :class:`Categorical`.
-    padding_length:
-        The size to which sets are padded or cut, 1 to 2^20; None to have the best one planned.
-    sets:
-        What is known of the sets, a histogram of sizes or a pilot: the length follows from it.
+    ``criterion`` is as of :class:`Categorical`. ``padding_length`` is the size to which sets are
+    padded or cut, 1 to 2^20; None to have the best one planned from what is known of the ``sets``.
     """
 
     kind: Literal["item-set"] = "item-set"
@@ -402,7 +363,7 @@ class ItemSet(Levelled):
                 "a set design keeps the smallest budget of any rule."
             )
             allowed = f'"min" for {self.mechanism!r}'
-            raise at("rule", error=InputError("rule", self.policy.rule_name, allowed, remedy))
+            raise wrong(self.policy.rule_name, allowed, remedy, "rule")
 
     @property
     def cap(self) -> float | None:
@@ -413,16 +374,10 @@ class ItemSet(Levelled):
 class Ordinal(Levelled):
     """A question with exactly one answer of 2 to 32 named ones that have an order.
 
-    Attributes
-    ----------
-    order:
-        All answers, the lowest first; empty if the levels list them in their order.
-    scores:
-        What each answer counts for in a mean, in the order of the answers; empty for no mean.
-    wanted:
-        What has a small total error: the ``"shares up to"`` each answer but the last, the
-        ``"counts"`` of people with each, or the ``"mean of scores"`` alone, beside which nothing
-        is estimated. The importance of a level is that of its shares or counts.
+    ``order`` has all answers, the lowest first; empty if the levels list them so. ``scores`` say
+    what each counts for in a mean, in this order; empty for no mean. ``wanted`` is what has a small
+    total error: the ``"shares up to"`` each answer but the last, the ``"counts"`` of people with
+    each, or the ``"mean of scores"`` alone, beside which nothing is estimated.
 
     Examples
     --------
@@ -457,11 +412,10 @@ class Ordinal(Levelled):
         for i, level in enumerate(self.levels):
             if not level.items:
                 remedy = "Name the answers: the lowest first."
-                raise at("level", i, error=InputError("items", (), "listed for 'ordinal'", remedy))
+                raise wrong((), "listed for 'ordinal'", remedy, "level", i, "items")
             if level.prior is not None:
                 remedy = "Ordered answers are planned for whatever answers people have."
-                error = InputError("prior", level.prior, "left out for 'ordinal'", remedy)
-                raise at("level", i, "prior", error=error)
+                raise wrong(level.prior, "left out for 'ordinal'", remedy, "level", i, "prior")
         answers = super().ordered
         if not 2 <= len(answers) <= MAX_ORDERED_ANSWERS:
             allowed = f"2 to {MAX_ORDERED_ANSWERS} for 'ordinal'"
@@ -470,7 +424,7 @@ class Ordinal(Levelled):
         if self.order and sorted(self.order) != sorted(answers):
             allowed = f"each of {', '.join(map(repr, answers))} once"
             remedy = "List the answers of all levels, the lowest first."
-            raise at("order", error=InputError("order", self.order, allowed, remedy))
+            raise wrong(self.order, allowed, remedy, "order")
         self._check_scores(len(answers))
         judged = self.ordered[:-1] if self.wanted == SHARES_UP_TO else answers
         if not any(lv.importance for lv in self.levels if not set(lv.items).isdisjoint(judged)):
@@ -484,7 +438,7 @@ class Ordinal(Levelled):
         remedy = "Give a score for each answer, in their order."
         if self.scores and (len(self.scores) != answers or len(set(self.scores)) == 1):
             allowed = f"{answers} finite numbers, two of them different"
-            raise at("scores", error=InputError("scores", self.scores, allowed, remedy))
+            raise wrong(self.scores, allowed, remedy, "scores")
         if not self.of_mean:
             return
         if not self.scores:
@@ -493,25 +447,18 @@ class Ordinal(Levelled):
             if level.importance != 1:
                 remedy = "A mean is one number; its scores say what each answer counts for."
                 allowed = f"left out for {self.wanted!r}"
-                error = InputError("importance", level.importance, allowed, remedy)
-                raise at("level", i, "importance", error=error)
+                raise wrong(level.importance, allowed, remedy, "level", i, "importance")
 
 
 class Sampling(Description):
     """What a sampled choice needs beyond its levels.
 
-    Attributes
-    ----------
-    relies_on, acknowledged:
-        View of the guarantee that a deployment relies on, and the sentence about it, word for
-        word, without which nothing is written.
-    cap, floor:
-        Largest sampling probability, above 0 and below 1 (0.45 is the paper's); smallest ``pi_0``,
-        below 1: people who stay at 0 hide the sampled ones in round one.
-    none_epsilon:
-        Budget of the answer "none of the values"; the smallest of the levels' if omitted.
-    everyone_has_value:
-        Whether "none of the values" cannot be an answer; then output 0 needs no budget.
+    ``relies_on`` is the view of the guarantee that a deployment relies on, ``acknowledged`` the
+    sentence about it, word for word, without which nothing is written. ``cap`` is the largest
+    sampling probability, above 0 and below 1 (0.45 is the paper's), ``floor`` the smallest
+    ``pi_0``, below 1: people who stay at 0 hide the sampled ones. ``none_epsilon`` is the budget of
+    the answer "none of the values", the levels' smallest if omitted; with ``everyone_has_value``
+    nobody gives it, and output 0 needs no budget.
     """
 
     relies_on: Name
@@ -533,14 +480,10 @@ class SampledChoice(Levelled):
 
 
 class Numeric(Asked):
-    """A question for a number, or no answer.
+    """A question for a number from ``lower`` to ``upper`` (``yes_no``: one of these), or none.
 
     Attributes
     ----------
-    lower, upper:
-        Smallest and largest answer.
-    yes_no:
-        The only answers are ``lower`` ("no") and ``upper`` ("yes").
     epsilon:
         Budget that everybody is offered, in nats, above 0, at most 50; None while it is open.
     mean, sd:
@@ -593,13 +536,7 @@ class Numeric(Asked):
 
     @cached_property
     def policy(self) -> PrivacyPolicy:
-        """One level with the question's name.
-
-        Raises
-        ------
-        InputError
-            It has no budget.
-        """
+        """One level with the question's name; an :class:`InputError` if it has no budget."""
         if self.epsilon is None:
             remedy = "Add epsilon, or [question.preferences] to have the best budget found."
             raise InputError(f"epsilon of question {self.name!r}", None, "given", remedy)
@@ -626,19 +563,11 @@ AnyQuestion = Annotated[Question, told_apart("kind", _KIND, QUESTIONS, usual="ca
 
 
 class Survey(Description):
-    """A named set of questions asked of ``users`` people.
+    """A named set of one or more questions, of different names, asked of ``users`` people.
 
-    Attributes
-    ----------
-    name, users, questions:
-        At least one question and one user; names of questions differ.
-    design:
-        Everybody answers everything, with a share of the budgets each (``"split"``), one question
-        at its full budget (``"one-each"``), or ``asked`` of them (``"some-each"``).
-    ledger:
-        File of earlier collections from the same people, or None.
-    asked:
-        For ``"some-each"`` alone: how many questions each person answers; None for the best number.
+    By ``design`` everybody answers everything, with a share of the budgets each (``"split"``), one
+    question at its full budget (``"one-each"``), or ``asked`` of them (``"some-each"``; None for
+    the best number). ``ledger`` is a file of earlier collections from the same people, or None.
     """
 
     name: Name
@@ -660,7 +589,7 @@ class Survey(Description):
                 allowed = f"at most {most}, the number of questions"
                 allowed = allowed if most else "given for the design some-each alone"
                 remedy = 'Leave it out, or set design = "some-each".'
-                raise at("asked", error=InputError("asked", self.asked, allowed, remedy))
+                raise wrong(self.asked, allowed, remedy, "asked")
         return self
 
 
@@ -672,8 +601,9 @@ def _distinct(named: Iterable[tuple[Where, str]], homes: Sequence[str] = ()) -> 
         if first is not place:
             home = f"; it is in {homes[int(first[1])]!r} already" if homes else ""
             remedy = "Rename one of the two, or delete it."
-            error = InputError("name", name, f"different from every other{home}", remedy)
-            raise at(*place, error=error)
+            raise at(
+                *place, error=InputError("name", name, f"different from every other{home}", remedy)
+            )
 
 
 def _check_items(levels: tuple[Level, ...]) -> None:

@@ -27,7 +27,7 @@ from pydantic import Field, model_validator
 from planner.errors import InputError
 from planner.estimates.truncation import LongerSets
 from planner.survey.description import Description
-from planner.survey.values import Budget, Masses, NamedFile, at
+from planner.survey.values import Budget, Masses, NamedFile, wrong
 
 Array = NDArray[np.float64]
 _MAX_SIZE = 100_000
@@ -67,18 +67,11 @@ class SetModel(Protocol):
 class AssumedSets(Description):
     """What is known of people's sets: a histogram of sizes, or a pilot; or nothing but a cap.
 
-    Attributes
-    ----------
-    sizes:
-        Share or number of people with 0, 1, 2, ... items; not negative, not all at 0.
-    popularity:
-        ``"zipf"`` (the ``k``-th most popular item has weight ``1/k``, as in many catalogues) or
-        ``"uniform"``; of any set and level. Popular items are cut again and again.
-    cap:
-        Budget of any two sets, where whole sets are reported; the smallest pair budget if None.
-    pilot:
-        Instead of ``sizes``, a file of transactions, which is read when the survey is planned:
-        :class:`planner.planning.datasets.PilotSets` is what it becomes.
+    ``sizes`` are shares or numbers of people with 0, 1, 2, ... items, not negative, not all at 0;
+    or ``pilot`` is a file of transactions, read when the survey is planned. ``popularity`` is
+    ``"zipf"`` (the ``k``-th most popular item has weight ``1/k``) or ``"uniform"``; popular items
+    are cut again and again. ``cap`` is the budget of any two sets, in nats, where whole sets are
+    reported; the smallest pair budget if None.
 
     Examples
     --------
@@ -95,15 +88,12 @@ class AssumedSets(Description):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.sizes and self.pilot:
-            given, remedy = (
-                (self.sizes, self.pilot),
-                "A pilot's file has the sizes: leave them out.",
-            )
+            given, remedy = (self.sizes, self.pilot), "A pilot's file has the sizes."
             raise InputError("(sizes, pilot)", given, "one of the two", remedy)
         if self.sizes and not any(self.sizes[1:]):
             remedy = "Give the share of people with 0, 1, 2, ... items, in this order."
             allowed = "above 0 for some set with items"
-            raise at("sizes", error=InputError("sizes", self.sizes, allowed, remedy))
+            raise wrong(self.sizes, allowed, remedy, "sizes")
         return self
 
     @cached_property
@@ -151,10 +141,7 @@ class AssumedSets(Description):
 
 
 class Summed(NamedTuple):
-    """Over members of sets: ``sum 1/max(size, l)``, its square, and what padding drops of them.
-
-    That is ``sum d`` and ``sum d^2`` with ``d = max(0, 1 - l/size)``.
-    """
+    """Over members of sets: sums of ``1/max(size, l)``, its square, ``d`` and its square."""
 
     once: Array
     twice: Array
@@ -164,15 +151,10 @@ class Summed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slots:
-    """Sums over members of sets, by the size of their set, for any padding length.
+    """Sums over members of sets, by the rising ``size`` of their set, for any padding length.
 
-    Attributes
-    ----------
-    size:
-        Sizes of sets, rising, shape ``(k,)``.
-    longer:
-        Sums of ``1``, ``1/size`` and ``1/size^2`` over members of the sets from each position
-        on, and 0 at the end, shape ``(3, k + 1)``.
+    ``longer`` has those of ``1``, ``1/size`` and ``1/size^2`` over the sets from each position on,
+    and 0 at the end, shape ``(3, k + 1)``.
     """
 
     size: Array
@@ -201,8 +183,6 @@ class Slots:
 def size_limits(length: int, largest: int) -> list[int]:
     """Sizes from ``length`` to ``largest``, at most 17, in steps that grow; one if none is longer.
 
-    Examples
-    --------
     >>> size_limits(3, 6), size_limits(3, 3), size_limits(3, 2)
     ([3, 4, 5, 6], [3], [3])
     """

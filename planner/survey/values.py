@@ -45,6 +45,11 @@ def at(*place: str | int, error: InputError) -> ValidationError:
     return ValidationError.from_exception_data("", [detail])
 
 
+def wrong(value: object, allowed: str, remedy: str, *place: str | int) -> ValidationError:
+    """The mistake of the key at the end of the place."""
+    return at(*place, error=InputError(str(place[-1]), value, allowed, remedy))
+
+
 def read_text(value: object) -> str:
     """Text that is not blank; blanks around it stay."""
     if isinstance(value, str) and value.strip():
@@ -55,8 +60,6 @@ def read_text(value: object) -> str:
 def read_number(value: object) -> float:
     """A finite number, or text with a point for decimals, in per cent or not.
 
-    Examples
-    --------
     >>> read_number("5 %"), read_number("-1.5"), read_number(2)
     (0.05, -1.5, 2.0)
     """
@@ -89,13 +92,7 @@ def read_count(
     remedy: str = "Write it in digits.",
     argument: str = "number",
 ) -> int:
-    """A whole number, or text with thousands marked or not: ``"100,000"``, ``"100 000"``.
-
-    Examples
-    --------
-    >>> read_count("1,000,000")
-    1000000
-    """
+    """A whole number, or text with thousands marked or not: ``"100,000"``, ``"100 000"``."""
     number = value
     if isinstance(value, str) and _GROUPED.fullmatch(value.strip()):
         number = int(re.sub(r"\D", "", value))
@@ -114,8 +111,6 @@ def count(least: int, most: int, remedy: str) -> PlainValidator:
 def split(value: object) -> object:
     """The cells of one text, separated by semicolons, else commas; what is no text stays.
 
-    Examples
-    --------
     >>> split("anemia, headache"), split('"40-49, male"; "50; older"')
     (['anemia', 'headache'], ['40-49, male', '50; older'])
     """
@@ -179,8 +174,6 @@ Masses = Annotated[tuple[NotNegative, ...], Strict(False), _SPLIT, AfterValidato
 def text_of(value: object, key: str = "") -> str:
     """What reads back as exactly this, in a cell of the ``key``.
 
-    Examples
-    --------
     >>> text_of(1.5), text_of(2.0), text_of(("anemia", "40-49, male")), text_of(None)
     ('1.5', '2', 'anemia; "40-49, male"', '')
     >>> text_of(math.log(4), "epsilon"), text_of(100_000, "users")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import plotly.io
 import streamlit as st
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:@])")
 _LINK = re.compile(r"(?i)\b(www|https?|ftp|mailto|xmpp)(?=\W)")
 _CHART = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False}
+_TONES: dict[str, Callable[..., Any]] = {
+    "missed": st.warning,
+    "met": st.success,
+    "proof": st.success,
+    "note": st.caption,
+}
 _MOST_PROBLEMS = 12
 _MOST_PLAIN = 40
 STYLE = """
@@ -64,7 +70,7 @@ def plain(text: object) -> str:
 
 def header(title: str, purpose: str) -> None:
     """The page's title, what it is for, and what is to be said once."""
-    st.title(title)
+    st.title(title, anchor=False)
     st.caption(purpose)
     here, slot = session(), st.container()
     for notice in here.notices:
@@ -127,7 +133,7 @@ def render(blocks: Iterable[Block]) -> None:
             case Heading():
                 st.markdown(f"{'#' * min(6, block.level + 2)} {plain(block.text)}")
             case Sentence():
-                _say(block)
+                _TONES.get(block.tone, st.markdown)(plain(block.text))
             case Facts():
                 facts(block)
             case Table():
@@ -137,18 +143,6 @@ def render(blocks: Iterable[Block]) -> None:
             case Figure() if st.toggle(plain(block.title), key=f"draw-{block.key}"):
                 with complaint():
                     chart(block.draw(), block.key, block.alt)
-
-
-def _say(sentence: Sentence) -> None:
-    text = plain(sentence.text)
-    if sentence.tone == "missed":
-        st.warning(text)
-    elif sentence.tone in ("met", "proof"):
-        st.success(text)
-    elif sentence.tone == "note":
-        st.caption(text)
-    else:
-        st.markdown(text)
 
 
 def facts(block: Facts) -> None:

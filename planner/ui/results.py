@@ -143,11 +143,23 @@ def chosen_place(kinds: tuple[str, ...], where: str) -> int | None:
     return int(before)
 
 
-def planned_question(plan: SurveyPlan | None, place: int) -> QuestionPlan | None:
+def planned_question(plan: SurveyPlan | None, place: int | None) -> QuestionPlan | None:
     """The plan of the question at this place, if there is one."""
-    if plan is None or place >= len(plan.questions):
+    if plan is None or place is None or place >= len(plan.questions):
         return None
     return plan.questions[place]
+
+
+def looked_at(
+    kinds: tuple[str, ...], where: str, *, what_if: bool = False
+) -> tuple[Result, int | None, QuestionPlan | None]:
+    """The result, what is wrong said; the place and the plan of the chosen question."""
+    found = result(what_if=what_if)
+    render.problems(found.mistakes, "Mend this on the page Questions.")
+    place = chosen_place(kinds, where)
+    plan = planned_question(found.plan, place)
+    same = plan is not None and plan.question.kind in kinds  # or it is from before a mistake
+    return found, place, plan if same else None
 
 
 def question_at(place: int) -> Document:

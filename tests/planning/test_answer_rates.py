@@ -23,7 +23,6 @@ from planner.survey.preferences import (
     EmpiricalPreferences,
     HistogramPreferences,
     NormalPreferences,
-    answering,
 )
 from planner.survey.questions import Numeric
 from tests.mechanisms.decisions import mean_square_is
@@ -235,7 +234,9 @@ def test_a_sample_is_best_just_where_many_would_leave():
 
 
 def test_budgets_that_the_solver_cannot_prove_are_spent_in_part():
-    everybody = AnswerRateModel(answering(0.9), 1000, mean=0.5, sd=0.3)
+    everybody = AnswerRateModel(
+        HistogramPreferences([0, 1e-9, 50, 51], [0.1, 0, 0.9]), 1000, mean=0.5, sd=0.3
+    )
     curve = channel_curve(everybody, [8.0, 20.0, 50.0])
     assert np.isfinite(curve.channel_rmse).all()
     assert np.ptp(curve.channel_rmse) < 0.05 * curve.channel_rmse[0]

@@ -4,8 +4,9 @@ import pytest
 
 from planner.deployment.building import deployable_files
 from planner.planning.plan import plan_survey
-from planner.survey.file import settle
+from planner.survey.file import settle, survey_text
 from planner.ui.document import cleaned
+from planner.ui.views.export import python_snippet
 from tests.ui.pages import LEVELS, by_label, edit, open_page, session, words
 
 
@@ -32,7 +33,8 @@ def test_who_agrees_to_a_proven_file_gets_it_and_no_other(questions, capsys):
     app.checkbox[0].set_value(True).run()
     assert not app.exception
     assert downloads(app)[0] == "Parameters (JSON)"
-    exec(compile(app.code[0].value, "snippet", "exec"), {})  # noqa: S102 - our own text
+    snippet = python_snippet(survey_text(survey_of(app)))
+    exec(compile(snippet, "snippet", "exec"), {})  # noqa: S102 - our own text
     assert "Subset design  622.1" in capsys.readouterr().out.replace("   ", "  ")
     session(app).document["question"][0]["mechanism"] = "grr"
     app.run()
@@ -76,4 +78,4 @@ def test_sampling_is_exported_only_when_somebody_vouches_for_it():
         deployable_files(plan_survey(survey_of(app)))
     exported = open_page("export", app)
     assert not exported.success
-    assert "acknowledged" in words(exported)
+    assert "Tick \"I vouch for this\" at 'age at diagnosis'" in words(exported)

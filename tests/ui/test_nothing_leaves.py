@@ -86,12 +86,9 @@ def flat(table, prefix=""):
             yield prefix + key, value
 
 
-def test_checkout_and_package_have_the_same_settings(pytestconfig):
+def test_checkout_and_package_keep_everything_on_this_machine(pytestconfig):
     text = (pytestconfig.rootpath / ".streamlit" / "config.toml").read_text()
     assert dict(flat(tomllib.loads(text))) == command.SETTINGS
-
-
-def test_settings_keep_everything_on_this_machine():
     settings = command.SETTINGS
     assert settings["server.address"] == "127.0.0.1"
     assert settings["server.maxUploadSize"] <= 20

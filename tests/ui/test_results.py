@@ -93,6 +93,7 @@ def test_answer_rates_give_the_best_budget_and_offer_it():
     best = plan_answer_rates(example("answer-rate"))["bill"].channels().best()
     offer = next(one for one in app.button if one.label.startswith("Offer"))
     assert float(offer.label.split()[1]) == pytest.approx(best.epsilon, abs=1e-3)
+    assert metric(app, "best budget") == f"epsilon {offer.label.split()[1]}"
     offer.click().run()
     assert session(app).document["question"][0]["epsilon"] == offer.label.split()[1]
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from planner.deployment.building import survey_parameters
 from planner.planning.choice import beliefs_after
-from planner.planning.mean import BISAMPLE, plan_answer_rates
+from planner.planning.mean import BISAMPLE, AnswerRatePlan, ChannelCurve, plan_answer_rates
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.show.blocks import Column, Sentence, texts
@@ -20,14 +20,7 @@ from planner.survey.questions import Survey
 from planner.ui import render
 from planner.ui.document import KINDS, Document
 from planner.ui.fields import kept_item
-from planner.ui.results import (
-    chosen_place,
-    planned_question,
-    question_at,
-    remembered,
-    result,
-    shown,
-)
+from planner.ui.results import looked_at, question_at, remembered, shown
 from planner.ui.state import session
 
 _MOST_PAIRS = 40
@@ -38,10 +31,7 @@ def meaning() -> None:
     render.header(
         "What a report says", "What somebody who sees one report can conclude about its sender."
     )
-    found = result()
-    render.problems(found.mistakes, "Mend this on the page Questions.")
-    place = chosen_place(tuple(KINDS), "meaning") or 0
-    plan = planned_question(found.plan, place)
+    found, _, plan = looked_at(tuple(KINDS), "meaning")
     if plan is None or found.plan is None:
         return
     with shown(found), render.complaint():
@@ -114,13 +104,10 @@ def answer_rates() -> None:
         "Answer rates",
         "People who find a budget too large do not answer: in between is a best one to offer.",
     )
-    found, place = result(), chosen_place(("numeric",), "rates")
-    render.problems(found.mistakes, "Mend this on the page Questions.")
+    _, place, plan = looked_at(("numeric",), "rates")
     if place is None:
         st.info("This survey asks for no number.")
-        return
-    plan = planned_question(found.plan, place)
-    if plan is None or plan.question.kind != "numeric":
+    if place is None or plan is None:
         return
     question = plan.question
     if question.kind != "numeric" or question.preferences is None:
@@ -128,11 +115,18 @@ def answer_rates() -> None:
         return
     with render.complaint():
         survey = Survey(name="survey", users=plan.everybody, questions=(question,))
-        rates = remembered(("rates", survey), lambda: plan_answer_rates(survey)[question.name])
-        render.render(answer_rate_blocks(question.name, rates)[1:])
-        channels = None if question.mechanism == BISAMPLE else rates.channels()
-        best = f"{(rates.best if channels is None else channels.best()).epsilon:.3f}"
-        st.button(f"Offer {best}", on_click=_offer, args=(question_at(place), best), type="primary")
+        rates, channels = remembered(("rates", survey), lambda: _rates(survey))
+        by_name = question.mechanism == BISAMPLE
+        best = rates.best if by_name or channels is None else channels.best()
+        render.render(answer_rate_blocks(question.name, rates, channels, best)[1:])
+        epsilon = f"{best.epsilon:.3f}"
+        offer = (question_at(place), epsilon)
+        st.button(f"Offer {epsilon}", on_click=_offer, args=offer, type="primary")
+
+
+def _rates(survey: Survey) -> tuple[AnswerRatePlan, ChannelCurve | None]:
+    (rates,) = plan_answer_rates(survey).values()
+    return rates, rates.channels()
 
 
 def _offer(question: Document, epsilon: str) -> None:
@@ -147,12 +141,9 @@ def sampling() -> None:
         "Everybody is asked twice; a sampled few move to their true answer. The three guarantees "
         "are far from equal: whoever can link both rounds of a person learns the answer.",
     )
-    found, place = result(), chosen_place(("sampled-choice",), "sampling")
-    render.problems(found.mistakes, "Mend this on the page Questions.")
+    found, place, plan = looked_at(("sampled-choice",), "sampling")
     if place is None:
         st.info("This survey has no such question.")
-        return
-    plan = planned_question(found.plan, place)
     if plan is not None and plan.sampling is not None:
         with shown(found):
             blocks = question_blocks(plan)

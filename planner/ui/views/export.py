@@ -6,7 +6,7 @@ import datetime
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any
 
 import streamlit as st
 
@@ -31,9 +31,14 @@ def page() -> None:
     render.problems(found.mistakes, "Mend this first: a plan is exported whole or not at all.")
     if found.mistakes or found.plan is None:
         return
+    plan = found.plan
+    _summary(plan)
+    for one in plan.questions:
+        if one.sampling is not None and not one.sampling.acknowledged:
+            tick = f'Tick "I vouch for this" at {one.name!r} on the page Questions'
+            st.warning(render.plain(f"{tick}, if it is true: until then nothing is exported."))
+            return
     with render.complaint():
-        plan = found.plan
-        _summary(plan)
         files = remembered(("files", plan), lambda: deployable_files(plan))
         _downloads(plan, files)
 
@@ -85,62 +90,28 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
         st.caption("Tick this to download.")
         return
     survey = survey_text(plan.survey)
-    columns = st.columns(3)
-    offers = [*_parameter_files(plan, files), *_other_files(plan, survey)]
-    for place, offer in enumerate(offers):
-        columns[place % len(columns)].download_button(
-            offer.label,
-            offer.data,
-            offer.name,
-            offer.mime,
-            key=f"download {offer.name}",
-            on_click="ignore",
-            help=offer.meaning,
-            type="primary" if place == 0 else "secondary",
-        )
-    with st.expander("The Python snippet"):
-        st.code(_python_snippet(survey), language="python")
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", plan.survey.name).strip("-") or "survey"
+    with st.container(horizontal=True):
+        for name, parameters in files.items():
+            title = parameters.questions[0].name if len(files) > 1 else "Parameters"
+            _offer(
+                f"{title} (JSON)",
+                f"{stem}-{name}.json",
+                parameters.to_json,
+                help="For clients and collector; check it with: ldp-planner verify FILE",
+                type="primary",
+            )
+        _offer("Report (HTML)", f"{stem}.html", partial(report_html, plan))
+        _offer("Survey (TOML)", f"{stem}.toml", survey)
+        _offer("Python snippet", f"{stem}.py", python_snippet(survey))
+        if plan.spending:
+            with render.complaint():
+                _offer("Ledger (JSON)", "ledger.json", _ledger_after(plan))
 
 
-class _Offer(NamedTuple):
+def _offer(label: str, name: str, data: str | Callable[[], str], **more: Any) -> None:
     """A file to download; its data may be a function that makes it on demand."""
-
-    label: str
-    name: str
-    mime: str
-    data: str | Callable[[], str]
-    meaning: str | None = None
-
-
-def _parameter_files(plan: SurveyPlan, files: dict[str, Parameters]) -> list[_Offer]:
-    return [
-        _Offer(
-            f"{parameters.questions[0].name if len(files) > 1 else 'Parameters'} (JSON)",
-            f"{_stem(plan)}-{name}.json",
-            "application/json",
-            parameters.to_json,
-            "For clients and collector; check it with: ldp-planner verify FILE",
-        )
-        for name, parameters in files.items()
-    ]
-
-
-def _other_files(plan: SurveyPlan, survey: str) -> list[_Offer]:
-    stem = _stem(plan)
-    offers = [
-        _Offer("Report (HTML)", f"{stem}.html", "text/html", partial(report_html, plan)),
-        _Offer("Survey (TOML)", f"{stem}.toml", "application/toml", survey),
-        _Offer("Python snippet", f"{stem}.py", "text/x-python", _python_snippet(survey)),
-    ]
-    if plan.spending:
-        with render.complaint():
-            after = _ledger_after(plan)
-            offers.append(_Offer("Ledger (JSON)", "ledger.json", "application/json", after))
-    return offers
-
-
-def _stem(plan: SurveyPlan) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", plan.survey.name).strip("-") or "survey"
+    st.download_button(label, data, name, key=f"download {name}", on_click="ignore", **more)
 
 
 def _ledger_after(plan: SurveyPlan) -> str:
@@ -151,12 +122,12 @@ def _ledger_after(plan: SurveyPlan) -> str:
     return before.after(plan.collection(today)).model_dump_json(indent=2)
 
 
-def _python_snippet(survey: str) -> str:
+def python_snippet(survey: str) -> str:
     """Python that plans the survey in this TOML text, prints the plan, and needs no other file.
 
     Examples
     --------
-    >>> print(_python_snippet("[survey]")[:38])
+    >>> print(python_snippet("[survey]")[:38])
     \"\"\"Plan this survey again. Install the
     """
     return f'''"""Plan this survey again. Install the package ldp-planner first."""

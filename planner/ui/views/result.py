@@ -19,15 +19,7 @@ from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
 from planner.ui.document import KINDS, Document
 from planner.ui.known_answers import drawn_answers
-from planner.ui.results import (
-    Result,
-    chosen_place,
-    planned_question,
-    question_at,
-    remembered,
-    result,
-    shown,
-)
+from planner.ui.results import Result, looked_at, question_at, remembered, shown
 from planner.ui.state import session
 from planner.ui.views.trial import draw_survey
 
@@ -44,11 +36,8 @@ class _Step(NamedTuple):
 def page() -> None:
     """Show the result of the chosen question, then of the survey, then the details."""
     render.header("Result", "How exact the answers will be, and what is promised.")
-    found = result(what_if=True)
-    render.problems(found.mistakes, "Mend this on the page Questions.")
-    place = chosen_place(tuple(KINDS), "result") or 0
-    plan = planned_question(found.plan, place)
-    if plan is None or found.plan is None:
+    found, place, plan = looked_at(tuple(KINDS), "result", what_if=True)
+    if place is None or plan is None or found.plan is None:
         return
     with shown(found):
         several = len(found.plan.questions) > 1

@@ -17,7 +17,7 @@ from planner.trial.simulate import OneSurvey, Simulated, Trial
 from planner.ui import render
 from planner.ui.fields import kept_item
 from planner.ui.known_answers import Known, known_answers
-from planner.ui.results import chosen_place, planned_question, remembered, result
+from planner.ui.results import looked_at, remembered
 from planner.ui.state import session
 
 _TRIED = ("categorical", "item-set", "ordinal", "numeric")
@@ -51,11 +51,9 @@ def page() -> None:
         "Run the plan, and what else could be deployed, on answers that are known. They stay on "
         "this machine, and are forgotten with the visit.",
     )
-    found, place = result(), chosen_place(_TRIED, "trial")
+    found, _, plan = looked_at(_TRIED, "trial")
     if found.mistakes:
-        render.problems(found.mistakes, "Mend this on the page Questions first.")
         return
-    plan = None if place is None else planned_question(found.plan, place)
     if plan is None:
         st.info("A question that is asked in two rounds cannot be tried here.")
         return
