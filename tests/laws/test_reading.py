@@ -71,7 +71,7 @@ PROOFS = [
     ("age", ("blocks",), [1, 3], "The blocks of row 1 are not those of the first one"),
     ("order", ("values", 0, 0), 9.0, "biased for the answers of row 0"),
     ("order", ("wanted",), "mean of scores", "4 rows of values for 1 wanted numbers"),
-    ("design", ("values", 0, 0, 0), 2.6, "estimator of levels 'severe' is biased"),
+    ("design", ("values", 0, 0), [2.5, 2.5], "estimator of levels 'severe' is biased"),
     ("design", ("types", 3), [0, 4], "no element of group 1 on a side with a probability"),
     ("sampled", ("decoys", 0), 1, "parts in total"),
     ("sampled", ("decoys",), [1], "1 decoys for 3 values"),
