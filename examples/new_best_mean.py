@@ -64,7 +64,7 @@ def reproduce(setting: Setting) -> Result:
                 "With the best channel a larger budget is best to ask for.",
                 SOURCE,
                 ours.epsilon > theirs.epsilon + 0.5 and ours.rmse < 0.5 * theirs.rmse,
-                f"Preferences N(5, 1.5), mean 0.5: {curve.summary} "
+                f"Normal preferences (5, 1.5): budget {ours.epsilon:.3g}, RMSE {ours.rmse:.4g}. "
                 f"BiSample-MD: budget {theirs.epsilon:.3g}, RMSE {theirs.rmse:.4g}.",
             ),
         ],

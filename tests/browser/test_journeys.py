@@ -189,15 +189,20 @@ def test_work_ends_with_its_visitor_and_with_the_server(browser, tmp_path):
             visit.open("result")
             visit.upload("long.toml", LONG)
             visit.page.get_by_text(re.compile("Planning for [1-9]")).wait_for()
-            assert seconds_of(server) > 0.2
+            wait_for(lambda: seconds_of(server) > 0.2, "nothing is being planned", 10)
             if not last:
                 visit.page.close()
-                end = time.perf_counter() + 15  # of 30 that it may take
-                while seconds_of(server) > 0.2:
-                    assert time.perf_counter() < end, "the plan is still being made"
+                half = 15  # of the 30 seconds that it may take
+                wait_for(lambda: seconds_of(server) < 0.1, "the plan is still being made", half)
         server.terminate()
         server.wait(timeout=5)  # or fails: it is still there
         visit.page.close()
+
+
+def wait_for(true, otherwise, seconds):
+    end = time.perf_counter() + seconds
+    while not true():
+        assert time.perf_counter() < end, otherwise
 
 
 def shoot(visit, width, path):
