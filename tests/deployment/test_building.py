@@ -66,13 +66,6 @@ def built(mechanism, question):
     return parameters_from_mechanisms(survey, {question.name: mechanism}).questions[0]
 
 
-def test_a_stricter_mechanism_may_serve():
-    strict = solve(PrivacyPolicy([0.5, 1.0], [1, 4]))
-    law = built(UnaryMechanism(strict), Categorical("q", LEVELS))
-    assert [pair.demanded for pair in law.pairs] == [1.0, 2.0]
-    assert max(pair.realised for pair in law.pairs) <= 1.0
-
-
 # -- item sets of a plan -----------------------------------------------------------------
 
 
@@ -121,13 +114,6 @@ def test_one_file_for_everybody(plan):
             assert epsilon == pytest.approx(spent[question.name, level])
     assert age.asked.epsilon == pytest.approx(spent["age", "age"])
     assert symptoms.asked.padding_length == 2
-
-
-def test_one_question_alone(plan):
-    parameters = survey_parameters(plan, "symptoms")
-    assert [question.name for question in parameters.questions] == ["symptoms"]
-    with pytest.raises(InputError, match=r"question is 'age\?' .* one of illness, symptoms"):
-        survey_parameters(plan, "age?")
 
 
 def test_a_file_for_each_question_where_each_person_answers_one():

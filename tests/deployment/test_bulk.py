@@ -1,6 +1,5 @@
 """Answers are randomised from a file."""
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -19,13 +18,6 @@ def test_a_question_named_twice_is_answered_once(parameters, everything, tmp_pat
     written = perturb_file(parameters, everything / "answers.csv", out, ("grr", "grr"))
     assert written == {out: 3000}
     assert collect(parameters, [out]).sums["grr", None].users == 3000
-
-
-def test_lines_have_ids_of_their_own(parameters, everything, tmp_path):
-    out = tmp_path / "grr.jsonl"
-    perturb_file(parameters, everything / "answers.csv", out, ["grr"])
-    lines = [json.loads(line) for line in out.read_text().splitlines()]
-    assert len({line["id"] for line in lines}) == 3000
 
 
 def test_large_reports_are_drawn_a_few_people_at_a_time(

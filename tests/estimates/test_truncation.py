@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner import InputError, ItemSets, PaddedUnaryMechanism, UnaryMechanism
-from planner.estimates.truncation import LongerSets, TruncatedEstimates
+from planner.estimates.truncation import LongerSets
 from planner.planning.datasets import PilotSets
 from planner.survey.sets import AssumedSets
 
@@ -85,16 +85,6 @@ def test_limits_cover_sets_that_were_cut(population, known):
     assert coverage(PaddedUnaryMechanism(unary, length, fewer), population, 50, seed=1) < 0.9
 
 
-def test_nothing_is_claimed_where_nothing_is_known(population):
-    unary, rng = UnaryMechanism.oue(2.0, population.items), np.random.default_rng(2)
-    mechanism = PaddedUnaryMechanism(unary, 3)
-    found = mechanism.estimate(mechanism.draw_aggregate(population, rng))
-    lower, upper = found.intervals()
-    assert np.isinf(upper).all()
-    assert (lower <= population.counts()).mean() > 0.9
-    assert PaddedUnaryMechanism(unary, population.items).longer == LongerSets(60, (), ())
-
-
 def test_a_pilot_allows_for_larger_sets_than_it_shows():
     """Limits of shares hold for the sets that a pilot is drawn from: 200 pilots, none misses."""
     rng = np.random.default_rng(7)
@@ -115,10 +105,3 @@ def test_a_pilot_allows_for_larger_sets_than_it_shows():
 def test_a_statement_about_another_length_is_refused():
     with pytest.raises(InputError, match="padding_length of longer is 3 but must be 2"):
         PaddedUnaryMechanism(UnaryMechanism.oue(1.0, 9), 2, LongerSets(3, (), ()))
-
-
-def test_nobody_longer_leaves_the_usual_limits():
-    cut = TruncatedEstimates([50.0], [5.0], [4.0], 100, LongerSets(3, (), ()))
-    assert [limit.round(1).tolist() for limit in cut.intervals()] == [[40.2], [59.8]]
-    assert LongerSets(3, (), ()).largest_bias(100) == 0
-    assert LongerSets(3, (6,), (1.0,)).largest_bias(100) == 50

@@ -29,7 +29,7 @@ from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.channels import five_populations
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, Numeric
-from planner.trial.audit import UNSEEN, _alike, _z, audit_client
+from planner.trial.audit import UNSEEN, _alike, audit_client
 from planner.trial.black_box import FunctionBox
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "y")))
@@ -94,14 +94,6 @@ def test_reports_of_many_bytes_pass():
     question = Categorical("q", (Level("all", 4.0, item_count=33_000),))
     FILES["wide"] = parameters_for(UnaryMechanism.rappor(4.0, 33_000), question)
     assert audited("wide", Drawn("wide"), 100, answers=[0, 32_999]).passed
-    ignored = Drawn("wide")
-    ask = ignored.ask
-    ignored.ask = lambda answers, longest: ask([0] * len(answers), longest)
-    assert not audited("wide", ignored, 100, answers=[0, 32_999]).passed
-
-
-def reordered(line, _):
-    return json.dumps(dict(reversed(json.loads(line).items())), separators=(",", ":"))
 
 
 def with_key(key, value):
@@ -132,29 +124,16 @@ def loose(line, _):
 
 CHEATING_LINES = {
     "answer in clear": lambda line, answer: f'{line[:-1]},"answer":"{answer}"}}',
-    "extra key": with_key("n", 1),
     "answer as the round": with_key("round", 1),
     "answer for the check": with_key("check", None),
     "no check": lambda line, _: line[: line.index(',"check"')] + "}",
     "space for one answer": lambda line, answer: line + " " * (answer == "HIV"),
-    "space after a comma": lambda line, answer: line.replace(",", ", ", answer == "HIV"),
-    "carriage return": lambda line, answer: line + "\r" * (answer == "HIV"),
-    "order of keys": reordered,
     "key twice": lambda line, _: line[:-1] + ',"id":"0011223344556677"}',
-    "capital id": resaid(lambda h, q, p, i, _: (h, q, p, "A" + i[1:])),
-    "long id": resaid(lambda h, q, p, i, a: (h, q, p, i + "00" * (a == "HIV"))),
     "answer as id": resaid(lambda h, q, p, _, a: (h, q, p, a)),
     "longer payload": resaid(lambda h, q, p, i, a: (h, q, p + b"0" * (a == "HIV"), i)),
-    "shorter payload": resaid(lambda h, q, p, i, _: (h, q, p[:-1], i)),
     "other parameters": resaid(lambda h, q, p, i, _: (h[::-1], q, p, i)),
-    "other question": resaid(lambda h, q, p, i, _: (h, q + "?", p, i)),
-    "escapes": lambda line, _: line.replace('"q"', '"\\u0071"'),
     "base64 with loose bits": loose,
     "no JSON": lambda *_: "nothing",
-    "a list": lambda line, _: f"[{line}]",
-    "deep": lambda *_: "[" * 5000,
-    "surrogate": resaid(lambda h, q, p, *_: (h, q, p, "\\ud800")),
-    "empty": lambda *_: "",
 }
 
 
@@ -181,7 +160,6 @@ PAYLOADS = {
     "number of a report": ("channel", told),
     "parity of bits": ("table", parity),
     "honest first half": ("table", lambda p, a, k, n: p if k < n / 2 else told(p, a)),
-    "one of three": ("table", lambda p, a, k, _: told(p, a) if k % 3 == 0 else p),
     "always the same": ("grr", lambda *_: bytes([1]) + bytes(7)),
     "out of range": ("grr", lambda p, *_: p[:-1] + b"9"),
     "bits beyond the items": ("table", lambda p, *_: p[:-1] + b"1"),
@@ -232,16 +210,6 @@ def test_a_near_miss():
     assert audit.faults[0].startswith("Answer 'HIV': a bit or cell is set in")
 
 
-def test_what_is_said_to_be_found_is():
-    """Of 1,000 pairs of shares that differ by the stated deviation, 86 to 94 % are found."""
-    error, n, rng = 1e-9, 20_000, np.random.default_rng(3)
-    off = np.sqrt(0.25 / n * 1.25) * (1.2816 + _z(error))
-    ones, others = rng.binomial(n, 0.5 + off, 1000), rng.binomial(4 * n, 0.5, 1000)
-    pairs = zip(ones.tolist(), others.tolist(), strict=True)
-    found = [_alike(a, n, b, 4 * n) < error for a, b in pairs]
-    assert 0.86 < np.mean(found) < 0.94
-
-
 def test_the_test_is_exact():
     """Over all tables of so many hits, it errs with its probability at most."""
     law = hypergeom(70, 25, 20)
@@ -252,14 +220,13 @@ def test_the_test_is_exact():
 
 
 def test_refusals():
-    for options in (
-        {"question": "nobody"},
-        {"answers": ["HIV"]},
-        {"answers": ["HIV", "unknown"]},
-        {"answers": ["HIV", "HIV"]},
-        {"reports": 99},
-        {"confidence": 1.0},
-        {"confidence": 0.5},
-    ):
-        with pytest.raises(InputError):
-            audited("table", Drawn("table"), **options)
+    wrong = {
+        "question": ["nobody"],
+        "answers": [["HIV"], ["HIV", "unknown"], ["HIV", "HIV"]],
+        "reports": [99],
+        "confidence": [1.0, 0.5],
+    }
+    for option, values in wrong.items():
+        for value in values:
+            with pytest.raises(InputError):
+                audited("table", Drawn("table"), **{option: value})

@@ -66,8 +66,7 @@ def test_listed_answers_that_nobody_gave_count():
     question = Categorical("q", (Level("all", 1.0, names[:50]), Level("b", 1.5, names[50:])))
     trial = tried(question, Answers(names[:10], np.full(10, 2000)), users=20_000)
     assert len(trial.labels) == 100
-    deployed = trial.run(200, rng())[0]
-    plan = trial.planned
+    deployed, plan = trial.run(200, rng())[0], trial.planned
     assert deployed.name == plan.deployed.mechanism
     assert 0.95 * plan.total_error < deployed.predicted <= plan.total_error * (1 + 1e-6)
     agree([deployed])
@@ -142,16 +141,6 @@ def test_only_the_people_who_are_asked_answer(question, answers):
 # -- measured beside predicted ---------------------------------------------------
 
 
-def test_counts_err_as_predicted():
-    steps = []
-    trial = tried(Categorical("q", LEVELS), COUNTS)
-    found = trial.run(1000, rng(), lambda: steps.append(1))
-    assert [one.name for one in found] == trial.names
-    assert len(found) == 9
-    assert len(steps) == 9000
-    agree(found)
-
-
 def test_ordered_answers_err_as_predicted_and_their_bands_hold():
     trial = tried(ORDERED, Answers(("5+", "0", "1-4"), np.array([2000, 5000, 3000])))
     found = trial.run(1500, rng(5))
@@ -180,7 +169,9 @@ def test_a_seed_repeats_the_figures_whatever_else_runs():
     trial = tried(Categorical("q", LEVELS), COUNTS)
     first, again, other = (trial.run(3, rng(seed)) for seed in (5, 5, 6))
     assert first == again != other
-    assert trial.run(1, rng(5))[0].spread is None
+    steps = []
+    assert trial.run(1, rng(5), lambda: steps.append(1))[0].spread is None
+    assert len(steps) == len(trial.names) == 9
 
 
 def test_one_survey_shows_the_most_frequent_with_intervals_that_cover():
@@ -207,8 +198,6 @@ def test_answers_stand_where_the_question_has_them():
     assert found.counts[:2].tolist() == [2, 0]
     assert sorted(found.counts[2:].tolist()) == [0, 0, 1, 3]
     assert found.counts[found.labels.index("c")] == 3
-    orders = {placed(Categorical("q", levels), answers, rng(k)).labels for k in range(20)}
-    assert len(orders) > 5
     named = Answers(("y 2", "y 1"), np.array([5, 6]))
     assert placed(Categorical("q", levels), named, rng()).counts.tolist() == [0, 0, 6, 5, 0, 0]
 
@@ -240,12 +229,12 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(InputError, match="people"):
         Asked.of(10**9, 0.5)
     trial = tried(choice, COUNTS)
-    for repeats in (0, 1.5):
-        with pytest.raises(InputError, match="repeats"):
-            trial.run(repeats, rng())
-    with pytest.raises(InputError, match="rng"):
-        trial.run(1, 7)
-    with pytest.raises(InputError, match="most is 0"):
-        trial.one("opt0", rng(), most=0)
-    with pytest.raises(InputError, match="mean"):
-        tried(NUMBER, numbers(50)).one("channel", rng())
+    for match, call in {
+        "repeats is 0": lambda: trial.run(0, rng()),
+        "repeats is 1.5": lambda: trial.run(1.5, rng()),
+        "rng": lambda: trial.run(1, 7),
+        "most is 0": lambda: trial.one("opt0", rng(), most=0),
+        "mean": lambda: tried(NUMBER, numbers(50)).one("channel", rng()),
+    }.items():
+        with pytest.raises(InputError, match=match):
+            call()

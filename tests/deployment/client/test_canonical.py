@@ -51,10 +51,7 @@ def test_what_has_no_canonical_form(value):
         (b"1" * 5000, "Invalid JSON"),
         (b'{"format": "other"}', "not a parameter file"),
         (b"[]", "not a parameter file"),
-        (
-            b'{"format": "ldp-planner-parameters", "version": 3}',
-            "version: 3 is not 4",
-        ),
+        (b'{"format": "ldp-planner-parameters", "version": 3}', "version: 3 is not 4"),
         (b'{"format": "ldp-planner-parameters", "version": true}', "version: True"),
         (b'{"format": "ldp-planner-parameters", "version": 4}', "hash"),
         (b'{"format": "ldp-planner-parameters", "version": 4, "version": 4}', "twice"),
