@@ -66,12 +66,18 @@ def test_every_edit_is_one_step_back_and_forth(questions):
     assert metric(questions, TOTAL) == after
 
 
-def test_a_level_is_added_and_one_is_deleted(questions):
+def test_a_level_is_added_one_is_deleted_and_names_are_shown_as_typed(questions):
     added = {"name": "third", "epsilon": "3", "item_count": "7"}
     edit(questions, LEVELS, {}, added_rows=[added])
     assert [level.item_count for level in question(questions).levels] == [1, 4, 7]
     edit(questions, LEVELS, {}, added_rows=[added], deleted_rows=[0])
     assert [level.name for level in question(questions).levels] == ["common", "third"]
+    name = "a*b* [x](http://x) $y$ www.out.example http://out.example m@out.example"
+    edit(questions, LEVELS, {0: {"name": name, "epsilon": "x"}})
+    shown = questions.warning[0].value
+    assert r"a\*b\* \[x\]" in shown
+    for link in ("www.out", "http://", "http\\:", "m@out"):  # a mark that is not seen is between
+        assert link not in shown
 
 
 HOSTILE = {
@@ -96,15 +102,6 @@ def test_while_a_cell_is_wrong_the_last_results_stay_greyed(questions):
         write(questions, "People asked", "100,000")
         assert not questions.warning
         assert "Greyed" not in words(questions)
-
-
-def test_markdown_and_addresses_in_names_are_shown_as_typed(questions):
-    name = "a*b* [x](http://x) $y$ www.out.example http://out.example m@out.example"
-    edit(questions, LEVELS, {0: {"name": name, "epsilon": "x"}})
-    shown = questions.warning[0].value
-    assert r"a\*b\* \[x\]" in shown
-    for link in ("www.out", "http://", "http\\:", "m@out"):  # a mark that is not seen is between
-        assert link not in shown
 
 
 def test_hidden_columns_keep_what_was_typed():

@@ -70,11 +70,9 @@ ANSWERS = {
     "counts": ("c.csv", b"item,count\nHIV,30\nanemia,50\n", "80 people, 5 answers"),
     "a column": ("c.csv", b"age,diagnosis\n3,HIV\n4,anemia\n5,HIV\n", "3 people"),
     "packed": ("c.csv.gz", gzip.compress(b"x,diagnosis\n3,HIV\n"), "1 people"),
-    "a large file": ("c.csv", b"x,diagnosis\n" + 15_000 * b"3,HIV\n4,anemia\n", "30,000 people"),
     "items in no level": ("c.csv", b"item,count\nflu,3\nHIV,2\n", "in no level, 'flu'"),
     "no header": ("d.csv", b"HIV\nanemia\nHIV\n", "holds an answer and is no header"),
     "no answer": ("e.csv", b"diagnosis\nHIV\n\nHIV\n", "line 3 has no answer"),
-    "an endless header": ("f.csv", b"x" * 200_000 + b"\nHIV\n", "is not CSV"),
     "an endless line": ("f.csv", b"diagnosis\n" + b"x" * 200_000, "f.csv"),
 }
 
