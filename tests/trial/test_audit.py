@@ -19,11 +19,9 @@ from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.client.client import Report
 from planner.errors import InputError
 from planner.mechanisms.means import MeanMechanism
-from planner.mechanisms.plain import (
-    GeneralizedRandomizedResponse,
-    OptimizedLocalHashing,
-    SubsetSelection,
-)
+from planner.mechanisms.plain import GeneralizedRandomizedResponse as Grr
+from planner.mechanisms.plain import OptimizedLocalHashing as Olh
+from planner.mechanisms.plain import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.channels import five_populations
@@ -44,8 +42,8 @@ def parameters_for(mechanism, question=QUESTION):
 
 FILES = {
     "table": parameters_for(solve(QUESTION.policy)),
-    "grr": parameters_for(GeneralizedRandomizedResponse(1.0, 5)),
-    "olh": parameters_for(OptimizedLocalHashing(1.0, 5)),
+    "grr": parameters_for(Grr(1.0, 5)),
+    "olh": parameters_for(Olh(1.0, 5)),
     "subset": parameters_for(SubsetSelection(1.0, 5)),
     "design": parameters_for(best_design(QUESTION.policy)),
     "bisample": parameters_for(MeanMechanism.bisample_md(2.0, RANGE), NUMBER),
@@ -220,12 +218,8 @@ def test_the_test_is_exact():
 
 
 def test_refusals():
-    wrong = {
-        "question": ["nobody"],
-        "answers": [["HIV"], ["HIV", "unknown"], ["HIV", "HIV"]],
-        "reports": [99],
-        "confidence": [1.0, 0.5],
-    }
+    wrong = {"question": ["nobody"], "reports": [99], "confidence": [1.0, 0.5]}
+    wrong["answers"] = [["HIV"], ["HIV", "unknown"], ["HIV", "HIV"]]
     for option, values in wrong.items():
         for value in values:
             with pytest.raises(InputError):
