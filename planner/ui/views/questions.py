@@ -105,15 +105,17 @@ def _add() -> None:
     here = session()
     names = [text_of(one.get("name")) for one in here.document["question"]]
     here.document["question"].append(new_question(names))
-    here.typed["question"] = len(names)
-    here.revision += 1
+    _look_at(len(names))
 
 
 def _remove(place: int) -> None:
-    here = session()
-    del here.document["question"][place]
-    here.typed["question"] = 0
-    here.revision += 1
+    del session().document["question"][place]
+    _look_at(0)
+
+
+def _look_at(place: int) -> None:
+    session().typed["question"] = place
+    session().revision += 1
 
 
 def _about(question: Document, place: int) -> None:
@@ -155,23 +157,13 @@ def _levels(question: Document, place: int) -> None:
 def _sampling(question: Document, place: int) -> None:
     about = question.setdefault("sampling", {"relies_on": "aggregates-only"})
     relies, everyone = st.columns([3, 1], vertical_alignment="bottom")
-    field(
-        relies.radio,
-        "It relies on",
-        f"relies-{place}",
-        about.get("relies_on"),
-        partial(_rely, about),
-        options=_RELIES_ON,
-    )
+    view, take = about.get("relies_on"), partial(_rely, about)
+    field(relies.radio, "It relies on", f"relies-{place}", view, take, options=_RELIES_ON)
     kept(everyone, question, "sampling.everyone_has_value", place)
-    sentence = ACKNOWLEDGEMENTS.get(str(about.get("relies_on")), "")
-    field(
-        st.checkbox,
-        f"I vouch for this: {sentence}",
-        f"vouched-{about.get('relies_on')}-{place}",
-        vouched(question),
-        partial(_vouch, about, sentence),
-    )
+    view = about.get("relies_on")
+    sentence = ACKNOWLEDGEMENTS.get(str(view), "")
+    label, take = f"I vouch for this: {sentence}", partial(_vouch, about, sentence)
+    field(st.checkbox, label, f"vouched-{view}-{place}", vouched(question), take)
 
 
 def _rely(about: Document, value: str) -> None:
@@ -180,10 +172,9 @@ def _rely(about: Document, value: str) -> None:
 
 
 def _vouch(about: Document, sentence: str, agreed: bool) -> None:
+    about.pop("acknowledged", None)
     if agreed:
         about["acknowledged"] = sentence
-    else:
-        about.pop("acknowledged", None)
 
 
 def _preferences(question: Document, place: int) -> None:

@@ -19,7 +19,7 @@ from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
 from planner.ui.document import KINDS, Document
 from planner.ui.known_answers import drawn_answers
-from planner.ui.results import Result, looked_at, question_at, remembered, shown
+from planner.ui.results import looked_at, question_at, remembered, shown
 from planner.ui.state import session
 from planner.ui.views.trial import draw_survey
 
@@ -45,7 +45,10 @@ def page() -> None:
         if several:
             blocks += survey_blocks(found.plan)[1:]
         render.render(chosen(blocks, details=False))
-        _recommend(found, plan, place)
+        step = None if found.mistakes else _step(plan)
+        if step is not None:
+            change = (place, step)
+            st.button(render.plain(step.label), on_click=_change, args=change, type="primary")
         _levels(plan)
         _picture(plan)
         box = render.drawer("Details", "details")
@@ -67,13 +70,6 @@ def _levels(plan: QuestionPlan) -> None:
             numbers("%", levels.percent, ".3g"),
         )
     )
-
-
-def _recommend(found: Result, plan: QuestionPlan, place: int) -> None:
-    """One change that helps, on a button."""
-    step = _step(plan)
-    if step is not None and not found.mistakes:
-        st.button(render.plain(step.label), on_click=_change, args=(place, step), type="primary")
 
 
 def _change(place: int, step: _Step) -> None:
