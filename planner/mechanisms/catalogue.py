@@ -38,28 +38,13 @@ def _bits(items: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A mechanism as people choose it.
+    """A mechanism as people choose it, by its ``name`` in survey files and the faces' ``label``.
 
-    Attributes
-    ----------
-    name:
-        As in survey files.
-    label:
-        What the faces call it.
-    kinds:
-        Kinds of question that it can be deployed for.
-    report:
-        What a report is, with its probabilities a and b, as a sentence; empty for bits.
-    sends:
-        What a person does whose report supports an answer, after "of 100 people".
-    by_level:
-        Whether every level has what it tolerates; else all are protected like the strictest.
-    at:
-        The mechanism for ``(epsilon, items)``, if it needs no solver.
-    most:
-        Largest epsilon of ``at``.
-    report_bytes:
-        Bytes of a report about so many items.
+    ``kinds`` of question that it can be deployed for; ``report``: what one is, with its
+    probabilities a and b, as a sentence, empty for bits; ``sends``: what a person does whose report
+    supports an answer, after "of 100 people"; ``by_level``: whether every level has what it
+    tolerates, else all are protected like the strictest; ``at``: the mechanism for ``(epsilon,
+    items)``, up to epsilon ``most``, if it needs no solver; ``report_bytes`` of so many items.
     """
 
     name: str

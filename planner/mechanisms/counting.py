@@ -327,16 +327,9 @@ class PackedCounter:
 class Segments(NamedTuple):
     """Where the words of each level are; a word in which two levels meet is there twice.
 
-    Attributes
-    ----------
-    starts:
-        First item of each level and the number of all items, shape ``(t + 1,)``.
-    first, last:
-        First and last segment of each level, shape ``(t,)``.
-    word:
-        The word of a report that each segment belongs to.
-    mask:
-        The lanes of the word that belong to the level.
+    ``starts`` are the first item of each level and the number of all, shape ``(t + 1,)``, ``first``
+    and ``last`` each level's segments, shape ``(t,)``; ``word`` is each segment's word of a report,
+    ``mask`` the lanes of it that belong to the level.
     """
 
     starts: NDArray[np.int64]

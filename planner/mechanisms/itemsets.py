@@ -92,13 +92,7 @@ class ItemSets:
 
     @classmethod
     def of(cls, sets: Iterable[Sequence[int]], items: int) -> ItemSets:
-        """From one sequence of item numbers per user.
-
-        Raises
-        ------
-        InputError
-            As the class, and if a set is not a sequence of whole numbers.
-        """
+        """From one sequence of item numbers per user."""
         if isinstance(sets, ItemSets):
             return sets
         try:
@@ -237,12 +231,8 @@ class SetMechanism(ABC):
     def estimate(self, aggregate: Aggregate) -> TruncatedEstimates:
         """Counts with standard errors, shape ``(items,)``, in users.
 
-        Unbiased unless sets were cut; intervals allow for that by ``longer``.
-
-        Raises
-        ------
-        InputError
-            No users, or counts of the wrong shape.
+        Unbiased unless sets were cut; intervals allow for that by ``longer``. InputError for no
+        users, or counts of the wrong shape.
         """
         own, other = (np.broadcast_to(chance, self.items) for chance in self.support)
         once = linear_estimates(aggregate, own, other)

@@ -87,12 +87,7 @@ class MeanMechanism:
     def of(cls, channel: Channel, yes_no: bool = False) -> Self:
         """The mechanism of a channel for a mean; with ``yes_no`` of two grid points alone.
 
-        Raises
-        ------
-        InputError
-            The channel is for other numbers, or its grid is too fine for ``yes_no``.
-        VerificationError
-            The channel breaks its policy.
+        InputError for a channel for other numbers, or a grid too fine for ``yes_no``.
 
         Examples
         --------
@@ -132,17 +127,8 @@ class MeanMechanism:
         the estimates (eq. 18, 20), ``f`` the share of ones in each direction, a block of two
         reports.
 
-        Parameters
-        ----------
-        epsilon:
-            Budget in nats, 0.0001 to 50.
-        domain:
-            Range of the answers; ``[-1, 1]`` when omitted.
-
-        Raises
-        ------
-        InputError
-            ``epsilon`` outside its range.
+        ``epsilon`` is 0.0001 to 50 nats, else an InputError; ``domain`` the range of the answers,
+        ``[-1, 1]`` when omitted.
 
         Examples
         --------
@@ -195,10 +181,7 @@ class MeanMechanism:
         Where the reports cannot rule out that nobody answered, the mean's status says so and its
         interval is the domain.
 
-        Raises
-        ------
-        InputError
-            No reports, or not of this mechanism.
+        InputError for no reports, or those of another mechanism.
         """
         found = wanted_estimates(self.values, aggregate.counts, self.shares)
         return mean_estimates(self.domain, found, confidence)

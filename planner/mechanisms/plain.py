@@ -73,12 +73,7 @@ class FrequencyMechanism(ABC):
         """Unbiased counts with standard errors, shape ``(items,)``, in users.
 
         The standard errors put the estimated counts, limited to ``[0, n]``, in
-        place of the true ones in the exact variance.
-
-        Raises
-        ------
-        InputError
-            No users, or counts of the wrong shape.
+        place of the true ones in the exact variance. InputError for no users, or a wrong shape.
         """
         return linear_estimates(aggregate, self.a, self.b)
 
@@ -89,10 +84,7 @@ class FrequencyMechanism(ABC):
     def variance(self, true_counts: ArrayLike) -> Array:
         """Exact variance of each estimated count, shape ``(items,)``, in users squared.
 
-        Parameters
-        ----------
-        true_counts:
-            Number of users per item, shape ``(items,)``; they sum to ``n``.
+        ``true_counts`` are the users of each item, shape ``(items,)``, ``n`` in all.
         """
         counts = inputs.true_counts(true_counts, self.items)
         noise, signal = self.variance_terms()

@@ -45,13 +45,8 @@ def levels_of(policy: PrivacyPolicy, dummies: int = 0) -> Levels:
 class GridTypes(NamedTuple):
     """The types of a subset design on the grid, the blank type last.
 
-    Attributes
-    ----------
-    high_counts:
-        Items of each level on the high side, int64, shape ``(n, t)``.
-    integers:
-        ``2^32 Pr[type, own side | level]``, int64, shape ``(t, n, 2)``, side 0 low and 1 high;
-        every level's sum to 2^32.
+    ``high_counts``: items of each level on the high side, int64, shape ``(n, t)``; ``integers``:
+    ``2^32 Pr[type, own side | level]``, low and high, int64, shape ``(t, n, 2)``, 2^32 a level.
     """
 
     high_counts: NDArray[np.int64]

@@ -92,21 +92,10 @@ class Blanket:
         ``-q (e - 1)`` with mass ``gamma / q``, where ``e = e^epsilon``, ``alpha = beta / (p - 1)``
         and ``gamma = 1 - (p + 1) alpha``. Raising p, beta or q is a mean-preserving spread.
 
-        Parameters
-        ----------
-        ratio:
-            ``p``: upper bound of ``P_x(y) / P_x'(y)``, both ways, over all reports; above 1.
-        variation:
-            ``beta``: upper bound of the total variation between ``P_x`` and ``P_x'``, above 0;
-            more than ``(p - 1) / (p + 1)`` is impossible.
-        others_ratio:
-            ``q``: upper bound of ``max(P_x(y), P_x'(y)) / P_z(y)`` over reports and all answers
-            ``z``, those of the pair too, so at least ``p``.
-
-        Raises
-        ------
-        InputError
-            Numbers that exclude each other.
+        ``ratio`` p is an upper bound of ``P_x(y) / P_x'(y)``, both ways, above 1; ``variation``
+        beta of their total variation, above 0 and at most ``(p - 1) / (p + 1)``; ``others_ratio`` q
+        of ``max(P_x(y), P_x'(y)) / P_z(y)`` over all answers ``z``, the pair's too, at least p.
+        InputError for numbers that exclude each other.
 
         Examples
         --------
@@ -145,20 +134,11 @@ class Blanket:
 
     @classmethod
     def from_laws(cls, first: ArrayLike, second: ArrayLike, others: ArrayLike) -> Blanket:
-        """The blanket that the laws of the others have in common.
+        """The blanket that laws of others, shape ``(answers, reports)``, have in common.
 
-        Parameters
-        ----------
-        first, second:
-            ``P_x`` and ``P_x'``, shape ``(reports,)``.
-        others:
-            Laws of all answers that others may have, shape ``(answers, reports)``; of one answer
-            alone for the exact delta of data sets in which everybody else has it.
-
-        Raises
-        ------
-        InputError
-            A report that the pair can make and one of the others cannot.
+        ``first`` and ``second`` are ``P_x`` and ``P_x'``. ``others`` are all that others may
+        answer; one alone gives the exact delta of data sets in which everybody else has it.
+        InputError for a report that the pair can make and one of the others cannot.
         """
         one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
         least = np.min(np.atleast_2d(np.asarray(others, dtype=np.float64)), axis=0)
