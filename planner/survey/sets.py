@@ -183,6 +183,8 @@ class Slots:
 def size_limits(length: int, largest: int) -> list[int]:
     """Sizes from ``length`` to ``largest``, at most 17, in steps that grow; one if none is longer.
 
+    Examples
+    --------
     >>> size_limits(3, 6), size_limits(3, 3), size_limits(3, 2)
     ([3, 4, 5, 6], [3], [3])
     """

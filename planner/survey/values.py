@@ -60,6 +60,8 @@ def read_text(value: object) -> str:
 def read_number(value: object) -> float:
     """A finite number, or text with a point for decimals, in per cent or not.
 
+    Examples
+    --------
     >>> read_number("5 %"), read_number("-1.5"), read_number(2)
     (0.05, -1.5, 2.0)
     """
@@ -111,6 +113,8 @@ def count(least: int, most: int, remedy: str) -> PlainValidator:
 def split(value: object) -> object:
     """The cells of one text, separated by semicolons, else commas; what is no text stays.
 
+    Examples
+    --------
     >>> split("anemia, headache"), split('"40-49, male"; "50; older"')
     (['anemia', 'headache'], ['40-49, male', '50; older'])
     """
@@ -174,6 +178,8 @@ Masses = Annotated[tuple[NotNegative, ...], Strict(False), _SPLIT, AfterValidato
 def text_of(value: object, key: str = "") -> str:
     """What reads back as exactly this, in a cell of the ``key``.
 
+    Examples
+    --------
     >>> text_of(1.5), text_of(2.0), text_of(("anemia", "40-49, male")), text_of(None)
     ('1.5', '2', 'anemia; "40-49, male"', '')
     >>> text_of(math.log(4), "epsilon"), text_of(100_000, "users")
