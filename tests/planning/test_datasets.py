@@ -176,12 +176,6 @@ def test_unusable_files_are_refused(tmp_path, reader, text, message):
         reader(written(tmp_path, text))
 
 
-def test_missing_files_are_refused(tmp_path):
-    for name in ("nothing.csv", "nothing.dat"):
-        with pytest.raises(FileError, match="cannot be read"):
-            read_answers(tmp_path / name, "x")
-
-
 def test_numbers_have_gaps_where_nobody_answers(tmp_path):
     path = tmp_path / "ages.csv"
     path.write_text("id,age\n1,17.5\n2,\n3,-4e1\n")
@@ -198,22 +192,12 @@ NUMBERED = (Level("few", 1.0, item_count=2), Level("many", 2.0, item_count=40))
 LISTED = (Level("few", 1.0, ("1", "2")), Level("many", 2.0, ("3",)))
 
 
-def test_items_of_a_file_are_in_the_levels_that_list_them(tmp_path):
-    path = tmp_path / "p.dat"
-    path.write_text("3 1\n1\n")
-    pilot = set_model_of(question(path, *LISTED))
-    once = pilot.moments(1, np.array([2, 1])).once
-    assert once.tolist() == [0.75, 0.25]  # of two people, one has 1 alone and one has both
+@pytest.mark.parametrize(("levels", "few"), [(LISTED, 0.75), (NUMBERED, 2 / 42)])
+def test_items_are_in_the_levels_that_list_them_or_spread_like_these(tmp_path, levels, few):
+    pilot = set_model_of(question(written(tmp_path, "3 1\n1\n", "p.dat"), *levels))
+    once = pilot.moments(1, np.array([level.item_count for level in levels])).once
+    assert once == pytest.approx([few, 1 - few])  # of two people one has 1 alone and one has both
     assert pilot.mean_size == 1.5
-
-
-def test_without_a_list_items_are_spread_like_the_levels(tmp_path):
-    path = tmp_path / "p.dat"
-    path.write_text("3 1\n1\n")
-    pilot = set_model_of(question(path, *NUMBERED))
-    once = pilot.moments(1, np.array([2, 40])).once
-    assert once.sum() == pytest.approx(1)
-    assert once[0] == pytest.approx(2 / 42)
 
 
 def test_a_file_that_changes_is_read_again(tmp_path):
@@ -239,13 +223,13 @@ def test_files_that_do_not_fit_are_refused(tmp_path):
         set_model_of(question(path, *LISTED))
 
 
-def test_bad_pilots_are_refused():
-    with pytest.raises(InputError, match="at least 2"):
-        PilotSets(ItemSets.of([[0]], 3))
-    with pytest.raises(InputError, match="empty"):
-        PilotSets(ItemSets.of([[], []], 3))
-    with pytest.raises(InputError, match="level_of"):
-        PilotSets(ItemSets.of([[0], [1]], 3), np.zeros(2, dtype=int))
+@pytest.mark.parametrize(
+    ("sets", "levels", "match"),
+    [([[0]], None, "at least 2"), ([[], []], None, "empty"), ([[0], [1]], np.zeros(2), "level_of")],
+)
+def test_bad_pilots_are_refused(sets, levels, match):
+    with pytest.raises(InputError, match=match):
+        PilotSets(ItemSets.of(sets, 3), levels)
 
 
 def literal(pilot, length, counts):

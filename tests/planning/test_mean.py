@@ -231,38 +231,29 @@ def test_shares_are_those_of_rounded_answers(place):
     assert (np.abs(seen - near) > 5.2 * np.sqrt(near * (1 - near) / values.size)).any()
 
 
-def test_a_finer_grid_rounds_to_the_same_shares():
+def test_shares_of_a_grid_are_those_of_a_finer_one_and_of_one_answer():
     assumed = AssumedAnswers(-0.4, 0.3)
     fine, coarse = np.linspace(-1, 1, 33), np.linspace(-1, 1, 5)
     hats = np.maximum(0, 1 - np.abs(fine[:, None] - coarse) / 0.5)
     assert assumed.shares(fine) @ hats == pytest.approx(assumed.shares(coarse), abs=1e-14)
-
-
-def test_one_answer_for_all():
     assert AssumedAnswers(0.25, 0.0).shares([-1, 0, 1]).tolist() == [0.0, 0.75, 0.25]
 
 
-# -- refusals -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
-    ("arguments", "match"),
+    ("build", "match"),
     [
-        ({"points": 1}, "points"),
-        ({"epsilon": [1.0, 2.0]}, "epsilon"),
-        ({"stated": FIVE[0], "cap": 0.5}, "cap"),
-        ({"stated": AssumedAnswers(0.5, 0.1, 0.1, NumericDomain(0, 1))}, "domain"),
+        (lambda: best_channel(1.0, points=1), "points"),
+        (lambda: best_channel([1.0, 2.0]), "epsilon"),
+        (lambda: best_channel(1.0, stated=FIVE[0], cap=0.5), "cap"),
+        (
+            lambda: best_channel(1.0, stated=AssumedAnswers(0.5, 0.1, 0.1, NumericDomain(0, 1))),
+            "domain",
+        ),
+        (lambda: AssumedAnswers(2.0, 0.1), "center"),
+        (lambda: AssumedAnswers(0.0, -1.0), "spread"),
+        (lambda: AssumedAnswers(0, 1, 1), "missing"),
     ],
 )
-def test_refusals(arguments, match):
+def test_refusals(build, match):
     with pytest.raises(InputError, match=match):
-        best_channel(**{"epsilon": 1.0, **arguments})
-
-
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [((2.0, 0.1), "center"), ((0.0, -1.0), "spread"), ((0, 1, 1), "missing")],
-)
-def test_assumed_answers_refuse(arguments, match):
-    with pytest.raises(InputError, match=match):
-        AssumedAnswers(*arguments)
+        build()

@@ -50,14 +50,6 @@ def test_counts_and_scores_and_weights():
     assert first.covariance(np.eye(5)[4])[0, 0] < cumulative.covariance(np.eye(5)[4])[0, 0]
 
 
-def test_budgets_may_differ():
-    strict = PrivacyPolicy([2.0, 2.0, 2.0, 0.5], [1] * 4)
-    channel = best_ordered_channel(strict)
-    assert channel.max_violation == 0
-    low, high = best_ordered_channel(plain(2.0, 4)), best_ordered_channel(plain(0.5, 4))
-    assert low.worst_error < channel.worst_error < high.worst_error
-
-
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
@@ -208,8 +200,3 @@ def test_large_budgets_are_spent_as_eight_without_a_bound(answers):
     assert planned.least_error is None
     assert planned.channel.max_violation == 0
     assert not kinds.certificate_sentences(planned)
-
-
-def test_another_mechanism_is_refused():
-    with pytest.raises(InputError, match="mechanism of question 'hours'"):
-        plan_survey(Survey("s", 100, (QUESTION.replacing(mechanism="opt0"),)))

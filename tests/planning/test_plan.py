@@ -17,7 +17,6 @@ from planner import (
     plan_survey,
     solve,
 )
-from planner.deployment.building import survey_parameters
 from planner.mechanisms.means import first_order
 from planner.planning import solve as solving_once
 from planner.planning.ledger import Collection, Ledger
@@ -178,29 +177,16 @@ def test_a_means_error_is_that_of_its_mechanism_among_all(design):
         assert question.total_error == pytest.approx(25 * np.sqrt(errors.max()), rel=1e-6)
 
 
-@pytest.mark.parametrize("make", [Categorical, ItemSet])
-def test_a_survey_of_one_item_is_planned(make):
+@pytest.mark.parametrize("about", [{}, {"padding_length": 1}])
+def test_a_survey_of_one_item_is_planned(about):
     """One answer for everybody has no error: nothing is divided by it."""
-    about = {"padding_length": 1} if make is ItemSet else {}
-    (one,) = plan_survey(
-        Survey("s", 1000, (make("q", (Level("a", 1.0, ("x",)),), **about),))
-    ).questions
-    assert one.total_error >= 0
+    make = ItemSet if about else Categorical
+    question = make("q", (Level("a", 1.0, ("x",)),), **about)
+    assert plan_survey(Survey("s", 1000, (question,))).questions[0].total_error >= 0
 
 
-def test_what_is_deployed_spends_what_is_said():
-    plan = plan_survey(HOUSEHOLD)
-    parameters = survey_parameters(plan)
-    parameters.verify()
-    spent = {(row.question, row.level): row.spent for row in plan.spending}
-    *choices, income = parameters.questions
-    for question in choices:
-        for level in question.document()["levels"]:
-            assert level["epsilon"] == pytest.approx(spent[question.name, level["name"]])
-    assert [q.name for q in choices] == ["diagnosis", "page"]
-    assert income.asked.epsilon == pytest.approx(spent["income", "income"])
-    # Sequential composition: the largest level of every question, added up.
-    largest = [max(s for (q, _), s in spent.items() if q == name) for name in plan.allocation.names]
+def test_the_largest_level_of_every_question_adds_up(plan):
+    largest = [max(row.spent for row in one.spending) for one in plan.questions]
     assert plan.most_spent == pytest.approx(sum(largest))
     assert sum(q.share for q in plan.questions) <= 1 + 1e-12
 
@@ -240,16 +226,14 @@ def test_the_number_asked_may_be_given():
     assert 'the better design is "some-each"' in design_sentence(one)
 
 
-def rows_of(first, second):
-    rows = compare_plans(first, second)
-    return {(row.question, row.level, row.what): row for row in rows}
-
-
-def test_questions_and_levels_are_matched_by_name():
-    plan = plan_survey(HOUSEHOLD)
+def test_questions_and_levels_are_matched_by_name(plan):
     severe, common = HOUSEHOLD.questions[0].levels
     less = with_question(HOUSEHOLD, "diagnosis", levels=(severe, common.replacing(epsilon=1.6)))
     other = plan_survey(less)
+
+    def rows_of(first, second):
+        return {(row.question, row.level, row.what): row for row in compare_plans(first, second)}
+
     rows = rows_of(plan, other)
     row = rows["diagnosis", "common", "spent (epsilon)"]
     assert row.first == pytest.approx(plan.spending[1].spent)

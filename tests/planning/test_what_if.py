@@ -73,18 +73,16 @@ def test_usual_scales_keep_every_budget_in_range():
     policy = PrivacyPolicy([1.0, 40.0], [1, 5])
     assert (usual_scales(policy) * 40 <= 50 * (1 + 1e-12)).all()
     assert frontier(policy, 10, usual_scales(policy, 3) * (1 - 1e-9)).scale.size == 3
-    for scales in ([0.0], [-1.0], [2.0], [np.nan], []):
-        with pytest.raises(InputError, match="scales"):
-            frontier(policy, 10, scales)
-    with pytest.raises(InputError, match="users"):
-        frontier(policy, 0)
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=["min", "avg", "matrix"])
 @pytest.mark.parametrize(("kind", "level"), KINDS)
-def test_budgets_to_error_and_back(policy, kind, level):
-    users = 50_000
-    reached = achieved(solve(policy), users, target(kind, level, 0.5))
+def test_budgets_and_users_to_error_and_back(policy, kind, level):
+    table, users = solve(policy), 50_123
+    reached = achieved(table, users, target(kind, level, 0.5))
+    assert exact_users(table, target(kind, level, reached)) == pytest.approx(users, rel=1e-6)
+    assert users_needed(table, target(kind, level, reached)) == users
+    assert achieved(table, users - 1, target(kind, level, 0.5)) > reached
     answer = smallest_budgets(policy, users, target(kind, level, reached))
     assert answer.possible
     assert answer.reached[0] <= reached
@@ -138,16 +136,24 @@ def test_no_budget_is_raised_beyond_the_largest():
     assert smallest_budgets(PrivacyPolicy([1.0], [3]), 10, Target(error=1e-3)).possible
 
 
-def test_bad_searches_are_refused():
-    policy = POLICIES[0]
-    with pytest.raises(InputError, match="contradict"):
-        smallest_budgets(policy, 10, [Target(error=0.1), Target(error=0.2)])
-    with pytest.raises(InputError, match="one of A, B, C"):
-        smallest_budgets(policy, 10, Target(error=0.1, level="D"))
-    with pytest.raises(InputError, match="at least one target"):
-        smallest_budgets(policy, 10, [])
-    with pytest.raises(InputError, match="users"):
-        smallest_budgets(policy, 0, Target(error=0.1))
+@pytest.mark.parametrize(
+    ("users", "targets", "match"),
+    [
+        (10, [Target(error=0.1), Target(error=0.2)], "contradict"),
+        (10, Target(error=0.1, level="D"), "one of A, B, C"),
+        (10, [], "at least one target"),
+        (0, Target(error=0.1), "users"),
+    ],
+)
+def test_bad_searches_are_refused(users, targets, match):
+    with pytest.raises(InputError, match=match):
+        smallest_budgets(POLICIES[0], users, targets)
+
+
+@pytest.mark.parametrize("scales", [[0.0], [-1.0], [26.0], [np.nan], []])
+def test_bad_scales_are_refused(scales):
+    with pytest.raises(InputError, match="scales"):
+        frontier(POLICIES[0], 10, scales)
 
 
 def test_targets_that_next_to_no_budget_meets():
@@ -164,17 +170,6 @@ def test_budgets_whose_error_cannot_be_told_from_rounding_are_not_tried():
     answer = smallest_budgets(equal, 1, Target(error=0.001))
     assert answer.possible
     assert answer.reached[0] <= 0.001
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=["min", "avg", "matrix"])
-@pytest.mark.parametrize(("kind", "level"), KINDS)
-def test_users_to_error_and_back(policy, kind, level):
-    table, users = solve(policy), 123_457
-    reached = achieved(table, users, target(kind, level, 0.5))
-    assert exact_users(table, target(kind, level, reached)) == pytest.approx(users, rel=1e-6)
-    assert users_needed(table, target(kind, level, reached)) == users
-    fewer = achieved(table, users - 1, target(kind, level, 0.5))
-    assert fewer > reached
 
 
 def test_what_can_be_detected_is_detected():
