@@ -161,7 +161,7 @@ class Levels:
     person's answer, or one of their set), and one that was not. ``standard_errors`` are those of a
     rare item's estimated count in people, ``percent`` of those who answer, padding included;
     ``detectable`` the smallest share of them at which an item is told apart from one that nobody
-    has (95 %, power 80 %; None for sets). More budget of ``saturated`` levels would gain nothing.
+    has (95 %, power 80 %; None for sets).
     """
 
     names: tuple[str, ...]
@@ -172,7 +172,6 @@ class Levels:
     standard_errors: Array
     percent: Array
     detectable: Array | None
-    saturated: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +332,6 @@ def levels_of(part: Part, terms: Terms, length: int | None = None) -> Levels:
     policy, people = part.deployed.policy, part.people
     errors = np.sqrt(people * terms.noise) * (length or 1)
     detectable = None
-    limit = None if isinstance(terms, LevelTerms) else terms.saturation_epsilon
     if length is None:
         detectable = detectable_frequencies(terms.noise, terms.signal, people)
     return Levels(
@@ -345,7 +343,6 @@ def levels_of(part: Part, terms: Terms, length: int | None = None) -> Levels:
         standard_errors=errors,
         percent=100 * errors / people,
         detectable=detectable,
-        saturated=policy.epsilons > (np.inf if limit is None else limit) * (1 + 1e-9),
     )
 
 

@@ -144,7 +144,9 @@ class SurveyPlan(Framed):
                 "day": day.isoformat(),
                 "rule": rules.pop() if rules else "min",
                 "spent": spent,
-                "times_open": [q.name for q in levelled if q.times_open],
+                "times_open": [
+                    q.name for q in levelled if q.question.rounds and q.question.rounds.times_open
+                ],
             }
         )
 

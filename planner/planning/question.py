@@ -116,11 +116,6 @@ class QuestionPlan(Framed):
         return self.part.share
 
     @property
-    def times_open(self) -> bool:
-        """Whether it is asked again, and an observer may see when an answer changes."""
-        return self.question.rounds is not None and self.question.rounds.times_open
-
-    @property
     def fraction(self) -> float:
         """Share of the people who are asked it."""
         return self.part.fraction

@@ -7,7 +7,6 @@ import pytest
 
 from examples.reproduction import populations
 from examples.reproduction.rivals import harmony, hybrid, piecewise
-from planner import load_survey
 from planner.errors import InputError
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import MeanMechanism
@@ -27,7 +26,6 @@ from planner.survey.preferences import (
 from planner.survey.questions import Numeric
 from tests.mechanisms.decisions import mean_square_is
 from tests.planning.surveys import HOUSEHOLD
-from tests.surveys import EXAMPLES
 
 PREFERENCES = NormalPreferences(5, 1.5)
 USERS = 100_000
@@ -157,17 +155,6 @@ class TestBestBudget:
         wide = AnswerRateModel(PREFERENCES, USERS, NumericDomain(0, 100), mean=75)
         assert wide.best().epsilon == pytest.approx(model(0.5).best().epsilon, rel=1e-6)
         assert wide.best().rmse == pytest.approx(50 * model(0.5).best().rmse, rel=1e-9)
-
-
-def test_a_survey_is_planned_question_by_question():
-    survey = load_survey(EXAMPLES / "answer-rate.toml")
-    plans = plan_answer_rates(survey)
-    assert list(plans) == [question.name for question in survey.questions]
-    for question in survey.questions:
-        model = model_of(question, survey.users)
-        assert plans[question.name].best == model.best()
-        offered = plans[question.name].offered
-        assert (offered is None) == (question.epsilon is None)
 
 
 CURVED = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0.3)

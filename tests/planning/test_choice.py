@@ -14,7 +14,6 @@ from planner import (
     solve,
 )
 from planner.errors import ConvergenceError
-from planner.mechanisms.subset_design import Sides
 from planner.planning import solve as solving_once
 from planner.planning.choice import (
     beliefs_after,
@@ -103,15 +102,12 @@ def best_of(*levels, **about):
 
 
 @pytest.fixture(scope="module")
-def browsing():
-    (question,) = BROWSING.questions
+def question():
+    (asked,) = BROWSING.questions
     wanted = (Target(error=0.01), Target(detect=0.005, level="public"))
-    return plan_survey(BROWSING.replacing(questions=(question.replacing(targets=wanted),)))
-
-
-@pytest.fixture(scope="module")
-def question(browsing):
-    return browsing.questions[0]
+    return plan_survey(BROWSING.replacing(questions=(asked.replacing(targets=wanted),))).questions[
+        0
+    ]
 
 
 def test_browsing_has_the_error_that_is_proven_least(question):
@@ -123,17 +119,6 @@ def test_browsing_has_the_error_that_is_proven_least(question):
     sentence = kinds.certificate_sentences(question)[0]
     assert "no mechanism of any kind that keeps these budgets" in sentence
     assert len(kinds.certificate_sentences(question)) == 1
-
-
-def test_a_rare_items_error_is_at_most_what_is_said(question):
-    mechanism = Sides.of(question.design)
-    rng = np.random.default_rng(3)
-    for shares in rng.dirichlet(np.full(3, 0.5), 20):
-        people = np.rint(shares * 1_000_000).astype(np.int64)
-        truth = np.zeros(100, dtype=np.int64)
-        truth[[1, 6, 11]] = people  # the first item of each level is nobody's
-        errors = np.sqrt(mechanism.variance(truth)[[0, 5, 10]])
-        assert (errors <= question.levels.standard_errors * (1 + 1e-6)).all()
 
 
 def test_targets_are_the_designs(question):
@@ -159,12 +144,10 @@ def test_the_budget_curve_is_the_designs(question):
 
 
 def test_where_there_is_no_design_the_best_of_the_others_is_planned():
-    for kind in ({"padding_length": 2}, {}):
+    for kind, name in (({"padding_length": 2}, "set-design"), ({}, "subset-design")):
         one = best_of(criterion="minimax", **kind)
-        refused = {option.name: option.refused for option in one.refused}
-        name = "set-design" if kind else "subset-design"
-        assert refused[name]
-        assert one.deployed.mechanism == one.options[0].name == one.deployed.mechanism
+        assert {option.name: option.refused for option in one.refused}[name]
+        assert one.deployed.mechanism == one.options[0].name != name
         assert one.design is None
 
 
