@@ -14,7 +14,6 @@ from planner.estimates.channel import OrderedEstimates, shares_up_to
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.mechanisms.set_design import smallest_budget
 from planner.planning import channels, choice, mean, sets
 from planner.planning.choice import LevelExplanation, Levels, SetPromises, mechanism_choices
 from planner.planning.option import (
@@ -146,7 +145,8 @@ class QuestionPlan(Framed):
             return ()
         most = inf
         if not self.planned.by_level:
-            most = self.cap or smallest_budget(self.deployed.policy)
+            policy = self.deployed.policy
+            most = self.cap or float(policy.room(np.zeros(policy.size)).min())
         return tuple(replace(one, spent=min(one.spent, most)) for one in self.part.spending)
 
     @property
