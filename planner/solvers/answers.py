@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.errors import InputError
+from planner.errors import ConvergenceError, InputError
 from planner.frames import Framed
 from planner.policy import logodds
 from planner.policy.objective import Objective
@@ -21,6 +21,7 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers.types import NO_SPLIT, OutputTypes, Variances, pooled
 
 Array = NDArray[np.float64]
+_SAME = 1e-6  # of an error: what rounding may take from it before nothing is claimed of it
 _UNBIASED = 1e-7  # of a report's largest value: below the noise of fewer than 10^14 people
 
 
@@ -48,7 +49,12 @@ class Certificate:
 
     @classmethod
     def of(cls, value: float, bound: float, over: str) -> Certificate:
-        """Of an answer's error and a bound; no error is below 0."""
+        """Of an answer's error and a bound; no error is below 0.
+
+        An error below its bound is one whose digits are used up.
+        """
+        if bound > value * (1 + _SAME):
+            raise ConvergenceError("Rounding hides the error at these budgets", "Take larger ones.")
         bound = max(0.0, min(bound, value))
         gap = (value - bound) / bound if bound > 0 else np.inf if value > 0 else 0.0
         return cls(bound, float(gap), over)

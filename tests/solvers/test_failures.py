@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 from planner import (
+    Certificate,
     ConvergenceError,
     InfeasibleError,
     InputError,
@@ -130,6 +131,13 @@ def test_rounding_that_never_ends():
     far = PrivacyPolicy([0.1], [2])
     with pytest.raises(ConvergenceError, match="Rounding alone breaks a pair's budget"):
         solving._inward(np.ones((2, 1)), lambda _: (np.array([0.9]), np.array([0.1])), far)
+
+
+def test_an_error_below_its_bound_is_not_called_optimal():
+    """Budgets of a millionth lose the digits of an error, not those of a bound."""
+    assert Certificate.of(1.0, 1 + 1e-7, "tables").relative_gap == 0
+    with pytest.raises(ConvergenceError, match="Rounding hides the error"):
+        Certificate.of(1.0, 1 + 1e-5, "tables")
 
 
 def test_a_point_without_room_cannot_be_repaired():
