@@ -18,8 +18,7 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import UnaryTable
 from planner.solvers.certificate import prove
-from planner.solvers.models import model_named
-from planner.solvers.program import Program
+from planner.solvers.models import Program, model_named
 from planner.solvers.solving import proven_table, smallest_budget
 
 Array = NDArray[np.float64]

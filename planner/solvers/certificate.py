@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from planner.errors import ConvergenceError
 from planner.policy.rules import Rows
-from planner.solvers.program import Program
+from planner.solvers.models import Program
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from planner.errors import ConvergenceError, InfeasibleError, UnboundedError
-from planner.solvers.program import Program
+from planner.solvers.models import Program
 
 Array = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from planner.errors import ConvergenceError, InputError
 from planner.policy.rules import SHORT_OF_POLE, Reduction
 from planner.solvers.certificate import Proof
-from planner.solvers.program import Program
+from planner.solvers.models import Program
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,7 @@ from planner.policy.policy import PrivacyPolicy, require_policy
 from planner.solvers import reduced
 from planner.solvers.answers import Certificate, UnaryTable
 from planner.solvers.certificate import Proof, newton_step, prove
-from planner.solvers.models import model_named
-from planner.solvers.program import Program
+from planner.solvers.models import Program, model_named
 
 Array = NDArray[np.float64]
 

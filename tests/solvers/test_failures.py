@@ -18,8 +18,7 @@ from planner import (
 )
 from planner.solvers import general, reduced, solving
 from planner.solvers.certificate import newton_step, prove
-from planner.solvers.models import MODELS, model_named
-from planner.solvers.program import Program
+from planner.solvers.models import MODELS, Program, model_named
 from tests.policies import random_policy
 
 THREE = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])

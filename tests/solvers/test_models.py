@@ -10,8 +10,7 @@ from scipy.optimize import OptimizeResult, linprog
 from planner import Objective, solve
 from planner.policy import logodds
 from planner.solvers import certificate, general
-from planner.solvers.models import MODELS
-from planner.solvers.program import Program
+from planner.solvers.models import MODELS, Program
 from tests.policies import RULES, random_objective, random_policy, seeds
 
 KINDS = ("worst-case", "expected", "minimax")

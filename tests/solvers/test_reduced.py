@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from planner import ConvergenceError, PrivacyPolicy, solve
 from planner.solvers import reduced
 from planner.solvers.certificate import prove
-from planner.solvers.models import MODELS
-from planner.solvers.program import Program
+from planner.solvers.models import MODELS, Program
 from planner.solvers.reduced import Face, Minimum, minimise_convex
 from tests.policies import random_objective, random_policy, seeds
 
