@@ -10,9 +10,10 @@ so that a million people and tens of thousands of items take a fraction of a sec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from math import sqrt
-from typing import Any, Self
+from math import isnan, nan, sqrt
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,52 +126,34 @@ class Asked:
         """The share of the people who are asked."""
         return self.asked / self.people
 
-    def choose(self, rng: np.random.Generator) -> Numbers:
-        """Who is asked."""
-        return rng.choice(self.people, self.asked, replace=False)
+    def of_sets(self, sets: ItemSets, rng: np.random.Generator) -> ItemSets:
+        """The sets of those who are asked."""
+        return sets.some(rng.choice(self.people, self.asked, replace=False)) if self.some else sets
 
-    def split(self, counts: Numbers, rng: np.random.Generator) -> Numbers:
+    def of_counts(self, counts: Numbers, rng: np.random.Generator) -> Numbers:
         """How many of the people asked are of each kind, of so many in all."""
+        if not self.some:
+            return counts
         return rng.multivariate_hypergeometric(counts, self.asked, method="marginals")
 
     def sampling_variance(self, sums: Array, squares: Array) -> Array:
         """Variance of a sum over the people asked, from the sums over all people."""
         spread = squares - np.square(sums) / self.people
-        return np.asarray(self.asked * (1 - self.fraction) * spread / (self.people - 1))
+        return np.asarray(self.asked * (1 - self.fraction) * spread / max(1, self.people - 1))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Tried:
+class _Tried(NamedTuple):
     """A mechanism on given people.
 
-    ``draw`` gives the estimates of one survey, ``gap`` their squared error and whether their 95 %
-    intervals hold the truth, all at once (None if that is not asked), ``predicted`` the expected
-    squared error; ``picture`` is what one survey shows.
+    ``draw`` is of one survey, ``gap`` its squared error and whether its 95 % intervals hold the
+    truth, all at once (NaN if that is not asked), ``predicted`` the expected squared error;
+    ``picture`` is what one survey shows.
     """
 
     predicted: float
     draw: Callable[[np.random.Generator], Any]
-    gap: Callable[[Any], tuple[float, bool | None]]
+    gap: Callable[[Any], tuple[float, float]]
     picture: Callable[[np.random.Generator], Any] | None = None
-
-    def simulated(
-        self,
-        name: str,
-        repeats: int,
-        rng: np.random.Generator,
-        progress: Callable[[], object],
-    ) -> Simulated:
-        """All runs."""
-        squares, held = np.empty(repeats), []
-        for run in range(repeats):
-            squares[run], holds = self.gap(self.draw(rng))
-            held.append(holds)
-            progress()
-        error, spread = sqrt(squares.mean()), None
-        if repeats > 1:
-            spread = float(squares.std(ddof=1)) / sqrt(repeats) / max(2 * error, 1e-300)
-        covered = None if None in held else float(np.mean(np.array(held, dtype=np.float64)))
-        return Simulated(name, error, spread, sqrt(self.predicted), covered)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,11 +265,20 @@ class Trial:
             Seeds every mechanism on its own.
         """
         whole_number("repeats", repeats, 1, MAX_COUNT, remedy="Take 100 for a first look.")
+        found = []
         children = spawn(inputs.generator(rng), len(self._tried))
-        return [
-            tried.simulated(name, repeats, child, progress)
-            for (name, tried), child in zip(self._tried.items(), children, strict=True)
-        ]
+        for (name, tried), child in zip(self._tried.items(), children, strict=True):
+            gaps = np.empty((repeats, 2))
+            for run in range(repeats):
+                gaps[run] = tried.gap(tried.draw(child))
+                progress()
+            (square, held), spread = gaps.mean(axis=0).tolist(), None
+            if repeats > 1:
+                spread = float(gaps[:, 0].std(ddof=1)) / sqrt(repeats)
+                spread /= max(2 * sqrt(square), 1e-300)
+            covered = None if isnan(held) else held
+            found.append(Simulated(name, sqrt(square), spread, sqrt(tried.predicted), covered))
+        return found
 
     def one(
         self, name: str, rng: np.random.Generator, most: int = 20
@@ -316,14 +308,12 @@ def _counts(mechanism: Any, question: Question, known: Answers, asked: Asked) ->
     truth, sets = asked.fraction * known.counts, known.sets
     data: Any = known.counts if sets is None else sets
     bias = asked.fraction * mechanism.bias(data)
+    once = twice = known.counts.astype(np.float64)
+    if sets is not None:
+        length = mechanism.padding_length
+        once, twice = (length**k * each for k, each in enumerate(sets.sampling_sums(length), 1))
     expected = asked.fraction * mechanism.variance(data) + np.square(bias)
-    if asked.some:
-        moments = known.counts.astype(np.float64), known.counts.astype(np.float64)
-        if sets is not None:
-            length = mechanism.padding_length
-            once, twice = sets.sampling_sums(length)
-            moments = length * once, length**2 * twice
-        expected += asked.sampling_variance(*moments)
+    expected += asked.sampling_variance(once, twice)
     levels = question.levels
     weights = np.repeat([one.importance for one in levels], [one.item_count for one in levels])
     if getattr(question, "criterion", "total") == "minimax":  # the error of the item that is worst
@@ -331,15 +321,11 @@ def _counts(mechanism: Any, question: Question, known: Answers, asked: Asked) ->
         weights = np.where(worst, weights, 0.0)
 
     def draw(rng: np.random.Generator) -> Any:
-        some = data
-        if asked.some and sets is None:
-            some = asked.split(data, rng)
-        elif asked.some:
-            some = data.some(asked.choose(rng))
+        some = asked.of_counts(known.counts, rng) if sets is None else asked.of_sets(sets, rng)
         return mechanism.estimate(mechanism.draw_aggregate(some, rng))
 
-    def gap(found: Any) -> tuple[float, None]:
-        return float(weights @ np.square(found.values - truth)), None
+    def gap(found: Any) -> tuple[float, float]:
+        return float(weights @ np.square(found.values - truth)), nan
 
     return _Tried(float(weights @ expected), draw, gap, draw)
 
@@ -350,15 +336,13 @@ def _ordered(channel: Channel, question: Question, people: Numbers, asked: Asked
     truth, scenarios = channel.wanted @ shares, channel.scenarios
     directions = scenarios[0].directions if scenarios else np.eye(truth.size)
     once = channel.error(Scenario("these people", shares, directions)) / asked.asked
-    if asked.some:
-        each, sizes = directions @ channel.wanted, people.astype(np.float64)
-        moments = sizes @ each.T, sizes @ np.square(each).T
-        once += float(asked.sampling_variance(*moments).sum()) / asked.asked**2
+    each = (directions @ channel.wanted).T
+    once += float(asked.sampling_variance(people @ each, people @ each**2).sum()) / asked.asked**2
     scale = 1.0 if question.of_mean else float(asked.asked)
     shown = channel if question.of_mean else shares_up_to(channel)
 
     def draw(rng: np.random.Generator) -> Numbers:
-        some = asked.split(people, rng) if asked.some else people
+        some = asked.of_counts(people, rng)
         return np.asarray(rng.multinomial(some, channel.matrix).sum(axis=0))
 
     def gap(reports: Numbers) -> tuple[float, bool]:
@@ -382,15 +366,11 @@ def _mean(mechanism: Any, domain: NumericDomain, values: Array, asked: Asked) ->
     law, answered = mechanism.output_law(known), values[~np.isnan(values)]
     truth = float(answered.mean())
     predicted = mechanism.variance(values).mean / asked.fraction
-    if asked.some:
-        off = answered - truth
-        each = np.array([off.sum()]), np.array([np.square(off).sum()])
-        among = asked.asked * answered.size / values.size
-        predicted += float(asked.sampling_variance(*each)[0]) / among**2
+    off, among = answered - truth, asked.fraction * answered.size
+    predicted += float(asked.sampling_variance(off.sum(), np.square(off).sum())) / among**2
 
     def draw(rng: np.random.Generator) -> Any:
-        people = asked.split(sizes, rng) if asked.some else sizes
-        counts = rng.multinomial(people, law).sum(axis=0)
+        counts = rng.multinomial(asked.of_counts(sizes, rng), law).sum(axis=0)
         return mechanism.estimate(Aggregate(asked.asked, counts)).mean
 
     def gap(found: Any) -> tuple[float, bool]:
@@ -410,16 +390,11 @@ def _alternatives(planned: QuestionPlan) -> Iterable[tuple[str, Any]]:
     found = {question.mechanism: planned.mechanism}
     compared = {one.name for one in planned.options}  # the others may take minutes
     for name in mechanism_choices(question):
-        if name in found or name not in compared:
-            continue
-        other = question.replacing(mechanism=name, targets=(), weight=1.0)
-        try:
-            plan = plan_survey(
-                Survey(name="trial", users=planned.users, questions=(other,)), what_if=False
-            )
-        except SolverError:
-            continue
-        found[name] = plan.questions[0].mechanism
+        if name in compared and name not in found:
+            other = question.replacing(mechanism=name, targets=(), weight=1.0)
+            survey = Survey(name="trial", users=planned.users, questions=(other,))
+            with suppress(SolverError):
+                found[name] = plan_survey(survey, what_if=False).questions[0].mechanism
     return found.items()
 
 
@@ -457,7 +432,13 @@ def placed(question: Question, answers: Answers, rng: np.random.Generator) -> An
     loose = [label for label in answers.labels if label not in place]
     open_places = set(free) - {place[label] for label in answers.labels if label in place}
     if len(loose) > len(open_places):
-        raise _no_place(loose, len(open_places), len(answers.labels))
+        named = ", ".join(map(repr, loose[:5])) + ", ..." * (len(loose) > 5)
+        reason = (
+            f"{len(loose):,} of {len(answers.labels):,} items of the data are in no level, {named},"
+            f" and levels without a list have room for {len(open_places):,} more"
+        )
+        remedy = "List them in a level, or raise the item_count of a level that lists none."
+        raise InputError.because("items", reason, remedy)
     for label, number in zip(loose, rng.permutation(sorted(open_places)).tolist(), strict=False):
         place[label], names[number] = number, label
     where = np.array([place[label] for label in answers.labels], dtype=np.int64)
@@ -474,13 +455,3 @@ def placed(question: Question, answers: Answers, rng: np.random.Generator) -> An
         found = ItemSets(answers.counts.size, single, np.arange(answers.users + 1))
     sets = ItemSets(len(names), where[found.members], found.starts)
     return Answers(tuple(names), counts, sets)
-
-
-def _no_place(loose: list[str], room: int, items: int) -> InputError:
-    named = ", ".join(map(repr, loose[:5])) + (", ..." if len(loose) > 5 else "")
-    reason = (
-        f"{len(loose):,} of {items:,} items of the data are in no level, {named}, and levels "
-        f"without a list have room for {room:,} more"
-    )
-    remedy = "List them in a level, or raise the item_count of a level that lists none."
-    return InputError.because("items", reason, remedy)
