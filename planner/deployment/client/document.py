@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from hashlib import sha256
 from json.encoder import encode_basestring
 from pathlib import Path
@@ -235,11 +236,9 @@ def _number(value: float) -> str:
     text = repr(value)
     if "e" not in text and not text.endswith(".0"):
         return text  # the layouts differ for whole and for very small or large numbers only
-    mantissa, _, power = text.lstrip("-").partition("e")
-    whole, _, part = mantissa.partition(".")
-    digits = (whole + part).lstrip("0")
-    point = len(digits) - len(part) + int(power or 0)  # digits before the decimal point
-    digits = digits.rstrip("0")
+    _, figures, power = Decimal(text).normalize().as_tuple()
+    digits = "".join(map(str, figures))
+    point = len(digits) + int(power)  # digits before the decimal point
     if len(digits) <= point <= 21:
         text = digits + "0" * (point - len(digits))
     elif 0 < point <= 21:

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from planner.deployment.client.sealed import Entries, Kind, Sealed, digest
+from planner.deployment.client.sealed import Kind, Sealed, digest
 from planner.deployment.collecting.engines import Engine, local_engine
 from planner.deployment.collecting.one_file import (
     SUFFIXES,
@@ -63,7 +63,10 @@ def report_files(
     skipped = set(map(os.path.realpath, ignored))
     for place in places:
         if not os.path.isdir(place):  # noqa: PTH112 - unlike pathlib it never raises
-            _require_report_file(place)
+            if not os.path.exists(place):  # noqa: PTH110
+                raise FileError(place, "does not exist", "Check the path.")
+            if place.suffix.lower() not in SUFFIXES:
+                raise FileError(place, f"is none of {_ENDINGS}", "Check the path.")
             seen = iter([(place, _why_not(place))])
         else:
             seen = _below(place)
@@ -81,13 +84,6 @@ def report_files(
 def _absolute(path: Path) -> Path:
     """Its folder's links are followed, but not its own: its name says what it holds."""
     return Path(os.path.realpath(path.parent)) / path.name
-
-
-def _require_report_file(place: Path) -> None:
-    if not os.path.exists(place):  # noqa: PTH110
-        raise FileError(place, "does not exist", "Check the path.")
-    if place.suffix.lower() not in SUFFIXES:
-        raise FileError(place, f"is none of {_ENDINGS}", "Check the path.")
 
 
 def _below(place: Path) -> Iterator[tuple[Path, str]]:
@@ -162,7 +158,8 @@ class Checkpoint:
                 elif entries.get(_HEADING) != heading:
                     reason = "is the checkpoint of other parameters, or of an earlier version"
                     raise FileError(path, reason, _ELSEWHERE)
-                files = [_saved(each).file for _, each in _contents(entries)]
+                listed = map(entries.get, set(entries.names()) - {_HEADING})
+                files = [_saved(each).file for each in listed if each is not None]
         except FileError:
             self.close()
             raise
@@ -200,12 +197,6 @@ class Checkpoint:
                 entries.put(_name(path), None)
         for path in gone:
             del self._files[path]
-
-
-def _contents(entries: Entries) -> Iterator[tuple[bytes, bytes]]:
-    for name in entries.names():
-        if name != _HEADING and (content := entries.get(name)) is not None:
-            yield name, content
 
 
 def _name(path: Path) -> bytes:
@@ -381,7 +372,7 @@ def collect(  # noqa: PLR0913 - each is a choice of the caller
     missing: Missing = "refuse",
     ignored: Sequence[Path] = (),
     save_seconds: float = _SAVE_SECONDS,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], object] = lambda *_: None,
 ) -> Collection:
     """Count all report files, each whole or not at all, and each report with an id once.
 
@@ -421,7 +412,7 @@ def collect(  # noqa: PLR0913 - each is a choice of the caller
     try:
         run = _Run(parameters, saved, known, save_seconds)
         run.resume(files, missing)
-        return run.count(files, others, engine or local_engine, progress or _silent)
+        return run.count(files, others, engine or local_engine, progress)
     finally:
         known.close()
         if saved is not None:
@@ -471,7 +462,7 @@ class _Run:
         files: Sequence[Path],
         others: Sequence[tuple[Path, str]],
         engine: Engine,
-        progress: Callable[[int, int], None],
+        progress: Callable[[int, int], object],
     ) -> Collection:
         """Count the files that have not been counted."""
         owner = {one.file_id: path for path, one in self._counted.items()}
@@ -536,8 +527,3 @@ def _with_dependants(gone: Sequence[Path], files: Sequence[CountedFile]) -> list
         size = len(dropped)
         dropped |= {one.path for one in files if not dropped.isdisjoint(one.origins)}
     return sorted(dropped)
-
-
-def _silent(done: int, total: int) -> None:
-    """Shows no progress."""
-    del done, total

@@ -296,8 +296,8 @@ def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> It
     with pq.ParquetFile(path, buffer_size=0, pre_buffer=False) as file:
         key, file_id = _about(file)
         if key not in sizes:
-            remedy = "Use the parameter file that the reports were made with."
-            raise InputError("question and round", key, "ones of the parameter file", remedy)
+            allowed = "ones of the parameter file"
+            raise InputError("question and round", key, allowed, _OTHER_PARAMETERS)
         size, schema = sizes[key], file.schema_arrow
         right = pa.schema([("report", pa.binary(size)), ("parameters", _HASHES)])
         if not schema.equals(right):
@@ -354,10 +354,7 @@ def _check_expansion(size: int, file_size: int) -> None:
 
 def _check_size(group: Any, size: int, number: int) -> None:
     """Encoded and decoded: a column that repeats one report takes next to no room in a file."""
-    for what, octets in (
-        ("size", group.total_byte_size),
-        ("decoded size", group.num_rows * size),
-    ):
+    for what, octets in ("size", group.total_byte_size), ("decoded size", group.num_rows * size):
         if not 0 <= octets <= MAX_ROW_GROUP_BYTES:
             allowed = f"at most {MAX_ROW_GROUP_BYTES} bytes, as memory is bounded"
             remedy = "Write it anew with smaller row groups."
@@ -369,8 +366,7 @@ def _check_hashes(column: Any, parameters: bytes) -> None:
     found = column.dictionary.to_pylist()
     if column.null_count or found != [parameters]:
         names = ["none" if value is None else value.hex() for value in found]
-        remedy = "Use the parameter file that the reports were made with."
-        raise InputError("parameter hash", names, parameters.hex(), remedy)
+        raise InputError("parameter hash", names, parameters.hex(), _OTHER_PARAMETERS)
 
 
 def _bytes_of(chunk: Any, size: int) -> Rows:
