@@ -1,12 +1,14 @@
 """Subset designs: the inherited suite over three rules, and what is theirs alone."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from planner import best_design
 from planner.errors import InputError, VerificationError
 from planner.mechanisms.counting import SidesCounter, pack, unpack
-from planner.mechanisms.subset_design import Sides, draw_sides
+from planner.mechanisms.subset_design import Sides, _repair, draw_sides
 from planner.mechanisms.words import seeded_words
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import SubsetDesign
@@ -141,3 +143,16 @@ def test_levels_alike_share_a_group_and_keep_their_items():
     estimates = law.estimate(law.draw_aggregate(truth, np.random.default_rng(3)))
     assert np.abs((estimates.values - truth) / estimates.standard_errors).max() < 5.7  # 1e-6
     assert np.abs(estimates.values - np.roll(truth, 1)).max() > 9 * estimates.standard_errors.max()
+
+
+@pytest.mark.parametrize("items", [3, 1000])
+def test_repairs_fall_on_every_place_alike(items):
+    """All 65,536 draws once: each place as often as any other, and what is left drawn anew."""
+    draws = iter([np.arange(2**16, dtype=np.uint16).view(np.uint64)])
+    part = np.zeros((-(-items // 64), 2**16), dtype=np.uint64)
+    source = SimpleNamespace(raw=lambda _: next(draws))
+    with pytest.raises(StopIteration):
+        _repair(part, 0, items, np.ones(2**16, dtype=np.int64), source)
+    lanes = np.arange(64, dtype=np.uint64)
+    ones = [int((word >> lane & np.uint64(1)).sum()) for word in part for lane in lanes]
+    assert ones == [2**16 // items] * items + [0] * (len(ones) - items)
