@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import csv
 import errno
-import gzip
-import itertools
 import math
 import os
 import sqlite3
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from planner.errors import FileError
 from planner.limits import MEBIBYTE
 
-_MOST_UNPACKED = 128 * MEBIBYTE
+_MOST_MEBIBYTES = 128
 _LONGEST_LINE, _MOST_LINES = 4 * MEBIBYTE, 20_000_000
+_MOST_SHOWN = 1_000  # letters of a header, in an error
 _IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _OF_THE_SYSTEM = {
     sqlite3.SQLITE_IOERR: errno.EIO,
@@ -33,7 +32,7 @@ _OF_THE_SYSTEM = {
 def read_text(
     path: str | Path, mebibytes: float = math.inf, remedy: str = "Is it the right file?"
 ) -> str:
-    """Read a text file in UTF-8; a byte order mark is left out, and ``.gz`` is unpacked.
+    """Read a text file in UTF-8; a byte order mark is left out.
 
     It has at most so many ``mebibytes``; ``remedy`` says what to do about a larger one.
 
@@ -42,64 +41,39 @@ def read_text(
     FileError
         It cannot be read, is larger, or is not text in UTF-8.
     """
-    path = Path(path)
-    with _reading(path):
-        if path.stat().st_size > mebibytes * 2**20:
-            raise FileError(path, f"is larger than {mebibytes:g} MiB", remedy)
-        if path.suffix.lower() == ".gz":
-            return _unpacked(path).decode("utf-8-sig")
-        return path.read_text(encoding="utf-8-sig")
+    with _opened(path, mebibytes, remedy) as file:
+        return file.read()
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """What is wrong with a file that cannot be read, as a FileError."""
+def _opened(path: str | Path, mebibytes: float, remedy: str) -> Iterator[TextIO]:
+    """A text file; what is wrong with one that cannot be read is a FileError."""
+    path = Path(path)
     try:
-        yield
-    except (zlib.error, EOFError, gzip.BadGzipFile) as error:
-        remedy = "Unpack it, and give what comes out."
-        raise FileError(path, f"is not whole in the form of gzip: {error}", remedy) from error
+        if path.stat().st_size > mebibytes * MEBIBYTE:
+            raise FileError(path, f"is larger than {mebibytes:g} MiB", remedy)
+        with path.open(encoding="utf-8-sig") as file:
+            yield file
     except OSError as error:
         raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise FileError(path, "is not text in UTF-8", "Save it as UTF-8.") from error
 
 
-def _unpacked(path: Path) -> bytes:
-    with gzip.open(path) as file:
-        content = file.read(_MOST_UNPACKED + 1)
-    if len(content) > _MOST_UNPACKED:
-        raise _too_large(path)
-    return content
-
-
-def _too_large(path: str | Path) -> FileError:
-    reason = f"has more than {_MOST_UNPACKED // MEBIBYTE} MiB of text"
-    return FileError(path, reason, "Give a part of it.")
-
-
 def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a text file, without their ends, as :func:`read_text` reads it; one at a time.
+    """The lines of a text file, without their ends; one at a time.
 
     Raises
     ------
     FileError
-        It cannot be read, is not text in UTF-8, has more than 128 MiB or 20 million lines, or one
-        of more than 4 MiB.
+        As :func:`read_text` does; it has more than 128 MiB or 20 million lines, or one of more
+        than 4 MiB.
     """
-    path, size = Path(path), 0
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
-    with _reading(path), opened(path, "rt", encoding="utf-8-sig") as file:
-        for number in itertools.count(1):
-            line = file.readline(_LONGEST_LINE + 1)
-            if not line:
-                return
-            size += len(line)
+    with _opened(path, _MOST_MEBIBYTES, "Give a part of it.") as file:
+        for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE + 1), ""), 1):
             if len(line) > _LONGEST_LINE:
                 reason = f"line {number} has more than {_LONGEST_LINE // MEBIBYTE} MiB"
                 raise FileError(path, reason, "Is it the right file?")
-            if size > _MOST_UNPACKED:
-                raise _too_large(path)
             if number > _MOST_LINES:
                 reason = f"has more than {_MOST_LINES:,} lines"
                 raise FileError(path, reason, "Give a part of it.")
@@ -132,6 +106,30 @@ def _rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
             yield reader.line_num, [cell.strip() for cell in row]
     except csv.Error as error:
         raise FileError(path, f"is not CSV: {error}", "Check its quotes.") from error
+
+
+def read_column(path: str | Path, column: str | None = None) -> Iterator[tuple[int, str]]:
+    """The cells of one column of a CSV file, with their lines; without a name, of the only one.
+
+    Raises
+    ------
+    FileError
+        As :func:`read_csv` does; there is no such column, two, no row, or a number for a header.
+    """
+    header, rows = read_csv(path)
+    if column is None and len(header) == 1:
+        (column,) = header
+        if column.replace(".", "").isdigit():
+            reason = f"the first line, {column!r}, is a number and no header"
+            raise FileError(path, reason, "Name the column in a line of its own.")
+    if column is None or header.count(column) != 1:
+        listed = ", ".join(header)[:_MOST_SHOWN]
+        raise FileError(path, f"one column {column!r} is needed", f"There are: {listed}.")
+    place, row = header.index(column), None
+    for line, row in rows:
+        yield line, row[place] if len(row) > place else ""
+    if row is None:
+        raise FileError(path, "there are no rows below the header", "Add a line per person.")
 
 
 def unreadable(path: str | Path, error: OSError) -> FileError:

@@ -30,10 +30,9 @@ def simulate(
         Path,
         typer.Option(
             metavar="FILE",
-            help="True answers: a .csv with the header item,count; a .csv with a column named "
-            "like the question (for sets: tea;rice; for numbers: empty without an answer); or "
-            "transactions (.dat, .data, .txt), one user's item numbers a line. Each may end in "
-            ".gz.",
+            help="True answers: a .csv with a column named like the question (for sets: tea;rice; "
+            "for numbers: empty without an answer), or transactions (.dat, .data, .txt), one "
+            "user's item numbers a line.",
         ),
     ],
     repeats: Annotated[int, typer.Option(metavar="N", help="Runs per mechanism.")] = 10,
@@ -80,10 +79,11 @@ def simulate(
 
 def _read(question: Question, data: Path, first_item: bool) -> Answers | NDArray[np.float64]:
     """The true answers; of the first item of each set alone where that is asked for."""
-    from planner.planning.datasets import read_answers, read_numbers
+    from planner.planning.datasets import read_answers
+    from planner.survey.values import read_numbers
 
     if question.kind == "numeric":
-        return read_numbers(data, question.name)
+        return read_numbers(data, question.name, gaps=True)
     answers = read_answers(data, question.name, sets=question.kind == "item-set")
     return answers.first_items() if first_item else answers
 

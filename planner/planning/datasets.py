@@ -1,13 +1,11 @@
-"""Known answers and pilots: readers of transactions, a CSV column, or a CSV of counts."""
+"""Known answers and pilots: readers of transactions, or of a column of a CSV file."""
 
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import inf, isinf, isnan, nan
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +14,7 @@ from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
 from planner.estimates.truncation import SIZES_MISS, LongerSets
-from planner.files import read_csv, read_lines, unreadable
-from planner.limits import MAX_COUNT
+from planner.files import read_column, read_lines, unreadable
 from planner.mechanisms.itemsets import ItemSets
 from planner.survey.questions import ItemSet, Question
 from planner.survey.sets import SetModel, SetMoments, Slots, size_limits
@@ -36,7 +33,6 @@ class Answers:
     labels: tuple[str, ...]
     counts: NDArray[np.int64]
     sets: ItemSets | None = None
-    repeats: int = 0
 
     @property
     def users(self) -> int:
@@ -55,19 +51,16 @@ class Answers:
 
 
 def read_answers(path: str | Path, column: str, *, sets: bool = False) -> Answers:
-    """Read a file by its name and header; one that ends in ``.gz`` is unpacked.
+    """Read a file by its name: a ``.csv`` has a column of answers, or of sets (``tea;rice``).
 
-    ``.csv``: counts if the header is ``item,count``, else the column named ``column``, of answers
-    or of sets whose items are separated by semicolons. Anything else (``.dat``, ``.data``,
-    ``.txt``): transactions. Files are read a line at a time: at most 20 million people with as
-    many items in all, of one million kinds, 1,000 letters each.
+    Anything else (``.dat``, ``.data``, ``.txt``): transactions. Files are read a line at a time: at
+    most 20 million people with as many items in all, of one million kinds, 1,000 letters each.
+    Answers are ordered alphabetically, or by their value if all are whole numbers.
     """
-    if not str(path).lower().removesuffix(".gz").endswith(".csv"):
+    if not str(path).lower().endswith(".csv"):
         return read_transactions(path)
-    header, rows = read_csv(path)
-    if [name.lower() for name in header] == ["item", "count"]:
-        return _counts(path, rows)
-    return _sets(path, _column(path, column), _parts) if sets else _answers(path, column)
+    found = _sets(path, read_column(path, column), _parts if sets else lambda answer: [answer])
+    return found if sets else Answers(found.labels, found.counts)
 
 
 class _Numbers(dict[str, int]):
@@ -78,6 +71,9 @@ class _Numbers(dict[str, int]):
         self.path, self.numeric, self.line = path, numeric, 0
 
     def __missing__(self, answer: str) -> int:
+        if not answer:
+            remedy = "Leave the row out, or give missing answers a name of their own."
+            raise FileError(self.path, f"line {self.line} has no answer", remedy)
         if self.numeric and not _is_number(answer):
             reason = f"line {self.line}: {_shown(answer)} is not an item number"
             remedy = "Separate item numbers by blanks, or named items by semicolons."
@@ -96,8 +92,7 @@ def read_transactions(path: str | Path) -> Answers:
     """A user a line, no header: item numbers separated by blanks, or items by semicolons.
 
     This is the form of the FIMI repository's data (Kosarak, retail). An empty line is a user
-    without items. Numbers are ordered by their value, names alphabetically. An item that stands
-    in a line again counts once.
+    without items. An item that stands in a line again counts once.
     """
     named = any(";" in line for line in read_lines(path))
     return _sets(path, enumerate(read_lines(path), 1), _parts if named else str.split, not named)
@@ -119,11 +114,9 @@ def _sets(
 ) -> Answers:
     """The sets on these lines; the order within a set stays."""
     known = _Numbers(path, numeric=numeric)
-    members, sizes, repeats = array("i"), array("i"), 0
+    members, sizes = array("i"), array("i")
     for known.line, text in lines:
-        items = split(text)
-        once = dict.fromkeys(items)
-        repeats += len(items) - len(once)
+        once = dict.fromkeys(split(text))
         sizes.append(len(once))
         members.extend(map(known.__getitem__, once))
         if len(members) > _MOST_MEMBERS:
@@ -138,69 +131,7 @@ def _sets(
     place[[known[name] for name in names]] = np.arange(len(names))
     starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     sets = ItemSets(len(names), place[np.array(members)], starts)
-    return Answers(tuple(names), sets.counts(), sets, repeats)
-
-
-def _answers(path: str | Path, column: str) -> Answers:
-    """A user a row, an answer in each; the answers are ordered alphabetically."""
-    known, counts = _Numbers(path), Counter[int]()
-    for known.line, answer in _column(path, column):
-        if not answer:
-            remedy = "Leave the row out, or give missing answers a name of their own."
-            reason = f"line {known.line} has no answer in column {column!r}"
-            raise FileError(path, reason, remedy)
-        counts[known[answer]] += 1
-    labels = sorted(known)
-    ordered = [counts[known[label]] for label in labels]
-    return Answers(tuple(labels), np.array(ordered, dtype=np.int64))
-
-
-def _column(path: str | Path, column: str) -> Iterator[tuple[int, str]]:
-    """The cells of one column, with the numbers of their lines."""
-    header, rows = read_csv(path)
-    if header.count(column) != 1:
-        remedy = "Name the question like the column that holds its answers."
-        listed = ", ".join(header)[:_LONGEST]
-        raise FileError(path, f"one column {column!r} is needed; there are {listed}", remedy)
-    place, empty = header.index(column), True
-    for number, row in rows:
-        empty = False
-        yield number, row[place] if len(row) > place else ""
-    if empty:
-        raise FileError(path, "there are no rows below the header", "Give at least one answer.")
-
-
-def read_numbers(path: str | Path, column: str) -> NDArray[np.float64]:
-    """One column of a CSV file with a header: a person a row, a number or nothing in each."""
-    values = array("d")
-    for number, cell in _column(path, column):
-        try:
-            value = float(cell) if cell else nan
-        except ValueError:
-            value = inf
-        if isinf(value) or (cell and isnan(value)):
-            remedy = "Leave the cell empty if there is no answer."
-            raise FileError(path, f"line {number}: {_shown(cell)} is not a finite number", remedy)
-        values.append(value)
-    return np.array(values)
-
-
-def _counts(path: str | Path, rows: Iterable[tuple[int, list[str]]]) -> Answers:
-    """A CSV file with the header ``item,count``: how many users have each item."""
-    known, counts = _Numbers(path), array("q")
-    for known.line, row in rows:
-        item, text = (*row, "", "")[:2]
-        if not item or item in known:
-            reason = f"line {known.line}: item {_shown(item)} is empty or repeated"
-            raise FileError(path, reason, "Give each item a name and one line.")
-        if not _is_number(text) or int(text) > MAX_COUNT:
-            reason = f"line {known.line}: count {_shown(text)} is not a whole number"
-            raise FileError(path, f"{reason} from 0 to {MAX_COUNT}", "Count users, not shares.")
-        known[item]  # numbered, or refused
-        counts.append(int(text))
-    if not any(counts):
-        raise FileError(path, "there is no user", "Give at least one item a count above 0.")
-    return Answers(tuple(known), np.array(counts, dtype=np.int64))
+    return Answers(tuple(names), sets.counts(), sets)
 
 
 def _shown(text: str) -> str:

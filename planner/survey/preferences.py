@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, ValidationInfo, model_validator
 
-from planner.errors import FileError, InputError
-from planner.files import read_csv
+from planner.errors import InputError
 from planner.survey.description import Description, told_apart
-from planner.survey.values import Masses, Number, Numbers, Positive, at, read_number, read_path
+from planner.survey.values import Masses, Number, Numbers, Positive, at, read_numbers, read_path
 
 Array = NDArray[np.float64]
 
@@ -169,20 +168,4 @@ def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPr
 
     A :class:`~planner.errors.FileError` says what cannot be read, or is no finite number.
     """
-    header, rows = read_csv(path)
-    name = header[0] if column is None and len(header) == 1 else column
-    if name not in header:
-        have = ", ".join(header)
-        raise FileError(path, f"there is no column {name!r}", f"Name one of its columns: {have}.")
-    if column is None and name.replace(".", "").isdigit():
-        reason = f"the first line, {name!r}, is a number and no header"
-        raise FileError(path, reason, "Name the column in a line of its own.")
-    place, values = header.index(name), []
-    for line, row in rows:
-        try:
-            values.append(read_number(row[place] if len(row) > place else ""))
-        except InputError as error:
-            raise error.within(f"{path}: line {line}") from None
-    if not values:
-        raise FileError(path, "the sample of preferences is empty", "Add a line per person.")
-    return EmpiricalPreferences(values=tuple(values))
+    return EmpiricalPreferences(values=tuple(read_numbers(path, column).tolist()))

@@ -9,11 +9,14 @@ from __future__ import annotations
 import csv
 import math
 import re
+from array import array
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -26,7 +29,8 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from planner import arguments
-from planner.errors import InputError
+from planner.errors import FileError, InputError
+from planner.files import read_column
 from planner.limits import MAX_COUNT
 from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE, PairRule
@@ -73,6 +77,19 @@ def read_number(value: object) -> float:
         return float(found[1]) / (100 if found[2] else 1)
     remedy = _COMMA if "," in text else "Use digits alone."
     raise InputError("number", value, "a number such as 2 or 0.5", remedy)
+
+
+def read_numbers(
+    path: str | Path, column: str | None = None, *, gaps: bool = False
+) -> NDArray[np.float64]:
+    """One column of a CSV file, a person a row; with ``gaps``, NaN for an empty cell."""
+    values = array("d")
+    for line, cell in read_column(path, column):
+        try:
+            values.append(math.nan if gaps and not cell else read_number(cell))
+        except InputError as error:
+            raise FileError(path, f"line {line}: {error.reason}", error.remedy) from None
+    return np.array(values)
 
 
 def read_share(value: object, argument: str = "share") -> float:

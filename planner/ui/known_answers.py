@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import numpy as np
 import streamlit as st
@@ -10,10 +11,10 @@ from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
 from planner.files import read_csv
-from planner.planning.datasets import Answers, read_answers, read_numbers
+from planner.planning.datasets import Answers, read_answers
 from planner.planning.question import QuestionPlan
 from planner.survey.questions import Numeric, Question
-from planner.survey.values import read_count, read_share
+from planner.survey.values import read_count, read_numbers, read_share
 from planner.ui.fields import kept_item
 from planner.ui.opening import as_file
 from planner.ui.state import session
@@ -49,10 +50,10 @@ def known_answers(plan: QuestionPlan) -> tuple[Known | None, str]:
         return _generated_numbers(plan) if number else _generated(plan)
     file = st.file_uploader(
         "Answers",
-        type=["csv", "gz"] if number else ["csv", "dat", "data", "txt", "gz"],
+        type=["csv"] if number else ["csv", "dat", "data", "txt"],
         key=f"t-file-{number}",
-        help="A CSV with a column of answers; an empty cell is no answer, or an empty set. Or a "
-        "CSV with the header item,count, or transactions (.dat, .data, .txt). May be packed (.gz).",
+        help="A CSV with a column of answers; an empty cell is no answer, or an empty set. Or "
+        "transactions (.dat, .data, .txt): a person's item numbers on each line.",
     )
     if file is None:
         st.info("Upload answers to begin.")
@@ -117,46 +118,33 @@ def _generated_numbers(plan: QuestionPlan) -> tuple[NDArray[np.float64], str]:
 
 def _read(question: Question, name: str, data: bytes) -> tuple[Known, str]:
     """The answers in a file; remembered for this session only, as they may be sensitive."""
-    digest = hashlib.sha256(data).hexdigest()
-    column = _column(name, data, question, digest)
-    key = ("read", digest, name, column, question.kind)
+    with as_file(name, data) as path:
+        column = _column(path, question)
+        key = ("read", hashlib.sha256(data).hexdigest(), name, column, question.kind)
 
-    def read() -> Known:
-        with as_file(name, data) as path:
+        def read() -> Known:
             if isinstance(question, Numeric):
-                values = read_numbers(path, column or question.name)
-                return np.asarray(question.domain.answers(values))
-            sets = question.kind == "item-set"
-            return read_answers(path, column or question.name, sets=sets)
+                return np.asarray(question.domain.answers(read_numbers(path, column, gaps=True)))
+            return read_answers(path, column, sets=question.kind == "item-set")
 
-    answers = session().remembered(key, read)
-    if isinstance(answers, Answers) and answers.repeats:
-        st.info(f"{answers.repeats:,} times an item stood in one set again; it counts once.")
-    return answers, str(hash(key))
+        return session().remembered(key, read), str(hash(key))
 
 
-def _column(name: str, data: bytes, question: Question, digest: str) -> str | None:
-    """The column with the answers; ``None`` where the file has no columns to choose from."""
-    if not name.lower().removesuffix(".gz").endswith(".csv"):
-        return None
-
-    def read() -> list[str]:
-        with as_file(name, data) as path:
-            return read_csv(path)[0]
-
-    titles = session().remembered(("titles", digest, name), read)
-    if [title.lower() for title in titles] == ["item", "count"]:
-        return None
+def _column(path: Path, question: Question) -> str:
+    """The column with the answers, chosen where the file has columns."""
+    if path.suffix.lower() != ".csv":
+        return question.name
+    titles, _ = read_csv(path)
     answers = set(_names(question)) - {question.name}
     if question.name not in titles and not answers.isdisjoint(titles):
         reason = f"the first line, {', '.join(titles)[:80]!r}, holds an answer and is no header"
-        raise FileError(name, reason, "Name the columns in a line of their own.")
-    usual = question.name if question.name in titles else next(iter(titles), question.name)
+        raise FileError(path, reason, "Name the columns in a line of their own.")
+    usual = question.name if question.name in titles else titles[0]
     column: str = kept_item(
         st.selectbox,
         "Column with the answers",
         f"t-column-{hash(tuple(titles))}",
         usual,
-        options=titles or [usual],
+        options=titles,
     )
     return column

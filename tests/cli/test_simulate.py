@@ -128,6 +128,6 @@ def test_numbers_are_simulated(asked):
 def test_what_is_asked_again_is_tried_as_one_round_and_says_so(tmp_path):
     survey, data = tmp_path / "survey.toml", tmp_path / "answers.csv"
     survey.write_text(CHOICE + "\n[question.rounds]\ncount = 3\nchanges = 1\n")
-    data.write_text("item,count\n1,30\n2,50\n3,20\n")
+    data.write_text("basket\n" + "1\n" * 30 + "2\n" * 50 + "3\n" * 20)
     page = " ".join(shown("simulate", str(survey), "--data", str(data), "--repeats", "2").split())
     assert "tried as one round of all" in page

@@ -279,7 +279,7 @@ def test_files_that_a_survey_names_are_beside_it(tmp_path):
     assert survey.questions[0].preferences == EmpiricalPreferences((2.0, 1.0))
     assert survey.ledger == str(tmp_path / "l.json")
     file.write_text(NUMBER.replace(SAMPLE, sample.replace('"epsilon"', '"nats"')))
-    with pytest.raises(FileError, match="there is no column 'nats'"):
+    with pytest.raises(FileError, match="one column 'nats' is needed"):
         load_survey(file)
 
 

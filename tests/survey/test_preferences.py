@@ -51,8 +51,8 @@ def test_sample_from_csv(tmp_path):
     ("text", "reason"),
     [
         ("", "is empty"),
-        ("other\n1\n", "no column 'eps'. Name one of its columns: other"),
-        ("eps\n", "empty"),
+        ("other\n1\n", "one column 'eps' is needed. There are: other"),
+        ("eps\n", "no rows below the header"),
         ("1.5\n2\n", "the first line, '1.5', is a number and no header"),
         ("eps\n1\n\n2\n", "line 3: number is empty but must be a number"),
         ("eps\n1\nx\n", "line 3: number is 'x' but must be a number"),

@@ -107,12 +107,11 @@ def test_items_with_budgets_form_levels():
         ("item,level\n", "no items below"),
         ("item,level\n,severe\n", "line 2 has no item"),
         ("item,level\nx,\n", "line 2 has no level"),
-        ("item,level\nx,a\nx,b\n", "line 3: the item 'x' is repeated"),
         ("item,epsilon\nx,-1\n", "line 2: epsilon is '-1'"),
         ("item,level,epsilon\nx,a,1\ny,a,2\n", "line 3: level 'a' has the budget '1' above"),
         ("item,level\n" + "x" * 2 * csv.field_size_limit(), "is not CSV"),
     ],
-    ids=range(9),
+    ids=range(8),
 )
 def test_wrong_lists_of_items_name_the_line(text, words):
     with pytest.raises(FileError, match=words) as caught:
