@@ -113,10 +113,7 @@ class Ordered(answers.Ordered, Item):
     def _shares(self, found: ChannelEstimates, confidence: float) -> OrderedEstimates:
         names = self.levels.item_names()
         in_order = tuple(names[k] for k in self.order)
-        # A person counts in a share or does not: how far people differ is known, and taken off.
-        shares = np.maximum.accumulate(np.clip(found.values, 0, 1))
-        drawn = found.of_draws(np.minimum.outer(shares, shares) - np.outer(shares, shares))
-        return OrderedEstimates(in_order, *drawn, confidence)
+        return OrderedEstimates(in_order, *found.of_shares_up_to(), confidence)
 
 
 class Number(answers.Number, Estimating):

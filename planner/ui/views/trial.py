@@ -9,9 +9,8 @@ import streamlit as st
 
 from planner.estimates.channel import OrderedEstimates
 from planner.planning.question import QuestionPlan
-from planner.show.blocks import Column, bars, people, texts
 from planner.show.figures import one_survey_figure, ordered_figure
-from planner.show.others import about_trial
+from planner.show.others import about_trial, simulation_blocks
 from planner.survey.values import read_count
 from planner.trial.simulate import OneSurvey, Simulated, Trial
 from planner.ui import render
@@ -118,23 +117,9 @@ def _simulated(settings: _Settings, trial: Trial) -> _Finished:
 
 
 def _show(finished: _Finished) -> None:
-    plan = finished.settings.planned
-    st.subheader(f"{plan.objective_name.capitalize()}, measured and predicted")
-    ranked = sorted(finished.results, key=lambda one: one.predicted)
-    deployed = [one.name for one in ranked].index(finished.trial.names[0])
-    columns = [
-        texts("mechanism", (one.label for one in ranked)),
-        bars(f"measured, {plan.unit}", [one.error for one in ranked], people),
-        Column("predicted", tuple(people(one.predicted) for one in ranked)),
-        Column("ratio", tuple(f"{one.error / one.predicted:.3f}" for one in ranked)),
-    ]
-    judged = [one for one in ranked if one.covered is not None]
-    if judged:
-        columns.append(Column("intervals held", tuple(f"{one.covered:.1%}" for one in judged)))
-    render.table(columns, deployed)
-    runs = finished.settings.repeats
-    st.caption(f"{runs} runs. The plan deploys what stands out. Shorter is better.")
-    if not plan.question.of_mean:
+    _, *blocks = simulation_blocks(finished.trial, finished.results)
+    render.render(blocks)
+    if not finished.settings.planned.question.of_mean:
         _one_survey(finished)
 
 
