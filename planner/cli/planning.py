@@ -143,11 +143,18 @@ def answer_rate(survey: SurveyFile, details: Details = False, json_output: Json 
 
     plans = plan_answer_rates(load_survey(survey))
     if json_output:
-        names = ("best", "offered", "curve")
-        print_json({q: {n: to_json(getattr(one, n)) for n in names} for q, one in plans.items()})
+        document = {
+            name: {
+                "best": to_json(one.best_planned(one.channels())),
+                "offered": to_json(one.offered),
+                "curve": to_json(one.curve),
+            }
+            for name, one in plans.items()
+        }
+        print_json(document)
         return
     for name, one in plans.items():
-        show(answer_rate_blocks(name, one, one.channels(), one.best), details=details)
+        show(answer_rate_blocks(name, one, one.channels()), details=details)
 
 
 def planned(

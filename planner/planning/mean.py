@@ -308,6 +308,11 @@ class AnswerRatePlan:
     curve: AnswerRateCurve
     best: BestBudget
     offered: AnswerRateCurve | None
+    mechanism: str = BISAMPLE
+
+    def best_planned(self, channels: ChannelCurve | None) -> BestBudget:
+        """The best budget of what the question is planned with: of BiSample-MD by name alone."""
+        return self.best if channels is None or self.mechanism == BISAMPLE else channels.best()
 
     def channels(self) -> ChannelCurve | None:
         """The same people with the best channel of every budget.
@@ -343,7 +348,10 @@ def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> An
 def plan_answer_rates(survey: Survey) -> dict[str, AnswerRatePlan]:
     """Plan every numeric question of a survey that states its people's preferences, by name."""
     plans = {
-        question.name: plan_answer_rate(model_of(question, survey.users), question.epsilon)
+        question.name: replace(
+            plan_answer_rate(model_of(question, survey.users), question.epsilon),
+            mechanism=question.mechanism,
+        )
         for question in survey.questions
         if isinstance(question, Numeric) and question.preferences is not None
     }

@@ -57,9 +57,10 @@ def comparison_blocks(found: Sequence[ComparedRow], names: tuple[str, str]) -> l
 
 
 def answer_rate_blocks(
-    name: str, plan: AnswerRatePlan, channels: ChannelCurve | None, best: BestBudget
+    name: str, plan: AnswerRatePlan, channels: ChannelCurve | None
 ) -> list[Block]:
-    """The best budget of a mechanism, the curve around it, and what it rests on."""
+    """The best budget, the curve around it, and what it rests on."""
+    best = plan.best_planned(channels)
     facts = (
         Fact("best budget", f"epsilon {best.epsilon:.3f}"),
         Fact("who answer", f"{best.answer_rate:.1%}"),
@@ -93,7 +94,7 @@ def answer_rate_blocks(
 
 
 def _curve(plan: AnswerRatePlan, channels: ChannelCurve | None, best: BestBudget) -> Table:
-    named = {plan.best.epsilon: "best"}
+    named = {plan.best.epsilon: "best mean"}
     if channels is not None:
         named[channels.best().epsilon] = "best channel"
     if plan.offered is not None:

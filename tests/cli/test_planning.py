@@ -186,13 +186,13 @@ def test_outsiders_in_few_sentences():
 
 def test_the_best_budget_of_an_answer_rate():
     page = words("answer-rate", RATES, "--details")
-    assert "Best budget: epsilon 3.157" in page
-    assert "Any epsilon in 2.48 to 3.87 is within 5% of the best" in page
+    assert "Best budget: epsilon 4.236" in page
+    assert "Any epsilon in 3.62 to 4.87 is within 5% of the best" in page
     assert "offered now 2.197 96.9% 41.64" in page
-    assert "best channel 4.236 69.5% 41.85 14.49" in page
+    assert "best channel * 4.236 69.5% 41.85 14.49" in page
     assert max(map(len, shown("answer-rate", RATES).splitlines())) <= 80
     document = json.loads(shown("answer-rate", RATES, "--json"))["bill"]
-    assert round(document["best"]["epsilon"], 3) == 3.157
+    assert round(document["best"]["epsilon"], 3) == 4.236
     assert len(document["curve"]["mean_rmse"]) == 200
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from planner.deployment.building import survey_parameters
 from planner.planning.choice import beliefs_after
-from planner.planning.mean import BISAMPLE, AnswerRatePlan, ChannelCurve, plan_answer_rates
+from planner.planning.mean import AnswerRatePlan, ChannelCurve, plan_answer_rates
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.show.blocks import Column, Sentence, texts
@@ -116,10 +116,8 @@ def answer_rates() -> None:
     with render.complaint():
         survey = Survey(name="survey", users=plan.everybody, questions=(question,))
         rates, channels = remembered(("rates", survey), lambda: _rates(survey))
-        by_name = question.mechanism == BISAMPLE
-        best = rates.best if by_name or channels is None else channels.best()
-        render.render(answer_rate_blocks(question.name, rates, channels, best)[1:])
-        epsilon = f"{best.epsilon:.3f}"
+        render.render(answer_rate_blocks(question.name, rates, channels)[1:])
+        epsilon = f"{rates.best_planned(channels).epsilon:.3f}"
         offer = (question_at(place), epsilon)
         st.button(f"Offer {epsilon}", on_click=_offer, args=offer, type="primary")
 
