@@ -86,7 +86,7 @@ def answer_rate_blocks(
         Heading(f"{name}: {plan.model.users:,} people asked", level=1),
         Facts(facts),
         Sentence(flat),
-        *said([] if best.reliable else [hopeless], "missed"),
+        *said([] if plan.best.reliable else [hopeless], "missed"),
         _curve(plan, channels, best),
         Sentence(explained, "details"),
         Figure("Error of the mean", lambda: error_figure(plan, channels), alt, "rates"),
