@@ -17,7 +17,7 @@ from planner.errors import FileError
 from planner.limits import MEBIBYTE
 
 _MOST_MEBIBYTES = 128
-_LONGEST_LINE, _MOST_LINES = 4 * MEBIBYTE, 20_000_000
+_LONGEST_LINE, _MOST_LINES = 4 * MEBIBYTE, 10_000_000
 _MOST_SHOWN = 1_000  # letters of a header, in an error
 _IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _OF_THE_SYSTEM = {
@@ -66,7 +66,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
     Raises
     ------
     FileError
-        As :func:`read_text` does; it has more than 128 MiB or 20 million lines, or one of more
+        As :func:`read_text` does; it has more than 128 MiB or 10 million lines, or one of more
         than 4 MiB.
     """
     with _opened(path, _MOST_MEBIBYTES, "Give a part of it.") as file:

@@ -19,7 +19,7 @@ from planner.mechanisms.itemsets import ItemSets
 from planner.survey.questions import ItemSet, Question
 from planner.survey.sets import SetModel, SetMoments, Slots, size_limits
 
-_MOST_MEMBERS = 20_000_000  # items of all sets together: they take less than a gigabyte
+_MOST_MEMBERS = 10_000_000  # items of all sets together: they take less than a gigabyte
 _MOST_ITEMS = 1_000_000
 _LONGEST = 1_000  # letters of an answer
 _SHOWN = 40  # of them, in an error
@@ -54,7 +54,7 @@ def read_answers(path: str | Path, column: str, *, sets: bool = False) -> Answer
     """Read a file by its name: a ``.csv`` has a column of answers, or of sets (``tea;rice``).
 
     Anything else (``.dat``, ``.data``, ``.txt``): transactions. Files are read a line at a time: at
-    most 20 million people with as many items in all, of one million kinds, 1,000 letters each.
+    most 10 million people with as many items in all, of one million kinds, 1,000 letters each.
     Answers are ordered alphabetically, or by their value if all are whole numbers.
     """
     if not str(path).lower().endswith(".csv"):

@@ -106,9 +106,8 @@ def _generated_numbers(plan: QuestionPlan) -> tuple[NDArray[np.float64], str]:
     mean = domain.center if about.mean is None else about.mean
     spread = _SPREAD * domain.radius if about.sd is None else about.sd
     step = (domain.upper - domain.lower) / _STEPS
-    whole = np.rint((rng.normal(mean, spread, users) - domain.lower) / step)
-    values = domain.lower + step * np.clip(whole, 0, _STEPS)
-    values = np.minimum(values, domain.upper)  # whatever rounding did
+    steps = np.rint((rng.normal(mean, spread, users) - domain.lower) / step)
+    values = np.clip(domain.lower + step * steps, domain.lower, domain.upper)
     if domain.yes_no:
         chance = (mean - domain.lower) / (domain.upper - domain.lower)
         values = np.where(rng.random(users) < chance, domain.upper, domain.lower)

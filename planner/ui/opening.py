@@ -10,15 +10,14 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
-from planner.errors import FileError, InputError, PlannerError
+from planner.errors import FileError, PlannerError
 from planner.files import read_csv, read_text
-from planner.policy.budget_text import parse_epsilon
 from planner.survey.file import read_document, settle, survey_text
 from planner.survey.values import text_of
 from planner.ui.document import EXAMPLES, Document, Row, cleaned, example_document, kind_of
 from planner.ui.state import session
 
-_MOST_ITEMS = 100_000
+_MOST_LINES = 100_000
 
 
 def opening() -> None:
@@ -116,7 +115,7 @@ def rows_from_items(name: str, data: bytes, known: Sequence[Document]) -> list[R
     Raises
     ------
     FileError
-        A column or a cell is missing, an item is repeated, or a level has two budgets.
+        A column or a cell is missing; a mistake in one is named like one that was typed.
 
     Examples
     --------
@@ -129,41 +128,26 @@ def rows_from_items(name: str, data: bytes, known: Sequence[Document]) -> list[R
         if "item" not in header or not {"level", "epsilon"} & set(header):
             reason = "columns 'item' and 'level' or 'epsilon' are needed"
             remedy = "The first line names the columns, for example: item,level,epsilon"
-            raise FileError(name, f"{reason}, not {', '.join(header)[:80]}", remedy)
-        budgets = {
-            text_of(row.get("name")): text_of(row.get("epsilon"), "epsilon") for row in known
-        }
-        levels: dict[str, list[str]] = {}
+            raise FileError(path, f"{reason}, not {', '.join(header)[:80]}", remedy)
+        given = {text_of(row.get("name")): text_of(row.get("epsilon"), "epsilon") for row in known}
+        levels: dict[tuple[str, str], list[str]] = {}
         for line, row in rows:
-            cells = dict(zip(header, row, strict=False))
-            cell = {key: cells.get(key, "") for key in ("item", "level", "epsilon")}
-            _check(name, line, cell, header)
-            level = cell["level"] or f"epsilon {cell['epsilon']}"
-            budget = cell["epsilon"] if "epsilon" in header else budgets.get(level, "")
-            if level in levels and budgets[level] != budget:
-                reason = f"line {line}: level {level!r} has the budget {budgets[level]!r} above"
-                raise FileError(name, reason, "Give each level one budget.")
-            budgets[level] = budget
-            levels.setdefault(level, []).append(cell["item"])
-    if not levels:
-        raise FileError(name, "there are no items below the header", "Add a line per item.")
+            cells = dict.fromkeys(header, "") | dict(zip(header, row, strict=False))
+            missing = [key for key in ("item", "level", "epsilon") if cells.get(key) == ""]
+            if missing:
+                raise FileError(path, f"line {line} has no {missing[0]}", "Fill in the cell.")
+            if line > _MOST_LINES:
+                remedy = "Give items by their number."
+                raise FileError(path, f"there are over {_MOST_LINES:,} lines", remedy)
+            level = cells.get("level") or f"epsilon {cells['epsilon']}"
+            budget = cells.get("epsilon", given.get(level, ""))
+            levels.setdefault((level, budget), []).append(cells["item"])
+        if not levels:
+            raise FileError(path, "there are no items below the header", "Add a line per item.")
     return [
-        {"name": level, "epsilon": budgets[level], "items": text_of(tuple(items))}
-        for level, items in levels.items()
+        {"name": level, "epsilon": budget, "items": text_of(tuple(items))}
+        for (level, budget), items in levels.items()
     ]
-
-
-def _check(name: str, line: int, cell: dict[str, str], header: Sequence[str]) -> None:
-    missing = [key for key in ("item", "level", "epsilon") if key in header and not cell[key]]
-    if missing:
-        raise FileError(name, f"line {line} has no {missing[0]}", "Fill in the cell.")
-    if line > _MOST_ITEMS:
-        raise FileError(name, f"there are over {_MOST_ITEMS:,} lines", "Give items by their number")
-    if cell["epsilon"]:
-        try:
-            parse_epsilon(cell["epsilon"])
-        except InputError as error:
-            raise FileError(name, f"line {line}: {error.reason}", error.remedy) from error
 
 
 @contextmanager

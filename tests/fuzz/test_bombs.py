@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.deployment.client.document import parse_document
-from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.engines import _Worker, isolated_engine
+from planner.deployment.collecting.engines import _Worker
 from planner.deployment.collecting.one_file import Expected, count_file
 from planner.deployment.collecting.reports import seal
 from planner.errors import FileError
@@ -25,12 +24,10 @@ SECONDS = 5.0  # of a processor
     ("text", "reason"),
     [
         ("{" + ",".join(f'"k{i}":0' for i in range(40_000)) + ',"k1":1}', "'k1' appears twice"),
-        (START + '"x":[' + "0," * 2**20 + "0]}", "more than 1,048,576 commas"),
         (START + '"x":' + "[" * 65 + "]" * 65 + "}", "nested more than 64 levels deep"),
-        (START + '"x":' + "[" * 970 + "]" * 970 + "}", "nested"),
         (START + '"x":' + "[" * 10**6 + "]" * 10**6 + "}", "nested too deeply"),
     ],
-    ids=["keys", "marks", "deep", "deeper", "deepest"],
+    ids=["keys", "deep", "deepest"],
 )
 def test_parameter_files(text, reason):
     started = time.process_time()
@@ -71,12 +68,9 @@ LIES = [
     ({"decoded": LARGEST, "compression": "zstd"}, r"compression is ['ZSTD'] but must be none"),
     ({"values": 2**28}, "needs more memory than there is"),
 ]
-needs_linux = pytest.mark.skipif(
-    not Path("/proc/self/status").exists(), reason="the system does not tell what a process took"
-)
 
 
-@needs_linux
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux' account of memory")
 def test_pages_that_lie_about_their_size_take_no_memory(one_question, tmp_path, rng):
     """Where the footer and the seal are right, too; each in the same process of its own."""
     good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
@@ -94,16 +88,6 @@ def test_pages_that_lie_about_their_size_take_no_memory(one_question, tmp_path, 
         assert peak < MEBIBYTES * 2**10 / 4
     finally:
         worker.stop()
-
-
-@needs_linux
-def test_a_file_that_takes_too_much_memory_is_left_out_alone(one_question, tmp_path, rng):
-    write(tmp_path / "a.parquet", one_question, draw(one_question, rng, 9))
-    lying_page(tmp_path / "b.parquet", one_question, values=2**28)
-    write(tmp_path / "c.parquet", one_question, draw(one_question, rng, 5))
-    done = collect(one_question, [tmp_path], engine=isolated_engine)
-    assert done.quarantined == ((tmp_path / "b.parquet", "needs more memory than there is"),)
-    assert done.sums["q", None].users == 14
 
 
 # -- files whose pages lie about their size, although footer and seal are right -----------------

@@ -1,5 +1,6 @@
 """Known answers and pilots are read, and refused where they do not fit."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,30 +49,23 @@ def test_single_items_are_the_first_of_every_set(tmp_path):
         empty.first_items()
 
 
-@pytest.mark.parametrize(
-    ("limit", "text", "message"),
-    [
-        ("_MOST_LINES", "1\n" * 1001, "more than 1,000 lines"),
-        ("_LONGEST_LINE", "1 " * 600, "line 1 has more than 0 MiB"),
-    ],
-)
-def test_text_that_is_too_large_is_refused(tmp_path, monkeypatch, limit, text, message):
-    monkeypatch.setattr(files, limit, 1000)
+LONG, LETTERS = "a" * 1001, r"line 3: 'aaa.*a\.{3}' has more than 1,000 letters"
+LIMITS = {
+    "lines.dat": (files, "_MOST_LINES", "1\n" * 4, "more than 3 lines"),
+    "line.dat": (files, "_LONGEST_LINE", "1 2\n", "line 1 has more than 0 MiB"),
+    "members.dat": (datasets, "_MOST_MEMBERS", "1 2\n1 2\n", "more than 3 items in all"),
+    "kinds.csv": (datasets, "_MOST_ITEMS", "x\na\nb\nc\nd\n", "more than 3 different answers"),
+    "long.csv": (files, "_MOST_LINES", f"x\nb\n{LONG}", LETTERS),
+    "long.dat": (files, "_MOST_LINES", f"b;\n\n{LONG}", LETTERS),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_files_that_are_too_large_are_refused(tmp_path, monkeypatch, name):
+    module, limit, text, message = LIMITS[name]
+    monkeypatch.setattr(module, limit, 3)
     with pytest.raises(FileError, match=message):
-        read_answers(written(tmp_path, text, "bomb.dat"), "x")
-
-
-def test_answers_that_are_too_many_or_too_long_are_refused(tmp_path, monkeypatch):
-    letters = "line 3: 'aaa.*aaa\\.\\.\\.' has more than 1,000 letters"
-    for text, name in (("x\nb\n" + "a" * 1001, "a.csv"), ("b;\n\n" + "a" * 1001, "a.dat")):
-        with pytest.raises(FileError, match=letters):
-            read_answers(written(tmp_path, text, name), "x")
-    monkeypatch.setattr(datasets, "_MOST_ITEMS", 3)
-    monkeypatch.setattr(datasets, "_MOST_MEMBERS", 5)
-    with pytest.raises(FileError, match="more than 3 different answers"):
-        read_answers(written(tmp_path, "x\na\nb\nc\nd\n"), "x")
-    with pytest.raises(FileError, match="more than 5 items in all"):
-        read_answers(written(tmp_path, "1 2 3\n1 2 3\n", "a.dat"), "x")
+        read_answers(written(tmp_path, text, name), "x")
 
 
 IN_A_GIGABYTE = """
@@ -131,18 +125,13 @@ def numbers(path):
         (read_transactions, "", "no item"),
         (read_transactions, "1 2\n3 x\n", "line 2: 'x'"),
         (read_transactions, "1 -2\n", "line 1: '-2'"),
-        (read_transactions, "99999999999999999999\n", "line 1: '99999999999999999999'"),
         (read_transactions, ";\n", "there is no item"),
         (column_of_sets, "x\n\n;\n", "there is no item"),
-        (read_transactions, b"\xff\xfe1", "UTF-8"),
         (read_transactions, "1" * 5000, "is not an item number"),
         (column, "x,x\n1,2\n", "column 'x'"),
-        (column, "x\n", "no rows"),
         (column, "y,x\n1,a\n1,\n", "line 3 has no answer"),
         (numbers, "y,x\n1,2.5\n1,a\n", "line 3: number is 'a' but"),
-        (numbers, "x\nnan\n", "line 2: number is 'nan'"),
         (numbers, "x\n1e999\n", "line 2: number is '1e999'"),
-        (column, 'x\n"a', "CSV"),
     ],
 )
 def test_unusable_files_are_refused(tmp_path, reader, text, message):
@@ -171,27 +160,21 @@ def test_items_are_in_the_levels_that_list_them_or_spread_like_these(tmp_path, l
     assert pilot.mean_size == 1.5
 
 
-def test_a_file_that_changes_is_read_again(tmp_path):
-    import os
-
-    path = tmp_path / "p.dat"
-    path.write_text("1\n2\n")
-    assert set_model_of(question(path, *NUMBERED)).largest == 1
-    path.write_text("1 2\n2\n")
-    os.utime(path, ns=(1, 1))
-    assert set_model_of(question(path, *NUMBERED)).largest == 2
-
-
-def test_files_that_do_not_fit_are_refused(tmp_path):
-    path = tmp_path / "p.dat"
+@pytest.mark.parametrize(
+    ("text", "levels", "reason"),
+    [
+        (" ".join(map(str, range(43))), NUMBERED, "43 different items, but the levels have 42"),
+        ("1 2\n4\n", LISTED, "item '4' that no level lists"),
+    ],
+)
+def test_a_file_is_read_when_it_is_there_changes_and_fits(tmp_path, text, levels, reason):
+    asked = question(tmp_path / "p.dat", *levels)
     with pytest.raises(FileError, match="cannot be read"):
-        set_model_of(question(path, *NUMBERED))
-    path.write_text(" ".join(map(str, range(43))) + "\n1 2\n")
-    with pytest.raises(FileError, match="43 different items, but the levels have 42"):
-        set_model_of(question(path, *NUMBERED))
-    path.write_text("1 2\n4\n")
-    with pytest.raises(FileError, match="item '4' that no level lists"):
-        set_model_of(question(path, *LISTED))
+        set_model_of(asked)
+    assert set_model_of(question(written(tmp_path, "1\n2\n", "p.dat"), *levels)).largest == 1
+    os.utime(written(tmp_path, text, "p.dat"), ns=(1, 1))
+    with pytest.raises(FileError, match=reason):
+        set_model_of(asked)
 
 
 @pytest.mark.parametrize(
