@@ -44,9 +44,6 @@ class Answers:
         if self.sets is None:
             return self
         firsts = self.sets.firsts()
-        if firsts.size == 0:
-            remedy = "Give sets of which at least one holds an item."
-            raise InputError.because("sets", "all sets are empty", remedy)
         return Answers(self.labels, np.bincount(firsts, minlength=len(self.labels)))
 
 

@@ -45,8 +45,6 @@ from planner.survey.questions import Question, Survey
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 _CONFIDENCE = 0.95
-_MOST_CHOSEN_FROM = 10**9  # people of whom some can be drawn without replacement
-_MOST_SETS = 10**7
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +102,7 @@ class Asked:
 
     @classmethod
     def of(cls, people: int, fraction: float) -> Self:
-        """A share of the people, at least one.
-
-        Raises
-        ------
-        InputError
-            There are too many to choose from.
-        """
-        if fraction < 1 and people >= _MOST_CHOSEN_FROM:
-            allowed = f"fewer than {_MOST_CHOSEN_FROM} where only some are asked"
-            raise InputError("people", people, allowed, "Try the question on fewer people.")
+        """A share of the people, at least one."""
         return cls(people, max(1, round(fraction * people)))
 
     @property
@@ -447,9 +436,6 @@ def placed(question: Question, answers: Answers, rng: np.random.Generator) -> An
     if not several:
         return Answers(tuple(names), counts)
     found = answers.sets
-    if found is None and answers.users > _MOST_SETS:
-        allowed = f"at most {_MOST_SETS} for sets"
-        raise InputError("people", answers.users, allowed, "Try the question on fewer people.")
     if found is None:  # a set of one item for every person
         single = np.repeat(np.arange(answers.counts.size), answers.counts)
         found = ItemSets(answers.counts.size, single, np.arange(answers.users + 1))

@@ -15,7 +15,7 @@ from planner.planning.datasets import Answers
 from planner.planning.plan import plan_survey
 from planner.survey.file import load_survey
 from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Ordinal, Survey
-from planner.trial.simulate import Asked, Trial, placed
+from planner.trial.simulate import Trial, placed
 from tests.surveys import EXAMPLES
 
 MOST = 5.0
@@ -219,8 +219,6 @@ def test_what_does_not_fit_is_refused():
     for question, answers, message in refused:
         with pytest.raises(InputError, match=message):
             tried(question, answers)
-    with pytest.raises(InputError, match="people"):
-        Asked.of(10**9, 0.5)
     trial = tried(choice, COUNTS)
     for match, call in {
         "repeats is 0": lambda: trial.run(0, rng()),
