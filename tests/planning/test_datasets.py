@@ -16,10 +16,15 @@ from planner.survey.sets import AssumedSets
 from planner.survey.values import read_numbers
 
 
-def written(tmp_path, text, name="data.csv"):
-    path = tmp_path / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
+def written(tmp_path, text, name):
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+def read(path):
+    if "numbers" in path.name:
+        return read_numbers(path, "x", gaps=True)
+    return read_answers(path, "x", sets="sets" in path.name)
 
 
 READ = {  # name and text; labels, counts, and the size of each set
@@ -28,14 +33,14 @@ READ = {  # name and text; labels, counts, and the size of each set
     "named.txt": ("tea; green rice\n\ntea;\n", ("green rice", "tea"), [1, 2], [2, 0, 1]),
     "sets.csv": ("id,x\n1,tea;green rice\n2,\n3,tea\n", ("green rice", "tea"), [1, 2], [2, 0, 1]),
     "column.csv": ("id,x\n1,red\n2, blue\n\n3,red\n", ("blue", "red"), [1, 2], None),
-    "NUMBERS.CSV": ("x\n10\n9\n10\n", ("9", "10"), [1, 2], None),
+    "VALUES.CSV": ("x\n10\n9\n10\n", ("9", "10"), [1, 2], None),
 }
 
 
 @pytest.mark.parametrize("name", READ)
 def test_files_are_read_by_their_names(tmp_path, name):
     text, labels, counts, sizes = READ[name]
-    answers = read_answers(written(tmp_path, text, name), "x", sets="sets" in name)
+    answers = read(written(tmp_path, text, name))
     assert (answers.labels, answers.counts.tolist()) == (labels, counts)
     assert answers.users == (sum(counts) if sizes is None else len(sizes))
     assert (answers.sets and answers.sets.sizes.tolist()) == sizes
@@ -62,7 +67,7 @@ def test_files_that_are_too_large_are_refused(tmp_path, monkeypatch, name):
     module, limit, text, message = LIMITS[name]
     monkeypatch.setattr(module, limit, 3)
     with pytest.raises(FileError, match=message):
-        read_answers(written(tmp_path, text, name), "x")
+        read(written(tmp_path, text, name))
 
 
 IN_A_GIGABYTE = """
@@ -104,40 +109,28 @@ def test_small_files_never_fill_the_memory(tmp_path):
         assert wanted in said
 
 
-def column_of_sets(path):
-    return read_answers(path, "x", sets=True)
-
-
-def column(path):
-    return read_answers(path, "x")
-
-
-def numbers(path):
-    return read_numbers(path, "x", gaps=True)
-
-
 @pytest.mark.parametrize(
-    ("reader", "text", "message"),
+    ("name", "text", "message"),
     [
-        (read_transactions, "", "no item"),
-        (read_transactions, "1 2\n3 x\n", "line 2: 'x'"),
-        (read_transactions, "1 -2\n", "line 1: '-2'"),
-        (read_transactions, ";\n", "there is no item"),
-        (column_of_sets, "x\n\n;\n", "there is no item"),
-        (read_transactions, "1" * 5000, "is not an item number"),
-        (column, "x,x\n1,2\n", "column 'x'"),
-        (column, "y,x\n1,a\n1,\n", "line 3 has no answer"),
-        (numbers, "y,x\n1,2.5\n1,a\n", "line 3: number is 'a' but"),
-        (numbers, "x\n1e999\n", "line 2: number is '1e999'"),
+        ("a.dat", "", "no item"),
+        ("a.dat", "1 2\n3 x\n", "line 2: 'x'"),
+        ("a.dat", "1 -2\n", "line 1: '-2'"),
+        ("a.dat", ";\n", "there is no item"),
+        ("sets.csv", "x\n\n;\n", "there is no item"),
+        ("a.dat", "1" * 5000, "is not an item number"),
+        ("a.csv", "x,x\n1,2\n", "column 'x'"),
+        ("a.csv", "y,x\n1,a\n1,\n", "line 3 has no answer"),
+        ("numbers.csv", "y,x\n1,2.5\n1,a\n", "line 3: number is 'a' but"),
+        ("numbers.csv", "x\n1e999\n", "line 2: number is '1e999'"),
     ],
 )
-def test_unusable_files_are_refused(tmp_path, reader, text, message):
+def test_unusable_files_are_refused(tmp_path, name, text, message):
     with pytest.raises(FileError, match=message):
-        reader(written(tmp_path, text))
+        read(written(tmp_path, text, name))
 
 
 def test_numbers_have_gaps_where_nobody_answers(tmp_path):
-    found = numbers(written(tmp_path, "id,x\n1,17.5\n2,\n3,-4e1\n"))
+    found = read(written(tmp_path, "id,x\n1,17.5\n2,\n3,-4e1\n", "numbers.csv"))
     np.testing.assert_array_equal(found, [17.5, np.nan, -40])
 
 
