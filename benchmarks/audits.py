@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from planner.deployment.parameters import Parameters, write_parameters
 from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.survey.questions import Categorical
 from planner.trial.audit import audit_client
-from planner.trial.black_box import BlackBox, CommandBox, FunctionBox
+from planner.trial.black_box import BlackBox, CommandBox
 
 REPORTS, CONFIDENCE = 1_000_000, 0.999999
 ANSWERS = ("HIV", "flu")
@@ -54,7 +55,10 @@ def _clients(name: str, mechanism: Any) -> list[Figure]:
     survey = Survey("s", 1000, (QUESTION,))
     parameters = parameters_from_mechanisms(survey, {QUESTION.name: mechanism})
     client = Client(parameters.document)
-    box = FunctionBox(lambda answer: client.report("q", answer).to_json())
+
+    def box(answers: Sequence[Any], _: int) -> list[bytes]:
+        return [client.report("q", answer).to_json().encode() for answer in answers]
+
     found = [audited(f"Python client, {name}", parameters, box)]
     if node := shutil.which("node"):
         with tempfile.TemporaryDirectory() as folder:

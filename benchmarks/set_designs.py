@@ -85,7 +85,7 @@ def _beside(what: str, design: QuestionPlan, table: QuestionPlan) -> Figure:
     about = (whole.items, length, smallest_budget(design.question.policy))
     rivals = rival_supports(*about)
     privset, wheel = (set_error(*about[:2], *rivals[name]) for name in ("privset", "wheel"))
-    worst, bound = whole.worst_case_mse, whole.lower_bound
+    worst, bound = whole.worst_case_mse, whole.design.lower_bound
     return Figure(
         f"{what}: predicted error",
         f"{design.error:,.0f} people, l = {length}",

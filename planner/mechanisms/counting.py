@@ -105,22 +105,17 @@ class BitCounter:
     def counts(self) -> NDArray[np.int64]:
         """How many of the reports set each bit, shape ``(items,)``; the counter stays usable."""
         parts = [*self._adder.parts(), (0, self._slab[: self._filled])]
-        return _finish(parts, self._words)[: self._items]
+        counts = np.zeros(self._items, dtype=np.int64)
+        for plane, slab in _add_up(parts, self._words):
+            small = np.uint8 if len(slab) < 2**8 else np.uint16  # holds the sums of few rows
+            ones = unpack(slab, self._items).sum(axis=0, dtype=small)
+            counts += ones.astype(np.int64) << plane
+        return counts
 
 
-def _finish(parts: list[tuple[int, Words]], words: int) -> NDArray[np.int64]:
-    counts = np.zeros(64 * words, dtype=np.int64)
-    for plane, slab in _add_up(parts, _LAST_WORDS):
-        small = np.uint8 if len(slab) < 2**8 else np.uint16  # holds the sums of few rows
-        ones = unpack(slab, 64 * words).sum(axis=0, dtype=small)
-        counts += ones.astype(np.int64) << plane
-    return counts
-
-
-def _add_up(parts: list[tuple[int, Words]], slab_words: int) -> list[tuple[int, Words]]:
+def _add_up(parts: list[tuple[int, Words]], words: int) -> list[tuple[int, Words]]:
     """The same number of set bits per column in fewer rows; parts are (plane, rows)."""
-    words = parts[0][1].shape[1]
-    height = max(1, slab_words // words)
+    height = max(1, _LAST_WORDS // words)
     adder = _Adder((height, words))
     left = []
     for plane, rows in parts:

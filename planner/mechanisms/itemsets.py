@@ -17,10 +17,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from planner.arguments import whole_number
 from planner.errors import InputError
@@ -91,9 +91,13 @@ class ItemSets:
             object.__setattr__(self, name, array)
 
     @classmethod
-    def of(cls, sets: Iterable[Sequence[int]], items: int) -> ItemSets:
-        """From one sequence of item numbers per user."""
+    def of(cls, sets: Sets, items: int) -> ItemSets:
+        """From one sequence of item numbers per user; item sets of so many items as they are."""
         if isinstance(sets, ItemSets):
+            if sets.items != items:
+                allowed = f"the mechanism's domain, {items}"
+                remedy = "Make the sets for as many items as the mechanism has."
+                raise InputError("items of the sets", sets.items, allowed, remedy)
             return sets
         try:
             lists = [list(one) for one in sets]
@@ -170,17 +174,6 @@ def _no_repeats(members: NDArray[np.int64], starts: NDArray[np.int64], items: in
         raise InputError(f"set of user {who}", f"item {item} twice", "without repeats", remedy)
 
 
-def as_sets(sets: ArrayLike | ItemSets | Iterable[Sequence[int]], items: int) -> ItemSets:
-    """``sets`` as :class:`ItemSets` over ``items`` items."""
-    if not isinstance(sets, ItemSets):
-        return ItemSets.of(sets, items)  # type: ignore[arg-type]
-    if sets.items != items:
-        allowed = f"the mechanism's domain, {items}"
-        remedy = "Make the sets for as many items as the mechanism has."
-        raise InputError("items of the sets", sets.items, allowed, remedy)
-    return sets
-
-
 Sets = ItemSets | Iterable[Sequence[int]]
 
 
@@ -194,16 +187,13 @@ class SetMechanism(ABC):
 
     padding_length: int
     longer: LongerSets | None
+    scale: ClassVar[int] = 1
+    """What an estimate is multiplied by."""
 
     @property
     @abstractmethod
     def law(self) -> Any:
         """The form of report with its whole numbers; dummies are elements, too."""
-
-    @property
-    @abstractmethod
-    def scale(self) -> int:
-        """What an estimate is multiplied by."""
 
     @property
     @abstractmethod
@@ -217,11 +207,11 @@ class SetMechanism(ABC):
 
     def bias(self, sets: Sets) -> Array:
         """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
-        return as_sets(sets, self.items).lost(self.padding_length)
+        return ItemSets.of(sets, self.items).lost(self.padding_length)
 
     def variance(self, sets: Sets) -> Array:
         """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""
-        checked, (a, b) = as_sets(sets, self.items), self.support
+        checked, (a, b) = ItemSets.of(sets, self.items), self.support
         once, twice = checked.sampling_sums(self.padding_length)
         length, noise = self.padding_length, logodds.noise_from_probabilities(a, b)
         signal = 1 + logodds.signal_from_probabilities(a, b)
@@ -300,7 +290,7 @@ class PaddedUnaryMechanism(SetMechanism):
         return replace(law, levels=law.levels.with_dummies(self.padding_length))
 
     @property
-    def scale(self) -> int:
+    def scale(self) -> int:  # type: ignore[override]
         """``l``."""
         return self.padding_length
 
@@ -315,7 +305,7 @@ class PaddedUnaryMechanism(SetMechanism):
         Every user samples an item, a dummy numbered after the items: truncating and then sampling
         is sampling from the whole set. The reports of the samples are drawn as counts.
         """
-        checked, draw = as_sets(sets, self.items), inputs.generator(rng)
+        checked, draw = ItemSets.of(sets, self.items), inputs.generator(rng)
         slot = draw.integers(np.maximum(checked.sizes, self.padding_length))
         real = slot < checked.sizes
         sampled = checked.members[(checked.starts[:-1] + slot)[real]]
@@ -344,7 +334,7 @@ def set_budgets(mechanism: PaddedUnaryMechanism, sets: Sets) -> NDArray[np.float
     policy, levels = mechanism.unary.table.policy, mechanism.unary.level_of
     require_set_budgets(policy)
     odds = np.exp(np.append(policy.epsilons[levels], policy.epsilons.min()))
-    checked = as_sets(sets, mechanism.items)
+    checked = ItemSets.of(sets, mechanism.items)
     size, length = checked.sizes, mechanism.padding_length
     user = np.repeat(np.arange(checked.users), size)
     total = np.bincount(user, odds[checked.members], checked.users)

@@ -29,7 +29,7 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.collected import Collected
 from planner.mechanisms.counting import Aggregate, Counter, PackedCounter, Rows, SumCounter
-from planner.mechanisms.itemsets import SetMechanism, Sets, as_sets
+from planner.mechanisms.itemsets import ItemSets, SetMechanism, Sets
 from planner.mechanisms.plain import chances_of, linear_estimates
 from planner.mechanisms.rounding import levels_of
 from planner.mechanisms.words import Words, seeded_words
@@ -223,6 +223,7 @@ class SetDesign:
         return set_error_bound(self.items, self.length, self.epsilon, self.cap)
 
 
+@lru_cache(maxsize=1024)
 def best_set_design(items: int, length: int, epsilon: float, cap: float | None = None) -> SetDesign:
     """Return the set design of the smallest worst-case error among all sizes and staircases."""
     cap = epsilon if cap is None else cap
@@ -235,14 +236,6 @@ def best_set_design(items: int, length: int, epsilon: float, cap: float | None =
     stairs = _staircases(length, epsilon, max(epsilon, cap))
     size, stair = _searched(items, length, stairs)
     return SetDesign(items, length, size, tuple(stairs[stair].tolist()))
-
-
-@lru_cache(maxsize=1024)
-def set_support(
-    items: int, length: int, epsilon: float, cap: float | None = None
-) -> tuple[float, float]:
-    """The two chances of the best set design, as :attr:`SetDesign.support`."""
-    return best_set_design(items, length, epsilon, cap).support
 
 
 def set_error_bound(items: int, length: int, epsilon: float, cap: float) -> float:
@@ -386,11 +379,6 @@ class SetDesignMechanism(SetMechanism):
         return self.law.levels.dummies
 
     @property
-    def scale(self) -> int:
-        """1."""
-        return 1
-
-    @property
     def support(self) -> tuple[float, float]:
         """Chances (a, b) that a report has an own element, and another one."""
         own, other = self.law.support()[0]
@@ -401,15 +389,10 @@ class SetDesignMechanism(SetMechanism):
         """Total squared error per person for the worst number of items, of these integers."""
         return float(set_error(self.items, self.padding_length, *self.support))
 
-    @property
-    def lower_bound(self) -> float:
-        """As :attr:`SetDesign.lower_bound`."""
-        return self.design.lower_bound
-
     def draw_aggregate(self, sets: Sets, rng: np.random.Generator) -> Aggregate:
         """Counts of reports that are drawn and forgotten, shape ``(items,)``."""
         counter, words = self.law.counter(), seeded_words(inputs.generator(rng))
-        own = as_sets(sets, self.items).padded(self.padding_length, words)
+        own = ItemSets.of(sets, self.items).padded(self.padding_length, words)
         for part in np.array_split(own, -(-len(own) // _PEOPLE)):
             counter.add(self.law.draw_many(part, words)[0])
         sums = counter.sums()

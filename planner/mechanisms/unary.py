@@ -17,7 +17,7 @@ from planner.mechanisms import inputs
 from planner.mechanisms.counting import pack, unpack, words_for
 from planner.mechanisms.plain import FrequencyMechanism
 from planner.mechanisms.rounding import levels_of
-from planner.mechanisms.words import Words, map_rows, rows_per_chunk
+from planner.mechanisms.words import CHUNK_WORDS, Words, map_rows
 from planner.policy import logodds
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import UnaryTable
@@ -225,7 +225,7 @@ def draw_reports(
 ) -> NDArray[np.uint64]:
     """Packed unary reports for checked item numbers; ``a``, ``b`` over 2^32, one per item."""
     width = words_for(a.size)
-    chunk = rows_per_chunk(width)
+    chunk = max(1, CHUNK_WORDS // width)
     reports = np.empty((true.size, width), dtype=np.uint64)
     noise = BernoulliRows(b, min(chunk, true.size))
     children = words.split(-(-true.size // chunk))

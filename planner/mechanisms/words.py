@@ -80,11 +80,6 @@ def seeded_words(rng: np.random.Generator) -> Words:
     )
 
 
-def rows_per_chunk(words: int) -> int:
-    """Rows of ``words`` 64-bit words that make up one chunk, at least 1."""
-    return max(1, CHUNK_WORDS // words)
-
-
 def spawn(rng: np.random.Generator, count: int) -> list[np.random.Generator]:
     """``count`` independent generators (SFC64, the fastest NumPy has), seeded by ``rng``.
 

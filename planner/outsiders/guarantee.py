@@ -62,14 +62,9 @@ class ShuffledGuarantee(Framed):
     local: Array
 
     @property
-    def level_epsilons(self) -> Array:
-        """Per level, the largest over all levels to be told apart from, shape ``(t,)``."""
-        return np.nanmax(self.epsilons, axis=1)
-
-    @property
     def epsilon(self) -> float:
         """The largest of all."""
-        return float(self.level_epsilons.max())
+        return float(np.nanmax(self.epsilons))
 
     @property
     def local_epsilon(self) -> float:
@@ -90,12 +85,9 @@ class ShuffledGuarantee(Framed):
         """Names of two levels, the budget of one report seen alone, and the epsilon shuffled."""
         return tuple(
             (self.names[i], self.names[j], float(self.local[i, j]), float(self.epsilons[i, j]))
-            for i, j in self._numbers()
+            for i, j in combinations_with_replacement(range(len(self.names)), 2)
+            if not np.isnan(self.epsilons[i, j])
         )
-
-    def _numbers(self) -> list[tuple[int, int]]:
-        every = combinations_with_replacement(range(len(self.names)), 2)
-        return [pair for pair in every if not np.isnan(self.epsilons[pair])]
 
     def columns(self) -> dict[str, Any]:
         """One row a pair of levels.
@@ -289,10 +281,6 @@ def _laws(blanket: Blanket) -> _Laws:
     return tuple(column.tobytes() for column in (blanket.masses, blanket.first, blanket.second))
 
 
-def _read(laws: _Laws) -> Blanket:
-    return Blanket(*(np.frombuffer(column) for column in laws))
-
-
 @lru_cache(maxsize=1024)
 def _kept(laws: _Laws, delta: float, people: int) -> float:
-    return central_epsilon(_read(laws), delta, people)
+    return central_epsilon(Blanket(*map(np.frombuffer, laws)), delta, people)

@@ -28,9 +28,9 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.set_design import (
     SetDesignMechanism,
+    best_set_design,
     rival_supports,
     set_error,
-    set_support,
     smallest_budget,
 )
 from planner.mechanisms.unary import UnaryMechanism
@@ -153,7 +153,8 @@ def plan_whole_sets(
     tried = np.arange(1, most + 1) if most <= _DESIGNS else tried
     caps = [None if cap is None else min(cap, int(one) * epsilon) for one in tried]
     supports = [
-        set_support(items, int(one), epsilon, most) for one, most in zip(tried, caps, strict=True)
+        best_set_design(items, int(one), epsilon, most).support
+        for one, most in zip(tried, caps, strict=True)
     ]
     terms = [_noise_and_signal(*one) for one in supports]
 
@@ -327,7 +328,7 @@ def whole_sets(part: Part, length: int) -> Option:
     a, b = found.support
     terms = LevelTerms.with_probabilities(policy, *np.full((2, policy.size), [[a], [b]]))
     law = replace(terms, mechanism=found)
-    bound = found.lower_bound or None if sets is None else None
+    bound = found.design.lower_bound or None if sets is None else None
     return Option(SET_DESIGN, *_error_of_whole(part, length, a, b), law, bound)
 
 

@@ -36,7 +36,6 @@ UNSEEN = (
     "No audit sees a client that knows when it is audited, when and how fast it reports, or what "
     "its ids hide beyond single bits."
 )
-LEAST_REPORTS = 100
 _BLOCK_BYTES = 2**24  # of lines from one start
 _HONEST = 4  # times as many reports are drawn from the integers
 _REPEATED = 2000  # reports of each answer that are asked for again
@@ -121,7 +120,7 @@ def audit_client(
         An argument is out of range, a question in rounds, or the box gives no verdict.
     """
     inputs.generator(rng)
-    whole_number("reports", reports, LEAST_REPORTS, 10**8)
+    whole_number("reports", reports, 100, 10**8)
     if not 0.99 <= finite("confidence", confidence) < 1:
         remedy = "Write 99.9 % as 0.999."
         raise InputError("confidence", confidence, "at least 0.99, below 1", remedy)
@@ -172,7 +171,7 @@ class _Run:
 
     def read(self, box: BlackBox, order: Counts) -> tuple[Rows, Rows]:
         """Reports and ids of one start as bytes, shapes ``(n, size)`` and ``(n, 8)``."""
-        lines = box.ask([self.asked[x] for x in order], self.longest)
+        lines = box([self.asked[x] for x in order], self.longest)
         parts = [self._parsed(line, number) for number, line in enumerate(lines, 1)]
         self._ids.update(one for one, _ in parts)
         self._asked_of += len(parts)
@@ -219,7 +218,8 @@ class _Run:
             faults.append("Ids repeat: a collector counts but one of such reports.")
         share = self._honest / (_HONEST * n)
         spread = sqrt(float((share * (1 - share) / n).max()) * (1 + 1 / _HONEST))
-        return tuple(faults), tests, spread * (NormalDist().inv_cdf(0.9) + _z(error))
+        reach = NormalDist().inv_cdf(0.9) - NormalDist().inv_cdf(error / 2)
+        return tuple(faults), tests, spread * reach
 
     def _parsed(self, line: bytes, number: int) -> tuple[str, bytes]:
         """Id and payload of a line that is what a collector counts, byte for byte."""
@@ -275,7 +275,3 @@ def _alike(hits: int, draws: int, others: int, of: int) -> float:
 
     law = hypergeom(draws + of, hits + others, draws)
     return min(1.0, 2 * float(min(law.cdf(hits), law.sf(hits - 1))))
-
-
-def _z(error: float) -> float:
-    return -NormalDist().inv_cdf(error / 2)

@@ -1,4 +1,4 @@
-"""Black boxes: something that turns answers into lines of reports, a function or a command."""
+"""Black boxes: functions that turn answers into lines of reports; a command is one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from tempfile import TemporaryFile
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from planner.arguments import positive
 from planner.errors import InputError
@@ -23,22 +23,8 @@ _PATIENCE = 2.0  # seconds from "please end" to "end", and for what should not c
 _STEP = 0.01  # seconds between two looks
 
 
-class BlackBox(Protocol):
-    """Started anew by each call."""
-
-    def ask(self, answers: Sequence[Any], longest: int) -> list[bytes]:
-        """One line per answer, in order, none of more than ``longest`` bytes on average."""
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionBox:
-    """A Python callable: ``report(answer)`` makes the line of a report, as text."""
-
-    report: Callable[[Any], str]
-
-    def ask(self, answers: Sequence[Any], longest: int) -> list[bytes]:  # noqa: ARG002
-        """One line per answer, in order."""
-        return [self.report(answer).encode() for answer in answers]
+BlackBox = Callable[[Sequence[Any], int], list[bytes]]
+"""Of answers makes one line each, in order, none longer than the number of bytes on average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +45,7 @@ class CommandBox:
 
     Examples
     --------
-    >>> CommandBox(["cat"]).ask(["flu", 3], longest=100)
+    >>> CommandBox(["cat"])(["flu", 3], longest=100)
     [b'"flu"', b'3']
     """
 
@@ -72,7 +58,7 @@ class CommandBox:
             remedy = 'Write ["python", "client.py"] to run client.py.'
             raise InputError("command", self.command, "a program and its arguments", remedy)
 
-    def ask(self, answers: Sequence[Any], longest: int) -> list[bytes]:
+    def __call__(self, answers: Sequence[Any], longest: int) -> list[bytes]:
         """One line per answer, in order.
 
         Raises

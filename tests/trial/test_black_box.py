@@ -8,30 +8,25 @@ from pathlib import Path
 import pytest
 
 from planner.errors import InputError
-from planner.trial.black_box import CommandBox, FunctionBox
+from planner.trial.black_box import CommandBox
 
 
 def python(text, **options):
     return CommandBox([sys.executable, "-c", text], **options)
 
 
-def test_a_function():
-    box = FunctionBox(lambda answer: f"got {answer}")
-    assert box.ask(["é", ""], 10) == ["got é".encode(), b"got "]
-
-
 def test_a_command_gets_json_and_may_answer_late():
     answers = ["flu", "é\n", 3, None, ["a", "b"]]
     lines = [b'"flu"', '"é\\n"'.encode(), b"3", b"null", b'["a", "b"]']
-    assert CommandBox(["cat"]).ask(answers, 1000) == lines
+    assert CommandBox(["cat"])(answers, 1000) == lines
     late = python("import sys; [print(len(line)) for line in sys.stdin.readlines()]")
-    assert late.ask(["a", "bc"], 1000) == [b"4", b"5"]
+    assert late(["a", "bc"], 1000) == [b"4", b"5"]
 
 
 def test_many_lines_do_not_block():
     """More than pipes hold, both ways."""
     answers = ["x" * 100] * 20_000
-    assert CommandBox(["cat"]).ask(answers, 1000) == [b'"' + b"x" * 100 + b'"'] * 20_000
+    assert CommandBox(["cat"])(answers, 1000) == [b'"' + b"x" * 100 + b'"'] * 20_000
 
 
 def test_too_few_or_too_many():
@@ -42,7 +37,7 @@ def test_too_few_or_too_many():
         "import sys; sys.stdout.write('x' * 10_000)": "reports is 0 .* at most 1000 bytes",
     }.items():
         with pytest.raises(InputError, match=says):
-            python(text).ask(["a", "b", "c"], 1000)
+            python(text)(["a", "b", "c"], 1000)
 
 
 def test_time_is_bounded():
@@ -50,13 +45,13 @@ def test_time_is_bounded():
     start = time.monotonic()
     for text in ("", ignored):
         with pytest.raises(InputError, match="within 1 seconds"):
-            python(f"{text} import time; time.sleep(60)".lstrip(), seconds=1).ask(["a", "b"], 1000)
+            python(f"{text} import time; time.sleep(60)".lstrip(), seconds=1)(["a", "b"], 1000)
     assert time.monotonic() - start < 40
 
 
 def test_what_cannot_be_started():
     with pytest.raises(InputError, match="'/nothing/here' cannot be started"):
-        CommandBox(["/nothing/here"]).ask(["a"], 1000)
+        CommandBox(["/nothing/here"])(["a"], 1000)
     with pytest.raises(InputError, match="program"):
         CommandBox([])
     with pytest.raises(InputError, match="seconds"):
@@ -66,14 +61,14 @@ def test_what_cannot_be_started():
 def test_what_a_command_says_reaches_no_screen_but_its_last_line_an_error(capfd):
     text = "import sys; print('\\x1b[2Jloading', file=sys.stderr); sys.exit('no such file: a.json')"
     with pytest.raises(InputError, match=r"reports is 0 .* It said: no such file: a\.json"):
-        python(text).ask(["a"], 1000)
+        python(text)(["a"], 1000)
     assert capfd.readouterr() == ("", "")
 
 
 def test_half_a_line_at_the_end_of_the_time_is_no_report():
     text = "import sys, time; print(1); sys.stdout.write('2'); sys.stdout.flush(); time.sleep(60)"
     with pytest.raises(InputError, match=r"reports is [01] .*within 2 seconds"):  # 0: a slow start
-        python(text, seconds=2).ask(["a", "b"], 1000)
+        python(text, seconds=2)(["a", "b"], 1000)
 
 
 @pytest.mark.parametrize("stream", ["", ">&2"])
@@ -82,7 +77,7 @@ def test_a_flood_takes_neither_memory_nor_more_than_its_time(stream):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.monotonic()
     with pytest.raises(InputError, match="reports is"):
-        CommandBox(["sh", "-c", f"yes {stream}"], seconds=1).ask(["a"] * 1000, 200)
+        CommandBox(["sh", "-c", f"yes {stream}"], seconds=1)(["a"] * 1000, 200)
     assert time.monotonic() - start < 10
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**16  # KiB
 
@@ -90,7 +85,7 @@ def test_a_flood_takes_neither_memory_nor_more_than_its_time(stream):
 def test_the_whole_group_is_ended(tmp_path):
     note = tmp_path / "pid"
     text = f"sleep 60 & echo $! > {note}; cat"
-    assert CommandBox(["sh", "-c", text], seconds=5).ask([1], 1000) == [b"1"]
+    assert CommandBox(["sh", "-c", text], seconds=5)([1], 1000) == [b"1"]
     pid = int(note.read_text())
     for _ in range(100):
         state = Path(f"/proc/{pid}/stat")
