@@ -126,17 +126,16 @@ class AssumedAnswers:
 
     def _beyond(self, points: Array) -> Array:
         """Expected excess of an answer over each point of the range, shape ``(points,)``."""
-        return self._excess(points) - self._excess(np.array([self.domain.upper]))
-
-    def _excess(self, points: Array) -> Array:
         from scipy.special import ndtr
 
-        above = self.center - points
+        excess = self.center - np.append(points, self.domain.upper)
         if self.spread == 0:
-            return np.maximum(above, 0.0)
-        z = above / self.spread
-        density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-        return np.asarray(self.spread * density + above * ndtr(z))
+            excess = np.maximum(excess, 0.0)
+        else:
+            z = excess / self.spread
+            density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+            excess = self.spread * density + excess * ndtr(z)
+        return np.asarray(excess[:-1] - excess[-1])
 
 
 def five_populations(

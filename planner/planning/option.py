@@ -178,13 +178,9 @@ def least(options: Sequence[Option], offered: Sequence[str]) -> Option | None:
 
     None if there is none.
     """
-    order = {name: k for k, name in enumerate(offered)}
-    known = [one for one in options if one.name in order and not (one.refused or one.compared)]
-
-    def placed(one: Option) -> tuple[float, int]:
-        return rounded(one.errors.error(one.value)), order[one.name]
-
-    return min(known, key=placed, default=None)
+    known = [one for one in options if one.name in offered and not (one.refused or one.compared)]
+    known.sort(key=lambda one: offered.index(one.name))
+    return min(known, key=lambda one: rounded(one.errors.error(one.value)), default=None)
 
 
 def rounded(error: float) -> float:

@@ -162,7 +162,9 @@ def outsider_view(
     delta: float | None = None,
 ) -> OutsiderView | None:
     """The view of a question's mechanism; None where its budgets leave some pair unprotected."""
-    policy = _policy_of(question)
+    policy = question.policy
+    if isinstance(question, Numeric):  # one level for all numbers, and no answer
+        policy = PrivacyPolicy(policy.epsilons, [2], names=["any answer"])
     if not np.isfinite(policy.ldp_epsilon):
         return None
     seen = seen_of(mechanism, policy)
@@ -176,13 +178,6 @@ def outsider_view(
     central, guessed = shuffled(hidden, among, stated), _guessed(question, seen)
     about = question.name, central, seen.guess(), guessed, policy.names
     return OutsiderView(*about, reach, swaying)
-
-
-def _policy_of(question: Question) -> PrivacyPolicy:
-    """The levels; of a mean one level for all numbers, and no answer."""
-    if not isinstance(question, Numeric):
-        return question.policy
-    return PrivacyPolicy(question.policy.epsilons, [2], names=["any answer"])
 
 
 def _guessed(question: Question, seen: Seen) -> str:

@@ -288,8 +288,7 @@ class SamplingPlan:
         Refused if the acknowledgement is missing, or where the view relied on has no finite epsilon
         for the expected counts.
         """
-        if not self.acknowledged:
-            _check_acknowledged(self.question)
+        _check_acknowledged(self.question)
         released = self.released_epsilon
         if self.relies_on == "aggregates-only" and released == inf:
             reason = f"Released estimates have no finite epsilon at delta {self.delta:g}"

@@ -21,7 +21,6 @@ from planner.planning.choice import (
     mechanism_choices,
     rivals,
 )
-from planner.planning.option import ErrorLaw
 from planner.planning.question import budget_curve
 from planner.planning.what_if import smallest_budgets
 from planner.show import kinds
@@ -234,14 +233,3 @@ def test_beliefs_about_sets_hold_for_every_report():
             posterior = (prior[has] @ law[has]) / (prior @ law)
             assert low * (1 - 1e-9) <= posterior.min()
             assert posterior.max() <= high * (1 + 1e-9)
-
-
-def test_people_and_errors_are_inverses():
-    rng = np.random.default_rng(3)
-    for scale, offset, bias, spread, value in rng.uniform(0.1, 5, (20, 5)).tolist():
-        law, users, share = ErrorLaw(scale, offset, bias, spread), 1000, rng.uniform(0.1, 1.0)
-        error = law.error(value, share)
-        # Of twice the people the noise halves as a share, and the bias stays.
-        target = np.sqrt(bias / users + (error - bias) / (2 * users))
-        assert law.people(value, target, users, share) == pytest.approx(2 * users, abs=1)
-    assert law.people(value, np.sqrt(bias / users), users) is None

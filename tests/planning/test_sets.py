@@ -14,7 +14,6 @@ from planner.mechanisms.set_design import best_set_design, smallest_budget
 from planner.planning.datasets import PilotSets
 from planner.planning.plan import plan_survey
 from planner.planning.sets import plan_padding, plan_whole_sets
-from planner.planning.solve import scaled
 from planner.show.guarantees import promises_of
 from planner.show.kinds import cap_sentence
 from planner.survey.questions import Categorical, ItemSet, Level, Survey, Target
@@ -60,18 +59,6 @@ def test_all_people_as_their_own_pilot():
         assert plan.variance[length - 1] == pytest.approx(variance, rel=1e-6)
     assert plan.bias2[-1] == 0  # nothing is cut at the largest set
     assert (np.diff(plan.bias2) <= 1e-12).all()
-
-
-def test_length_grows_with_budget_and_with_users():
-    sets = AssumedSets([0, 30, 20, 15, 10, 8, 7, 5, 3, 2])
-    larger = [scaled(POLICY, scale) for scale in (0.5, 1.0, 2.0, 4.0)]
-    lengths = [plan_padding(solve(policy), 20_000, sets).length for policy in larger]
-    assert lengths == sorted(lengths)
-    assert lengths[0] < lengths[-1]
-    table = solve(POLICY)
-    lengths = [plan_padding(table, n, sets).length for n in (100, 10_000, 10**6, 10**9)]
-    assert lengths == sorted(lengths)
-    assert lengths[-1] == 9
 
 
 def test_the_flat_region_is_within_five_percent():
