@@ -11,9 +11,10 @@ languages.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import count, islice
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -204,26 +205,11 @@ def _says_the_same(path: Path, document: Mapping[str, Any]) -> bool:
     return timeless[0] == timeless[1]
 
 
-class _Recorded:
-    """A source that plays a stream and remembers what was taken of it."""
-
-    def __init__(self, prefix: bytes, seed: str) -> None:
-        self._left = prefix
-        self._seed = seed
-        self._block = 0
-        self.taken = b""
-
-    def __call__(self, count: int) -> bytes:
-        parts = [self._left]
-        size = len(self._left)
-        while size < count:
-            parts.append(sha256(f"{self._seed} {self._block}".encode()).digest())
-            self._block += 1
-            size += len(parts[-1])
-        data = b"".join(parts)
-        self._left = data[count:]
-        self.taken += data[:count]
-        return data[:count]
+def _stream(prefix: bytes, seed: str) -> Iterator[int]:
+    """The bytes of a vector's entropy, without end."""
+    yield from prefix
+    for block in count():
+        yield from sha256(f"{seed} {block}".encode()).digest()
 
 
 def make_vectors(parameters: Parameters) -> dict[str, Any]:
@@ -260,10 +246,15 @@ def make_vectors(parameters: Parameters) -> dict[str, Any]:
 
 
 def _vector(law: Law, answer: Any, prefix: bytes, seed: str, number: int | None) -> dict[str, Any]:
-    source = _Recorded(prefix, seed)
+    stream, taken = _stream(prefix, seed), bytearray()
+
+    def source(size: int) -> bytes:
+        taken.extend(islice(stream, size))
+        return bytes(taken[len(taken) - size :])
+
     code = law.asked.code(answer)
     report = law.output(law.draw(code, source), code, number)
-    vector = {"question": law.name, "answer": answer, "entropy": source.taken.hex()}
+    vector = {"question": law.name, "answer": answer, "entropy": taken.hex()}
     if number is not None:
         vector["round"] = number
     return vector | {"report": report.hex()}

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from planner.errors import InputError
@@ -165,7 +164,7 @@ class Levels:
 
     def level_names(self) -> list[str]:
         """The level of each item, by name."""
-        return list(chain.from_iterable(map(repeat, self.names, self.item_counts)))
+        return [self.names[i] for i in self.level_of()]
 
     def numbers(self) -> dict[str, int]:
         """Item number of each named item."""

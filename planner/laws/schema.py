@@ -35,23 +35,14 @@ PROBABILITY: Schema = {
     "maximum": DENOMINATOR - 1,
     "description": "A probability times 2^32.",
 }
-_NAMES = {
-    "object": "a JSON object",
-    "array": "a list",
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "null",
-}
-_TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
+_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "object": ("a JSON object", (dict,)),
+    "array": ("a list", (list,)),
+    "string": ("text", (str,)),
+    "integer": ("a whole number", (int,)),
+    "number": ("a number", (int, float)),
+    "boolean": ("true or false", (bool,)),
+    "null": ("null", (type(None),)),
 }
 
 
@@ -130,7 +121,7 @@ def _fits(value: Any, schema: Schema) -> bool:
         return any(_passes(value, one) for one in schema["anyOf"])
     if "enum" in schema:
         return any(type(value) is type(one) and value == one for one in schema["enum"])
-    return type(value) in _TYPES[schema["type"]] and _in_range(value, schema)
+    return type(value) in _TYPES[schema["type"]][1] and _in_range(value, schema)
 
 
 def _in_range(value: Any, schema: Schema) -> bool:
@@ -161,16 +152,17 @@ def _allowed(schema: Schema) -> str:
         return values[0] if len(values) == 1 else f"one of {', '.join(values)}"
     if "pattern" in schema:
         return f"text of the form {schema['pattern']}"
+    name, _ = _TYPES[schema["type"]]
     least, above, most = (schema.get(key) for key in ("minimum", "exclusiveMinimum", "maximum"))
     if least is not None and most is not None:
-        return f"{_NAMES[schema['type']]} from {least:.15g} to {most:.15g}"
+        return f"{name} from {least:.15g} to {most:.15g}"
     limits = (("above", above), ("of at least", least), ("at most", most))
     words = [f"{word} {limit:g}" for word, limit in limits if limit is not None]
     if schema.get("minItems"):
         words = [f"with at least {schema['minItems']} entries"]
     if schema.get("minLength"):
         words = ["that is not empty"]
-    return " ".join([_NAMES[schema["type"]], " and ".join(words)]).strip()
+    return " ".join([name, " and ".join(words)]).strip()
 
 
 def _join(place: str, key: str) -> str:

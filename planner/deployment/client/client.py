@@ -179,17 +179,14 @@ class Client:
         code = law.asked.code(answer)
         self._check_round(law, user, round_number, changed)
         if user is None:
-            return self._released(question, _with_id(law.draw(code, system)))
+            return self._released(question, _drawn(law, code))
         memory, key = self._memory_for(user), (self._hash, user, question)
         if law.again is not None and round_number is not None:
             own = law.again.own(self._hash, question, user)
             kept = memory.change(key, _step(law, code, own, round_number, changed))
-            return self._released(question, _last_report(kept), round_number)
+            return self._released(question, kept[_HEAD.size :], round_number)
         if round_number is None:
-            kept = memory.change(
-                key,
-                lambda kept: _with_id(law.draw(code, system)) if kept is None else kept,
-            )
+            kept = memory.change(key, lambda kept: _drawn(law, code) if kept is None else kept)
             return self._released(question, kept)
         kept = memory.change(key, partial(_next_round, law, code, round_number))
         if round_number == 1:  # what is kept is the throw of the die
@@ -230,7 +227,8 @@ class Client:
             raise InputError("user", user, "given: a person's rounds belong together", remedy)
 
     def _memory_for(self, user: str) -> Memory:
-        if not isinstance(user, str) or not user or not _is_unicode(user):
+        # No memory can store a lone surrogate.
+        if not isinstance(user, str) or not user or user != user.encode(errors="ignore").decode():
             remedy = "Give an identifier that is the same for all answers of a person."
             raise InputError("user", user, "text that is not empty", remedy)
         if self._memory is None:
@@ -259,15 +257,6 @@ def _next_round(law: Law, code: Any, round_number: int, kept: bytes | None) -> b
 def _require_size(kept: bytes, size: int) -> None:
     if len(kept) != size:
         raise VerificationError("The remembered report has the wrong size", "Report nothing.")
-
-
-def _is_unicode(text: str) -> bool:
-    """Without lone surrogates, which no memory can store."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _with_id(payload: bytes) -> bytes:
@@ -306,11 +295,6 @@ def _step(
     return lambda kept: _HEAD.pack(own, own) + _drawn(law, code) if kept is None else kept
 
 
-def _last_report(kept: bytes) -> bytes:
-    """The id and the report."""
-    return kept[_HEAD.size :]
-
-
 def _next_value(
     law: Law, code: Any, own: int, round_number: int, changed: bool, kept: bytes | None
 ) -> bytes:
@@ -327,18 +311,14 @@ def _next_value(
         if round_number < last:
             remedy = "Ask for this round or a later one; nothing was drawn."
             raise InputError("round_number", round_number, f"at least {last}", remedy)
-        lasting = None if changed else _last_report(kept)[_ID_BYTES:]
+        lasting = None if changed else kept[_HEAD.size + _ID_BYTES :]
         value = min(value + changed, _SILENT)
-    if lasting is None:
-        drawn = _drawn(law, code) if value == own else _blank(law)
+    if lasting is not None:
+        drawn = _with_id(lasting)
     else:
-        drawn = system(_ID_BYTES) + lasting
+        drawn = _drawn(law, code) if value == own else _with_id(bytes(law.size))
     return _HEAD.pack(value, round_number) + drawn
 
 
 def _drawn(law: Law, code: Any) -> bytes:
-    return system(_ID_BYTES) + bytes([1])[: law.blanks] + law.draw(code, system)
-
-
-def _blank(law: Law) -> bytes:
-    return system(_ID_BYTES) + bytes(law.size)
+    return _with_id(bytes([1])[: law.blanks] + law.draw(code, system))

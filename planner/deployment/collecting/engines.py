@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
@@ -47,23 +48,13 @@ def in_order(
     files: Sequence[Path],
     expected: Any,
     ahead: int,
-    lost: Callable[[Path, Exception], FileCount] | None = None,
+    wait: Callable[[Path, Any], FileCount] = lambda _, future: future.result(),
 ) -> Iterator[FileCount]:
-    """Results of ``submit(count_file, path, expected)``, some files ahead, in order.
-
-    ``lost`` says what becomes of a file whose counting failed itself, or raises.
-    """
+    """Results of ``submit(count_file, path, expected)``, some files ahead, in order."""
     waiting = iter(files)
     running = deque((path, submit(count_file, path, expected)) for path in islice(waiting, ahead))
     while running:
-        path, future = running.popleft()
-        try:
-            counted = future.result()
-        except Exception as error:
-            if lost is None:
-                raise
-            counted = lost(path, error)
-        yield counted
+        yield wait(*running.popleft())
         running.extend((path, submit(count_file, path, expected)) for path in islice(waiting, 1))
 
 
@@ -201,8 +192,9 @@ def dask_engine(scheduler: str, patience: float = 10.0) -> Engine:
                     everywhere = client.scatter(
                         expected, broadcast=True, hash=False, timeout=patience
                     )
-                    submit = _watched(client, patience)
-                    yield from in_order(submit, files, everywhere, _AHEAD * threads, _lost)
+                    submit = partial(client.submit, pure=False)
+                    wait = partial(_wait, client, patience)
+                    yield from in_order(submit, files, everywhere, _AHEAD * threads, wait)
                 except InputError:
                     raise
                 except (CommClosedError, CancelledError, OSError) as error:
@@ -234,34 +226,19 @@ def _threads(client: Any, patience: float) -> int:
     return sum(client.sync(client.scheduler.ncores, callback_timeout=patience).values())
 
 
-def _watched(client: Any, patience: float) -> Callable[..., _Watched]:
-    return lambda *task: _Watched(client.submit(*task, pure=False), client, patience)
-
-
-class _Watched:
-    """A task whose result is waited for only as long as the scheduler answers."""
-
-    def __init__(self, future: Any, client: Any, patience: float) -> None:
-        self._future, self._client, self._patience = future, client, patience
-
-    def result(self) -> FileCount:
-        """Wait for the result."""
-        while True:
-            try:
-                counted: FileCount = self._future.result(timeout=self._patience)
-            except TimeoutError:
-                _threads(self._client, self._patience)
-            else:
-                return counted
-
-
-def _lost(path: Path, error: Exception) -> FileCount:
-    """A file on which workers died, if that is what happened."""
+def _wait(client: Any, patience: float, path: Path, future: Any) -> FileCount:
+    """The result, for as long as the scheduler answers; a file on which workers died is refused."""
     from distributed import KilledWorker
 
-    if not isinstance(error, KilledWorker):
-        raise error
-    return FileCount(path, (-1, -1), refused="is corrupt: workers that read it died")
+    while True:
+        try:
+            counted: FileCount = future.result(timeout=patience)
+        except TimeoutError:
+            _threads(client, patience)
+        except KilledWorker:
+            return FileCount(path, (-1, -1), refused="is corrupt: workers that read it died")
+        else:
+            return counted
 
 
 @contextmanager
