@@ -75,8 +75,6 @@ class BitCounter:
     [2, 0, 2]
     """
 
-    __slots__ = ("_adder", "_filled", "_height", "_items", "_slab", "_words")
-
     def __init__(self, items: int) -> None:
         self._items, self._words = items, words_for(items)
         self._height = max(1, _SLAB_WORDS // self._words)
@@ -129,8 +127,6 @@ def _add_up(parts: list[tuple[int, Words]], words: int) -> list[tuple[int, Words
 
 class _Adder:
     """Adds slabs (rows x words) bit by bit; plane ``j`` holds the digits worth ``2^j``."""
-
-    __slots__ = ("_free", "_half", "_shape", "_sums", "_waiting")
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self._shape = shape
@@ -302,14 +298,19 @@ class CellCounter(SumCounter):
 
 
 class PackedCounter:
-    """Reports of packed bits."""
+    """Reports of packed bits, of which each has ``held`` ones if that is fixed."""
 
-    def __init__(self, bits: int) -> None:
-        self._bits, self._counter, self._users = bits, BitCounter(bits), 0
+    def __init__(self, bits: int, held: int | None = None) -> None:
+        self._bits, self._held, self._counter, self._users = bits, held, BitCounter(bits), 0
 
     def add(self, rows: Rows) -> None:
         """Count some reports."""
         words = rows.view("<u8")
+        if self._held is not None:
+            ones = np.bitwise_count(words).sum(axis=1)
+            for u in np.flatnonzero(ones != self._held)[:1]:
+                allowed = f"{self._held}, the elements of a report"
+                raise InputError(f"ones of report {u}", int(ones[u]), allowed, "Leave it out.")
         require_inside(words, self._bits, self._users)
         self._counter.add(words)
         self._users += len(rows)
@@ -398,8 +399,6 @@ class _Weights:
     A matrix product adds up the words of each level. Of levels that share a word, all but the last
     are counted by their lanes; what remains of the word's ones is the last one's.
     """
-
-    __slots__ = ("_high_counts", "_lanes", "_masked", "_right", "_room", "_segments", "_words")
 
     def __init__(self, item_counts: NDArray[np.int64], high_counts: NDArray[np.int64]) -> None:
         self._high_counts, self._segments = high_counts, Segments.of(item_counts)

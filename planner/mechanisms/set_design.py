@@ -54,7 +54,7 @@ class Staircase(staircase.Staircase, Collected):
     def counter(self) -> Counter:
         if self.width:
             return SumCounter(self.cells, self._counted)
-        return _FixedCounter(self.cells, self.held)
+        return PackedCounter(self.cells, self.held)
 
     def estimate(self, counted: Aggregate) -> Estimates:
         items = self.levels.total  # a dummy is nobody's answer
@@ -110,21 +110,6 @@ class Staircase(staircase.Staircase, Collected):
                 places[k] = _place(ends, int(drawn[k]), words)
             found[rows] = self.steps[c] + places
         return found
-
-
-class _FixedCounter(PackedCounter):
-    """Packed bits of which every report has so many."""
-
-    def __init__(self, bits: int, held: int) -> None:
-        super().__init__(bits)
-        self._held = held
-
-    def add(self, rows: Rows) -> None:
-        ones = np.bitwise_count(rows.view("<u8")).sum(axis=1)
-        for u in np.flatnonzero(ones != self._held)[:1]:
-            allowed = f"{self._held}, the elements of a report"
-            raise InputError(f"ones of report {u}", int(ones[u]), allowed, "Leave it out.")
-        super().add(rows)
 
 
 def _place(ends: list[int], number: int, words: Words) -> int:

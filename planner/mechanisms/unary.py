@@ -43,8 +43,6 @@ class BernoulliRows:
     [1, 1, 1, 0]
     """
 
-    __slots__ = ("_first", "_low", "_mask", "_scratch", "_second", "_size", "_words")
-
     def __init__(self, thresholds: ArrayLike, rows: int) -> None:
         values = np.asarray(thresholds)
         self._words = words_for(values.size)

@@ -15,7 +15,7 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import MeanMechanism, first_order
 from planner.mechanisms.rounding import drawn_channel, integers_of
-from planner.planning.channels import AssumedAnswers, five_populations
+from planner.planning.channels import five_populations
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.numeric_domain import NumericDomain
 from tests.effort import tries
@@ -97,12 +97,6 @@ class NumericSuite(MechanismSuite):
             with pytest.raises(InputError, match="must be"):
                 mechanism.estimate(Aggregate(users, np.array(counts, dtype=int)))
 
-    @pytest.mark.parametrize("confidence", [0, 1, -0.1, np.nan, 95, "0.95", None])
-    def test_bad_confidence(self, confidence):
-        mechanism = self.mechanism()
-        with pytest.raises(InputError, match="confidence"):
-            mechanism.estimate(self.draw(None, np.random.default_rng(1)), confidence)
-
     def test_yes_no_question_reports_the_frequency(self):
         mechanism = self.build(2.0, NumericDomain(-1, 1, yes_no=True))
         values = np.repeat([1.0, -1.0], [60_000, 40_000])
@@ -153,7 +147,6 @@ class NumericSuite(MechanismSuite):
             assert (estimates.mean.lower, estimates.mean.upper) == (10.0, 30.0)
             seen.add("undefined" in estimates.mean.note)
             if estimates.mean.value is None:
-                assert estimates.mean.value is None
                 assert estimates.mean.standard_error is None
                 assert "nobody answered" in estimates.mean.note
             else:
@@ -304,28 +297,6 @@ def test_channels_for_other_numbers_are_refused():
     ordered = best_ordered_channel(PrivacyPolicy([1.0] * 3, [1] * 3))
     with pytest.raises(InputError, match="not for a mean"):
         MeanMechanism.of(ordered)
-
-
-def test_intervals_cover_where_few_answer():
-    """Two in a hundred answer at budget 1: 95 % intervals of 200 and of 20,000 people.
-
-    400 runs each; 361 hits or fewer have probability below 1e-6 at a coverage of 95 %. Intervals
-    by the first-order error alone miss that at 20,000 people.
-    """
-    assumed = AssumedAnswers(22.0, 3.0, 0.98, RANGE)
-    mechanism = MeanMechanism.of(best_channel(1.0, [assumed], points=3, tolerance=1e-4))
-    rng = np.random.default_rng(8)
-    law = mechanism.output_law([22.0, np.nan])
-    chances = 0.02 * law[0] + 0.98 * law[1]
-    hits = {}
-    for users in (200, 20_000):
-        counts = rng.multinomial(users, chances, size=400)
-        found = [mechanism.estimate(Aggregate(users, row)).mean for row in counts]
-        hits[users] = sum(one.lower <= 22 <= one.upper for one in found)
-        plain = [one for one in found if one.value is not None]
-        first = sum(abs(one.value - 22) <= 1.96 * one.standard_error for one in plain)
-    assert min(hits.values()) > 361
-    assert first < 361
 
 
 @pytest.mark.parametrize("answer", [11.0, 29.0])

@@ -144,6 +144,3 @@ def test_intervals_of_the_mechanism():
     assert (lower[1:].tolist(), upper[1:].tolist()) == (low.tolist(), high.tolist())
     low, high = binomial_size_limits(moved.sum(keepdims=True), 0.5, 1000, 0.0005)
     assert (lower[0], upper[0]) == (1000 - high[0], 1000 - low[0])  # the rest of the people
-    for confidence in (0.0, 1.0):
-        with pytest.raises(InputError, match="confidence"):
-            estimates.intervals(confidence)

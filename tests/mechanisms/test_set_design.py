@@ -58,9 +58,6 @@ def test_reference_values(items, length, epsilon, cap, error, size):
 
 
 def test_chances_of_a_known_design():
-    a, b = best_set_design(100, 10, 1.0).support
-    assert (round(a, 5), round(b, 5)) == (0.05181, 0.02482)
-    assert b * (1 - b) / (a - b) ** 2 == pytest.approx(33.2208, abs=1e-4)
     a, b = SetDesign(16470, 7, 522, (0.0, 2.0, *[4.0] * 6)).support
     assert (a, b) == pytest.approx((0.15595709, 0.03162770), abs=1e-8)  # those after rounding
 
@@ -136,18 +133,12 @@ def test_bounds_and_rivals():
     assert error == pytest.approx(set_error_bound(10, 2, log(4), log(4)), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("about", "named"),
-    [
-        ((3, 4, 1.0), "length"),
-        ((3, 0, 1.0), "length"),
-        ((9, 3, 1.0, 0.5), "cap"),
-        ((9, 3, 1.0, 3.1), "cap"),
-    ],
-)
-def test_refusals_name_the_argument(about, named):
-    with pytest.raises(InputError, match=named):
-        best_set_design(*about)
+def test_refusals_name_the_argument():
+    wrong = {"length": ((3, 4, 1.0), (3, 0, 1.0)), "cap": ((9, 3, 1.0, 0.5), (9, 3, 1.0, 3.1))}
+    for named, calls in wrong.items():
+        for about in calls:
+            with pytest.raises(InputError, match=f"^{named} is"):
+                best_set_design(*about)
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 0.17, 50.0])

@@ -112,15 +112,12 @@ def test_a_mechanism_where_the_published_pair_fails():
     assert proven.lower > lost.upper
 
 
-def test_numbers_that_exclude_each_other():
+def test_what_are_no_numbers_or_masses():
     for p, beta, q in ((1.0, 0.1, 2.0), (3.0, 0.51, 3.0), (3.0, 0.0, 3.0), (3.0, 0.3, 2.9)):
         with pytest.raises(InputError, match=r"a ratio above 1, a variation up to"):
             Blanket.from_numbers(p, beta, q)
     with pytest.raises(InputError, match="ratio is nan"):
         Blanket.from_numbers(float("nan"), 0.3, 3.0)
-
-
-def test_masses_above_one_are_refused_not_clipped():
     with pytest.raises(InputError, match="total of masses"):
         Blanket([0.6, 0.6], [1 / 1.2] * 2, [1 / 1.2] * 2)
     with pytest.raises(InputError, match="above 0"):
