@@ -308,7 +308,8 @@ class SubsetDesign(_Solved):
     @property
     def least_b(self) -> Array:
         """The smallest such probability, shape ``(t,)``."""
-        return np.where(self._alone, np.inf, self._high_side[0]).min(axis=0)[self.groups]
+        alone = np.diag(self.types.item_counts == 1)  # no other item of the answer's own group
+        return np.where(alone, np.inf, self._high_side[0]).min(axis=0)[self.groups]
 
     @property
     def noise(self) -> Array:
@@ -340,11 +341,6 @@ class SubsetDesign(_Solved):
         alike = types.low >= types.high * (1 - NO_SPLIT)
         side[:, :, 1] = ~alike | (types.low_counts == 0)
         return self.types.expectations(side)
-
-    @property
-    def _alone(self) -> NDArray[np.bool_]:
-        """Where there is no item of a group (column) beside an answer of a group (row)."""
-        return np.diag(self.types.item_counts == 1)
 
     def __repr__(self) -> str:
         error = f"worst-case error {self.worst_case_mse:.6g} per user"

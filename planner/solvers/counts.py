@@ -73,11 +73,6 @@ class DesignProblem:
             offsets = np.array([offsets @ self.prior])
         return Game(wanted, offsets, np.ones(offsets.size))
 
-    @property
-    def weights_above_zero(self) -> Array:
-        """The weights, none quite 0: a design estimates every count, also those no one minds."""
-        return np.maximum(self.weights, _LEAST_WEIGHT * self.weights.max())
-
     def sides(self, about: Whole) -> tuple[Array, Array]:
         """Likelihoods ``low`` and ``high`` of types, the smallest one present scaled to 1."""
         low, high = (part[about[:, 0]] for part in self.windows)
@@ -134,7 +129,9 @@ class Counts:
 
     def __init__(self, problem: DesignProblem, tolerance: float) -> None:
         self.problem, self.slack = problem, tolerance / 400
-        self.game = problem.game(problem.weights_above_zero)
+        # None quite 0: a design estimates every count, also those no one minds.
+        weights = np.maximum(problem.weights, _LEAST_WEIGHT * problem.weights.max())
+        self.game = problem.game(weights)
         self.rng = np.random.default_rng(0)  # starts of climbs; what is found is proven apart
 
     def start(self) -> Columns:

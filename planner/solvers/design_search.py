@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.errors import InputError
+from planner.errors import ConvergenceError, InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
 from planner.solvers.answers import Certificate, SubsetDesign
@@ -98,7 +98,11 @@ def best_design(
         people = None if prior is None else items * grouped(density, merged.groups, np.minimum)
         bound = _solve(merged.allowed, least, people, enough).lower_bound
     design = SubsetDesign(policy, found.types, merged.groups, found.prior, chosen)
-    certificate = Certificate.of(design.objective_value, bound, "mechanisms")
+    try:
+        certificate = Certificate.of(design.objective_value, bound, "mechanisms")
+    except InputError as error:  # the types are our own: what they tell apart is lost in rounding
+        reason = "Rounding hides at these budgets what tells the items apart"
+        raise ConvergenceError(reason, "Take larger ones.") from error
     return replace(design, certificate=certificate)
 
 

@@ -55,11 +55,6 @@ def test_a_single_item_is_told_from_others_alone(rule, least):
     assert PrivacyPolicy([3], [1], rule).ldp_epsilon == 3.0
 
 
-def test_a_negative_pair_budget_is_not_told_to_become_smaller():
-    with pytest.raises(InputError, match=r"rule\[0\]\[1\] is -1.0 .* Give inf where a pair needs"):
-        PrivacyPolicy([1, 1], [1, 1], [[1, -1], [-1, 1]])
-
-
 def test_an_unconnected_pair_has_no_guarantee():
     inf = math.inf
     apart = PrivacyPolicy([1, 1, 1], [2, 2, 2], [[1, 1, inf], [1, 1, inf], [inf, inf, 1]])

@@ -35,3 +35,11 @@ def rays_of(policy):
     """Logarithms of every extreme ray of symbols, by the walk."""
     written = PrivacyPolicy(policy.epsilons, policy.item_counts, policy.bounds())
     return windows_of(written, np.arange(policy.size)).low
+
+
+def pairs_of(policy):
+    """Pair budgets of all items, the same item's infinite, and each item's level."""
+    level = np.repeat(np.arange(policy.size), policy.item_counts)
+    budgets = policy.bounds()[np.ix_(level, level)].copy()
+    np.fill_diagonal(budgets, np.inf)
+    return budgets, level

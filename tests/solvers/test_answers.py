@@ -126,14 +126,8 @@ def first_of(item_counts):
 def random_types(rng, item_counts, size):
     m = np.array(item_counts)
     low = rng.uniform(0.5, 1, (size, m.size))
-    types = OutputTypes(
-        m,
-        rng.random(size) + 0.1,
-        low,
-        low + rng.random(low.shape),
-        rng.integers(0, m + 1, (size, m.size)),
-    )
-    return replace(types, weights=types.weights)
+    weights, high = rng.random(size) + 0.1, low + rng.random(low.shape)
+    return OutputTypes(m, weights, low, high, rng.integers(0, m + 1, (size, m.size)))
 
 
 @pytest.mark.parametrize("item_counts", [[3], [1, 4], [2, 3], [1, 1, 3]])

@@ -8,7 +8,7 @@ from math import inf, log
 import numpy as np
 import pytest
 
-from planner import InputError, Objective, PrivacyPolicy, best_design
+from planner import ConvergenceError, InputError, Objective, PrivacyPolicy, best_design
 from planner.solvers import counts, design_search
 from planner.solvers.answers import Scenario
 from planner.solvers.channel_search import solve_channel
@@ -17,6 +17,7 @@ from planner.solvers.game import lower_bound, ratios
 from planner.solvers.rays import windows_of
 from planner.solvers.saddle import saddle
 from tests.policies import RULES, log_uniform, random_matrix
+from tests.solvers.questions import pairs_of
 from tests.solvers.test_answers import written_out
 
 TABLE_II = (log(4), log(6))
@@ -80,11 +81,8 @@ def test_every_pair_keeps_its_budget_in_every_output(budgets, items, rule):
     policy = PrivacyPolicy(budgets, items, rule)
     law, _, _ = written_out(best_design(policy).types)
     np.testing.assert_allclose(law.sum(axis=1), 1, atol=1e-14)
-    levels = np.repeat(np.arange(len(items)), items)
-    allowed = policy.bounds()[levels][:, levels]
-    for x in range(levels.size):
-        for y in set(range(levels.size)) - {x}:
-            assert np.max(np.log(law[x] / law[y])) <= allowed[x, y] + 1e-13
+    losses = np.log(law[:, None] / law[None, :]).max(axis=2)
+    assert np.all(losses <= pairs_of(policy)[0] + 1e-13)
 
 
 def test_the_variances_of_the_published_example():
@@ -146,13 +144,12 @@ def test_a_component_whose_errors_nobody_minds_counts_nothing():
 
 def _apart(policy):
     """The same policy with every item a level of its own."""
-    level = np.repeat(np.arange(policy.size), policy.item_counts)
+    pairs, level = pairs_of(policy)
     ones = np.ones(level.size)
     if policy.rule_name != "matrix":
         return PrivacyPolicy(policy.epsilons[level], ones, policy.rule_name), level
-    rule = policy.bounds()[np.ix_(level, level)].copy()
-    np.fill_diagonal(rule, 50.0)
-    return PrivacyPolicy(ones, ones, rule), level
+    np.fill_diagonal(pairs, 50.0)
+    return PrivacyPolicy(ones, ones, pairs), level
 
 
 def dense_bounds(policy, weights=None, prior=None):
@@ -205,14 +202,6 @@ def _small(rng, rule):
     return PrivacyPolicy(epsilons, rng.integers(1, 4, t) + (np.arange(t) == t - 1), chosen)
 
 
-def _pairs(policy):
-    """Pair budgets of all items, the same item's infinite."""
-    level = np.repeat(np.arange(policy.size), policy.item_counts)
-    budgets = policy.bounds()[np.ix_(level, level)].copy()
-    np.fill_diagonal(budgets, np.inf)
-    return budgets, level
-
-
 def _private_columns(rng, budgets, size):
     """Random columns that reach some pair's budget and keep all."""
     logs = rng.choice([-1.0, 1.0], (size, len(budgets))) * rng.random((size, len(budgets))) ** 0.3
@@ -247,7 +236,7 @@ def test_random_mechanisms_never_beat_the_bound(rule):
         if i % 12 == 0:
             policy = _small(rng, rule)
             design = best_design(policy)
-            budgets, level = _pairs(policy)
+            budgets, level = pairs_of(policy)
             best = written_out(design.types)[0].T
             prior = (design.prior / policy.item_counts)[level]
             bound = design.certificate.lower_bound
@@ -266,9 +255,8 @@ def test_a_little_more_budget_would_beat_it():
     """The test above can fail: budgets 2 % larger have mechanisms below the bound."""
     policy = PrivacyPolicy([1.0, 2.0], [2, 3])
     more = best_design(PrivacyPolicy([1.02, 2.04], [2, 3]))
-    level = np.repeat([0, 1], [2, 3])
     design = best_design(policy)
-    prior = (design.prior / policy.item_counts)[level]
+    prior = np.repeat(design.prior / policy.item_counts, policy.item_counts)
     law = written_out(more.types)[0].T
     assert _least_error(law, prior) < 0.98 * design.certificate.lower_bound
 
@@ -378,6 +366,11 @@ def test_large_budgets_have_a_bound_above_zero(budget):
     assert design.worst_case_mse < 0.05
     assert design.certificate.lower_bound > 0
     assert design.certificate.relative_gap < 1e-3
+
+
+def test_budgets_whose_differences_are_lost_in_rounding_are_named():
+    with pytest.raises(ConvergenceError, match="Rounding hides at these budgets what tells the"):
+        best_design(PrivacyPolicy([1e-7, 2e-7], [100, 2]))
 
 
 def test_the_worst_single_item_is_for_tables():

@@ -49,18 +49,6 @@ def test_slsqp_that_stops_early(status, monkeypatch):
         solve(THREE, method="slsqp")
 
 
-def _conic_ends(monkeypatch, status, value=None):
-    import cvxpy as cp
-
-    def fake(problem, **_):
-        problem._status = status
-        for variable in problem.variables():
-            size = variable.shape
-            variable.value = None if value is None else np.full(size, value)
-
-    monkeypatch.setattr(cp.Problem, "solve", fake)
-
-
 @pytest.mark.parametrize(
     ("status", "error"),
     [
@@ -76,7 +64,10 @@ def _conic_ends(monkeypatch, status, value=None):
 )
 @every_model
 def test_conic_programs_that_fail(model, status, error, monkeypatch):
-    _conic_ends(monkeypatch, status)
+    def fake(problem, **_):
+        problem._status = status
+
+    monkeypatch.setattr("cvxpy.Problem.solve", fake)
     with pytest.raises(error) as caught:
         solve(THREE, model, "conic")
     assert isinstance(caught.value, SolverError)

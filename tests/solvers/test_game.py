@@ -14,20 +14,17 @@ EPSILONS = [0.8, 1.1, 1.9, 2.0]
 
 
 def question(rng, *, common):
+    """A game and all of its columns."""
     policy = PrivacyPolicy(EPSILONS, [1] * 4)
     wanted = cumulative(4)
     about = (wanted, worst_case(wanted)) if common else random_question(rng)
-    return _Question.of(policy, *about), policy
-
-
-def listed(asked, policy):
-    return asked.columns(rays_of(policy))
+    asked = _Question.of(policy, *about)
+    return asked.game, asked.columns(rays_of(policy))
 
 
 @pytest.mark.parametrize("common", [True, False])
 def test_a_saddle_point_meets_every_condition(common):
-    asked, policy = question(np.random.default_rng(4), common=common)
-    game, columns = asked.game, listed(asked, policy)
+    game, columns = question(np.random.default_rng(4), common=common)
     answer = saddle(game, columns, 1e-11)
     theta, sigma = answer.weights, answer.multipliers.scenarios
     assert (theta >= 0).all()
@@ -44,8 +41,7 @@ def test_a_saddle_point_meets_every_condition(common):
 @pytest.mark.parametrize("common", [True, False])
 def test_derivatives_are_those_of_the_value(common):
     rng = np.random.default_rng(5)
-    asked, policy = question(rng, common=common)
-    game, columns = asked.game, listed(asked, policy)
+    game, columns = question(rng, common=common)
     theta, sigma = rng.uniform(0.5, 1, len(columns.sums)), rng.uniform(0.5, 1, len(game.free))
 
     def value(t, s):
@@ -73,8 +69,7 @@ def test_derivatives_are_those_of_the_value(common):
 def test_wrong_multipliers_prove_less(common):
     """Anything of these shapes proves a bound: none is above the optimum, most far below."""
     rng = np.random.default_rng(6)
-    asked, policy = question(rng, common=common)
-    game, columns = asked.game, listed(asked, policy)
+    game, columns = question(rng, common=common)
     answer = saddle(game, columns, 1e-11)
     right, closest = answer.multipliers, -np.inf
     for size in np.geomspace(1e-6, 1, 60):
@@ -94,10 +89,8 @@ def test_wrong_multipliers_prove_less(common):
 
 
 def test_nothing_is_proven_by_multipliers_that_cover_nothing():
-    asked, policy = question(np.random.default_rng(0), common=True)
-    game, columns = asked.game, listed(asked, policy)
-    answer = saddle(game, columns, 1e-9)
-    at = answer.multipliers
+    game, columns = question(np.random.default_rng(0), common=True)
+    at = saddle(game, columns, 1e-9).multipliers
     for changed in (
         at._replace(rows=-at.rows),
         at._replace(scenarios=0 * at.scenarios),
@@ -117,10 +110,8 @@ def test_ratios_are_rounded_up():
     from fractions import Fraction
 
     rng = np.random.default_rng(8)
-    asked, policy = question(rng, common=True)
-    game, columns = asked.game, listed(asked, policy)
-    answer = saddle(game, columns, 1e-9)
-    at = answer.multipliers
+    game, columns = question(rng, common=True)
+    at = saddle(game, columns, 1e-9).multipliers
     exact = np.vectorize(Fraction)
     for o, found in enumerate(ratios(game, at, columns)):
         moved = exact(columns.parts[0][o]) @ exact(at.alpha[0])

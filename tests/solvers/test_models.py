@@ -11,7 +11,7 @@ from planner import Objective, solve
 from planner.policy import logodds
 from planner.solvers import certificate, general
 from planner.solvers.models import MODELS, Program
-from tests.policies import RULES, random_objective, random_policy, seeds
+from tests.policies import RULES, random_objective, random_policy, seeds, worst_excess
 
 KINDS = ("worst-case", "expected", "minimax")
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -72,11 +72,6 @@ def test_coordinates_and_probabilities_round_trip(model, seed):
     np.testing.assert_allclose(atoms.signal, (1 - a - b) / (a - b), rtol=1e-9, atol=1e-9)
 
 
-def _dense_excess(policy, a, b):
-    s, w = np.log(a / b), np.log((1 - b) / (1 - a))
-    return np.max(s[:, None] + w[None, :] - policy.bounds())
-
-
 @every_model
 @every_rule
 @given(seed=seeds)
@@ -89,7 +84,7 @@ def test_the_few_rows_say_what_all_pairs_say(model, rule, seed):
     for _ in range(3):
         v = np.minimum(start * rng.uniform(0.6, 1.6, start.shape), 0.999 * ceiling)
         a, b = model.to_probabilities(v)
-        excess = _dense_excess(policy, a, b)
+        excess = worst_excess(policy, a, b)
         if abs(excess) < 1e-6:
             continue
         rows = model.rows(policy, v)
@@ -111,11 +106,11 @@ def test_start_ceiling_and_repair(model, rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 7)), rule)
     start = model.start(policy)
-    assert _dense_excess(policy, *model.to_probabilities(start)) <= 1e-12
+    assert worst_excess(policy, *model.to_probabilities(start)) <= 1e-12
     assert np.all(start <= model.ceiling(policy))
     outside = start * rng.uniform(0.9, 1.1, start.shape)
     repaired = model.repair(policy, np.minimum(outside, model.ceiling(policy) * (1 - 1e-9)))
-    assert _dense_excess(policy, *model.to_probabilities(repaired)) <= 1e-9
+    assert worst_excess(policy, *model.to_probabilities(repaired)) <= 1e-9
     assert np.all(repaired <= model.ceiling(policy) * (1 + 1e-12))
 
 

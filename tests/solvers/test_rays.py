@@ -8,7 +8,7 @@ import pytest
 from planner import InputError, PrivacyPolicy, best_ordered_channel
 from planner.solvers.rays import windows_of
 from tests.policies import RULES
-from tests.solvers.questions import rays_of
+from tests.solvers.questions import pairs_of, rays_of
 
 
 def by_hand(budgets):
@@ -36,13 +36,6 @@ def by_hand(budgets):
 def matrix_policy(rng, counts, digits=2):
     matrix = np.triu(np.round(rng.uniform(0.5, 3, (len(counts), len(counts))), digits))
     return PrivacyPolicy(np.ones(len(counts)), counts, matrix + np.triu(matrix, 1).T)
-
-
-def pairs_of(policy):
-    level = np.repeat(np.arange(policy.size), policy.item_counts)
-    budgets = policy.bounds()[np.ix_(level, level)].copy()
-    np.fill_diagonal(budgets, np.inf)
-    return budgets, level
 
 
 @pytest.mark.parametrize("seed", range(4))

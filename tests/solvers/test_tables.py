@@ -22,6 +22,7 @@ from tests.policies import (
     worst_excess,
 )
 
+approx = pytest.approx
 KINDS = ("worst-case", "expected", "minimax")
 METHODS = ("auto", "reduced", "slsqp", "conic", "literal")
 TABLE_2 = PrivacyPolicy([log(4), log(6)], [1, 4])
@@ -34,26 +35,33 @@ every_model = pytest.mark.parametrize("model", MODELS)
 every_rule = pytest.mark.parametrize("rule", RULES)
 
 
-def solved(policy, method):
-    return solve_literal(policy) if method == "literal" else solve(policy, method=method)
-
-
 def browsing(budget):
     return PrivacyPolicy(np.multiply(budget, [1, 1.2, 2]), [5, 5, 90])
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_table_2(method):
-    table = solved(TABLE_2, method)
-    assert table.worst_case_mse == pytest.approx(8.567495463, abs=5e-10)
-    np.testing.assert_allclose(table.a, [0.592049, 0.672999], rtol=0, atol=6e-7)
-    np.testing.assert_allclose(table.b, [0.327001, 0.277563], rtol=0, atol=6e-7)
+@pytest.mark.parametrize(
+    ("policy", "error", "a", "b"),
+    [
+        (TABLE_2, approx(8.567495463, abs=5e-10), [0.592049, 0.672999], [0.327001, 0.277563]),
+        (
+            THREE,
+            approx(239.72296, abs=5e-6),
+            [0.408807, 0.525578, 0.599823],
+            [0.273971, 0.288380, 0.270990],
+        ),
+    ],
+)
+def test_printed_tables(method, policy, error, a, b):
+    table = solve_literal(policy) if method == "literal" else solve(policy, method=method)
+    assert table.worst_case_mse == error
+    np.testing.assert_allclose([table.a, table.b], [a, b], rtol=0, atol=6e-7)
     assert table.certificate.relative_gap <= (1e-6 if method == "literal" else 1e-9)
 
 
 def test_table_2_baselines():
-    assert baseline(TABLE_2, "rappor").worst_case_mse == pytest.approx(10, abs=1e-9)
-    assert baseline(TABLE_2, "oue").worst_case_mse == pytest.approx(5 * 16 / 9 + 1, abs=1e-9)
+    assert baseline(TABLE_2, "rappor").worst_case_mse == approx(10, abs=1e-9)
+    assert baseline(TABLE_2, "oue").worst_case_mse == approx(5 * 16 / 9 + 1, abs=1e-9)
 
 
 @pytest.mark.parametrize("model", ["rappor", "oue"])
@@ -68,26 +76,18 @@ def test_baselines_protect_every_pair_like_the_most_sensitive(model):
     assert baseline(rarest, model).max_violation == 0.0
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_three_levels_at_one(method):
-    table = solved(browsing(1.0), method)
-    assert table.worst_case_mse == pytest.approx(239.72296, abs=5e-6)
-    np.testing.assert_allclose(table.a, [0.408807, 0.525578, 0.599823], rtol=0, atol=6e-7)
-    np.testing.assert_allclose(table.b, [0.273971, 0.288380, 0.270990], rtol=0, atol=6e-7)
-
-
 @pytest.mark.parametrize("method", ["auto", "slsqp", "conic"])
 @pytest.mark.parametrize(("budget", "error"), BY_BUDGET.items())
 def test_three_levels(method, budget, error):
-    table = solved(browsing(budget), method)
-    assert table.worst_case_mse == pytest.approx(error, abs=5.001e-4)
+    table = solve(browsing(budget), method=method)
+    assert table.worst_case_mse == approx(error, abs=5.001e-4)
     assert table.max_violation == 0.0
 
 
 @pytest.mark.parametrize(("budget", "error"), BOXED.items())
 def test_the_papers_box(budget, error):
     table = solve_literal(browsing(budget), box=True)
-    assert table.worst_case_mse == pytest.approx(error, abs=5.001e-4)
+    assert table.worst_case_mse == approx(error, abs=5.001e-4)
     assert table.a.min() >= 0.5 - 1e-15  # (a, b) pass through their log-odds
     assert table.b.max() <= 0.5 + 1e-15
     assert table.max_violation == 0.0
@@ -161,7 +161,7 @@ def test_shadow_prices_are_the_slopes_of_the_resolved_problem(model, rule, kind)
                 assert low * (1 - 1e-3) - noise <= price <= high * (1 + 1e-3) + noise
                 continue
             compared += 1
-            assert price == pytest.approx((before + after) / 2, rel=1e-3, abs=noise)
+            assert price == approx((before + after) / 2, rel=1e-3, abs=noise)
     assert compared >= policies
 
 
