@@ -12,20 +12,15 @@ from planner.laws.answers import Item, ItemOrNone, Number, OneOfSet
 from planner.laws.levels import Levels
 
 
-def test_a_question_named_twice_is_answered_once(parameters, everything, tmp_path):
-    """Two reports of one answer would spend its budget twice."""
-    out = tmp_path / "grr.parquet"
-    written = perturb_file(parameters, everything / "answers.csv", out, ("grr", "grr"))
-    assert written == {out: 3000}
-    assert collect(parameters, [out]).sums["grr", None].users == 3000
-
-
-def test_large_reports_are_drawn_a_few_people_at_a_time(
+def test_a_question_named_twice_is_answered_once_and_a_few_people_at_a_time(
     parameters, everything, tmp_path, monkeypatch
 ):
+    """Two reports of one answer would spend its budget twice."""
     monkeypatch.setattr(bulk, "_BLOCK_BYTES", 8 * 700)
     seen, out = [], tmp_path / "idue.parquet"
-    perturb_file(parameters, everything / "answers.csv", out, ["idue"], seen.append)
+    twice = ("idue", "idue")
+    written = perturb_file(parameters, everything / "answers.csv", out, twice, seen.append)
+    assert written == {out: 3000}
     assert seen == [700, 1400, 2100, 2800, 3000]
     assert collect(parameters, [out]).sums["idue", None].users == 3000
 
@@ -99,9 +94,10 @@ def test_cells(read, name, cells, codes):
     assert read(f"{name}\n{lines}", name) == [[code] for code in codes]
 
 
-def test_columns_in_any_order_among_others(read):
+def test_columns_in_any_order_among_others_and_blank_lines_of_one(read):
     text = "\ufeffage, other ,named\n20,?,x\n,?,7\n"
     assert read(text, "named", "age") == [[0, 20.0], [1, None]]
+    assert read("age\n1\n\n3\n", "age") == [[1.0], [None], [3.0]]
 
 
 @pytest.mark.parametrize(
@@ -156,9 +152,3 @@ def test_blocks_are_bounded(read, tmp_path, monkeypatch):
     read("named\n" + "x\n" * 5, "named")
     blocks = read_answers(tmp_path / "answers.csv", [LAWS["named"]])
     assert [len(block) for block in blocks] == [2, 2, 1]
-
-
-def test_a_blank_line_of_one_column_is_a_missing_answer(read):
-    assert read("age\n1\n\n3\n", "age") == [[1.0], [None], [3.0]]
-    with pytest.raises(FileError, match="line 3"):
-        read("named\nx\n\nx\n", "named")
