@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from math import ceil, floor, isfinite, log10
+from sys import float_info
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table, chosen
-from planner.show.figures import Chart, Line
+from planner.show.figures import BLUE, GREY, Chart, Line
 from planner.show.guarantees import handout_blocks, outsider_blocks
 from planner.show.plan import error_sentence, plan_blocks
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from planner.planning.plan import SurveyPlan
 
 _MOST_ROWS = 40
-_OWN = ' class="own"'
 _WIDTH, _LEFT, _RIGHT, _PLOT, _ROW = 760, 90, 744, 300, 18  # of a drawing, in pixels
 _MOST_NAMES = 12
 _DASHES = {"dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3", "longdash": "10 4"}
@@ -42,13 +42,14 @@ _HEAD = """<!DOCTYPE html>
   dl {{ display: flex; flex-wrap: wrap; gap: .5rem 2rem; }}
   dt {{ font-size: .85rem; color: #555; }}
   dd {{ margin: 0; font-size: 1.3rem; font-weight: 600; }}
-  .table {{ overflow-x: auto; }}
+  .numbers {{ overflow-x: auto; }}
   table {{ border-collapse: collapse; margin: .75rem 0; font-variant-numeric: tabular-nums; }}
   caption {{ text-align: left; color: #555; }}
   th, td {{ padding: .2rem .9rem .2rem 0; text-align: right; border-bottom: 1px solid #ddd; }}
   .text {{ text-align: left; }}
-  .own {{ font-weight: 600; }}
-  .bar {{ height: .35rem; background: #56B4E9; }}
+  .accent {{ font-weight: 600; }}
+  .bars {{ width: 30%; min-width: 6rem; }}
+  .bars div {{ height: .8rem; min-width: 1px; }}
   svg {{ max-width: 100%; height: auto; }}
   @media print {{ h2 {{ break-before: page; }} figure, table {{ break-inside: avoid; }} }}
 </style>
@@ -114,32 +115,39 @@ def _html(block: Block) -> str:
 
 
 def _table(table: Table) -> str:
-    heads = "".join(f"<th{_class(one)}>{escape(one.heading)}</th>" for one in table.columns)
-    columns = [_cells(one) for one in table.columns]
-    rows = [
-        f"<tr{_OWN if place == table.accent else ''}>{''.join(cells)}</tr>"
-        for place, cells in enumerate(zip(*columns, strict=True))
-    ]
     size = len(table.columns[0].cells)
     left = f"<p>... and {size - _MOST_ROWS:,} more.</p>" if size > _MOST_ROWS else ""
-    caption = f"<caption>{escape(table.title)}</caption>"
+    caption = f"<caption>{escape(table.title)}</caption>\n"
+    return table_html(table.columns, table.accent, caption) + left
+
+
+def table_html(columns: Sequence[Column], accent: int | None, caption: str = "") -> str:
+    """The first rows of a table, with a bar from zero, grey beside a row that stands out."""
+    heads, bodies = "", []
+    for one in columns:
+        kind = "text" if one.text else "number"
+        heads += f'<th class="{kind}">{escape(one.heading)}</th>'
+        cells = one.cells[:_MOST_ROWS]
+        bodies.append([f'<td class="{kind}">{escape(cell)}</td>' for cell in cells])
+        if one.lengths:
+            heads += "<th></th>"
+            bodies.append(_bars(one.lengths, accent)[:_MOST_ROWS])
+    own = ' class="accent"'
+    rows = [
+        f"<tr{own if place == accent else ''}>{''.join(cells)}</tr>"
+        for place, cells in enumerate(zip(*bodies, strict=True))
+    ]
     inside = "\n".join([f"<tr>{heads}</tr>", *rows])
-    return f'<div class="table"><table>{caption}\n{inside}\n</table></div>{left}'
+    return f'<div class="numbers"><table>{caption}{inside}</table></div>'
 
 
-def _cells(column: Column) -> list[str]:
-    cells = [f"{escape(cell)}" for cell in column.cells[:_MOST_ROWS]]
-    if column.lengths:
-        most = max(1e-300, *column.lengths)
-        cells = [
-            f'{cell}<div class="bar" style="width:{max(0.0, 100 * length / most):.3g}%"></div>'
-            for cell, length in zip(cells, column.lengths, strict=False)
-        ]
-    return [f"<td{_class(column)}>{cell}</td>" for cell in cells]
-
-
-def _class(column: Column) -> str:
-    return ' class="text"' if column.text else ""
+def _bars(lengths: Sequence[float], accent: int | None) -> list[str]:
+    full = max(*lengths, 0.0, float_info.min)
+    return [
+        f'<td class="bars"><div style="width:{100 * max(0.0, length) / full:.2f}%;'
+        f'background:{BLUE if accent in (None, place) else GREY}"></div></td>'
+        for place, length in enumerate(lengths)
+    ]
 
 
 def svg_of(drawn: Chart, alt: str) -> str:

@@ -7,10 +7,8 @@ that moves down anew, and close what was open.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import plotly.io
@@ -19,6 +17,7 @@ import streamlit as st
 from planner.errors import PlannerError
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table
 from planner.show.figures import BLUE, GREY, Chart, plotly_of
+from planner.show.html import table_html
 from planner.ui.document import labelled
 from planner.ui.state import session
 
@@ -46,7 +45,7 @@ STYLE = """
 .numbers td.number { white-space: nowrap; }
 .numbers .accent td { font-weight: 600; }
 .numbers .bars { width: 34%; min-width: 7rem; }
-.numbers .bars b { display: block; height: 1.1rem; min-width: 1px; }
+.numbers .bars div { height: 1.1rem; min-width: 1px; }
 .dots { display: grid; grid-template-columns: repeat(20, 1fr); gap: 3px; max-width: 26rem; }
 .dots i { aspect-ratio: 1; border-radius: 50%; background: GREY; opacity: 0.35; }
 .dots i.on { background: BLUE; opacity: 1; }
@@ -166,33 +165,4 @@ def table(columns: Sequence[Column], accent: int | None = None) -> None:
     if len(columns[0].cells) > _MOST_PLAIN:
         st.dataframe({one.heading: list(one.cells) for one in columns}, hide_index=True)
     elif columns[0].cells:
-        st.html(_html(columns, accent))
-
-
-def _html(columns: Sequence[Column], accent: int | None) -> str:
-    heads, bodies = [], []
-    for one in columns:
-        mark = "" if one.text else " class=number"
-        heads.append(f"<th{mark}>{escape(one.heading)}</th>")
-        bodies.append([f"<td{mark}>{escape(cell)}</td>" for cell in one.cells])
-        if one.lengths:
-            heads.append("<th></th>")
-            bodies.append(_bars(one.lengths, accent))
-    rows = [
-        f"<tr{' class=accent' if place == accent else ''}>{''.join(cells)}</tr>"
-        for place, cells in enumerate(zip(*bodies, strict=True))
-    ]
-    return (
-        f"<div class=numbers><table><thead><tr>{''.join(heads)}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
-def _bars(lengths: Sequence[float], accent: int | None) -> list[str]:
-    """A bar from zero for every row, grey beside one that stands out."""
-    full = max(*lengths, 0.0, sys.float_info.min)
-    return [
-        f'<td class="bars"><b style="width:{100 * length / full:.2f}%;'
-        f'background:{BLUE if accent in (None, place) else GREY}"></b></td>'
-        for place, length in enumerate(lengths)
-    ]
+        st.html(table_html(columns, accent))

@@ -61,8 +61,10 @@ def test_the_band_holds_the_shares_and_the_median_has_its_answers():
 
 
 def test_points_reach_from_the_smallest_to_the_largest():
-    ends = [np.array(values) for values in ([1.0, 2.0], [0.5, 2.5], [0.0, 2.0], [2.0, 3.0])]
-    estimated, true = plotly_of(one_survey_figure(OneSurvey(("a", "b"), *ends))).data
+    ends = np.array([[1.0, 2.0], [0.5, 2.5], [0.0, 2.0], [2.0, 3.0]])
+    drawn = one_survey_figure(OneSurvey(("a", "b"), *ends))
+    assert svg_of(drawn, "").count("<circle") == 4
+    estimated, true = plotly_of(drawn).data
     assert (list(estimated.y), list(true.x)) == (["a", "b"], [1.0, 2.0])
     assert list(estimated.error_x.array) == [1.5, 0.5]
     assert list(estimated.error_x.arrayminus) == [0.5, 0.5]
@@ -76,8 +78,6 @@ def test_drawings_show_the_points_where_they_are():
     slope, _ = line = np.polyfit(ORDERED.consistent, heights, 1)  # down the page by the share
     assert slope < -100
     assert heights == pytest.approx(np.polyval(line, ORDERED.consistent), abs=0.1)
-    survey = OneSurvey(("a", "b"), *np.array([[1.0, 2.0], [0.5, 2.5], [0.0, 2.0], [2.0, 3.0]]))
-    assert svg_of(one_survey_figure(survey), "").count("<circle") == 4
     curve = frontier(PrivacyPolicy([1.0, 2.0], [1, 4]), 10_000, [0.5, 1.0, 2.0])
     drawing = svg_of(frontier_figure(curve), "")
     assert drawing.count('stroke-width="2"') == 4

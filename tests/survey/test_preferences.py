@@ -20,15 +20,10 @@ MODELS = [
 
 
 @pytest.mark.parametrize(("model", "reference"), MODELS)
-def test_answer_rates_are_survival_functions(model, reference):
+def test_answer_rates_are_survival_functions_and_quantiles_invert_them(model, reference):
     epsilon = np.linspace(0.01, 8, 50)
     np.testing.assert_allclose(model.answer_rate(epsilon), reference.sf(epsilon), atol=1e-12)
-
-
-@pytest.mark.parametrize(("model", "reference"), MODELS)
-def test_quantiles_invert_answer_rates(model, reference):
     share = np.array([0.05, 0.3, 0.5, 0.77, 0.99])
-    np.testing.assert_allclose(1 - model.answer_rate(model.quantile(share)), share, rtol=1e-9)
     np.testing.assert_allclose(model.quantile(share), reference.ppf(share), rtol=1e-9)
 
 
