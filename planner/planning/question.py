@@ -264,15 +264,14 @@ class QuestionPlan(Framed):
             return "expected for these sets"
         if isinstance(about, SampledChoice):
             return "at the expected counts"
-        if isinstance(about, Numeric) and about.mechanism != mean.BISAMPLE:
-            return (
-                "for the worst of five means" if about.mean is None else "for the expected answers"
-            )
-        if isinstance(about, Numeric):
-            expected = "with the expected missing answers" if about.preferences else ""
-        else:
-            expected = "for the expected answers" if about.objective.kind == "expected" else ""
-        return expected or "for the least favourable answers"
+        if isinstance(about, Numeric) and about.mechanism == mean.BISAMPLE:
+            if about.preferences:
+                return "with the expected missing answers"
+        elif isinstance(about, Numeric) and about.mean is None:
+            return "for the worst of five means"
+        elif isinstance(about, Numeric) or about.objective.kind == "expected":
+            return "for the expected answers"
+        return "for the least favourable answers"
 
     @property
     def measure(self) -> str:
