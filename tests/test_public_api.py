@@ -16,28 +16,17 @@ from planner import Certificate, PrivacyPolicy, UnaryTable, baseline, solve
 ROOT = Path(__file__).parents[1]
 
 
-def _parameters(function):
-    return {
-        name: parameter.default
-        for name, parameter in inspect.signature(function).parameters.items()
-        if name != "self"
-    }
-
-
-def test_privacy_policy():
-    empty = inspect.Parameter.empty
-    expected = {"epsilons": empty, "item_counts": empty, "rule": "min", "names": None}
-    assert _parameters(PrivacyPolicy) == expected
-    assert list(_parameters(PrivacyPolicy)) == list(expected)
-    policy = PrivacyPolicy([1.0, 2.0], [1, 2])
-    assert policy.bounds().shape == (2, 2)
-
-
-def test_solve():
-    parameters = _parameters(solve)
-    assert list(parameters)[:4] == ["policy", "model", "method", "objective"]
-    assert parameters["model"] == "opt0"
-    assert parameters["method"] == "auto"
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (PrivacyPolicy, "epsilons item_counts rule='min' names=None"),
+        (solve, "policy model='opt0' method='auto' objective='worst-case'"),
+    ],
+)
+def test_arguments_keep_their_names_order_and_defaults(function, given):
+    found = inspect.signature(function).parameters.values()
+    said = (p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in found)
+    assert " ".join(said) == given
 
 
 @pytest.mark.parametrize("method", ["auto", "reduced", "slsqp", "conic"])
@@ -108,8 +97,6 @@ def test_a_survey_is_planned_from_its_file_and_nothing_else_by_mistake():
 def test_budgets_are_written_as_in_files():
     policy = PrivacyPolicy(["ln 3", 1, "2 * ln 2"], [1, 2, 3])
     assert policy.epsilons.tolist() == [np.log(3), 1.0, 2 * np.log(2)]
-    with pytest.raises(planner.InputError, match=r"epsilons\[1\] is 'much' but must be a budget"):
-        PrivacyPolicy(["ln 3", "much"], [1, 2])
 
 
 HEAVY = ("cvxpy", "streamlit", "scipy", "plotly", "pydantic", "typer", "rich", "pandas", "dask")

@@ -18,7 +18,7 @@ from planner.frames import Framed
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.types import NO_SPLIT, OutputTypes, Variances, pooled
+from planner.solvers.types import NO_SPLIT, OutputTypes, Variances, pooled, usable
 
 Array = NDArray[np.float64]
 _SAME = 1e-6  # of an error: what rounding may take from it before nothing is claimed of it
@@ -265,9 +265,7 @@ class SubsetDesign(_Solved):
     @property
     def merges_budgets(self) -> bool:
         """Whether some levels give up budget to others of their group."""
-        policy = self.policy
-        if policy.rule.saturates:  # no mechanism can use more than twice the smallest budget
-            policy = policy.with_changes(np.minimum(policy.epsilons, 2 * policy.epsilons.min()))
+        policy = self.policy.with_changes(usable(self.policy))
         least, most = (pooled(policy, self.groups, one) for one in (np.minimum, np.maximum))
         return not np.array_equal(least.bounds(), most.bounds())
 

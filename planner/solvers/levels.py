@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.types import pooled
+from planner.solvers.types import pooled, usable
 
 Array = NDArray[np.float64]
 Groups = NDArray[np.int64]
@@ -52,13 +52,15 @@ def merge(policy: PrivacyPolicy, alike: Array) -> Merged:
     >>> merged.groups.tolist(), merged.kept.item_counts.tolist(), merged.exact
     ([0, 1, 1, 0], [10, 2], True)
     """
-    groups, exact = _alike(policy, alike), True
+    budgets, groups, exact = usable(policy), np.arange(policy.size), True
+    if policy.rule.by_level:  # under a matrix each is alone
+        groups = _kinds(np.column_stack([budgets, alike]))
     matters = alike[:, 0] > 0 if alike[:, 0].any() else np.ones(policy.size, dtype=bool)
     if policy.rule.by_level and np.unique(groups[matters]).size > MOST_GROUPS:
-        groups, exact = _nearest(policy, matters), False
+        groups, exact = _nearest(policy.item_counts, budgets, matters), False
     order = np.unique(groups, return_index=True)[1].argsort().argsort()
     groups = order[groups]
-    used = PrivacyPolicy(_used(policy), policy.item_counts, policy.rule)
+    used = PrivacyPolicy(budgets, policy.item_counts, policy.rule)
     kept, allowed = (pooled(used, groups, least) for least in (np.minimum, np.maximum))
     return Merged(groups, kept, allowed, exact)
 
@@ -94,25 +96,10 @@ def cut_line(places: Array, items: Groups, most: int) -> Groups:
     return label[bins]
 
 
-def _used(policy: PrivacyPolicy) -> Array:
-    """Budgets as far as a mechanism can use them."""
-    if policy.rule.saturates:
-        return np.minimum(policy.epsilons, 2 * policy.epsilons.min())
-    return policy.epsilons
-
-
-def _alike(policy: PrivacyPolicy, alike: Array) -> Groups:
-    """Groups of levels that differ in nothing; under a matrix each is alone."""
-    if policy.rule.by_level:
-        return _kinds(np.column_stack([_used(policy), alike]))
-    return np.arange(policy.size)
-
-
-def _nearest(policy: PrivacyPolicy, matters: NDArray[np.bool_]) -> Groups:
+def _nearest(items: Groups, budgets: Array, matters: NDArray[np.bool_]) -> Groups:
     """Five groups of levels with similar budgets, and one of those of no importance."""
-    items, budgets = policy.item_counts[matters], np.log(_used(policy)[matters])
-    groups = np.full(policy.size, MOST_GROUPS)
-    groups[matters] = cut_line(budgets, items, MOST_GROUPS)
+    groups = np.full(items.size, MOST_GROUPS)
+    groups[matters] = cut_line(np.log(budgets[matters]), items[matters], MOST_GROUPS)
     return _kinds(groups[:, None])
 
 

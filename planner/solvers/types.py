@@ -251,6 +251,12 @@ def pooled(
     return PrivacyPolicy(grouped(epsilons, groups, least), items, rule)
 
 
+def usable(policy: PrivacyPolicy) -> Array:
+    """Budgets as far as a mechanism can use them: under the rule min twice the smallest."""
+    most = 2 * policy.epsilons.min() if policy.rule.saturates else np.inf
+    return np.minimum(policy.epsilons, most)
+
+
 def grouped(values: NDArray[Any], groups: NDArray[np.int64], by: np.ufunc) -> NDArray[Any]:
     """Sums, or smallest values, of the levels of each group, of which none is empty."""
     order = np.argsort(groups, kind="stable")

@@ -250,10 +250,13 @@ def response(**changed):
     return Channel(**{**about, **changed})
 
 
+def half(**changed):
+    about = {"name": "half", "population": [0.5, 0.5], "directions": np.eye(1)}
+    return Scenario(**{**about, **changed})
+
+
 def test_error_of_randomised_response():
-    half = Scenario("half", [0.5, 0.5], np.eye(1))
-    drawn = Scenario("half, drawn", [0.5, 0.5], np.eye(1), drawn=True)
-    channel = response(scenarios=(half, drawn))
+    channel = response(scenarios=(half(), half(drawn=True)))
     noise = KEEP * (1 - KEEP) / (2 * KEEP - 1) ** 2
     assert channel.errors == pytest.approx([noise, noise + 0.25])
     assert channel.worst_error == pytest.approx(noise + 0.25)
@@ -264,29 +267,18 @@ def test_error_of_randomised_response():
 
 
 @pytest.mark.parametrize(
-    ("changed", "argument"),
+    ("make", "changed", "argument"),
     [
-        ({"matrix": MATRIX[:, :1]}, "estimator"),
-        ({"matrix": MATRIX * 0.99}, "matrix"),
-        ({"estimator": ESTIMATOR + 1e-6}, "estimator"),
-        ({"wanted": [[0, 1, 2]]}, "wanted"),
+        (response, {"matrix": MATRIX[:, :1]}, "estimator"),
+        (response, {"matrix": MATRIX * 0.99}, "matrix"),
+        (response, {"estimator": ESTIMATOR + 1e-6}, "estimator"),
+        (response, {"wanted": [[0, 1, 2]]}, "wanted"),
+        (half, {"population": [0.5, 0.6]}, "population"),
+        (half, {"population": [1.5, -0.5]}, "population"),
+        (half, {"directions": [1.0]}, "directions"),
+        (half, {"cap": 0.0}, "cap"),
     ],
 )
-def test_channels_refuse(changed, argument):
+def test_channels_and_scenarios_refuse(make, changed, argument):
     with pytest.raises(InputError, match=argument):
-        response(**changed)
-
-
-@pytest.mark.parametrize(
-    ("changed", "argument"),
-    [
-        ({"population": [0.5, 0.6]}, "population"),
-        ({"population": [1.5, -0.5]}, "population"),
-        ({"directions": [1.0]}, "directions"),
-        ({"cap": 0.0}, "cap"),
-    ],
-)
-def test_scenarios_refuse(changed, argument):
-    about = {"name": "half", "population": [0.5, 0.5], "directions": np.eye(1)}
-    with pytest.raises(InputError, match=argument):
-        Scenario(**{**about, **changed})
+        make(**changed)
