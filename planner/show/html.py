@@ -48,7 +48,9 @@ _HEAD = """<!DOCTYPE html>
   th, td {{ padding: .2rem .9rem .2rem 0; text-align: right; border-bottom: 1px solid #ddd; }}
   .text {{ text-align: left; }}
   .accent {{ font-weight: 600; }}
-  .bars {{ width: 30%; min-width: 6rem; }}
+  th, td {{ overflow-wrap: break-word; }}
+  td.number {{ white-space: nowrap; }}
+  .bars {{ min-width: 6rem; }}
   .bars div {{ height: .8rem; min-width: 1px; }}
   svg {{ max-width: 100%; height: auto; }}
   @media print {{ h2 {{ break-before: page; }} figure, table {{ break-inside: avoid; }} }}
