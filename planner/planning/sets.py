@@ -278,7 +278,7 @@ def block(question: ItemSet, users: int) -> Block:
         return drawn
     parts = question.replacing(padding_length=None), question, question
 
-    def at(share: float, _tolerance: float = 0.0) -> AtShare:
+    def at(share: float, *_: object) -> AtShare:
         found = whole_sets(Part(*parts, share, 1.0, users), question.padding_length or 1)
         error = found.errors.error(found.value)
         return AtShare(error, error)

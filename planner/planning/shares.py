@@ -30,7 +30,16 @@ from planner.arguments import whole_number
 from planner.errors import ConvergenceError, InputError
 from planner.patience import still_wanted
 from planner.planning.option import ErrorLaw
-from planner.planning.solve import DESIGN, ROUGH, TIGHT, TOTAL, crossing, scaled, solve_for
+from planner.planning.solve import (
+    DESIGN,
+    ROUGH,
+    TIGHT,
+    TOTAL,
+    Certified,
+    crossing,
+    scaled,
+    solve_for,
+)
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -45,17 +54,21 @@ _LOG_PRICES = (-69.0, 69.0)
 
 
 class AtShare(NamedTuple):
-    """A question's error per user at a share, and what it is at least there and below; proven."""
+    """A question's error per user at a share, and what it is at least there and below; proven.
+
+    ``law`` is what has it: near by the search for the best begins there.
+    """
 
     error: float
     bound: float
+    law: Certified | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """A question with its error at any share of its budgets, as shares are planned.
 
-    ``at`` takes a share, above 0 and at most 1, and the gap to which a design is solved.
+    ``at`` takes a share, above 0 and at most 1, the gap to which a design is solved, and one near.
     """
 
     name: str
@@ -101,10 +114,10 @@ def choice_block(
     """
     law = errors or ErrorLaw(spread=float(1 - 1 / policy.item_counts.sum()))
 
-    def at(share: float, tolerance: float = TIGHT) -> AtShare:
-        found = solve_for(scaled(policy, share), mechanism, objective, tolerance)
+    def at(share: float, tolerance: float = TIGHT, near: Certified | None = None) -> AtShare:
+        found = solve_for(scaled(policy, share), mechanism, objective, tolerance, near)
         proven = found.certificate.lower_bound if found.certificate else -np.inf
-        return AtShare(law.error(found.objective_value), law.error(proven))
+        return AtShare(law.error(found.objective_value), law.error(proven), found)
 
     return Block(name, weight, law, mechanism, at, convex=mechanism == "opt0")
 
@@ -137,7 +150,7 @@ def mean_block(
     arguments.budget("epsilon", epsilon)
     errors = law or ErrorLaw()
 
-    def at(share: float, _tolerance: float = TIGHT) -> AtShare:
+    def at(share: float, *_: object) -> AtShare:
         p = float(logodds.p(np.array(share * epsilon)))
         # In this order the error of a mean at the end of its range does not round to 0.
         error = errors.scale * 4 * p * (1 + p) + (errors.scale + errors.offset) + errors.bias
@@ -311,6 +324,7 @@ class _Curve:
         self.block = block
         self._most = _MOST_DESIGNS if block.mechanism == DESIGN else _MOST_POINTS
         self._points: list[tuple[float, float, float]] = []
+        self._laws: dict[float, Certified | None] = {}
         self._slope: tuple[float, float] | None = None
 
     @property
@@ -332,7 +346,9 @@ class _Curve:
         """Solve the question at ``share``, unless it was (of convex errors, nearly there)."""
         near = _NEAR * share if self.block.convex else 0.0
         if all(abs(share - tried) > near for tried, *_ in self._points):
-            error, bound = self.block.at(share, tolerance)
+            near = min(self._laws, key=lambda one: abs(one - share), default=share)
+            law = None if tolerance == TIGHT else self._laws.get(near)  # else what plans ask for
+            error, bound, self._laws[share] = self.block.at(share, tolerance, law)
             weight = self.block.weight
             insort(self._points, (share, weight * error, weight * bound))
 
@@ -411,8 +427,8 @@ def search_shares(blocks: Sequence[Block]) -> tuple[Array, Array, float]:
     few = 1 / len(blocks)
     curves = [_Curve(block) for block in blocks]
     for curve in curves:
-        for share in (few / 4, few, 1.0) if few < 1 else ():
-            curve.try_share(share, ROUGH)
+        for share in (1.0, few, few / 4) if few < 1 else ():
+            curve.try_share(share, TIGHT if share == 1 else ROUGH)
     shares, enough = np.ones(1), _CLOSE if all(block.convex for block in blocks) else _ENOUGH
     while few < 1:
         still_wanted()

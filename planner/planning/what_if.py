@@ -92,7 +92,8 @@ def relaxations(
     for i in _worth_trying(certified).tolist():
         if largest[i] + RELAX_BY > MAX_EPSILON:
             continue
-        after = solve_for(relaxed(policy, i, RELAX_BY), certified.model, certified.objective)
+        about = certified.model, certified.objective
+        after = solve_for(relaxed(policy, i, RELAX_BY), *about, near=certified)
         # What is planned now keeps the relaxed budgets, too.
         value = min(after.objective_value, certified.objective_value)
         saving = 1 - sqrt(min(law.error(value, fraction) / now, 1.0))
@@ -265,6 +266,7 @@ class _Search:
     sets: ItemSet | None = None
     start: float = 0.0
     importance: tuple[float, ...] | None = None
+    near: Certified | None = None
 
     def smallest(self) -> BudgetAnswer:
         """The answer at this importance."""
@@ -330,7 +332,7 @@ class _Search:
         """What is best with budgets; of sets at the length that a plan with them has."""
         objective = Objective(weights=self.importance)
         if self.sets is None:
-            return self._reached(solve_for(policy, self.model, objective))
+            return self._reached(solve_for(policy, self.model, objective, near=self.near))
         length, known = self.sets.padding_length, set_model_of(self.sets)
         if length is None and known is not None:
             drawn = solve_for(policy, self.model)
@@ -544,8 +546,8 @@ def _smallest(part: Part, planned: Option, block: Block, target: Target, aside: 
         return f"Impossible, because asking only some of the people leaves an error of {left}."
     wanted = target.replacing(error=sqrt(room)) if aside else target
     sets = part.asked if isinstance(part.asked, ItemSet) else None
-    search = _Search(part.deployed.policy, part.people, (wanted,), planned.name, sets)
-    return _with_importance(search).reason
+    about = part.deployed.policy, part.people, (wanted,), planned.name, sets
+    return _with_importance(_Search(*about, near=planned.law)).reason
 
 
 def _smallest_of_curve(part: Part, planned: Option, block: Block, target: Target) -> str:

@@ -127,17 +127,17 @@ class Boxes(NamedTuple):
 class Counts:
     """Climbs to types that refute multipliers, and proves by branch and bound what none exceeds."""
 
-    def __init__(self, problem: DesignProblem, tolerance: float) -> None:
-        self.problem, self.slack = problem, tolerance / 400
+    def __init__(self, problem: DesignProblem, tolerance: float, near: Whole) -> None:
+        self.problem, self.slack, self.near = problem, tolerance / 400, near
         # None quite 0: a design estimates every count, also those no one minds.
         weights = np.maximum(problem.weights, _LEAST_WEIGHT * problem.weights.max())
         self.game = problem.game(weights)
         self.rng = np.random.default_rng(0)  # starts of climbs; what is found is proven apart
 
     def start(self) -> Columns:
-        """Items of no level high, of some, of one level, and of all but one, in every window.
+        """Items of no level high, of some, of one level, of all but one, and splits near by.
 
-        "Some" are as many as with that level alone.
+        In every window; "some" are as many as with that level alone.
         """
         m, (low, high) = self.problem.item_counts, self.problem.windows
         some = np.rint(m / (1 + np.exp(high - low))).astype(np.int64)
@@ -145,7 +145,8 @@ class Counts:
         tables = []
         for window in np.unique(np.linspace(0, len(low) - 1, each).astype(np.int64)):
             middle = np.maximum(1, some[window])
-            rows = np.vstack([0 * middle, middle, np.diag(middle), middle - np.diag(middle)])
+            one = np.diag(middle)
+            rows = np.vstack([0 * middle, middle, one, middle - one, self.near])
             tables.append(np.column_stack([np.full(len(rows), window), rows]))
         return self.problem.columns(np.unique(np.vstack(tables), axis=0))
 

@@ -31,6 +31,7 @@ def best_design(
     policy: PrivacyPolicy,
     objective: Objective | str | None = None,
     tolerance: float = 1e-6,
+    near: SubsetDesign | None = None,
 ) -> SubsetDesign:
     """Find the mechanism with the smallest error of all that keep ``policy``, with proof.
 
@@ -47,6 +48,8 @@ def best_design(
         ``"worst-case"`` or ``"expected"``, with weights if wanted. An assumed prior must sum to 1.
     tolerance:
         The relative gap to prove, above 0 and below 1.
+    near:
+        A design of similar budgets, to begin from.
 
     Returns
     -------
@@ -91,12 +94,12 @@ def best_design(
     means = np.bincount(merged.groups, weights * policy.item_counts) / items
     shares = None if prior is None else np.bincount(merged.groups, prior).astype(np.float64)
     enough = tolerance if merged.exact else max(tolerance, _MERGED_TOLERANCE)
-    found = _solve(merged.kept, means, shares, enough)
+    found = _solve(merged.kept, means, shares, enough, near)
     bound = found.lower_bound
     if not merged.exact:  # no mechanism has less error where less of it counts
         least = grouped(weights, merged.groups, np.minimum)
         people = None if prior is None else items * grouped(density, merged.groups, np.minimum)
-        bound = _solve(merged.allowed, least, people, enough).lower_bound
+        bound = _solve(merged.allowed, least, people, enough, near).lower_bound
     design = SubsetDesign(policy, found.types, merged.groups, found.prior, chosen)
     try:
         certificate = Certificate.of(design.objective_value, bound, "mechanisms")
@@ -124,10 +127,18 @@ class _Solved(NamedTuple):
     lower_bound: float
 
 
-def _solve(policy: PrivacyPolicy, weights: Array, prior: Array | None, close: float) -> _Solved:
+def _solve(
+    policy: PrivacyPolicy,
+    weights: Array,
+    prior: Array | None,
+    close: float,
+    near: SubsetDesign | None,
+) -> _Solved:
     """Each component alone: nobody of another one can be taken for somebody of this."""
-    components = components_of(policy)
-    parts = [_solve_component(policy, levels, weights, prior, close) for levels in components]
+    components, begin = components_of(policy), np.zeros((0, policy.size), dtype=np.int64)
+    if near is not None and np.array_equal(near.types.item_counts, policy.item_counts):
+        begin = near.types.high_counts
+    parts = [_solve_component(policy, at, weights, prior, close, begin[:, at]) for at in components]
     if len(parts) == 1:
         return parts[0]
     total = sum(part.types.size for part in parts)
@@ -147,7 +158,12 @@ def _solve(policy: PrivacyPolicy, weights: Array, prior: Array | None, close: fl
 
 
 def _solve_component(
-    policy: PrivacyPolicy, levels: Whole, weights: Array, prior: Array | None, close: float
+    policy: PrivacyPolicy,
+    levels: Whole,
+    weights: Array,
+    prior: Array | None,
+    close: float,
+    begin: Whole,
 ) -> _Solved:
     """The bound is the component's part of the objective: times its share of assumed people."""
     m, weights = policy.item_counts[levels], weights[levels]
@@ -158,7 +174,7 @@ def _solve_component(
     assumed = None if prior is None or mass == 0 else prior[levels] / mass
     wanted = weights if weights.any() else np.ones(m.size)  # its errors count as nothing
     problem = DesignProblem(m, windows_of(policy, levels), wanted, assumed)
-    oracle = Counts(problem, close)
+    oracle = Counts(problem, close, begin)
     found = generate(oracle.game, oracle, close)
     bound = 0.0
     if weights.any():

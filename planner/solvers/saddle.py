@@ -21,7 +21,6 @@ from planner.solvers.game import Columns, Game, Multipliers
 Array = NDArray[np.float64]
 
 _STEPS, _HALVINGS = 100, 25
-_FIRST, _FLOOR = 8, 1e-3
 _NEARER = 0.1  # share of the complementarity that a step leaves
 _INWARD = 0.99  # of the way to the boundary
 _FALL = 0.05  # of what a step's length promises
@@ -77,18 +76,10 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
     theta = np.full(n, R.shape[1] / R.sum())
     sigma = np.where(game.free > 0, 1 / game.free.sum(), 0.1 / k)
 
-    def told(theta: Array) -> _Second:
-        now = _second_order(game, columns, theta, sigma)
-        if now is None:
-            reason = "The first reports cannot tell all that is wanted apart"
-            raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
-        return now
-
-    now = told(theta)
-    for _ in range(_FIRST):  # towards columns that are charged much: a better point to begin at
-        theta = theta * np.sqrt(now.charges / R.sum(axis=1)) + _FLOOR * theta.sum() / n
-        theta *= R.shape[1] / float((R.T @ theta).sum())
-        now = told(theta)
+    now = _second_order(game, columns, theta, sigma)
+    if now is None:
+        reason = "The first reports cannot tell all that is wanted apart"
+        raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
     at = _first(game, columns, now, theta, sigma)
     best: Answer | None = None
     for _ in range(_STEPS):
