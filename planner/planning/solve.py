@@ -48,7 +48,8 @@ def solve_for(
     solved = _solved if policy.size <= _SMALL else _solved.__wrapped__
     if name != DESIGN:
         return solved(policy, name, objective, TIGHT, None)
-    return solved(policy, name, objective, tolerance, None if near is None else near.design)
+    begin = None if near is None or near.policy == policy else near.design
+    return solved(policy, name, objective, tolerance, begin)
 
 
 def tried(

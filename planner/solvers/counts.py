@@ -15,7 +15,7 @@ branch and bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -127,7 +127,9 @@ class Boxes(NamedTuple):
 class Counts:
     """Climbs to types that refute multipliers, and proves by branch and bound what none exceeds."""
 
-    def __init__(self, problem: DesignProblem, tolerance: float, near: Whole) -> None:
+    def __init__(
+        self, problem: DesignProblem, tolerance: float, near: Iterable[Whole] = ()
+    ) -> None:
         self.problem, self.slack, self.near = problem, tolerance / 400, near
         # None quite 0: a design estimates every count, also those no one minds.
         weights = np.maximum(problem.weights, _LEAST_WEIGHT * problem.weights.max())
@@ -146,7 +148,7 @@ class Counts:
         for window in np.unique(np.linspace(0, len(low) - 1, each).astype(np.int64)):
             middle = np.maximum(1, some[window])
             one = np.diag(middle)
-            rows = np.vstack([0 * middle, middle, one, middle - one, self.near])
+            rows = np.vstack([0 * middle, middle, one, middle - one, *self.near])
             tables.append(np.column_stack([np.full(len(rows), window), rows]))
         return self.problem.columns(np.unique(np.vstack(tables), axis=0))
 

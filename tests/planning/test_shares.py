@@ -164,7 +164,7 @@ def test_no_shares_are_below_the_bound(split):
 
 def test_a_bound_that_is_proven_is_not_the_error_itself():
     (toy, _) = DESIGNS
-    error, bound = toy.at(0.5)
+    error, bound, _ = toy.at(0.5)
     assert bound < error < bound * (1 + 1e-5)
     roughly = toy.at(0.5, ROUGH)
     assert roughly[1] < error * (1 + 1e-5)
