@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from planner import InputError, VerificationError, solve
 from planner.laws import exact
-from planner.laws.answers import Item, Number, Ordered
+from planner.laws.answers import MEAN_OF_SCORES, Item, Number, Ordered
 from planner.laws.die import Die
 from planner.laws.exact import (
     Likelihoods,
@@ -265,16 +265,18 @@ def test_a_value_of_a_rare_report_hides_no_bias():
 
 
 def test_a_bias_of_a_billionth_decides():
+    """Of what a person counts for at most: a person, or the largest score."""
     some = levels([9.0], counts=[2])
-    asked = Ordered(some, (0, 1), (), "counts")
     rows = ((3 * 2**30, 2**30), (2**30, 3 * 2**30))
-    for off, good in ((0.0, True), (0.9e-9, True), (1.1e-9, False)):
-        law = Rows(some, rows, ((1.5 + off, -0.5 + off),))
-        if good:
-            law.check(asked.counts_as())
-        else:
-            with pytest.raises(VerificationError, match="biased for the answers of row 0"):
+    for largest in (1.0, 1e-3, 1e3):
+        asked = Ordered(some, (0, 1), (largest, 0.0), MEAN_OF_SCORES)
+        for off, good in ((0.0, True), (0.9e-9, True), (1.1e-9, False)):
+            law = Rows(some, rows, ((largest * (1.5 + off), largest * (-0.5 + off)),))
+            if good:
                 law.check(asked.counts_as())
+            else:
+                with pytest.raises(VerificationError, match="biased for the answers of row 0"):
+                    law.check(asked.counts_as())
 
 
 def test_a_bisample_that_says_next_to_nothing_is_counted():

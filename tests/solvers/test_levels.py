@@ -10,6 +10,7 @@ from planner import Objective, PrivacyPolicy, best_design
 from planner.solvers import levels
 from planner.solvers.levels import merge
 from planner.solvers.rays import components_of
+from planner.solvers.types import pooled
 
 
 def _merged(policy, alike=None):
@@ -65,6 +66,14 @@ def test_few_groups_are_cut_by_budgets_and_a_dummy_stays_apart(monkeypatch):
     assert (merged.groups.tolist(), merged.exact) == ([0, 0, 1, 1, 2], False)
     assert merged.kept.epsilons.tolist() == [1.0, 1.8, 1.0]
     assert merged.allowed.epsilons.tolist() == [1.1, 1.9, 1.0]
+
+
+def test_a_group_of_single_items_has_the_budgets_of_their_pairs_alone():
+    pairs = [[9.0, 0.5, 0.6], [0.5, 9.0, 0.6], [0.6, 0.6, 0.7]]
+    policy = PrivacyPolicy([0.5, 0.5, 0.7], [1, 1, 4], pairs)
+    for least in (np.minimum, np.maximum):
+        of_groups = pooled(policy, np.array([0, 0, 1]), least).bounds()
+        assert of_groups.tolist() == [[0.5, 0.6], [0.6, 0.7]]
 
 
 def test_fewer_levels_cost_what_the_gap_says(monkeypatch):
