@@ -91,7 +91,7 @@ def test_vectors_go_to_the_screen_or_to_a_file(place):
 def test_pipes_and_files_get_no_progress(place):
     done = run("aggregate", place / "params.json", place / "reports.parquet")
     assert (done.returncode, done.stderr) == (0, "")
-    done = run("aggregate", place / "params.json", place / "nothing")
+    done = ended("aggregate", place / "params.json", place / "nothing")
     assert done.stdout == ""
     assert done.stderr.startswith("ldp-planner: ")  # no empty line before it
 

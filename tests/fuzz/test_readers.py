@@ -1,4 +1,4 @@
-"""Damaged files against every reader, for five seconds; ``make fuzz`` goes on for hours.
+"""Damaged files against every reader, for three seconds; ``make fuzz`` goes on for hours.
 
 Every try must be accepted for good reason or refused by name, within five seconds and a gigabyte.
 ``FUZZ_SECONDS`` sets the time for all readers together, ``FUZZ_SEED`` where the tries start. A
@@ -16,7 +16,7 @@ import pytest
 from planner.errors import PlannerError
 from tests.fuzz.readers import READERS, Refused
 
-SECONDS = float(os.environ.get("FUZZ_SECONDS", "5")) / len(READERS)
+SECONDS = float(os.environ.get("FUZZ_SECONDS", "3")) / len(READERS)
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 MOST_SECONDS = 5.0  # of a processor
 MOST_KIBIBYTES = 2**20

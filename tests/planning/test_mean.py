@@ -17,8 +17,8 @@ from planner.solvers.channel_search import best_estimator, solve_channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Numeric
 
-PEOPLE, RUNS = NormalPreferences(5, 1.5), 4000
-STRAY = 0.112  # a chi-square with 4,000 degrees strays by so much once in a million
+PEOPLE, RUNS = NormalPreferences(5, 1.5), 2000
+STRAY = 0.163  # a chi-square with 2,000 degrees strays by so much once in a million
 
 
 def planned(users=10_000, **about):

@@ -66,7 +66,7 @@ def test_listed_answers_that_nobody_gave_count():
     question = Categorical("q", (Level("all", 1.0, names[:50]), Level("b", 1.5, names[50:])))
     trial = tried(question, Answers(names[:10], np.full(10, 2000)), users=20_000)
     assert len(trial.labels) == 100
-    deployed, plan = trial.run(200, rng())[0], trial.planned
+    deployed, plan = trial.run(80, rng())[0], trial.planned
     assert deployed.name == plan.deployed.mechanism
     assert 0.95 * plan.total_error < deployed.predicted <= plan.total_error * (1 + 1e-6)
     agree([deployed])
@@ -78,7 +78,7 @@ def test_sets_are_padded_to_the_planned_length():
     for length in (3, 8):
         trial = tried(question.replacing(padding_length=length), sets(40, 500, 12))
         assert trial.planned.padding_length == length
-        found = trial.run(300, rng())
+        found = trial.run(100, rng())
         assert {"opt0", "rappor", "oue"} <= {one.name for one in found}
         agree(found)
 
@@ -90,7 +90,7 @@ def test_a_question_gets_its_share_of_the_budgets():
     trial = Trial.of(plan, answers, rng())
     assert plan.share < 0.4
     assert plan.total_error > 10_000
-    deployed = trial.run(200, rng(2))[0]
+    deployed = trial.run(80, rng(2))[0]
     assert deployed.predicted == pytest.approx(plan.total_error, rel=1e-5)
     agree([deployed])
 
@@ -100,7 +100,7 @@ def test_the_objective_is_the_plans(extra):
     first = Level("rare", 1.0, ("a", "b"), **extra)
     second = LEVELS[1].replacing(prior=0.9) if "prior" in extra else LEVELS[1]
     trial = tried(Categorical("q", (first, second)), COUNTS)
-    found = trial.run(600, rng())
+    found = trial.run(400, rng())
     agree(found)
     assert found[0].predicted == min(one.predicted for one in found)
 
@@ -135,7 +135,7 @@ def test_only_the_people_who_are_asked_answer(question, answers):
     trial = tried(question, answers, others=OTHERS, design="one-each")
     assert 0 < trial.planned.fraction < 1
     assert trial.asked.asked == round(trial.planned.fraction * trial.asked.people)
-    agree(trial.run(500, rng(3)), near_miss=question.kind != "numeric")
+    agree(trial.run(400, rng(3)), near_miss=question.kind != "numeric")
 
 
 # -- measured beside predicted ---------------------------------------------------
@@ -143,12 +143,12 @@ def test_only_the_people_who_are_asked_answer(question, answers):
 
 def test_ordered_answers_err_as_predicted_and_their_bands_hold():
     trial = tried(ORDERED, Answers(("5+", "0", "1-4"), np.array([2000, 5000, 3000])))
-    found = trial.run(1500, rng(5))
+    found = trial.run(800, rng(5))
     assert [one.name for one in found] == ["channel", "subset-design", "grr"]
     agree(found)
     for one in found:
         # Both shares at once by Bonferroni: at least 95 %, at most what one share alone would.
-        assert 0.95 - MOST * np.sqrt(0.95 * 0.05 / 1500) < one.covered < 0.995
+        assert 0.95 - MOST * np.sqrt(0.95 * 0.05 / 800) < one.covered < 0.995
     one = trial.one("channel", rng())
     assert np.all(np.abs(one.values - [0.5, 0.8]) < MOST * np.sqrt(np.diag(one.covariance)))
     assert trial.shares_up_to.tolist() == [0.5, 0.8, 1.0]
