@@ -65,7 +65,7 @@ def simulate(
     asked = load_survey(survey)
     chosen = _pick(asked, question)
     answers = _read(chosen, data, first_item)
-    planned = plan_survey(asked, what_if=False).question(chosen.name)
+    planned = plan_survey(asked).question(chosen.name)
     place_rng, run_rng = np.random.default_rng(seed).spawn(2)
     trial = Trial.of(planned, answers, place_rng)
     with progress("simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bar:

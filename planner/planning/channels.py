@@ -479,7 +479,7 @@ def block(question: Ordinal, _users: int) -> Block:
     return choice_block(question.name, policy, weight, question.objective, errors_of(question))
 
 
-def options(part: Part) -> list[Option]:
+def options(part: Part, **_: bool) -> list[Option]:
     """The best channel, and what is compared with it alone."""
     spent = part.deployed
     assert isinstance(spent, Ordinal)  # noqa: S101 - by its kind

@@ -16,7 +16,7 @@ from planner.mechanisms.plain import FrequencyMechanism
 from planner.mechanisms.rivals import direct_encoding
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.planning.shares import Block, choice_block
-from planner.planning.solve import DESIGN, TOTAL, Certified, solve_for, tried
+from planner.planning.solve import DESIGN, TIGHT, TOTAL, Certified, solve_for, tried
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -259,11 +259,18 @@ def block(question: LevelledQuestion, _users: int) -> Block:
     return choice_block(question.name, policy, question.weight, objective, law, rough)
 
 
-def options(part: Part) -> list[Option]:
-    """What the question can have, and direct encoding, which is compared alone."""
+def options(part: Part, *, rivals_too: bool = True) -> list[Option]:
+    """What the question can have, and direct encoding, which is compared alone.
+
+    Without ``rivals_too`` no other is solved where a design is proven the best and wanted.
+    """
     question = part.question
     assert not isinstance(question, Numeric)  # noqa: S101 - by its kind
     policy, objective, errors = part.deployed.policy, question.objective, errors_of(question)
+    if not rivals_too and part.asked.mechanism in (BEST, DESIGN) and policy.item_counts.sum() > 1:
+        best = solved(policy, DESIGN, objective, errors, must=part.asked.mechanism == DESIGN)
+        if not best.refused and best.law.certificate.relative_gap <= TIGHT:
+            return [best]
     plain = {
         name: LevelTerms.of(mechanism, policy)
         for name, mechanism in rivals(policy).items()

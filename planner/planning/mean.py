@@ -407,7 +407,7 @@ def block(question: Numeric, users: int) -> Block:
     return mean_block(question.name, epsilon, question.weight, ErrorLaw(scale, full - scale))
 
 
-def options(part: Part) -> list[Option]:
+def options(part: Part, **_: bool) -> list[Option]:
     """The best channel and BiSample-MD, and mechanisms that are compared alone, for one people.
 
     They are those that the question states; of ``bisample-md`` where everybody answers the least

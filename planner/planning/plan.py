@@ -190,7 +190,8 @@ def plan_survey(
     ledger:
         Earlier collections from the same people; nothing was spent before when omitted.
     what_if:
-        Whether to solve what more budget would buy (``relaxations``), too: half of the work.
+        Whether to solve what else could be planned (``options``) and what more budget would buy
+        (``relaxations``), too: most of the work.
 
     Raises
     ------

@@ -359,7 +359,7 @@ class QuestionPlan(Framed):
 def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
     """Plan a settled question: rank its options, take the one asked for or the best."""
     kind = KINDS[part.asked.kind]
-    found = kind.options(part)
+    found = kind.options(part, rivals_too=what_if)
     name = part.asked.mechanism
     if name == BEST:
         best = least(found, mechanism_choices(part.asked))
@@ -368,7 +368,7 @@ def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
             raise InputError("mechanism", BEST, "one that can be planned", remedy)
         name = best.name
     planned = next(one for one in found if one.name == name)
-    if part.asked.kind == "item-set":
+    if what_if and part.asked.kind == "item-set":
         found = [one if one is planned else sets.at_best_length(part, one) for one in found]
     error = planned.errors.error(planned.value, part.fraction)
     ranked = _ranked(part, found, planned, error)

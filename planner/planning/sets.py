@@ -291,7 +291,7 @@ def block(question: ItemSet, users: int) -> Block:
     return Block(name, weight, whole.errors, SET_DESIGN, at)
 
 
-def options(part: Part) -> list[Option]:
+def options(part: Part, **_: bool) -> list[Option]:
     """A set design, tables for one item that is drawn of a set, and rivals, at one length."""
     question, length = _of(part.deployed), _length(part)
     about, must = law_at(question, part.everybody), part.asked.mechanism

@@ -14,7 +14,7 @@ from planner.solvers.saddle import Answer, saddle
 Array = NDArray[np.float64]
 
 _ROUNDS, _PATIENCE = 60, 12  # and those without a better bound after which digits are used up
-_WAY = 0.8  # from the newest multipliers to the best ones: between them prices lead further
+_WAY = 0.5  # from the newest multipliers to the best ones: between them prices lead further
 _TIGHT, _SENT = 0.05, 1e-3  # below 1, and of the largest weight: other columns go
 _FALL = 1e-3  # of the tolerance: what a value must fall by for columns to go
 _DIGITS = 1e-12

@@ -81,10 +81,10 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
         reason = "The first reports cannot tell all that is wanted apart"
         raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
     at = _first(game, columns, now, theta, sigma)
-    best: Answer | None = None
+    best, missing = None, _missing(game, columns, now, at)
     for _ in range(_STEPS):
         still_wanted()
-        distance = _distance(_missing(game, columns, now, at), abs(now.value), at)
+        distance = _distance(missing, abs(now.value), at)
         if best is None or distance < best.distance:
             value = now.value - float(game.offsets @ at.sigma)
             multipliers = Multipliers(now.alpha, at.rows, at.sigma)
@@ -92,10 +92,10 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
         if distance < close:
             break
         mu = _NEARER * float(at.theta @ at.z + at.sigma @ at.y) / (n + k)
-        moved = _step(game, columns, now, at, mu)
+        moved = _step(game, columns, now, at, mu, missing)
         if moved is None:
             break  # digits are used up: the best point stands
-        at, now = moved
+        at, now, missing = moved
     assert best is not None  # noqa: S101 - set in the first round
     return best
 
@@ -129,10 +129,9 @@ def _distance(missing: tuple[Array, ...], size: float, at: _Point) -> float:
 
 
 def _step(
-    game: Game, columns: Columns, now: _Second, at: _Point, mu: float
-) -> tuple[_Point, _Second] | None:
+    game: Game, columns: Columns, now: _Second, at: _Point, mu: float, missing: tuple[Array, ...]
+) -> tuple[_Point, _Second, tuple[Array, ...]] | None:
     """The next point, or none if no step lowers the conditions' norm."""
-    missing = _missing(game, columns, now, at)
     try:
         by = _direction(game, columns, now, at, mu, missing)
     except np.linalg.LinAlgError:
@@ -153,8 +152,10 @@ def _step(
         new = at.moved(by, step)
         then = _second_order(game, columns, new.theta, new.sigma)
         least = (1 - _FALL * step) * here
-        if then is not None and merit(new, _missing(game, columns, then, new)) <= least:
-            return new, then
+        if then is not None:
+            left = _missing(game, columns, then, new)
+            if merit(new, left) <= least:
+                return new, then, left
         step /= 2
     return None
 

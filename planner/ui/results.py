@@ -38,10 +38,10 @@ class Result:
     mistakes: tuple[str, ...]
 
 
-def result(*, what_if: bool = False) -> Result:
+def result(*, what_if: bool = True) -> Result:
     """The plan of the document, and all that is wrong with it.
 
-    ``what_if`` adds what more budget would buy, which takes as long as all else.
+    ``what_if`` adds the other mechanisms and what more budget would buy: most of the work.
     """
     here = session()
     survey, mistakes = settle(cleaned(here.document))
@@ -150,11 +150,9 @@ def planned_question(plan: SurveyPlan | None, place: int | None) -> QuestionPlan
     return plan.questions[place]
 
 
-def looked_at(
-    kinds: tuple[str, ...], where: str, *, what_if: bool = False
-) -> tuple[Result, int | None, QuestionPlan | None]:
+def looked_at(kinds: tuple[str, ...], where: str) -> tuple[Result, int | None, QuestionPlan | None]:
     """The result, what is wrong said; the place and the plan of the chosen question."""
-    found = result(what_if=what_if)
+    found = result()
     render.problems(found.mistakes, "Mend this on the page Questions.")
     place = chosen_place(kinds, where)
     plan = planned_question(found.plan, place)

@@ -27,7 +27,7 @@ from planner.ui.state import session
 def page() -> None:
     """Summarise, prove, and hand out."""
     render.header("Export", "Read what is promised, and take the files to clients and collector.")
-    found = result(what_if=True)
+    found = result()
     render.problems(found.mistakes, "Mend this first: a plan is exported whole or not at all.")
     if found.mistakes or found.plan is None:
         return

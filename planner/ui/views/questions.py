@@ -81,7 +81,7 @@ def page() -> None:
     wrong = st.container()
     _options(question, place)
     _whole_survey(here.document)
-    found = result()
+    found = result(what_if=False)
     with wrong:
         render.problems(found.mistakes, "What is shown is from before; nothing is exported.")
     with figures, shown(found, "figures"):

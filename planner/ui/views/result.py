@@ -36,7 +36,7 @@ class _Step(NamedTuple):
 def page() -> None:
     """Show the result of the chosen question, then of the survey, then the details."""
     render.header("Result", "How exact the answers will be, and what is promised.")
-    found, place, plan = looked_at(tuple(KINDS), "result", what_if=True)
+    found, place, plan = looked_at(tuple(KINDS), "result")
     if place is None or plan is None or found.plan is None:
         return
     with shown(found):
