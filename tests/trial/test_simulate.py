@@ -34,7 +34,7 @@ def rng(seed=1):
 
 
 def tried(question, answers, users=1000, others=(), **survey):
-    plan = plan_survey(Survey("s", users, (question, *others), **survey), what_if=False)
+    plan = plan_survey(Survey("s", users, (question, *others), **survey))
     return Trial.of(plan.question(question.name), answers, rng())
 
 
