@@ -55,6 +55,7 @@ def test_max_violation_is_found_pair_by_pair(rule, seed):
         excess = worst_excess(policy, a, b)
         assert (table.max_violation > 0) == (factor > 1)
         assert table.max_violation == pytest.approx(max(0.0, excess), abs=1e-9)
+        np.testing.assert_array_equal(table.pair_losses, table.pair_losses.T)
 
 
 def test_saturation_budget_buys_nothing_beyond():
