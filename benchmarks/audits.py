@@ -20,7 +20,7 @@ from planner import Level, Survey, best_design, solve
 from planner.deployment import Client
 from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.parameters import Parameters, write_parameters
-from planner.mechanisms.plain import GeneralizedRandomizedResponse
+from planner.mechanisms.making import randomized_response
 from planner.survey.questions import Categorical
 from planner.trial.audit import audit_client
 from planner.trial.black_box import BlackBox, CommandBox
@@ -47,7 +47,7 @@ def subset_design() -> list[Figure]:
 
 
 def randomised_response() -> list[Figure]:
-    return _clients("randomised response", GeneralizedRandomizedResponse(1.0, 5))
+    return _clients("randomised response", randomized_response(1.0, 5))
 
 
 def _clients(name: str, mechanism: Any) -> list[Figure]:

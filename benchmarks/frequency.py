@@ -16,9 +16,10 @@ from planner.deployment import Client
 from planner.deployment.building import parameters_from_mechanisms, survey_parameters
 from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import BitCounter
-from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism
+from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.making import oue, padded
 from planner.mechanisms.subset_design import Sides
-from planner.mechanisms.unary import BernoulliRows, UnaryMechanism
+from planner.mechanisms.unary import BernoulliRows
 from planner.mechanisms.words import CHUNK_WORDS, seeded_words
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Categorical
@@ -53,7 +54,7 @@ def words_a_second() -> float:
 
 def collect(users: int = USERS) -> None:
     all_alike = Categorical("q", (Level("all", EPSILON, item_count=ITEMS),))
-    _collected(all_alike, UnaryMechanism.oue(EPSILON, ITEMS), users)
+    _collected(all_alike, oue(EPSILON, ITEMS), users)
 
 
 def _collected(question: Categorical, mechanism: object, users: int) -> None:
@@ -181,7 +182,7 @@ def single_item_simulation() -> Figure:
     weights = 1 / np.arange(1, BIG_ITEMS + 1)
     rng = np.random.default_rng(1)
     counts = rng.multinomial(BIG_USERS, weights / weights.sum())
-    mechanism = UnaryMechanism.oue(EPSILON, BIG_ITEMS)
+    mechanism = oue(EPSILON, BIG_ITEMS)
     time = seconds(lambda: mechanism.estimate(mechanism.draw_aggregate(counts, rng)))
     return Figure(
         f"simulate {BIG_USERS:,} users x {BIG_ITEMS:,} items, single items",
@@ -255,7 +256,7 @@ def item_set_simulation() -> Figure:
     # Distinct items of one user: consecutive ones from a random start.
     first = np.repeat(rng.integers(BIG_ITEMS, size=BIG_USERS), sizes)
     members = (first + np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)) % BIG_ITEMS
-    mechanism = PaddedUnaryMechanism(UnaryMechanism.oue(EPSILON, BIG_ITEMS), 8)
+    mechanism = padded(oue(EPSILON, BIG_ITEMS), 8)
 
     def run() -> None:
         sets = ItemSets(BIG_ITEMS, members, starts)  # checking the sets is part of it

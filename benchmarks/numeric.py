@@ -14,7 +14,7 @@ from measure import Figure, peak_megabytes, rows, seconds, show
 
 from planner import Numeric, Survey
 from planner.deployment.building import parameters_from_mechanisms
-from planner.mechanisms.means import MeanMechanism
+from planner.mechanisms.making import bisample_md
 from planner.mechanisms.words import seeded_words
 from planner.planning.mean import AnswerRateModel
 from planner.survey.preferences import NormalPreferences
@@ -33,7 +33,7 @@ def people(users: int) -> tuple[np.ndarray, np.ndarray]:
 def collect(values: np.ndarray, preferences: np.ndarray) -> float:
     """Who tolerates less does not answer; perturb, aggregate and estimate."""
     question = Numeric("q", -1, 1, epsilon=EPSILON, mechanism="bisample-md")
-    mechanism = MeanMechanism.bisample_md(EPSILON)
+    mechanism = bisample_md(EPSILON)
     survey = Survey("s", values.size, (question,))
     law = parameters_from_mechanisms(survey, {"q": mechanism}).questions[0]
     given = np.where(preferences < EPSILON, np.nan, values)

@@ -97,7 +97,7 @@ def _point(answers: Answers, epsilon: float, k: int, seeds: range) -> Point:
             seen = fr.errors(mechanism, answers, 1, rng)
             precision[name].append(float(fr.sample_precision(seen, counts, k)[0]))
             if name == "IDUE-PS":
-                noise, _ = mechanism.unary.variance_terms()
+                noise = mechanism.table.noise[mechanism.level_of]
                 chosen = np.argsort(-(seen[0] + counts) / np.sqrt(noise), kind="stable")[:k]
                 precision[RANKED].append(fr.precision_at(chosen, counts))
             bias, variance = fr.expected(mechanism, answers)

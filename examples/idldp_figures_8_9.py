@@ -10,7 +10,6 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.planning.datasets import Answers
 
 EPSILONS = (1.0, 2.0, 3.0, 4.0)
@@ -67,7 +66,7 @@ class _Run:
             name = f"epsilon {epsilon:g}"
             unary = fr.mechanisms(fr.assign(answers.counts.size, epsilon))["IDUE opt0"]
             for length in self.lengths:
-                mechanism = PaddedUnaryMechanism(unary, length)
+                mechanism = unary.padded(length)
                 bias, variance = fr.expected(mechanism, answers)
                 error = fr.relative_error(bias, variance, answers.counts, top)
                 self.curves.setdefault(name, []).append(error)

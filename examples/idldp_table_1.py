@@ -6,7 +6,7 @@ import numpy as np
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner import GeneralizedRandomizedResponse, PrivacyPolicy, UnaryMechanism, solve
+from planner import PrivacyPolicy, randomized_response, rappor, solve, unary
 
 SOURCE = "Table I"
 ROUNDING = 1e-6  # mechanisms round their probabilities inward by 2^-32
@@ -59,22 +59,23 @@ def _inside(law, low, high, rng: np.random.Generator, priors: int) -> bool:
     return True
 
 
-def _listed(mechanism: UnaryMechanism):
+def _listed(mechanism):
     """``Pr[report | item]``, reports read as numbers."""
-    bits = np.arange(2**mechanism.items)[:, None] >> np.arange(mechanism.items) & 1
-    ones = np.where(np.eye(mechanism.items), mechanism.a, mechanism.b)[:, None]
+    items, (own, other) = mechanism.levels.total, mechanism.shape.chances
+    bits = np.arange(2**items)[:, None] >> np.arange(items) & 1
+    ones = np.where(np.eye(items), own, other)[:, None]
     return np.where(bits, ones, 1 - ones).prod(axis=2)
 
 
 def _ldp():
-    law = _listed(UnaryMechanism.rappor(1.0, items=5))
+    law = _listed(rappor(1.0, items=5))
     yield "LDP, epsilon 1 (RAPPOR)", law, np.full(5, np.exp(-1)), np.full(5, np.exp(1))
 
 
 def _personal():
     for epsilon in (0.5, 2.0):
-        response = GeneralizedRandomizedResponse(epsilon, items=5)
-        law = np.where(np.eye(5), response.a, response.b)
+        response = randomized_response(epsilon, items=5)
+        law = np.where(np.eye(5), *response.shape.chances)
         bounds = np.exp([-epsilon, epsilon])
         yield f"PLDP, person with {epsilon:g} (GRR)", law, *(np.full(5, bound) for bound in bounds)
 
@@ -82,7 +83,7 @@ def _personal():
 def _discriminative():
     policy = PrivacyPolicy([1.0, 1.2, 3.0], [1, 1, 3])
     bounds = [np.repeat(bound, policy.item_counts) for bound in policy.prior_posterior_bounds]
-    law = _listed(UnaryMechanism(solve(policy)))
+    law = _listed(unary(solve(policy)))
     yield "MinID-LDP (1, 1.2, 3) (IDUE)", law, *bounds
     # Three inputs with budgets 1, 3, 3, made by hand: 2 min(E) = 2 is really reached.
     c = 0.1

@@ -11,6 +11,7 @@ from reproduction.run import main
 
 from planner import PrivacyPolicy, UnaryTable, baseline, solve
 from planner.planning.choice import rivals
+from planner.policy import logodds
 
 ITEMS = np.array([1, 4])
 POLICY = PrivacyPolicy([log(4), log(6)], ITEMS, names=["HIV", "others"])
@@ -33,7 +34,9 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
     }
     ranges = {name: total_range(one.noise, one.signal) for name, one in tables.items()}
     rappor, oue, idue = (ranges[name] for name in ("RAPPOR", "OUE", "IDUE opt0"))
-    noise, signal = rivals(POLICY)["grr"].variance_terms()
+    chances = rivals(POLICY)["grr"].shape.chances
+    noise = logodds.noise_from_probabilities(*chances)
+    signal = logodds.signal_from_probabilities(*chances)
     direct = float(noise.sum() + signal.max())
     claims = [
         Claim(

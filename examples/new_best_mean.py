@@ -15,7 +15,7 @@ from planner import (
     five_populations,
 )
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.means import MeanMechanism
+from planner.mechanisms.making import mean_channel
 from planner.mechanisms.rivals import privkvm
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.channels import mean_error
@@ -119,7 +119,7 @@ def _simulated(channel, rounds: int) -> tuple[float, float]:
     assumed, scenario = five_populations()[3], channel.scenarios[3]
     law = drawn_channel(channel).matrix
     reports = rng.multinomial(users, scenario.population @ law, size=rounds)
-    mechanism = MeanMechanism.of(channel)
+    mechanism = mean_channel(channel)
     means = [mechanism.estimate(Aggregate(users, counts)).mean for counts in reports]
     covered = np.mean([one.lower <= assumed.mean <= one.upper for one in means])
     square = np.mean([(one.value - assumed.mean) ** 2 for one in means])

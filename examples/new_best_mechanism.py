@@ -9,7 +9,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner import GeneralizedRandomizedResponse, PrivacyPolicy, baseline, best_design, solve
+from planner import PrivacyPolicy, baseline, best_design, randomized_response, solve
 
 FACTORS = np.array([1.0, 1.2, 2.0])
 TABLES = ("RAPPOR", "OUE", "opt2", "opt1", "opt0")
@@ -27,7 +27,7 @@ def reproduce(setting: Setting) -> Result:
     }
     rows = {name: np.array([_errors(p) for p in policies]) for name, policies in series.items()}
     table_2 = _errors(toy)
-    response = GeneralizedRandomizedResponse(log(4), 5)
+    response = randomized_response(log(4), 5)
     flat = float(response.variance(np.full(5, 20)).sum() / 100)
     retail = _errors(PrivacyPolicy([1.0, 1.2, 2.0, 4.0], RETAIL))
     known = np.vstack([table_2, retail, *rows.values()])

@@ -11,7 +11,7 @@ from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 from scipy.special import ndtri
 
-from planner import Aggregate, Estimates, PrivacyPolicy, UnaryMechanism, solve
+from planner import Aggregate, Estimates, PrivacyPolicy, solve, unary
 
 Array = NDArray[np.float64]
 SHAPES: dict[str, Callable[[int], Array]] = {
@@ -101,20 +101,21 @@ def _compare(
     policy = PrivacyPolicy(
         epsilon * np.array([1, 1.2, 2]), [strict, strict, shares.size - 2 * strict]
     )
-    mechanism = UnaryMechanism(solve(policy))
+    mechanism = unary(solve(policy))
+    own, other = mechanism.shape.chances
     totals: dict[str, float] = {}
     raw = 0.0
     for _ in range(5):
         truth = rng.multinomial(users, shares)
-        counts = rng.binomial(truth, mechanism.a) + rng.binomial(users - truth, mechanism.b)
+        counts = rng.binomial(truth, own) + rng.binomial(users - truth, other)
         estimates = mechanism.estimate(Aggregate(users, counts))
         raw += float(np.sum((estimates.values - truth) ** 2))
-        for name, values in _ways(estimates, counts, mechanism).items():
+        for name, values in _ways(estimates, counts, (own, other)).items():
             totals[name] = totals.get(name, 0.0) + float(np.sum((values - truth) ** 2))
     return {name: total / raw for name, total in totals.items()}
 
 
-def _ways(estimates: Estimates, counts: Array, mechanism: UnaryMechanism) -> dict[str, Array]:
+def _ways(estimates: Estimates, counts: Array, chances: tuple[Array, Array]) -> dict[str, Array]:
     values, users = estimates.values, estimates.users
     ones = np.ones_like(values)
     least = ndtri(1 - 0.05 / values.size) * estimates.null_standard_errors
@@ -124,7 +125,7 @@ def _ways(estimates: Estimates, counts: Array, mechanism: UnaryMechanism) -> dic
         "projection, each count's own error": alone.on_simplex().values,
         "norm-sub": Estimates(values, ones, ones, users).on_simplex().values,
         "base-cut": np.where(values >= least, values, 0.0),
-        "maximum likelihood": _likeliest(counts, users, mechanism.a, mechanism.b),
+        "maximum likelihood": _likeliest(counts, users, *chances),
     }
 
 

@@ -9,7 +9,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner import PaddedUnaryMechanism, solve
+from planner import solve
 from planner.planning.datasets import Answers, PilotSets
 from planner.planning.sets import plan_padding
 from planner.survey.sets import AssumedSets, SetModel
@@ -72,7 +72,7 @@ def _curve(
     unary = fr.mechanisms(placed)["IDUE opt0"]
     exact, measured, scores = [], [], []
     for length in lengths:
-        mechanism = PaddedUnaryMechanism(unary, length)
+        mechanism = unary.padded(length)
         bias, variance = fr.expected(mechanism, answers)
         seen = fr.errors(mechanism, answers, repeats, rng)
         exact.append(fr.total_error(bias, variance, answers.users))

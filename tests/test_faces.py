@@ -194,7 +194,7 @@ def test_exported_files_hold_what_is_shown(plan):
             sides = np.array(document["weights"])[group]  # by level, type and side
             assert sides[:, :, 1].sum(axis=1) / 2**32 == pytest.approx(question.levels.a, abs=1e-5)
             people = np.eye(file.levels.total, dtype=int)  # all of whom have one answer
-            error = max(file.shape.variance(one).sum() for one in people)
+            error = max(file.variance(one).sum() for one in people)
             assert error == pytest.approx(question.certified.worst_case_mse, rel=1e-6)
         if name in MODELS:
             for letter in ("a", "b"):

@@ -24,6 +24,7 @@ from planner import (
 )
 from planner.estimates.channel import OrderedEstimates
 from planner.frames import Framed
+from planner.mechanisms.making import unary
 from planner.outsiders import seen_of, shuffled
 from tests.documents import ROOT
 
@@ -44,7 +45,7 @@ def shown(survey):
     return {
         "table": table,
         "baseline": baseline(POLICY, "oue"),
-        "shuffled": shuffled(seen_of(table, POLICY), 1000, 1e-6),
+        "shuffled": shuffled(seen_of(unary(table).shape), 1000, 1e-6),
         "whole": whole,
         "planned": whole.questions[0],
         "frontier": frontier(POLICY, 1000, [0.5, 1, 2]),

@@ -72,13 +72,13 @@ function number({ epsilon, lower, upper, yes_no: yesNo, points }) {
 }
 
 function oneOfSet(question) {
-  const { padding_length: length, dummies, longer_sets: longer } = question;
+  const { padding_length: length, longer_sets: longer } = question;
   let [before, above] = [length, 1];
   for (const { size, share } of longer ?? []) {
     if (size <= before || share > above) refuse("longer sets are out of order");
     [before, above] = [size, share];
   }
-  const levels = readLevels(question, 1, dummies);
+  const levels = readLevels(question, 1, length);
   return {
     levels,
     code: (answer) => {
@@ -89,7 +89,7 @@ function oneOfSet(question) {
     },
     own: (items, source) => {
       const slot = choose(source, Math.max(items.length, length));
-      const dummy = dummies > 1 ? choose(source, dummies) : 0; // always drawn: the number of words is public
+      const dummy = length > 1 ? choose(source, length) : 0; // always drawn: the number of words is public
       return slot < items.length ? items[slot] : levels.total + dummy;
     },
   };
@@ -97,7 +97,7 @@ function oneOfSet(question) {
 
 function wholeSet(question) {
   const { padding_length: length } = question;
-  const asked = oneOfSet({ ...question, dummies: length });
+  const asked = oneOfSet(question);
   const { total, elements } = asked.levels;
   return {
     ...asked,

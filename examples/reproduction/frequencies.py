@@ -8,14 +8,16 @@ figures of merit are ``MSE = sum_i (estimate_i - count_i)^2 / n`` and ``RE(k)``,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import PrivacyPolicy, UnaryMechanism, UnaryTable, baseline, solve
-from planner.mechanisms.itemsets import PaddedUnaryMechanism
+import planner
+from planner import ItemSets, PrivacyPolicy, UnaryTable, baseline, solve, unary
+from planner.mechanisms.asking import CollectedLaw
 from planner.planning.datasets import Answers
 
 from .literal import solve_literal
@@ -53,7 +55,28 @@ class Assignment:
     level_of: NDArray[np.int64]
 
 
-Mechanism = UnaryMechanism | PaddedUnaryMechanism
+@dataclass(frozen=True, slots=True, eq=False)
+class Mechanism:
+    """A table's law, whose items stand level by level, and the level of each item here."""
+
+    table: UnaryTable
+    law: CollectedLaw
+    level_of: NDArray[np.int64]
+
+    @property
+    def place(self) -> NDArray[np.int64]:
+        """Where the law has each item, shape ``(items,)``."""
+        return np.argsort(np.argsort(self.level_of, kind="stable"))
+
+    def padded(self, length: int) -> Mechanism:
+        """The same for item sets."""
+        return replace(self, law=planner.padded(self.law, length))
+
+    def people(self, answers: Answers) -> Any:
+        """The answers as the law numbers the items."""
+        if answers.sets is None:
+            return answers.counts[np.argsort(self.place)]
+        return ItemSets(answers.counts.size, self.place[answers.sets.members], answers.sets.starts)
 
 
 def power_law(users: int, items: int, rng: np.random.Generator) -> Answers:
@@ -88,7 +111,7 @@ def assign(
     return Assignment(PrivacyPolicy(epsilon * np.array(factors), numbers), level_of)
 
 
-def mechanisms(placed: Assignment, models: Sequence[str] = ("opt0",)) -> dict[str, UnaryMechanism]:
+def mechanisms(placed: Assignment, models: Sequence[str] = ("opt0",)) -> dict[str, Mechanism]:
     """RAPPOR and OUE at the smallest budget, and IDUE with each model.
 
     ``"boxed"`` is opt0 as the paper solved it: in (a, b), with a >= 1/2 >= b.
@@ -100,33 +123,28 @@ def mechanisms(placed: Assignment, models: Sequence[str] = ("opt0",)) -> dict[st
         found["opt0, boxed" if boxed else f"IDUE {model}"] = (
             solve_literal(policy, box=True) if boxed else solve(policy, model)
         )
-    return {name: UnaryMechanism(table, level_of) for name, table in found.items()}
+    return {name: Mechanism(table, unary(table), level_of) for name, table in found.items()}
 
 
-def padded(
-    found: Mapping[str, UnaryMechanism], padding_length: int
-) -> dict[str, PaddedUnaryMechanism]:
+def padded(found: Mapping[str, Mechanism], padding_length: int) -> dict[str, Mechanism]:
     """The same mechanisms for item sets, named ``...-PS``."""
     return {
-        f"{name.replace(' opt0', '')}-PS": PaddedUnaryMechanism(one, padding_length)
-        for name, one in found.items()
+        f"{name.replace(' opt0', '')}-PS": one.padded(padding_length) for name, one in found.items()
     }
 
 
 def errors(mechanism: Mechanism, answers: Answers, repeats: int, rng: np.random.Generator) -> Array:
     """Errors of the estimated counts in simulated collections, ``(repeats, items)``."""
-    data = answers.counts if answers.sets is None else answers.sets
-    estimates = (
-        mechanism.estimate(mechanism.draw_aggregate(data, rng)).values for _ in range(repeats)
-    )
-    return np.array([values - answers.counts for values in estimates])
+    law, data, place = mechanism.law, mechanism.people(answers), mechanism.place
+    estimates = (law.estimate(law.draw_aggregate(data, rng)).values for _ in range(repeats))
+    return np.array([values[place] - answers.counts for values in estimates])
 
 
 def expected(mechanism: Mechanism, answers: Answers) -> tuple[Array, Array]:
     """Exact bias and variance of every estimated count."""
-    if isinstance(mechanism, PaddedUnaryMechanism):
-        return mechanism.bias(answers.sets), mechanism.variance(answers.sets)
-    return np.zeros(answers.counts.size), mechanism.variance(answers.counts)
+    law, data, place = mechanism.law, mechanism.people(answers), mechanism.place
+    variance = law.variance(data)
+    return (law.bias(data) + np.zeros(place.size))[place], variance[place]
 
 
 def single_item_variance(

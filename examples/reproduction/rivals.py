@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import MeanMechanism
+from planner import bisample_md
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.rivals import HYBRID_THRESHOLD
 
@@ -27,10 +27,10 @@ Collection = Callable[[Array, float, np.random.Generator], Estimates]
 
 
 def _bisample(values: Array, epsilon: float, rng: np.random.Generator) -> Estimates:
-    mechanism = MeanMechanism.bisample_md(epsilon)
-    cells = mechanism.output_law(values).cumsum(axis=1)[:, :-1]
+    mechanism = bisample_md(epsilon)
+    cells = mechanism.asked.output_law(mechanism.shape, values).cumsum(axis=1)[:, :-1]
     reports = (rng.random((values.size, 1)) > cells).sum(axis=1)
-    counts = np.bincount(reports, minlength=mechanism.outputs)
+    counts = np.bincount(reports, minlength=mechanism.shape.cells)
     estimates = mechanism.estimate(Aggregate(values.size, counts))
     missing = estimates.missing_rate
     return estimates.mean.value, None if missing is None else missing.value

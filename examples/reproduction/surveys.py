@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import MeanMechanism
+from planner import bisample_md
 from planner.mechanisms.rivals import privkvm
 
 from . import populations
@@ -89,7 +89,7 @@ def expected(values: Array, missing: float, epsilon: float, name: str) -> Expect
     answering = values.size - silent.size
     rate, bias = answering / values.size, 0.0
     if name == "BiSample":
-        variance = MeanMechanism.bisample_md(epsilon).variance(given)
+        variance = bisample_md(epsilon).variance(given)
         of_mean, of_rate = variance.mean, variance.missing_rate
     else:
         found = privkvm(epsilon, rate, float(np.nanmean(given)))

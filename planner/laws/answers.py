@@ -253,8 +253,15 @@ class Number(Asked):
         if question["yes_no"] and question["points"] != 2:
             raise InputError("points", question["points"], "2: no and yes", EXPORT_REMEDY)
         points, epsilon = question["points"], float(question["epsilon"])
-        levels = Levels((ANY_ANSWER,), (epsilon,), (points + 1,), ((),))
-        return cls(levels, lower, upper, question["yes_no"], points)
+        return cls.over(lower, upper, question["yes_no"], points, epsilon)
+
+    @classmethod
+    def over(cls, lower: float, upper: float, yes_no: bool, points: int, epsilon: float) -> Self:
+        """Of so many points of a range; elements are called by them, for people alone."""
+        grid = (lower + (upper - lower) * k / (points - 1) for k in range(points))
+        names = (*(f"{point:.12g}" for point in grid), "no answer")
+        levels = Levels((ANY_ANSWER,), (epsilon,), (points + 1,), (names,))
+        return cls(levels, lower, upper, yes_no, points)
 
     def counts_as(self) -> Wanted:
         last = self.points - 1
@@ -313,7 +320,6 @@ class OneOfSet(Item):
         "rule": choice("min"),
         "levels": LEVELS,
         "padding_length": whole(1, MAX_PADDING_LENGTH),
-        "dummies": whole(1, MAX_PADDING_LENGTH),
         "longer_sets": either(
             list_of(
                 record(
@@ -337,15 +343,10 @@ class OneOfSet(Item):
     padding_length: int
     longer_sets: tuple[tuple[int, float], ...] | None = None
 
-    @property
-    def dummies(self) -> int:
-        """Elements of which one is reported where no item has the slot."""
-        return self.levels.dummies
-
     @classmethod
     def read(cls, question: Mapping[str, Any]) -> Self:
         length, stated = question["padding_length"], question["longer_sets"]
-        levels = Levels.read(question).with_dummies(question.get("dummies", length))
+        levels = Levels.read(question).with_dummies(length)
         if stated is None:
             return cls(levels, length, None)
         longer = tuple((one["size"], one["share"]) for one in stated)
@@ -374,8 +375,9 @@ class OneOfSet(Item):
         return tuple(found)
 
     def own(self, code: Any, source: Source) -> Own:
-        slot = choose(source, max(len(code), self.padding_length))
-        dummy = choose(source, self.dummies) if self.dummies > 1 else 0
+        length = self.padding_length
+        slot = choose(source, max(len(code), length))
+        dummy = choose(source, length) if length > 1 else 0
         return (code[slot] if slot < len(code) else self.levels.total + dummy,)
 
     def from_text(self, cell: str) -> Any:
@@ -396,10 +398,7 @@ class WholeSet(OneOfSet):
     """
 
     name: ClassVar[str] = "whole-set"
-    keys: ClassVar[Mapping[str, Schema]] = {
-        **{key: value for key, value in OneOfSet.keys.items() if key != "dummies"},
-        "rule": RULE,
-    }
+    keys: ClassVar[Mapping[str, Schema]] = {**OneOfSet.keys, "rule": RULE}
 
     def own(self, code: Any, source: Source) -> Own:
         length = self.padding_length

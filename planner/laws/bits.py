@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, repeat
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from planner.errors import InputError
 from planner.laws.exact import check_unary, log_upper_bound, unary_ratios
+from planner.laws.levels import Levels
 from planner.laws.schema import PROBABILITY, Schema, list_of
 from planner.laws.shape import Own, Shape, Wanted, octets, packed
 from planner.laws.source import Source, words
@@ -56,6 +57,10 @@ class Bits(Shape):
     def ratio(self, i: int, j: int) -> Fraction | None:
         ones, zeros = self._ratios
         return max(ones[i] * zeros[j], ones[j] * zeros[i])
+
+    def at(self, levels: Levels) -> Self:
+        a, b = ((column * len(levels.names))[: len(levels.names)] for column in (self.a, self.b))
+        return replace(self, levels=levels, a=a, b=b)
 
     def largest(self) -> float:
         """Largest log-ratio of any two elements in one report, or of any two sets; nats, up."""

@@ -128,7 +128,7 @@ class Shape(Part, ABC):
             raise VerificationError("A report must hold the true item more often than another")
 
     def at(self, levels: Levels) -> Self:
-        """The same law of other levels, which it all treats alike."""
+        """The same law of other levels, as many as its own; of one level, of all of them alike."""
         return replace(self, levels=levels)
 
     def document(self) -> dict[str, Any]:

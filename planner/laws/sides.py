@@ -50,10 +50,9 @@ class Sides(Shape):
     """
 
     name: ClassVar[str] = "sides"
-    asked: ClassVar[tuple[str, ...]] = ("item", "one-of-set")
+    asked: ClassVar[tuple[str, ...]] = ("item",)
     keys: ClassVar[Mapping[str, Schema]] = {
-        "groups": list_of(whole(0, MAX_GROUPS - 1))
-        | {"description": "The group of each level, last of the dummies if there are any."},
+        "groups": list_of(whole(0, MAX_GROUPS - 1)) | {"description": "The group of each level."},
         "types": list_of(list_of(whole(0, MAX_COUNT)))
         | {"description": "For every type, how many elements of each group are on the high side."},
         "weights": list_of(list_of(list_of(whole(0, D))))
@@ -75,9 +74,9 @@ class Sides(Shape):
     values: tuple[tuple[tuple[float, float], ...], ...]
 
     def require_fit(self) -> None:
-        members, kinds, size = self.levels.members, len(self.types), len(self.weights)
-        if len(self.groups) != len(members) or set(self.groups) != set(range(size)):
-            allowed = f"one of {size} for each of {len(members)} levels, from 0"
+        levels, kinds, size = len(self.levels.names), len(self.types), len(self.weights)
+        if len(self.groups) != levels or set(self.groups) != set(range(size)):
+            allowed = f"one of {size} for each of {levels} levels, from 0"
             raise InputError("groups", list(self.groups), allowed, EXPORT_REMEDY)
         if size > MAX_GROUPS or kinds > MAX_TYPES:
             allowed = f"at most {MAX_TYPES} types of {MAX_GROUPS} groups"
@@ -103,7 +102,7 @@ class Sides(Shape):
     def counts(self) -> tuple[int, ...]:
         """Elements of each group."""
         counts = [0] * len(self.weights)
-        for group, (count, _) in zip(self.groups, self.levels.members, strict=True):
+        for group, count in zip(self.groups, self.levels.item_counts, strict=True):
             counts[group] += count
         return tuple(counts)
 
@@ -143,7 +142,8 @@ class Sides(Shape):
         return self._ratios[a, b]
 
     def at(self, levels: Levels) -> Self:
-        return replace(self, levels=levels, groups=(0,) * len(levels.members))
+        groups = self.groups if len(self.groups) == len(levels.names) else (0,) * len(levels.names)
+        return replace(self, levels=levels, groups=groups)
 
     def support(self) -> list[tuple[Fraction, Fraction]] | None:
         """That an element is high, of one type of one group alone."""
@@ -161,11 +161,11 @@ class Sides(Shape):
 
     @cached_property
     def _names(self) -> list[str]:
-        """Of the levels of each group, the first ones; dummies have none."""
+        """Of the levels of each group, the first ones."""
         names: list[list[str]] = [[] for _ in self.weights]
-        for name, group in zip(self.levels.names, self.groups, strict=False):
+        for name, group in zip(self.levels.names, self.groups, strict=True):
             names[group].append(repr(name))
-        return [", ".join(some[:_MOST_NAMES]) or "of dummies" for some in names]
+        return [", ".join(some[:_MOST_NAMES]) for some in names]
 
     @cached_property
     def _ratios(self) -> dict[tuple[int, int], Fraction | None]:
@@ -190,7 +190,7 @@ class Sides(Shape):
         levels, found = self.levels, dict[tuple[int, int], float]()
         if isinstance(levels.rule, str):
             least = [inf] * len(self.counts)
-            for group, (_, epsilon) in zip(self.groups, levels.members, strict=True):
+            for group, epsilon in zip(self.groups, levels.epsilons, strict=True):
                 least[group] = min(least[group], epsilon)
             for a, b in combinations_with_replacement(range(len(least)), 2):
                 found[a, b] = of_both(levels.rule, least[a], least[b])
@@ -230,9 +230,8 @@ class Sides(Shape):
 
     @cached_property
     def places(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Of each level, dummies last: its first element, its group, and its first bit."""
-        free, firsts = list(self.starts), []
-        counts = [count for count, _ in self.levels.members]
+        """Of each level: its first element, its group, and its first bit."""
+        free, firsts, counts = list(self.starts), [], self.levels.item_counts
         for group, count in zip(self.groups, counts, strict=True):
             firsts.append(free[group])
             free[group] += count

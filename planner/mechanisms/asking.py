@@ -6,14 +6,19 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.estimates.channel import ChannelEstimates, OrderedEstimates, large_sample
-from planner.estimates.counts import Estimates
+from planner.estimates.channel import (
+    ChannelEstimates,
+    NumericEstimates,
+    OrderedEstimates,
+    large_sample,
+    ratio,
+)
 from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
 from planner.estimates.truncation import (
     SIZES_MISS,
@@ -24,19 +29,40 @@ from planner.estimates.truncation import (
 from planner.laws import answers
 from planner.laws.answers import MEAN_OF_SCORES, Asked
 from planner.laws.law import Halves, Law
+from planner.laws.levels import Levels
+from planner.laws.shape import as_tuples
 from planner.limits import DENOMINATOR, MAX_COUNT
+from planner.mechanisms import inputs
 from planner.mechanisms.collected import Bits, Collected, Die, Hash, Rows
 from planner.mechanisms.counting import Aggregate, stacked
 from planner.mechanisms.counting import Rows as Reports
 from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.means import mean_estimates
 from planner.mechanisms.set_design import Staircase
 from planner.mechanisms.subset_design import Sides
-from planner.mechanisms.words import Words
+from planner.mechanisms.words import Words, seeded_words
 from planner.survey.numeric_domain import NumericDomain
+from planner.survey.questions import Question
 
+Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Longer = tuple[tuple[int, float], ...]
+
+
+def levels_in(question: Question) -> Levels:
+    """The levels of a question, with the names of its items."""
+    rows = [(one.name, float(one.epsilon), one.item_count, tuple(one.items))
+            for one in question.levels]  # fmt: skip
+    names, epsilons, counts, items = zip(*rows, strict=True)
+    rule = question.policy.rule.plain(question.policy.epsilons)
+    return Levels(names, epsilons, counts, items, as_tuples(rule))
+
+
+class NumericVariance(NamedTuple):
+    """Variances of the estimated mean, total and missing rate, each in its unit squared."""
+
+    mean: float
+    total: float
+    missing_rate: float
 
 
 class Estimating(Asked):
@@ -49,6 +75,26 @@ class Estimating(Asked):
     @abstractmethod
     def rows(self, found: Any, confidence: float) -> AnswerRows:
         """Rows of what a form of report has estimated."""
+
+    @abstractmethod
+    def estimates(self, found: Any) -> Any:
+        """Estimates of the answers, from those of what reports are about."""
+
+    def bias(self, people: Any) -> Array:  # noqa: ARG002 - sets know better
+        """By how much estimates are too large on average: not at all, unless sets are cut."""
+        return np.zeros(1)
+
+    @abstractmethod
+    def variance(self, shape: Collected, people: Any) -> Any:
+        """Variance of the estimates for these people."""
+
+    @abstractmethod
+    def draw_aggregate(self, shape: Collected, people: Any, rng: np.random.Generator) -> Aggregate:
+        """Sums with the law that reports of these people give, without reports."""
+
+    def of(self, question: Question) -> Self:
+        """The same about a question's items, in its order."""
+        return replace(self, levels=levels_in(question).with_dummies(self.levels.dummies))
 
     def with_sizes(self, longer: Longer) -> Estimating:  # noqa: ARG002 - sets know better
         """The same with set sizes as they were asked for; InputError if it is not about sets."""
@@ -65,15 +111,33 @@ class Estimating(Asked):
 
 
 class Item(answers.Item, Estimating):
-    """One item."""
+    """One item; people are given by how many have each, shape ``(items,)``."""
+
+    scale: ClassVar[int] = 1
+    """What counts of what reports are about are multiplied by."""
 
     def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
         del words
         return np.array(codes, dtype=np.int64)
 
+    def estimates(self, found: Any) -> Any:
+        """Counts of the items, from those of what reports are about."""
+        return found
+
     def rows(self, found: Any, confidence: float) -> AnswerRows:
         names = self.levels.level_names(), self.levels.item_names()
         return item_rows(*names, found, found.on_simplex(), confidence)
+
+    def sums(self, people: Any) -> tuple[int, Any, Any]:
+        """Number of people, and sums of the chance that each item is the own one, and squared."""
+        counts = inputs.true_counts(people, self.levels.total)
+        return int(counts.sum()), counts, counts
+
+    def variance(self, shape: Collected, people: Any) -> Any:
+        return np.asarray(self.scale**2 * shape.variance(*self.sums(people)))
+
+    def draw_aggregate(self, shape: Collected, people: Any, rng: np.random.Generator) -> Aggregate:
+        return shape.draw_aggregate(inputs.true_counts(people, self.levels.total), rng)
 
 
 class ItemOrNone(answers.ItemOrNone, Item):
@@ -127,12 +191,46 @@ class Number(answers.Number, Estimating):
         threshold = ((share - below) * DENOMINATOR + 0.5).astype(np.int64)
         return np.where(none, self.points, below + (words.half(unit.size) < threshold))
 
+    def of(self, question: Any) -> Self:
+        domain, epsilon = question.domain, float(question.policy.epsilons[0])
+        return self.over(domain.lower, domain.upper, domain.yes_no, self.points, epsilon)
+
+    @property
+    def domain(self) -> NumericDomain:
+        """The range of the answers."""
+        return NumericDomain(self.lower, self.upper, self.yes_no)
+
+    def estimates(self, found: Any, confidence: float = 0.95) -> NumericEstimates:
+        """Mean with Fieller's interval, total and missing rate.
+
+        From the estimated sum, on ``[-1, 1]``, and number of answers. Where the reports cannot rule
+        out that nobody answered, the mean's note says so and its interval is the whole range.
+        Intervals are of the draws, whoever was asked. Who answers is 1 or 0, and so is known how
+        people differ in it, and in what follows from it; what is answered too where that is yes or
+        no. Of other numbers reports do not tell how they differ (docs/how-to/collect.md), and the
+        mean's interval is wide enough for people who do not differ at all.
+        """
+        domain, rate = self.domain, float(np.clip(found.values[1], 0, 1))
+        mean_of_all = float(np.clip(found.values[0] / rate, -1, 1)) if rate else 0.0
+        known = rate * (1 - rate) * np.outer([mean_of_all, 1.0], [mean_of_all, 1.0])
+        known[0, 0] += rate * (1 - mean_of_all**2) * domain.yes_no
+        found = found.of_draws(known)
+        (_, number), covariance, users = found
+        mean = ratio(found, confidence, (-1.0, 1.0))
+        units = np.array([domain.radius, domain.center])
+        total = float(units @ found.values), float(units @ covariance @ units)
+        return NumericEstimates(
+            mean.scaled(domain.center, domain.radius),
+            large_sample(*total, confidence).scaled(0.0, users),
+            large_sample(1 - float(number), float(covariance[1, 1]), confidence),
+            mean.scaled(0.5, 0.5) if domain.yes_no else None,
+        )
+
     def rows(self, found: Any, confidence: float) -> AnswerRows:
-        """Of the mean with Fieller's interval, the total, the missing rate; of yes and no too."""
-        domain = NumericDomain(self.lower, self.upper, self.yes_no)
-        estimates = mean_estimates(domain, found, confidence)
+        """Of the mean, the total, the missing rate; of yes and no too."""
+        estimates = self.estimates(found, confidence)
         quantities = (
-            ("mean", estimates.mean, (domain.lower, domain.upper)),
+            ("mean", estimates.mean, (self.lower, self.upper)),
             ("total", estimates.total, None),
             ("missing rate", estimates.missing_rate, (0.0, 1.0)),
             ("frequency", estimates.frequency, (0.0, 1.0)),
@@ -140,17 +238,75 @@ class Number(answers.Number, Estimating):
         wanted = [(name, one, possible) for name, one, possible in quantities if one is not None]
         return quantity_rows(found.users, wanted)
 
+    def output_law(self, shape: Any, values: ArrayLike) -> Array:
+        """``Pr[report | answer]``, shape ``(n, outputs)``, exactly as drawn; NaN is no answer.
+
+        InputError for a value outside the range.
+        """
+        unit = self.domain.to_unit(self.domain.answers(values))
+        rows, last = np.array(shape.rows) / DENOMINATOR, self.points - 1
+        share = (np.nan_to_num(unit) + 1) / 2 * last
+        below = np.minimum(share.astype(np.int64), last - 1)
+        above = np.floor((share - below) * DENOMINATOR + 0.5)[:, None] / DENOMINATOR
+        law = (1 - above) * rows[below] + above * rows[below + 1]
+        return np.where(np.isnan(unit)[:, None], rows[-1], law)
+
+    def variance(self, shape: Any, people: Any) -> NumericVariance:
+        """To first order, of these answers, shape ``(n,)``, NaN allowed.
+
+        InputError for bad values, or where nobody answered.
+        """
+        unit = self.domain.to_unit(self.domain.answers(people))
+        given = ~np.isnan(unit)
+        if not given.any():
+            remedy = "The mean is undefined, nobody answered."
+            raise InputError("values", "NaN for everybody", "a number for somebody", remedy)
+        law, off = self.output_law(shape, people).sum(axis=0), np.array(shape.values)
+        starts = np.cumsum(shape.blocks)[:-1].astype(int)
+        for block in np.split(np.arange(law.size), starts):
+            # What a report adds beside the others of its block.
+            off[:, block] -= (off[:, block] @ law[block] / law[block].sum())[:, None]
+        known = np.array([np.nan_to_num(unit), given])
+        known -= known.mean(axis=1, keepdims=True)
+        covariance = (off * law) @ off.T - known @ known.T
+        center, radius = self.domain.center, self.domain.radius
+        gap, total = np.array([1.0, -float(unit[given].mean())]), np.array([radius, center])
+        return NumericVariance(
+            float(gap @ covariance @ gap) * (radius / given.sum()) ** 2,
+            float(total @ covariance @ total),
+            float(covariance[1, 1]) / unit.size**2,
+        )
+
+    def draw_aggregate(self, shape: Any, people: Any, rng: np.random.Generator) -> Aggregate:
+        known, sizes = np.unique(self.domain.answers(people), return_counts=True, equal_nan=True)
+        counts = rng.multinomial(sizes, self.output_law(shape, known)).sum(axis=0)
+        return Aggregate(int(sizes.sum()), counts)
+
 
 class OneOfSet(answers.OneOfSet, Item):
-    """One element of a set; some sets are cut."""
+    """One element of a set; some sets are cut. People are given by their sets.
+
+    With ``P_u(k) = 1 / max(|x_u|, l)`` if item ``k`` is in the set ``x_u`` of person ``u``, else 0,
+    what is estimated has the mean ``l sum_u P_u(k)``: too small where sets were cut.
+    """
+
+    @property
+    def scale(self) -> int:  # type: ignore[override]
+        return self.padding_length
 
     def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
-        lengths = np.array([len(code) for code in codes])
-        slots = words.below(np.maximum(lengths, self.padding_length), lengths.size)
-        own = self.levels.total + words.below(self.dummies, lengths.size)
-        for u in np.flatnonzero(slots < lengths).tolist():
-            own[u] = codes[u][slots[u]]
-        return own
+        return ItemSets.of(codes, self.levels.total).sampled(self.padding_length, words)
+
+    def sums(self, people: Any) -> tuple[int, Array, Array]:
+        sets = ItemSets.of(people, self.levels.total)
+        return sets.users, *sets.sampling_sums(self.padding_length)
+
+    def bias(self, people: Any) -> Array:
+        return ItemSets.of(people, self.levels.total).lost(self.padding_length)
+
+    def draw_aggregate(self, shape: Collected, people: Any, rng: np.random.Generator) -> Aggregate:
+        own = self.own_many(people, seeded_words(rng))
+        return shape.draw_aggregate(np.bincount(own, minlength=self.levels.elements), rng)
 
     def with_sizes(self, longer: Longer) -> OneOfSet:
         cut = ((size, share) for size, share in longer if size > self.padding_length and share > 0)
@@ -165,26 +321,30 @@ class OneOfSet(answers.OneOfSet, Item):
         return LongerSets(self.padding_length, sizes, shares)
 
     def rows(self, found: Any, confidence: float) -> AnswerRows:
-        estimates, longer = self.scaled(found), self.longer
+        estimates, longer = self.estimates(found), self.longer
         names = self.levels.level_names(), self.levels.item_names()
         remark = _cut_remark(longer, self.padding_length, estimates.users)
         return item_rows(*names, estimates, estimates.clipped(), confidence, remark)
 
-    def scaled(self, once: Estimates) -> TruncatedEstimates:
-        """Counts of the sets, from those of the items that reports are about."""
-        return set_estimates(once, self.levels.total, self.longer, self.padding_length)
+    def estimates(self, found: Any) -> TruncatedEstimates:
+        return set_estimates(found, self.levels.total, self.longer, self.scale)
 
 
 class WholeSet(answers.WholeSet, OneOfSet):
-    """A whole set; some sets are cut."""
+    """A whole set; some sets are cut. A report is about an item with the chance ``l P_u(k)``."""
+
+    scale: ClassVar[int] = 1
 
     def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
         """What the reports are about, shape ``(n, padding length)``."""
         return ItemSets.of(codes, self.levels.total).padded(self.padding_length, words)
 
-    def scaled(self, once: Estimates) -> TruncatedEstimates:
-        """The counts."""
-        return set_estimates(once, self.levels.total, self.longer)
+    def sums(self, people: Any) -> tuple[int, Array, Array]:
+        (users, once, twice), length = super().sums(people), self.padding_length
+        return users, length * once, length**2 * twice
+
+    def draw_aggregate(self, shape: Collected, people: Any, rng: np.random.Generator) -> Aggregate:
+        return shape.draw_aggregate(self.own_many(people, seeded_words(rng)), rng)
 
 
 def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:
@@ -211,15 +371,42 @@ COLLECTOR = Halves(
 
 @dataclass(frozen=True)
 class CollectedLaw(Law):
-    """The law of a question as a collector needs it."""
+    """The law of a question as a collector needs it, and a mechanism for whoever simulates one.
+
+    ``people`` are how many have each item, shape ``(items,)``; of sets one list of item numbers a
+    person; of numbers one a person, NaN for no answer.
+    """
 
     asked: Estimating
     shape: Collected
 
-    def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
+    def rows(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         """Estimates from the sums of each round, all of them with the same users."""
         return self.asked.rows(self.shape.estimate(stacked(rounds)), confidence)
 
     def draw_many(self, codes: Sequence[Any], words: Words) -> list[Reports]:
         """Reports of checked answers for each round; the client's law, drawn in bulk."""
         return self.shape.draw_many(self.asked.own_many(codes, words), words)
+
+    def estimate(self, aggregate: Aggregate) -> Any:
+        """Estimates of the answers from the sums of one round."""
+        return self.asked.estimates(self.shape.estimate(aggregate))
+
+    def bias(self, people: Any) -> Array:
+        """Exact bias of the estimated counts of items, not positive, in people."""
+        return self.asked.bias(people)
+
+    def variance(self, people: Any) -> Any:
+        """Variance of the estimates for these people: exact of counts, of means to first order."""
+        return self.asked.variance(self.shape, people)
+
+    def draw_aggregate(self, people: Any, rng: np.random.Generator) -> Aggregate:
+        """Sums with the law that reports of these people give each, without reports."""
+        return self.asked.draw_aggregate(self.shape, people, inputs.generator(rng))
+
+    def of(self, question: Question) -> Self:
+        """The same mechanism with the levels, items and range of a question."""
+        asked = self.asked.of(question)
+        again = None if question.rounds is None else question.rounds.deployed
+        shape = self.shape.at(asked.levels)
+        return replace(self, name=question.name, asked=asked, shape=shape, again=again)

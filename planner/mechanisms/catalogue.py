@@ -1,34 +1,25 @@
 """The mechanisms by the names under which surveys ask for them: one line each, for all faces.
 
-A mechanism that a question is deployed with has one more line, in
-:data:`planner.deployment.building.MAKERS`: its integers, in the words of a law.
+The integers of those that a question can be deployed with are in :mod:`planner.mechanisms.making`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from planner.limits import MAX_EPSILON
-from planner.mechanisms.plain import (
+from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.making import (
     MAX_HASHING_EPSILON,
-    FrequencyMechanism,
-    GeneralizedRandomizedResponse,
-    OptimizedLocalHashing,
-    SubsetSelection,
+    local_hashing,
+    oue,
+    randomized_response,
+    rappor,
+    subset_selection,
 )
-from planner.mechanisms.subset_design import Sides
-from planner.mechanisms.unary import UnaryMechanism
-from planner.solvers.answers import SubsetDesign, UnaryTable
 
-_DRAWN: dict[type, Callable[[Any], Any]] = {UnaryTable: UnaryMechanism, SubsetDesign: Sides.of}
 SENDS_A_BIT = "send a 1 for it"
-
-
-def drawn(mechanism: Any) -> Any:
-    """What draws and estimates, of a solved table or design; anything else as it is."""
-    return _DRAWN.get(type(mechanism), lambda one: one)(mechanism)
 
 
 def _bits(items: int) -> int:
@@ -53,7 +44,7 @@ class Offer:
     report: str = ""
     sends: str = SENDS_A_BIT
     by_level: bool = False
-    at: Callable[[float, int], FrequencyMechanism] | None = None
+    at: Callable[[float, int], CollectedLaw] | None = None
     most: float = MAX_EPSILON
     report_bytes: Callable[[int], int] = _bits
 
@@ -83,8 +74,8 @@ _ALL = (
     Offer("opt0", "IDUE opt0", _SETS, by_level=True),
     Offer("opt1", "IDUE opt1 (a + b = 1)", _SETS, by_level=True),
     Offer("opt2", "IDUE opt2 (a = 1/2)", _SETS, by_level=True),
-    Offer("rappor", "RAPPOR, smallest budget", _SETS, at=UnaryMechanism.rappor),
-    Offer("oue", "OUE, smallest budget", _SETS, at=UnaryMechanism.oue),
+    Offer("rappor", "RAPPOR, smallest budget", _SETS, at=rappor),
+    Offer("oue", "OUE, smallest budget", _SETS, at=oue),
     Offer(
         "grr",
         "GRR, smallest budget",
@@ -92,7 +83,7 @@ _ALL = (
         "A report names one answer: with probability a the person's own, and each other one with "
         "probability b.",
         "name it",
-        at=GeneralizedRandomizedResponse,
+        at=randomized_response,
     ),
     Offer(
         "subset",
@@ -101,7 +92,7 @@ _ALL = (
         "A report is a set of answers: the person's own is in it with probability a, each other "
         "one with probability b.",
         "send a set that it is in",
-        at=SubsetSelection,
+        at=subset_selection,
     ),
     Offer(
         "olh",
@@ -110,7 +101,7 @@ _ALL = (
         "A report is a hash function and a number: the person's own answer is hashed to it with "
         "probability a, each other one with probability b.",
         "send a number that it is hashed to",
-        at=OptimizedLocalHashing,
+        at=local_hashing,
         most=MAX_HASHING_EPSILON,
         report_bytes=lambda _: 8,
     ),

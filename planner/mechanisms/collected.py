@@ -2,6 +2,15 @@
 
 Each class is the device's (:mod:`planner.laws`) with what a collector needs besides, so that a
 collector's law is a device's law.
+
+A report *supports* element ``k`` with probability ``a_k`` if the person's own is ``k`` and ``b_k``
+otherwise (a set bit, a member of the reported subset, an item that hashes to the reported value).
+Hence, whatever the form,
+
+    estimate   (count_k - n b_k) / (a_k - b_k)                  unbiased
+    variance   n b_k (1-b_k) / (a_k-b_k)^2 + c_k (1-a_k-b_k) / (a_k-b_k)
+
+with ``c_k`` the true count (Wang et al., USENIX Security 2017; IDUE paper, eq. 8).
 """
 
 from __future__ import annotations
@@ -14,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.estimates.channel import wanted_estimates
+from planner.estimates.counts import SupportEstimates
 from planner.laws import bits, die, hashing, rows
 from planner.laws.shape import Shape
 from planner.limits import DENOMINATOR
@@ -26,10 +36,10 @@ from planner.mechanisms.counting import (
     require_below,
 )
 from planner.mechanisms.counting import Rows as Reports
-from planner.mechanisms.plain import chances_of, linear_estimates, xxh32
 from planner.mechanisms.sampling_privacy import DieEstimates, SamplingPrivacy
 from planner.mechanisms.unary import draw_reports
 from planner.mechanisms.words import Words, map_rows
+from planner.policy import logodds
 
 _CHUNK_CELLS = 2**16
 Array = NDArray[np.float64]
@@ -43,16 +53,46 @@ class Collected(Shape):
     def counter(self) -> Counter:
         """Counts batches of reports; refuses those that the law cannot produce."""
 
-    def estimate(self, counted: Aggregate) -> Any:
-        """Estimates of the elements or of the wanted numbers.
-
-        Sums of several rounds stand one above the other.
-        """
-        return linear_estimates(counted, *chances_of(self))
-
     @abstractmethod
     def draw_many(self, own: Numbers, words: Words) -> list[Reports]:
         """Reports of each round about elements of shape ``(n,)``; the law of the device's draw."""
+
+    @cached_property
+    def chances(self) -> tuple[Array, Array]:
+        """Chances that a report supports each element, as the own one and as another."""
+        support = self.support() or []
+        if self.levels.dummies and len(support) == len(self.levels.names):
+            support = [*support, support[self.levels.dummy_level]]
+        counts = [count for count, _ in self.levels.members]
+        own, other = np.repeat(np.array(support, dtype=np.float64), counts, axis=0).T
+        return own, other
+
+    def estimate(self, counted: Aggregate) -> Any:
+        """Estimates of the elements or of the wanted numbers.
+
+        Sums of several rounds stand one above the other. The standard errors put the estimated
+        counts, limited to ``[0, n]``, in place of the true ones in the exact variance.
+        """
+        return linear_estimates(counted, *self.chances)
+
+    def variance(self, users: int, once: Array, twice: Array) -> Array:
+        """Exact variance of counts of the first elements, in people squared.
+
+        ``once`` and ``twice`` are sums over the people of the chance that the own element is this
+        one, and of its square.
+        """
+        own, other = (column[: once.size] for column in self.chances)
+        noise = logodds.noise_from_probabilities(own, other)
+        signal = logodds.signal_from_probabilities(own, other)
+        return np.asarray(users * noise + once * (1 + signal) - twice)
+
+    def draw_aggregate(self, own: Numbers, rng: np.random.Generator) -> Aggregate:
+        """Sums with the law that reports of ``own[k]`` people about element ``k`` give each.
+
+        How they depend on each other is left out.
+        """
+        n, (a, b) = int(own.sum()), self.chances
+        return Aggregate(n, rng.binomial(own, a) + rng.binomial(n - own, b))
 
 
 class Bits(bits.Bits, Collected):
@@ -137,6 +177,36 @@ class Die(die.Die, Collected):
         return SamplingPrivacy(*shares, everyone_has_value=self.everyone_has_value)
 
 
+def linear_estimates(counted: Aggregate, own: Array, other: Array) -> SupportEstimates:
+    """``(count - n b) / (a - b)`` with standard errors, for probabilities of shape ``(items,)``."""
+    counted.require(own.shape)
+    n, noise = counted.users, logodds.noise_from_probabilities(own, other)
+    signal = logodds.signal_from_probabilities(own, other)
+    values = (counted.counts - n * other) / (own - other)
+    errors = np.sqrt(n * noise + np.clip(values, 0, n) * signal)
+    null = np.sqrt(n * noise)
+    return SupportEstimates(values, errors, null, n, counted.counts, own, other)
+
+
 def as_bytes(reports: NDArray[Any]) -> Reports:
     """Rows of numbers as they are sent."""
     return np.ascontiguousarray(reports).view(np.uint8)
+
+
+def xxh32(number: NDArray[np.uint32], seed: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """XXH32 of four little-endian bytes, for whole arrays (broadcast) of numbers and seeds.
+
+    The reference libraries hash one buffer a call; this is their algorithm for a
+    four-byte buffer, and the tests compare the two.
+
+    Examples
+    --------
+    >>> hex(xxh32(np.array([1], dtype=np.uint32), np.array([7], dtype=np.uint32))[0])
+    '0x57848006'
+    """
+    u = np.uint32
+    h = seed + u(374761393) + u(4) + number * u(3266489917)
+    h = ((h << u(17)) | (h >> u(15))) * u(668265263)
+    h = (h ^ (h >> u(15))) * u(2246822519)
+    h = (h ^ (h >> u(13))) * u(3266489917)
+    return h ^ (h >> u(16))

@@ -226,6 +226,14 @@ class Aggregate:
         counts.setflags(write=False)
         object.__setattr__(self, "counts", counts)
 
+    def require(self, shape: tuple[int, ...]) -> None:
+        """InputError unless there are users, and counts of this shape."""
+        if self.users < 1:
+            raise InputError("users", self.users, "at least 1", "Collect reports first.")
+        if self.counts.shape != shape:
+            remedy = "Count the reports with the mechanism that made them."
+            raise InputError("counts", self.counts.shape, f"of the shape {shape}", remedy)
+
     def __add__(self, other: Aggregate) -> Aggregate:
         if self.counts.shape != other.counts.shape:
             allowed = f"of the shape {self.counts.shape}"

@@ -13,27 +13,17 @@ for so many people per item as are expected to draw it, the variance is, exactly
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.arguments import whole_number
 from planner.errors import InputError
-from planner.estimates.truncation import LongerSets, TruncatedEstimates, set_estimates
-from planner.laws.bits import Bits
-from planner.limits import MAX_PADDING_LENGTH
 from planner.mechanisms import inputs
-from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.plain import linear_estimates
-from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import Words
-from planner.policy import logodds
-from planner.policy.policy import require_set_budgets
+from planner.policy.policy import PrivacyPolicy, require_set_budgets
 
 Array = NDArray[np.float64]
 
@@ -153,6 +143,14 @@ class ItemSets:
             own[user] = kept[:length]
         return own
 
+    def sampled(self, length: int, words: Words) -> NDArray[np.int64]:
+        """What sets report about of which one item is drawn: it, or a dummy, shape ``(n,)``."""
+        sizes = self.sizes
+        slots = words.below(np.maximum(sizes, length), self.users)
+        own, real = self.items + words.below(length, self.users), slots < sizes
+        own[real] = self.members[(self.starts[:-1] + slots)[real]]
+        return own
+
     def some(self, users: NDArray[np.int64]) -> ItemSets:
         """The sets of these users, shape ``(k,)``."""
         sizes = self.sizes[users]
@@ -177,148 +175,12 @@ def _no_repeats(members: NDArray[np.int64], starts: NDArray[np.int64], items: in
 Sets = ItemSets | Iterable[Sequence[int]]
 
 
-class SetMechanism(ABC):
-    """What mechanisms for sets have in common: items count with a chance, and times a factor.
-
-    With ``P_u(k) = l / (scale max(|x_u|, l))`` if item ``k`` is in the set ``x_u`` of person ``u``,
-    else 0, the estimate is ``scale (count - n b) / (a - b)``, of mean ``scale sum_u P_u(k)`` and
-    variance ``scale^2 sum_u q_u (1 - q_u) / (a - b)^2`` with ``q_u = b + (a - b) P_u(k)``; exact.
-    """
-
-    padding_length: int
-    longer: LongerSets | None
-    scale: ClassVar[int] = 1
-    """What an estimate is multiplied by."""
-
-    @property
-    @abstractmethod
-    def law(self) -> Any:
-        """The form of report with its whole numbers; dummies are elements, too."""
-
-    @property
-    @abstractmethod
-    def support(self) -> tuple[Any, Any]:
-        """Chances (a, b) that a report supports an item that it is about, and another one."""
-
-    @property
-    def items(self) -> int:
-        """Number of items without the dummies, ``m``."""
-        return int(self.law.levels.total)
-
-    def bias(self, sets: Sets) -> Array:
-        """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
-        return ItemSets.of(sets, self.items).lost(self.padding_length)
-
-    def variance(self, sets: Sets) -> Array:
-        """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""
-        checked, (a, b) = ItemSets.of(sets, self.items), self.support
-        once, twice = checked.sampling_sums(self.padding_length)
-        length, noise = self.padding_length, logodds.noise_from_probabilities(a, b)
-        signal = 1 + logodds.signal_from_probabilities(a, b)
-        drawn = self.scale * checked.users * noise + length * once * signal
-        return np.asarray(self.scale * drawn - length**2 * twice)
-
-    def estimate(self, aggregate: Aggregate) -> TruncatedEstimates:
-        """Counts with standard errors, shape ``(items,)``, in users.
-
-        Unbiased unless sets were cut; intervals allow for that by ``longer``. InputError for no
-        users, or counts of the wrong shape.
-        """
-        own, other = (np.broadcast_to(chance, self.items) for chance in self.support)
-        once = linear_estimates(aggregate, own, other)
-        return set_estimates(once, self.items, self.longer, self.scale)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PaddedUnaryMechanism(SetMechanism):
-    """A unary mechanism for item sets (IDUE-PS, RAPPOR-PS, OUE-PS), as this module describes.
-
-    A report has ``m + l`` bits; the last ``l`` belong to dummies, which have the probabilities of
-    the level with the smallest budget.
-
-    Privacy (theorem 4, eq. 18; read its eq. 17 with the denominator ``b_i (1-a_j)``): the
-    log-ratio between two sets is at most the smaller of their budgets by eq. 16, see
-    :func:`set_budgets`.
-
-    Parameters
-    ----------
-    unary:
-        The mechanism for single items.
-    padding_length:
-        ``l``, a whole number of at least 1. Short sets lose little when it is large, but
-        the variance grows with its square.
-    longer:
-        What is known of sets that are longer, for the upper limits of estimates, which are
-        not claimed without it. It changes no report.
-
-    Raises
-    ------
-    InputError
-        The padding length is not a whole number of at least 1, or ``longer`` is of another one.
-    VerificationError
-        An item and a dummy are told apart by more than the smallest budget.
-
-    Examples
-    --------
-    >>> unary = UnaryMechanism.oue(2.0, items=4)
-    >>> mechanism = PaddedUnaryMechanism(unary, padding_length=2)
-    >>> sets = [[0, 1], [0], [0, 2, 3], []]
-    >>> mechanism.bias(sets).round(4).tolist()
-    [-0.3333, 0.0, -0.3333, -0.3333]
-    """
-
-    unary: UnaryMechanism
-    padding_length: int
-    longer: LongerSets | None = None
-
-    def __post_init__(self) -> None:
-        length, longer = self.padding_length, self.longer
-        remedy = "Take about the number of items that a user has."
-        whole_number("padding_length", length, 1, MAX_PADDING_LENGTH, remedy)
-        if longer is None and length >= self.items:  # no set is longer
-            object.__setattr__(self, "longer", LongerSets(length, (), ()))
-        if longer is not None and longer.padding_length != length:
-            remedy = "Ask the model of the sets for this padding length."
-            stated = longer.padding_length
-            raise InputError("padding_length of longer", stated, f"{length}", remedy)
-        self.law.check(None)
-
-    @property
-    def law(self) -> Bits:
-        """The bits of the items and, last, of the dummies."""
-        law = self.unary.law
-        return replace(law, levels=law.levels.with_dummies(self.padding_length))
-
-    @property
-    def scale(self) -> int:  # type: ignore[override]
-        """``l``."""
-        return self.padding_length
-
-    @property
-    def support(self) -> tuple[Array, Array]:
-        """The bits' probabilities, shape ``(items,)`` each."""
-        return self.unary.a, self.unary.b
-
-    def draw_aggregate(self, sets: Sets, rng: np.random.Generator) -> Aggregate:
-        """An aggregate with the law that perturbing everybody would give, without reports.
-
-        Every user samples an item, a dummy numbered after the items: truncating and then sampling
-        is sampling from the whole set. The reports of the samples are drawn as counts.
-        """
-        checked, draw = ItemSets.of(sets, self.items), inputs.generator(rng)
-        slot = draw.integers(np.maximum(checked.sizes, self.padding_length))
-        real = slot < checked.sizes
-        sampled = checked.members[(checked.starts[:-1] + slot)[real]]
-        counts, (a, b) = np.bincount(sampled, minlength=checked.items), self.support
-        ones = draw.binomial(counts, a) + draw.binomial(checked.users - counts, b)
-        return Aggregate(checked.users, ones)
-
-
-def set_budgets(mechanism: PaddedUnaryMechanism, sets: Sets) -> NDArray[np.float64]:
-    """Budget of each set by eq. 16, in nats, shape ``(n,)``.
+def set_budgets(policy: PrivacyPolicy, sets: Sets, padding_length: int) -> NDArray[np.float64]:
+    """Budget of each set that is padded and sampled, by eq. 16, in nats, shape ``(n,)``.
 
     ``eps_x = ln[eta_x mean(e^eps_i, i in x) + (1 - eta_x) e^eps*]`` with
-    ``eta_x = |x| / max(|x|, l)`` and ``eps*`` the budget of the dummy items, the smallest.
+    ``eta_x = |x| / max(|x|, l)`` and ``eps*`` the budget of the dummy items, the smallest. Items
+    are numbered through the levels.
 
     Raises
     ------
@@ -327,15 +189,13 @@ def set_budgets(mechanism: PaddedUnaryMechanism, sets: Sets) -> NDArray[np.float
 
     Examples
     --------
-    >>> mechanism = PaddedUnaryMechanism(UnaryMechanism.oue(2.0, items=4), padding_length=2)
-    >>> set_budgets(mechanism, [[0, 1], [0], []]).round(6).tolist()
+    >>> set_budgets(PrivacyPolicy([2.0], [4]), [[0, 1], [0], []], padding_length=2).tolist()
     [2.0, 2.0, 2.0]
     """
-    policy, levels = mechanism.unary.table.policy, mechanism.unary.level_of
     require_set_budgets(policy)
-    odds = np.exp(np.append(policy.epsilons[levels], policy.epsilons.min()))
-    checked = ItemSets.of(sets, mechanism.items)
-    size, length = checked.sizes, mechanism.padding_length
+    odds = np.exp(np.append(np.repeat(policy.epsilons, policy.item_counts), policy.epsilons.min()))
+    checked = ItemSets.of(sets, odds.size - 1)
+    size, length = checked.sizes, padding_length
     user = np.repeat(np.arange(checked.users), size)
     total = np.bincount(user, odds[checked.members], checked.users)
     dummies = np.maximum(length - size, 0) * odds[-1]

@@ -1,4 +1,4 @@
-"""Rivals of the papers that nobody deploys: their errors, which plans are compared with.
+"""Errors in closed form: of BiSample-MD, and of rivals of the papers that nobody deploys.
 
 All are per person and exact or published; their collections are simulated, and held against these
 formulas, in ``examples/reproduction/rivals.py``. Numbers are on ``[-1, 1]``, ``square`` is ``v^2``
@@ -11,7 +11,7 @@ from math import exp
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from planner.policy.policy import PrivacyPolicy
 
@@ -106,6 +106,41 @@ def privkvm(epsilon: float, rate: float, mean: float, iterations: int = 5) -> Pr
         + by_signed**2 * (key - signed**2)
     )
     return PrivKVM(variance, first * grown - mean, key * silent / theta**2)
+
+
+class FirstOrder(NamedTuple):
+    """First-order variances of BiSample-MD's mean, on ``[-1, 1]``, and of its missing rate."""
+
+    mean: Array
+    missing_rate: Array
+
+
+def first_order(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike, users: float) -> FirstOrder:
+    """Variances of BiSample-MD's estimates for people drawn at random, on ``[-1, 1]``.
+
+    With ``q_pos = theta R (1 + mu)/2 + 1 - p``, ``q_neg = theta R (1 - mu)/2 + 1 - p``
+    and ``v = q (1 - q)``, by the delta method,
+
+        Var[missing rate] = (2/n) (v_pos + v_neg) / theta^2
+        Var[mean]         = (2/n) ((1-mu)^2 v_pos + (1+mu)^2 v_neg) / (theta R)^2
+
+    Examples
+    --------
+    >>> result = first_order(np.tanh(1.5), 0.9, 0.5, 100_000)
+    >>> round(float(np.sqrt(result.mean)), 5)
+    0.0038
+    """
+    theta, rate, mean = (np.asarray(x, dtype=np.float64) for x in (theta, rate, mean))
+    floor = (1 - theta) / 2
+    positive = theta * rate * (1 + mean) / 2 + floor
+    negative = theta * rate * (1 - mean) / 2 + floor
+    v_pos, v_neg = positive * (1 - positive), negative * (1 - negative)
+    sums = 2 / users * (v_pos + v_neg) / theta**2
+    spread = 2 / users * ((1 - mean) ** 2 * v_pos + (1 + mean) ** 2 * v_neg)
+    answered = np.square(theta * rate)
+    nobody = np.full(spread.shape, np.inf)
+    ratio = np.divide(spread, answered, out=nobody, where=answered > 0)
+    return FirstOrder(ratio, sums)
 
 
 def direct_encoding(policy: PrivacyPolicy) -> tuple[Array, Array]:

@@ -15,7 +15,6 @@ from planner.estimates.counts import Estimates, tail_share
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.plain import require_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +161,7 @@ class SamplingPrivacy:
         return losses
 
     def _moved(self, aggregate: Aggregate) -> NDArray[np.int64]:
-        require_counts(aggregate, (2, self.items))
+        aggregate.require((2, self.items))
         for name, row in zip(("round one", "round two"), aggregate.counts, strict=True):
             if int(row.sum()) != aggregate.users:
                 remedy = "Everyone must answer in both rounds; drop the others from both."

@@ -14,24 +14,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil, expm1, log1p, sinh, sqrt
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from planner.errors import InputError, VerificationError
-from planner.estimates.counts import Estimates
-from planner.estimates.truncation import LongerSets
 from planner.laws import staircase
-from planner.laws.shape import Own
 from planner.limits import DENOMINATOR
-from planner.mechanisms import inputs
 from planner.mechanisms.collected import Collected
 from planner.mechanisms.counting import Aggregate, Counter, PackedCounter, Rows, SumCounter
-from planner.mechanisms.itemsets import ItemSets, SetMechanism, Sets
-from planner.mechanisms.plain import chances_of, linear_estimates
-from planner.mechanisms.rounding import levels_of
 from planner.mechanisms.words import Words, seeded_words
 from planner.policy.policy import PrivacyPolicy
 
@@ -56,22 +49,18 @@ class Staircase(staircase.Staircase, Collected):
             return SumCounter(self.cells, self._counted)
         return PackedCounter(self.cells, self.held)
 
-    def estimate(self, counted: Aggregate) -> Estimates:
-        items = self.levels.total  # a dummy is nobody's answer
-        own, other = (column[:items] for column in chances_of(self))
-        return linear_estimates(Aggregate(counted.users, counted.counts[:items]), own, other)
-
     def draw_many(self, own: Numbers, words: Words) -> list[Rows]:
         """Of padded sets, shape ``(n, length)``."""
         rows = max(1, _CHUNK // (2 * self.held + own.shape[1]))
         parts = [self._drawn(own[i : i + rows], words) for i in range(0, len(own), rows)]
         return [np.concatenate(parts) if parts else np.empty((0, self.size), np.uint8)]
 
-    def chances(self, own: Own, round_number: int | None = None) -> NDArray[np.float64]:
-        del round_number
-        chances, cells = chances_of(self)
-        cells[list(own)] = chances[0]
-        return cells
+    def draw_aggregate(self, own: Numbers, rng: np.random.Generator) -> Aggregate:
+        """Of padded sets, shape ``(n, length)``: reports are drawn, counted and forgotten."""
+        counter, words = self.counter(), seeded_words(rng)
+        for part in np.array_split(own, -(-len(own) // _PEOPLE)):
+            counter.add(self.draw_many(part, words)[0])
+        return counter.sums()
 
     def _counted(self, rows: Rows) -> Numbers:
         numbers = rows.view(f"<u{self.width}").astype(np.int64)
@@ -319,69 +308,6 @@ def _least(items: int, length: int, sizes: NDArray[np.int64], stairs: Array) -> 
     errors[np.minimum(raised, 1 - raised) < _RAREST] = np.inf
     size, stair = np.unravel_index(int(np.nanargmin(errors)), errors.shape)
     return int(sizes[size]), int(stair)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SetDesignMechanism(SetMechanism):
-    """A set design in whole numbers, for sets of any size: filled with dummies, or cut at random.
-
-    Examples
-    --------
-    >>> from planner.policy.policy import PrivacyPolicy
-    >>> mechanism = SetDesignMechanism.of(PrivacyPolicy([1.0, 2.0], [2, 8]), padding_length=2)
-    >>> mechanism.law.held, mechanism.law.steps, mechanism.law.largest() <= 1.0
-    (2, (0, 1), True)
-    >>> mechanism.bias([[0, 1], [0, 2, 3], []]).round(4).tolist()[:4]
-    [-0.3333, 0.0, -0.3333, -0.3333]
-    """
-
-    design: SetDesign
-    law: Staircase
-    longer: LongerSets | None = None
-
-    @classmethod
-    def of(
-        cls,
-        policy: PrivacyPolicy,
-        padding_length: int,
-        cap: float | None = None,
-        longer: LongerSets | None = None,
-    ) -> Self:
-        """The best design for these levels, rounded to the private side."""
-        levels = levels_of(policy, padding_length)
-        if longer is None and padding_length >= levels.total:  # no set is longer
-            longer = LongerSets(padding_length, (), ())
-        epsilon = smallest_budget(policy)
-        design = best_set_design(levels.total, padding_length, epsilon, cap)
-        law = Staircase(levels, design.size, max(epsilon, cap or epsilon), *rounded(design))
-        law.require_fit()
-        law.check(None)
-        return cls(design, law, longer)
-
-    @property
-    def padding_length(self) -> int:  # type: ignore[override]
-        """Elements of a padded set."""
-        return self.law.levels.dummies
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Chances (a, b) that a report has an own element, and another one."""
-        own, other = self.law.support()[0]
-        return float(own), float(other)
-
-    @property
-    def worst_case_mse(self) -> float:
-        """Total squared error per person for the worst number of items, of these integers."""
-        return float(set_error(self.items, self.padding_length, *self.support))
-
-    def draw_aggregate(self, sets: Sets, rng: np.random.Generator) -> Aggregate:
-        """Counts of reports that are drawn and forgotten, shape ``(items,)``."""
-        counter, words = self.law.counter(), seeded_words(inputs.generator(rng))
-        own = ItemSets.of(sets, self.items).padded(self.padding_length, words)
-        for part in np.array_split(own, -(-len(own) // _PEOPLE)):
-            counter.add(self.law.draw_many(part, words)[0])
-        sums = counter.sums()
-        return Aggregate(sums.users, sums.counts[: self.items])
 
 
 def smallest_budget(policy: PrivacyPolicy) -> float:

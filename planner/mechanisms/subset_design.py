@@ -6,13 +6,12 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from planner.estimates.counts import Estimates
 from planner.laws import sides
 from planner.laws.shape import as_tuples
 from planner.limits import DENOMINATOR
-from planner.mechanisms import inputs
 from planner.mechanisms.collected import Array, Collected, Numbers, as_bytes
 from planner.mechanisms.counting import (
     Aggregate,
@@ -22,7 +21,6 @@ from planner.mechanisms.counting import (
     SidesCounter,
     words_for,
 )
-from planner.mechanisms.plain import chances_of, linear_estimates, require_counts
 from planner.mechanisms.rounding import GridTypes, levels_of, round_types
 from planner.mechanisms.words import Words, map_rows
 from planner.solvers.answers import SubsetDesign
@@ -56,7 +54,8 @@ class Sides(sides.Sides, Collected):
     >>> from planner.policy.policy import PrivacyPolicy
     >>> types = OutputTypes([5], [0.5], [[1.0]], [[6.0]], [[1]])  # the item itself with 6/10
     >>> law = Sides.of(SubsetDesign(PrivacyPolicy([np.log(6)], [5]), types, [0], [1.0]))
-    >>> counts = law.draw_aggregate([600, 0, 0, 400, 0], np.random.default_rng(1))
+    >>> people = np.array([600, 0, 0, 400, 0])
+    >>> counts = law.draw_aggregate(people, np.random.default_rng(1))
     >>> law.estimate(counts).values.round().tolist()
     [600.0, -10.0, -0.0, 400.0, -0.0]
     """
@@ -88,8 +87,7 @@ class Sides(sides.Sides, Collected):
     def bits(self) -> Numbers:
         """The bit of each element, shape ``(elements,)``."""
         firsts, _, places = (np.array(column) for column in self.places)
-        counts = [count for count, _ in self.levels.members]
-        return np.arange(self.levels.elements) + np.repeat(places - firsts, counts)
+        return np.arange(self.levels.elements) + np.repeat(places - firsts, self.levels.item_counts)
 
     @cached_property
     def output_types(self) -> OutputTypes:
@@ -116,10 +114,10 @@ class Sides(sides.Sides, Collected):
         The standard errors put the estimated counts, limited to ``[0, n]``, in place of the true
         ones in the exact variance.
         """
-        require_counts(counted, (self.cells,))
+        counted.require((self.cells,))
         n, by_type = counted.users, counted.counts.reshape(len(self.types), -1)
         if self.support() is not None:
-            return linear_estimates(Aggregate(n, by_type[0, 1:]), *chances_of(self))
+            return super().estimate(Aggregate(n, by_type[0, 1:]))
         group, (low, high) = self._group, np.moveaxis(self.estimator, 2, 0)
         values = (by_type[:, 0] @ low)[group]
         for slope, ones in zip(high - low, by_type[:, 1:], strict=True):
@@ -127,30 +125,22 @@ class Sides(sides.Sides, Collected):
         spread, null = self._standard_errors(values, n)
         return Estimates(values[self.bits], spread[self.bits], null[self.bits], n)
 
-    def bias(self, true_counts: ArrayLike) -> Array:
-        """Bias of each estimated count: none."""
-        return np.zeros(inputs.true_counts(true_counts, self.levels.elements).size)
-
-    def variance(self, true_counts: ArrayLike) -> Array:
-        """Exact variance of each estimated count, shape ``(elements,)``, in users squared.
-
-        ``true_counts`` is the number of users per element, of the same shape.
-        """
+    def variance(self, users: int, once: Array, twice: Array) -> Array:
+        del users, twice  # a person has one answer
         counts = np.empty(self.levels.elements)
-        counts[self.bits] = inputs.true_counts(true_counts, self.levels.elements)
+        counts[self.bits] = once
         people = np.bincount(self._group, counts, len(self.counts)).astype(np.float64)
         return self._variance(counts, people)[self.bits]
 
-    def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
-        """Sums with the law that everybody's reports would give each of them, without reports.
+    def draw_aggregate(self, own: Numbers, rng: np.random.Generator) -> Aggregate:
+        """As :class:`Collected` says.
 
         Types and own sides are drawn for the people of every item; of the others of a type, each
         has an item on the high side with the probability that their own group and side leave. That
         items sum to one number in every report is left out.
         """
-        truth = inputs.true_counts(true_counts, self.levels.elements)
-        rng, counts = inputs.generator(rng), np.empty_like(truth)
-        counts[self.bits] = truth
+        counts = np.empty_like(own)
+        counts[self.bits] = own
         group, t, n = self._group, len(self.counts), len(self.types)
         chances = (np.array(self.weights) / DENOMINATOR).reshape(t, 2 * n)
         mine = rng.multinomial(counts, chances[group]).reshape(counts.size, n, 2)

@@ -1,26 +1,15 @@
-"""Unary encoding with one pair of bit probabilities per privacy level: IDUE, RAPPOR, OUE."""
+"""Reports of independent bits, drawn in bulk."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner import arguments
-from planner.errors import InputError
-from planner.laws.bits import Bits
-from planner.laws.exact import round_inward
-from planner.limits import DENOMINATOR, DENOMINATOR_BITS
-from planner.mechanisms import inputs
+from planner.limits import DENOMINATOR_BITS
 from planner.mechanisms.counting import pack, unpack, words_for
-from planner.mechanisms.plain import FrequencyMechanism
-from planner.mechanisms.rounding import levels_of
 from planner.mechanisms.words import CHUNK_WORDS, Words, map_rows
-from planner.policy import logodds
-from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import UnaryTable
 
 # Exact Bernoulli draws in bulk: a lane is 1 with probability k / 2^32 exactly. Draw a 32-digit
 # binary number U uniformly and ask whether U < k: the first digit at which they differ decides, and
@@ -132,89 +121,6 @@ def _compare(
     return np.bitwise_and(decided, agreed, out=decided)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UnaryMechanism(FrequencyMechanism):
-    """Unary encoding: one bit per item, every bit randomised independently.
-
-    Output law: bit ``k`` is 1 with probability ``a`` of the item's level if the
-    user's item is ``k``, else with probability ``b`` of the level. Both are drawn
-    exactly as integers over 2^32, ``a`` rounded down and ``b`` up, so that no pair
-    of items becomes easier to tell apart.
-
-    Variance of an estimated count: ``n b(1-b)/(a-b)^2 + c (1-a-b)/(a-b)``, exact.
-
-    Source: IDUE paper, section V-B; RAPPOR: Erlingsson et al. (CCS 2014); OUE: Wang
-    et al. (USENIX Security 2017).
-
-    Parameters
-    ----------
-    table:
-        Bit probabilities per level, and the policy they keep.
-    level_of:
-        Level number of each item, shape ``(m,)``; when omitted, the first ``m_1`` items are in
-        level 0, and so on.
-
-    Raises
-    ------
-    InputError
-        The assignment does not fit the policy, or a level's probabilities are closer than the grid
-        of 2^-32 can express.
-    VerificationError
-        The table breaks its own policy by more than rounding.
-
-    Examples
-    --------
-    >>> mechanism = UnaryMechanism.rappor(np.log(4), items=5)
-    >>> counts = mechanism.draw_aggregate([600, 0, 0, 400, 0], np.random.default_rng(1))
-    >>> mechanism.estimate(counts).values.round().tolist()
-    [614.0, 17.0, 68.0, 419.0, -1.0]
-    """
-
-    table: UnaryTable
-    level_of: NDArray[np.int64] = None  # type: ignore[assignment]
-    law: Bits = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        policy = self.table.policy
-        in_order = np.repeat(np.arange(policy.size), policy.item_counts)
-        levels = in_order if self.level_of is None else np.array(self.level_of)
-        if not np.array_equal(np.bincount(levels, minlength=policy.size), policy.item_counts):
-            allowed = f"a level of each item, with {policy.item_counts.tolist()} of each"
-            raise InputError("level_of", levels, allowed, "Change it, or the policy's item_counts.")
-        about = levels_of(policy)
-        integers = round_inward(self.table.a.tolist(), self.table.b.tolist(), about)
-        object.__setattr__(self, "level_of", levels)
-        object.__setattr__(self, "law", Bits(about, *map(tuple, integers)))
-
-    @classmethod
-    def rappor(cls, epsilon: float, items: int) -> UnaryMechanism:
-        """Basic RAPPOR (symmetric unary encoding): ``a = 1 - b = e^(eps/2) / (e^(eps/2) + 1)``."""
-        half = np.array([arguments.budget("epsilon", epsilon) / 2])
-        a, b = logodds.from_log_odds(half, half)
-        return cls(_one_level(epsilon, items, a, b, "rappor"))
-
-    @classmethod
-    def oue(cls, epsilon: float, items: int) -> UnaryMechanism:
-        """Optimised unary encoding: ``a = 1/2``, ``b = 1 / (e^eps + 1)``."""
-        b = 1 / (np.exp([arguments.budget("epsilon", epsilon)]) + 1)
-        return cls(_one_level(epsilon, items, np.array([0.5]), b, "oue"))
-
-    @property
-    def items(self) -> int:  # type: ignore[override]
-        """Number of items, ``m``."""
-        return self.level_of.size
-
-    @property
-    def a(self) -> NDArray[np.float64]:
-        """``Pr[bit k is 1 | item k]`` as really drawn, shape ``(items,)``."""
-        return (np.array(self.law.a) / DENOMINATOR)[self.level_of]
-
-    @property
-    def b(self) -> NDArray[np.float64]:
-        """``Pr[bit k is 1 | another item]`` as really drawn, shape ``(items,)``."""
-        return (np.array(self.law.b) / DENOMINATOR)[self.level_of]
-
-
 def draw_reports(
     true: NDArray[np.int64],
     a: NDArray[np.uint32],
@@ -239,10 +145,3 @@ def draw_reports(
 
     map_rows(draw, true.size, chunk)
     return reports
-
-
-def _one_level(
-    epsilon: float, items: int, a: NDArray[np.float64], b: NDArray[np.float64], model: str
-) -> UnaryTable:
-    policy = PrivacyPolicy([epsilon], [inputs.item_count(items)])
-    return UnaryTable(policy, a, b, model, "closed form")

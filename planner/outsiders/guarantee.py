@@ -118,10 +118,10 @@ def shuffled(reports: Seen, people: int, delta: float) -> ShuffledGuarantee:
 
     Examples
     --------
-    >>> from planner import PrivacyPolicy, solve
+    >>> from planner import PrivacyPolicy, solve, unary
     >>> from planner.outsiders import seen_of
     >>> table = solve(PrivacyPolicy([1.0, 2.0], [5, 90], names=["intimate", "public"]))
-    >>> result = shuffled(seen_of(table, table.policy), 100_000, 1e-6)
+    >>> result = shuffled(seen_of(unary(table).shape), 100_000, 1e-6)
     >>> result.to_frame()[["level", "other", "local", "epsilon"]].round(4)
           level     other   local  epsilon
     0  intimate  intimate  0.5788   0.0051

@@ -21,14 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import number_column
 from planner.errors import InputError
-from planner.laws import bits, hashing, sides, staircase
+from planner.laws import bits, hashing, rows, staircase
+from planner.laws.shape import Shape
 from planner.limits import DENOMINATOR
 from planner.mechanisms import subset_design
-from planner.mechanisms.catalogue import drawn
-from planner.mechanisms.means import MeanMechanism
 from planner.outsiders.blanket import Blanket
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import Channel
 from planner.solvers.types import OutputTypes
 
 Array = NDArray[np.float64]
@@ -157,8 +155,8 @@ class Sides(Seen):
 
     Examples
     --------
-    >>> from planner import GeneralizedRandomizedResponse
-    >>> ten = seen_of(GeneralizedRandomizedResponse(1.0, items=10), PrivacyPolicy([1.0], [10]))
+    >>> from planner import randomized_response
+    >>> ten = seen_of(randomized_response(1.0, items=10).shape)
     >>> round(ten.guess().success, 4), ten.reach().round(2).tolist()
     (0.232, [6.24])
     """
@@ -169,19 +167,16 @@ class Sides(Seen):
     estimator: Array
 
     @classmethod
-    def of(cls, law: sides.Sides, policy: PrivacyPolicy) -> Sides:
+    def of(cls, law: subset_design.Sides) -> Sides:
         """Of whole numbers; levels that differ in name alone are one."""
-        one = subset_design.Sides(law.levels, *(getattr(law, key) for key in law.keys))
-        groups, found = np.array(one.groups), [list[str]() for _ in one.counts]
-        for name, group in zip(one.levels.names, one.groups, strict=True):
+        groups, found = np.array(law.groups), [list[str]() for _ in law.counts]
+        for name, group in zip(law.levels.names, law.groups, strict=True):
             found[group].append(name)
         called = tuple(
             ", ".join(x) if len(x) < 4 else f"{x[0]} and {len(x) - 1} more" for x in found
         )
-        if len(groups) < policy.size:  # all levels are treated alike
-            groups = np.zeros(policy.size, dtype=np.int64)
-        counts = tuple(policy.item_counts.tolist())
-        return cls(called, one.counts, one.output_types, groups, counts, one.estimator)
+        counts = law.levels.item_counts
+        return cls(called, law.counts, law.output_types, groups, counts, law.estimator)
 
     def blanket(self, first: int, second: int) -> Blanket:
         """By the sides of two different answers of these levels."""
@@ -274,10 +269,10 @@ class Hashed(Seen):
     levels: int
 
     @classmethod
-    def of(cls, law: hashing.Hash, policy: PrivacyPolicy) -> Hashed:
+    def of(cls, law: hashing.Hash) -> Hashed:
         """Of whole numbers."""
-        (own, _), *_ = law.support()
-        return cls(("any answer",), (law.levels.total,), float(own), law.values, policy.size)
+        levels, ((own, _), *_) = law.levels, law.support()
+        return cls(("any answer",), (levels.total,), float(own), law.values, len(levels.names))
 
     def blanket(self, first: int, second: int) -> Blanket:
         del first, second
@@ -303,38 +298,28 @@ class Hashed(Seen):
         return np.repeat(_reach_of_two(*chances), self.levels)
 
 
-def seen_of(mechanism: Any, policy: PrivacyPolicy) -> Seen:
-    """A table, design, channel or mechanism of a plan as outsiders see it, as it is really drawn.
-
-    Of any other kind only what holds for every mechanism that keeps the policy, whose budgets are
-    those that are spent and whose levels number the items.
-    """
-    one = drawn(mechanism)
-    for kind in type(getattr(one, "law", one)).__mro__:
-        if kind in _KINDS:
-            return _KINDS[kind](getattr(one, "law", one), policy)
-    return Anything.of(policy)
+def seen_of(shape: Shape) -> Seen:
+    """A form of report in whole numbers as outsiders see it."""
+    return _KINDS[shape.name](shape)
 
 
-def _any_two_sets(law: staircase.Staircase, policy: PrivacyPolicy) -> Anything:
+def _any_two_sets(law: staircase.Staircase) -> Anything:
     """Any two sets are told apart by at most ``cap``, whatever they hold."""
-    epsilons = [law.cap] * policy.size
-    return Anything.of(PrivacyPolicy(epsilons, policy.item_counts, names=policy.names))
+    levels = law.levels
+    caps = [law.cap] * len(levels.names)
+    return Anything.of(PrivacyPolicy(caps, levels.item_counts, names=levels.names))
 
 
-def _ends(mechanism: MeanMechanism) -> Rows:
-    """BiSample-MD; the law of a number between is a mixture of those of the ends."""
-    names = ("the lowest number", "the highest number", "no answer")
-    return Rows.of(mechanism.integers / DENOMINATOR, names)
+def _table(law: rows.Rows) -> Rows:
+    return Rows.of(np.array(law.rows) / DENOMINATOR, tuple(law.levels.item_names()))
 
 
-_KINDS: dict[type, Callable[[Any, PrivacyPolicy], Seen]] = {
-    bits.Bits: lambda law, _: Bits.of(law),
-    sides.Sides: Sides.of,
-    hashing.Hash: Hashed.of,
-    staircase.Staircase: _any_two_sets,
-    MeanMechanism: lambda one, _: _ends(one),
-    Channel: lambda channel, _: Rows.of(channel.matrix, channel.symbols),
+_KINDS: dict[str, Callable[[Any], Seen]] = {
+    bits.Bits.name: Bits.of,
+    subset_design.Sides.name: Sides.of,
+    hashing.Hash.name: Hashed.of,
+    staircase.Staircase.name: _any_two_sets,
+    rows.Rows.name: _table,
 }
 
 

@@ -12,8 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import finite, number_column, whole_number
 from planner.errors import InputError, SolverError
 from planner.limits import MAX_EPSILON
-from planner.mechanisms.means import first_order
-from planner.mechanisms.rivals import harmony_variance, hybrid_variance, piecewise_variance
+from planner.mechanisms.rivals import (
+    first_order,
+    harmony_variance,
+    hybrid_variance,
+    piecewise_variance,
+)
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.planning.shares import Block, choice_block, mean_block

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
+from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE, SENDS_A_BIT
-from planner.mechanisms.plain import FrequencyMechanism
 from planner.mechanisms.rivals import direct_encoding
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.planning.shares import Block, choice_block
@@ -122,18 +122,19 @@ class LevelTerms:
     signal: Array
 
     @classmethod
-    def of(cls, mechanism: FrequencyMechanism, policy: PrivacyPolicy) -> Self:
-        """The terms of a mechanism for one answer; items are numbered through the levels."""
-        first = np.cumsum(policy.item_counts) - policy.item_counts
-        noise, signal = mechanism.variance_terms()
-        a, b = mechanism.a[first], mechanism.b[first]
-        return cls(policy, mechanism, a, b, noise[first], signal[first])
+    def alike(cls, policy: PrivacyPolicy, mechanism: CollectedLaw) -> Self:
+        """Of a mechanism that treats all items alike."""
+        chances = (mechanism.shape.support() or [])[0]
+        a, b = (np.full(policy.size, float(chance)) for chance in chances)
+        return cls.with_probabilities(policy, a, b, mechanism)
 
     @classmethod
-    def with_probabilities(cls, policy: PrivacyPolicy, a: Array, b: Array) -> Self:
+    def with_probabilities(
+        cls, policy: PrivacyPolicy, a: Array, b: Array, mechanism: Any = None
+    ) -> Self:
         """The terms of support probabilities by level, shape ``(t,)`` each."""
         noise = logodds.noise_from_probabilities(a, b)
-        return cls(policy, None, a, b, noise, logodds.signal_from_probabilities(a, b))
+        return cls(policy, mechanism, a, b, noise, logodds.signal_from_probabilities(a, b))
 
     @property
     def least_b(self) -> Array:
@@ -225,7 +226,7 @@ def check_mechanism(question: Question) -> None:
         raise InputError.unknown(what, question.mechanism, known, remedy)
 
 
-def rivals(policy: PrivacyPolicy, most_items: int = _MOST_ITEMS) -> dict[str, FrequencyMechanism]:
+def rivals(policy: PrivacyPolicy, most_items: int = _MOST_ITEMS) -> dict[str, CollectedLaw]:
     """The single-item mechanisms of plain LDP that protect every pair like the strictest.
 
     One is left out above its largest budget; of local hashing that is 20. None with one item or
@@ -272,7 +273,7 @@ def options(part: Part, *, rivals_too: bool = True) -> list[Option]:
         if not best.refused and best.law.certificate.relative_gap <= TIGHT:
             return [best]
     plain = {
-        name: LevelTerms.of(mechanism, policy)
+        name: LevelTerms.alike(policy, mechanism)
         for name, mechanism in rivals(policy).items()
         if name not in BASELINES
     }

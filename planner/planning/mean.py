@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import positive_numbers, whole_number
 from planner.errors import InputError, SolverError
 from planner.limits import MAX_EPSILON
-from planner.mechanisms.means import MeanMechanism, first_order
+from planner.mechanisms.making import bisample_md
+from planner.mechanisms.rivals import first_order
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.channels import (
     NARROWEST,
@@ -433,7 +434,7 @@ def options(part: Part, **_: bool) -> list[Option]:
         law, note = None, f"forced answers at the top, bias {bias * part.whole:+.3g}"
         if name == BISAMPLE:
             law, note = (
-                MeanMechanism.bisample_md(epsilon, question.domain),
+                bisample_md(epsilon, question.domain),
                 "missing answers stay missing",
             )
             if by_name and rate is None:  # the worst answer of all lies between two of these

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.mechanisms.making import law_of
 from planner.outsiders.guarantee import (
     CONDITION,
     MOST_PEOPLE,
@@ -167,7 +168,7 @@ def outsider_view(
         policy = PrivacyPolicy(policy.epsilons, [2], names=["any answer"])
     if not np.isfinite(policy.ldp_epsilon):
         return None
-    seen = seen_of(mechanism, policy)
+    seen = seen_of(law_of(question, mechanism).shape)
     among = min(people, MOST_PEOPLE)
     stated = negligible(among) if delta is None else delta
     hidden = seen if len(seen.names) <= _MOST_LEVELS else _of_one_level(policy)

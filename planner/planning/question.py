@@ -13,7 +13,9 @@ from planner.errors import InputError
 from planner.estimates.channel import OrderedEstimates, shares_up_to
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
+from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.mechanisms.making import law_of
 from planner.planning import channels, choice, mean, sets
 from planner.planning.choice import LevelExplanation, Levels, SetPromises, mechanism_choices
 from planner.planning.option import (
@@ -62,7 +64,7 @@ class QuestionPlan(Framed):
         The question as asked, its share of the budgets and its people; and as its parameter file
         states it, with the budgets spent, and nothing open.
     mechanism:
-        What is deployed, as :func:`~planner.deployment.building.question_law` takes it.
+        What was planned: a table, a design, a channel or a law, or a plan of two rounds.
     options, refused:
         All mechanisms with an error, best first (none for the kind ``"sampled-choice"``); those
         without one, or that cannot be deployed.
@@ -319,6 +321,12 @@ class QuestionPlan(Framed):
         alike = np.full(size, 1 / size)
         spread = channel.covariance(alike, drawn=True) / self.users
         return OrderedEstimates(channel.symbols, channel.wanted @ alike, spread, self.users)
+
+    @property
+    def law(self) -> CollectedLaw:
+        """What is deployed, in whole numbers; made when asked for, refused as it would be then."""
+        planned = self.mechanism if self.sampling is None else self.sampling.law
+        return law_of(self.deployed, planned)
 
     @property
     def sampling(self) -> SamplingPlan | None:

@@ -15,7 +15,9 @@ from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
 from planner.estimates.counts import normal_quantile
 from planner.laws.die import ACKNOWLEDGEMENTS
-from planner.limits import MAX_EPSILON
+from planner.limits import DENOMINATOR, MAX_EPSILON
+from planner.mechanisms.asking import CollectedLaw, ItemOrNone, levels_in
+from planner.mechanisms.collected import Die
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.policy.budget_text import rounded_up
 from planner.survey.questions import SampledChoice
@@ -281,6 +283,17 @@ class SamplingPlan:
             f"{_up(self.released_epsilon)} at delta {self.delta:g}, exact. Holds if at least "
             f"{min(self.others)} other people have each value.",
         )
+
+    @property
+    def law(self) -> CollectedLaw:
+        """What is deployed, in whole numbers; refused as :meth:`guarantee` is."""
+        drawn, levels = self.mechanism, levels_in(self.question)
+        faces = (drawn.sampling, drawn.zero, *drawn.decoys)
+        sampling, zero, *decoys = (round(share * DENOMINATOR) for share in faces)
+        everyone = drawn.everyone_has_value
+        about = self.budgets[0], everyone, self.guarantee()
+        shape = Die(levels, sampling, zero, tuple(decoys), *about)
+        return CollectedLaw("", "sampling-privacy", ItemOrNone(levels, everyone), shape)
 
     def guarantee(self) -> dict[str, Any]:
         """What a parameter file says of the three views, as plain JSON types.

@@ -25,15 +25,14 @@ from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.mechanisms.itemsets import PaddedUnaryMechanism
+from planner.mechanisms.making import padded, set_design, unary
 from planner.mechanisms.set_design import (
-    SetDesignMechanism,
+    SetDesign,
     best_set_design,
     rival_supports,
     set_error,
     smallest_budget,
 )
-from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.choice import LevelTerms, SetPromises, explain, levels_of, solved
 from planner.planning.datasets import set_model_of
 from planner.planning.option import ErrorLaw, Option, Part, flat_region
@@ -322,14 +321,19 @@ def whole_sets(part: Part, length: int) -> Option:
     if cap is not None and _of(part.asked).padding_length is None:  # for a length that is found
         cap = min(cap, length * smallest_budget(policy))
     try:
-        found = SetDesignMechanism.of(policy, length, cap, longer)
+        found = set_design(policy, length, cap, longer)
     except (InputError, VerificationError) as error:
         return replace(nothing, refused=error.reason)
-    a, b = found.support
-    terms = LevelTerms.with_probabilities(policy, *np.full((2, policy.size), [[a], [b]]))
-    law = replace(terms, mechanism=found)
-    bound = found.design.lower_bound or None if sets is None else None
-    return Option(SET_DESIGN, *_error_of_whole(part, length, a, b), law, bound)
+    law = LevelTerms.alike(policy, found)
+    bound = _design_of(law).lower_bound or None if sets is None else None
+    chances = float(law.a[0]), float(law.b[0])
+    return Option(SET_DESIGN, *_error_of_whole(part, length, *chances), law, bound)
+
+
+def _design_of(law: LevelTerms) -> SetDesign:
+    """What a set design in whole numbers was rounded from."""
+    shape, epsilon = law.mechanism.shape, smallest_budget(law.policy)
+    return best_set_design(shape.levels.total, shape.levels.dummies, epsilon, shape.cap)
 
 
 def _error_of_whole(part: Part, length: int, a: float, b: float) -> tuple[float, ErrorLaw]:
@@ -403,14 +407,14 @@ def deployed(part: Part, planned: Option) -> Any:
     question, length = _of(part.deployed), _length(part)
     sets, items = set_model_of(question), int(question.policy.item_counts.sum())
     longer = None if sets is None else sets.longer(length, items)
-    return PaddedUnaryMechanism(UnaryMechanism(planned.law), length, longer)
+    return padded(unary(planned.law), length, longer)
 
 
 def details(part: Part, planned: Option) -> dict[str, Any]:
     """Its levels, and every padding length's error with the very mechanism that is planned."""
     whole, sets = planned.name == SET_DESIGN, set_model_of(part.deployed)
     length, sends = _length(part), CATALOGUE[planned.name].sends
-    leakage = np.full(part.deployed.policy.size, deployed(part, planned).law.largest())
+    leakage = np.full(part.deployed.policy.size, deployed(part, planned).shape.largest())
     found = {
         "levels": levels_of(part, planned.law, 1 if whole else length),
         "explanations": explain(planned.law, part.asked.name, length, sends, leakage, whole=whole),
@@ -425,17 +429,18 @@ def details(part: Part, planned: Option) -> dict[str, Any]:
 
 
 def _promises(part: Part, planned: Option) -> SetPromises:
-    mechanism = planned.law.mechanism
-    design, gap = mechanism.design, inf
+    law, gap = planned.law, inf
+    design, cap = _design_of(law), law.mechanism.shape.cap
     if design.lower_bound > 0:
-        gap = mechanism.worst_case_mse / design.lower_bound - 1
+        error = float(set_error(design.items, design.length, law.a[0], law.b[0]))
+        gap = error / design.lower_bound - 1
     larger = _with_larger_cap(part, planned)
-    return SetPromises(design.epsilon, mechanism.law.cap, design.length, gap, larger)
+    return SetPromises(design.epsilon, cap, design.length, gap, larger)
 
 
 def _with_larger_cap(part: Part, planned: Option) -> tuple[float, float] | None:
     """A cap of twice the budget, and the total error with it; None if that buys nothing."""
-    design, cap = planned.law.mechanism.design, planned.law.mechanism.law.cap
+    design, cap = _design_of(planned.law), planned.law.mechanism.shape.cap
     twice = min(2, _of(part.asked).padding_length or 2) * design.epsilon
     if not cap * (1 + 1e-9) < twice <= MAX_EPSILON * part.share:
         return None

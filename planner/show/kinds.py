@@ -134,7 +134,7 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
     length, plan = question.padding_length, question.padding
     if length is None:
         return []
-    longer = question.mechanism.longer
+    longer = question.mechanism.asked.longer
     if longer is None:
         return [
             Sentence(

@@ -29,17 +29,15 @@ from planner.estimates.channel import (
 from planner.estimates.counts import reach
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
-from planner.mechanisms.catalogue import CATALOGUE, drawn
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.words import spawn
 from planner.planning.choice import mechanism_choices
 from planner.planning.datasets import Answers
 from planner.planning.plan import plan_survey
 from planner.planning.question import QuestionPlan
 from planner.solvers.answers import Channel, Scenario
-from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Question, Survey
 
 Array = NDArray[np.float64]
@@ -207,10 +205,9 @@ class Trial:
             remedy = "Choose a question with a single round."
             raise InputError("kind", question.kind, "asked in a single round", remedy)
         if question.kind == "numeric":
-            domain = question.domain
-            values = domain.answers(answers)  # type: ignore[arg-type]
+            values = question.domain.answers(answers)  # type: ignore[arg-type]
             asked = Asked.of(values.size, planned.fraction)
-            tried = {n: _mean(m, domain, values, asked) for n, m in _alternatives(planned)}
+            tried = {n: _mean(law, values, asked) for n, law in _alternatives(planned)}
             nobody = np.zeros(0, dtype=np.int64)
             return cls(planned, asked, (), nobody, int(np.isnan(values).sum()), tried)
         if not isinstance(answers, Answers):
@@ -225,7 +222,7 @@ class Trial:
                 one.name: _ordered(one.law, question, people, asked) for one in planned.options
             }
         else:
-            tried = {n: _counts(m, question, known, asked) for n, m in _alternatives(planned)}
+            tried = {n: _counts(law, question, known, asked) for n, law in _alternatives(planned)}
         return cls(planned, asked, labels, people, 0, tried)
 
     @property
@@ -291,17 +288,14 @@ class Trial:
         return OneSurvey(tuple(self.labels[k] for k in chosen), *columns)
 
 
-def _counts(mechanism: Any, question: Question, known: Answers, asked: Asked) -> _Tried:
-    """A mechanism for one item or a set of each person."""
-    mechanism = drawn(mechanism)
+def _counts(law: Any, question: Question, known: Answers, asked: Asked) -> _Tried:
+    """A law for one item or a set of each person."""
     truth, sets = asked.fraction * known.counts, known.sets
     data: Any = known.counts if sets is None else sets
-    bias = asked.fraction * mechanism.bias(data)
-    once = twice = known.counts.astype(np.float64)
-    if sets is not None:
-        length = mechanism.padding_length
-        once, twice = (length**k * each for k, each in enumerate(sets.sampling_sums(length), 1))
-    expected = asked.fraction * mechanism.variance(data) + np.square(bias)
+    bias = asked.fraction * law.bias(data)
+    _, once, twice = law.asked.sums(data)
+    once, twice = law.asked.scale * once, law.asked.scale**2 * twice
+    expected = asked.fraction * law.variance(data) + np.square(bias)
     expected += asked.sampling_variance(once, twice)
     levels = question.levels
     weights = np.repeat([one.importance for one in levels], [one.item_count for one in levels])
@@ -311,7 +305,7 @@ def _counts(mechanism: Any, question: Question, known: Answers, asked: Asked) ->
 
     def draw(rng: np.random.Generator) -> Any:
         some = asked.of_counts(known.counts, rng) if sets is None else asked.of_sets(sets, rng)
-        return mechanism.estimate(mechanism.draw_aggregate(some, rng))
+        return law.estimate(law.draw_aggregate(some, rng))
 
     def gap(found: Any) -> tuple[float, float]:
         return float(weights @ np.square(found.values - truth)), nan
@@ -347,20 +341,18 @@ def _ordered(channel: Channel, question: Question, people: Numbers, asked: Asked
     return _Tried(scale**2 * once, draw, gap, lambda rng: estimate_ordered(shown, draw(rng)))
 
 
-def _mean(mechanism: Any, domain: NumericDomain, values: Array, asked: Asked) -> _Tried:
-    """A mechanism for a number; a run without an estimate counts as the middle of its interval."""
-    if isinstance(mechanism, Channel):
-        mechanism = MeanMechanism.of(mechanism, domain.yes_no)
+def _mean(law: Any, values: Array, asked: Asked) -> _Tried:
+    """A law for a number; a run without an estimate counts as the middle of its interval."""
     known, sizes = np.unique(values, return_counts=True, equal_nan=True)
-    law, answered = mechanism.output_law(known), values[~np.isnan(values)]
+    output, answered = law.asked.output_law(law.shape, known), values[~np.isnan(values)]
     truth = float(answered.mean())
-    predicted = mechanism.variance(values).mean / asked.fraction
+    predicted = law.variance(values).mean / asked.fraction
     off, among = answered - truth, asked.fraction * answered.size
     predicted += float(asked.sampling_variance(off.sum(), np.square(off).sum())) / among**2
 
     def draw(rng: np.random.Generator) -> Any:
-        counts = rng.multinomial(asked.of_counts(sizes, rng), law).sum(axis=0)
-        return mechanism.estimate(Aggregate(asked.asked, counts)).mean
+        counts = rng.multinomial(asked.of_counts(sizes, rng), output).sum(axis=0)
+        return law.estimate(Aggregate(asked.asked, counts)).mean
 
     def gap(found: Any) -> tuple[float, bool]:
         value = (found.lower + found.upper) / 2 if found.value is None else found.value
@@ -376,14 +368,14 @@ def _alternatives(planned: QuestionPlan) -> Iterable[tuple[str, Any]]:
     left out.
     """
     question = planned.deployed
-    found = {question.mechanism: planned.mechanism}
+    found = {question.mechanism: planned.law}
     compared = {one.name for one in planned.options}  # the others may take minutes
     for name in mechanism_choices(question):
         if name in compared and name not in found:
             other = question.replacing(mechanism=name, targets=(), weight=1.0)
             survey = Survey(name="trial", users=planned.users, questions=(other,))
             with suppress(SolverError):
-                found[name] = plan_survey(survey, what_if=False).questions[0].mechanism
+                found[name] = plan_survey(survey, what_if=False).questions[0].law
     return found.items()
 
 

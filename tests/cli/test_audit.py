@@ -12,7 +12,7 @@ import pytest
 from planner import Level, Survey
 from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.parameters import write_parameters
-from planner.mechanisms.plain import GeneralizedRandomizedResponse
+from planner.mechanisms.making import randomized_response
 from planner.survey.questions import Categorical
 from tests.cli.running import ended
 from tests.deployment.conftest import node  # noqa: F401
@@ -30,9 +30,7 @@ for number, line in enumerate(sys.stdin):
 def grr_file(tmp_path_factory):
     question = Categorical("q", (Level("all", 1.0, ("flu", "cold", "é")),))
     survey = Survey("s", 1000, (question,))
-    parameters = parameters_from_mechanisms(
-        survey, {"q": GeneralizedRandomizedResponse(1.0, items=3)}
-    )
+    parameters = parameters_from_mechanisms(survey, {"q": randomized_response(1.0, items=3)})
     path = tmp_path_factory.mktemp("audit") / "params.json"
     write_parameters(path, parameters)
     return str(path)

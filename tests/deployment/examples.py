@@ -5,19 +5,21 @@ from pathlib import Path
 from planner import Level, Survey, best_channel, best_design, solve
 from planner.deployment.client.document import content_hash
 from planner.estimates.truncation import LongerSets
-from planner.mechanisms.itemsets import PaddedUnaryMechanism
-from planner.mechanisms.means import MeanMechanism
-from planner.mechanisms.plain import (
-    GeneralizedRandomizedResponse,
-    OptimizedLocalHashing,
-    SubsetSelection,
+from planner.mechanisms.making import (
+    bisample_md,
+    local_hashing,
+    oue,
+    padded,
+    randomized_response,
+    rappor,
+    set_design,
+    subset_selection,
+    unary,
 )
-from planner.mechanisms.set_design import SetDesignMechanism
-from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.channels import channels, five_populations
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Categorical, Numeric, Ordinal, SampledChoice, Sampling
+from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
 
 FILES = Path(__file__).parent / "files"
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "é\n")))
@@ -43,13 +45,18 @@ def every_mechanism():
     rules["design by matrix"] = MATRIX
     names = ["idue", "avg", "matrix", "rappor", "oue", "sets", "grr", "olh", "subset"]
     names += ["design", "design by avg", "design by matrix", "whole sets"]
-    questions = [Categorical(name, LEVELS, rules.get(name, "min")) for name in names]
+    questions = [
+        ItemSet(name, LEVELS, padding_length=2)
+        if name in ("sets", "whole sets")
+        else Categorical(name, LEVELS, rules.get(name, "min"))
+        for name in names
+    ]
     ages, yes = NumericDomain(17, 90), NumericDomain(0, 1, yes_no=True)
     questions += [
-        Numeric("age", 17, 90),
-        Numeric("yes", 0, 1, yes_no=True),
+        Numeric("age", 17, 90, epsilon=2.0),
+        Numeric("yes", 0, 1, yes_no=True, epsilon=1.0),
         Numeric("hours", 17, 90, epsilon=2.0),
-        Numeric("yes by channel", 0, 1, yes_no=True),
+        Numeric("yes by channel", 0, 1, yes_no=True, epsilon=1.0),
         ORDERED,
         SampledChoice(
             "sampled",
@@ -63,24 +70,20 @@ def every_mechanism():
     survey = Survey("every mechanism", 1000, tuple(questions))
     tables = {question.name: solve(question.policy) for question in questions[:3]}
     mechanisms = tables | {
-        "rappor": UnaryMechanism.rappor(1.0, 5),
-        "oue": UnaryMechanism.oue(1.0, 5),
-        "sets": PaddedUnaryMechanism(
-            UnaryMechanism(tables["idue"]), 3, LongerSets(3, (5,), (0.2,))
-        ),
-        "grr": GeneralizedRandomizedResponse(1.0, 5),
-        "olh": OptimizedLocalHashing(1.0, 5),
-        "subset": SubsetSelection(1.0, 5),
+        "rappor": rappor(1.0, 5),
+        "oue": oue(1.0, 5),
+        "sets": padded(unary(tables["idue"]), 3, LongerSets(3, (5,), (0.2,))),
+        "grr": randomized_response(1.0, 5),
+        "olh": local_hashing(1.0, 5),
+        "subset": subset_selection(1.0, 5),
         **{question.name: best_design(question.policy) for question in questions[9:12]},
-        "whole sets": SetDesignMechanism.of(
-            questions[12].policy, 2, 2.0, LongerSets(2, (5,), (0.2,))
-        ),
-        "age": MeanMechanism.bisample_md(2.0, ages),
-        "yes": MeanMechanism.bisample_md(1.0, yes),
+        "whole sets": set_design(questions[12].policy, 2, 2.0, LongerSets(2, (5,), (0.2,))),
+        "age": bisample_md(2.0, ages),
+        "yes": bisample_md(1.0, yes),
         "hours": best_channel(2.0, five_populations(ages), points=4),
         "yes by channel": best_channel(1.0, five_populations(NumericDomain(0, 1)), points=2),
         "order": channels(ORDERED)[0][1],
-        "sampled": plan_sampling(questions[-1], survey.users),
+        "sampled": plan_sampling(questions[-1], survey.users).law,
     }
     return survey, mechanisms
 

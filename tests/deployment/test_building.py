@@ -2,17 +2,23 @@
 
 import pytest
 
-from planner import InputError, Level, PrivacyPolicy, Survey, VerificationError, solve
+from planner import (
+    FileError,
+    InputError,
+    Level,
+    PrivacyPolicy,
+    Survey,
+    VerificationError,
+    best_design,
+    solve,
+)
 from planner.deployment.building import (
     deployable_files,
     parameters_from_mechanisms,
     survey_parameters,
 )
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.mechanisms.itemsets import PaddedUnaryMechanism
-from planner.mechanisms.means import MeanMechanism
-from planner.mechanisms.plain import GeneralizedRandomizedResponse
-from planner.mechanisms.unary import UnaryMechanism
+from planner.mechanisms.making import bisample_md, oue, padded, randomized_response, unary
 from planner.planning.choice import mechanism_choices
 from planner.planning.plan import plan_survey
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling
@@ -20,25 +26,20 @@ from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
 from tests.deployment.examples import LEVELS, every_mechanism
 
-CHOSEN, BY_AVG, TEN = (
-    Categorical("q", LEVELS),
-    Categorical("q", LEVELS, "avg"),
-    NumericDomain(0, 10),
-)
-PADDED = PaddedUnaryMechanism(UnaryMechanism(solve(BY_AVG.policy)), 2)
-MIXED = UnaryMechanism(solve(CHOSEN.policy), [1, 0, 1, 1, 1])
+CHOSEN, BY_AVG = Categorical("q", LEVELS), Categorical("q", LEVELS, "avg")
+SETS_BY_AVG = ItemSet("q", LEVELS, "avg", padding_length=2, mechanism="set-design")
+TEN = NumericDomain(0, 10)
 UNFIT = [
-    (GeneralizedRandomizedResponse(1.01, 5), CHOSEN, VerificationError, "realises"),
-    (GeneralizedRandomizedResponse(1.0, 6), CHOSEN, InputError, "items"),
-    (UnaryMechanism.oue(1.01, 5), CHOSEN, VerificationError, "break the policy"),
-    (solve(PrivacyPolicy([1.0, 2.5], [1, 4])), CHOSEN, InputError, "is for another policy"),
-    (MIXED, CHOSEN, InputError, "level_of is .* one level after the other"),
-    (PADDED, BY_AVG, InputError, "min"),
-    (MeanMechanism.bisample_md(1.0, TEN), CHOSEN, InputError, "domain"),
-    (MeanMechanism.bisample_md(1.1, TEN), Numeric("q", 0, 10, epsilon=1.0), InputError,
-     "epsilon is 1.1 but must be at most 1.0, as promised"),
+    (randomized_response(1.01, 5), CHOSEN, VerificationError, "realises"),
+    (oue(1.01, 5), CHOSEN, VerificationError, "realise"),
+    (solve(PrivacyPolicy([1.2, 2.5], [1, 4])), CHOSEN, VerificationError, "realise"),
+    (best_design(PrivacyPolicy([1.0, 2.0], [2, 3])), CHOSEN, VerificationError, "has no element"),
+    (padded(unary(solve(BY_AVG.policy)), 2), BY_AVG, InputError, "kind"),
+    (padded(unary(solve(BY_AVG.policy)), 2), SETS_BY_AVG, FileError, "'min'"),
+    (bisample_md(1.0, TEN), CHOSEN, InputError, "kind of question 'q' is 'categorical'"),
+    (bisample_md(1.1, TEN), Numeric("q", 0, 10, epsilon=1.0), VerificationError, "realises 1.09"),
     ("idue", CHOSEN, InputError, "can be deployed"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("mechanism", "question", "error", "reason"), UNFIT)
@@ -49,13 +50,13 @@ def test_a_mechanism_that_does_not_fit_its_question(mechanism, question, error, 
 
 def test_a_survey_without_a_mechanism_or_an_acknowledgement_is_not_written():
     survey, mechanisms = every_mechanism()
-    question = mechanisms.pop("sampled").question
+    del mechanisms["sampled"]
     with pytest.raises(InputError, match="mechanisms"):
         parameters_from_mechanisms(survey, mechanisms)
+    question = survey.questions[-1]
     silent = question.replacing(sampling=question.sampling.replacing(acknowledged=None))
-    mechanisms["sampled"] = plan_sampling(silent, survey.users)
     with pytest.raises(InputError, match="acknowledged"):
-        parameters_from_mechanisms(survey, mechanisms)
+        plan_sampling(silent, survey.users).law  # noqa: B018
 
 
 # -- what a mechanism must share with its question ------------------------------------

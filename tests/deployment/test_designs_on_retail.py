@@ -9,7 +9,7 @@ from planner import AssumedSets, Level, Survey, best_design, plan_survey, solve
 from planner.deployment import Client
 from planner.deployment.building import parameters_from_mechanisms, survey_parameters
 from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.unary import UnaryMechanism
+from planner.mechanisms.making import unary
 from planner.mechanisms.words import system_words
 from planner.survey.questions import Categorical, ItemSet
 
@@ -49,7 +49,7 @@ def collected(parameters, people, answer):
     reports = [client.report(law.name, answer(one)).payload for one in people[:BY_CLIENT]]
     counter.add(np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(BY_CLIENT, -1))
     counter.add(law.draw_many(people[BY_CLIENT:], system_words())[0])
-    return law.estimate([counter.sums()], 0.95)["estimate"]
+    return law.rows([counter.sums()], 0.95)["estimate"]
 
 
 def test_sets_of_baskets(baskets):
@@ -96,9 +96,9 @@ def test_first_items_of_baskets(firsts, epsilon):
     parameters = parameters_from_mechanisms(survey, {"first": design})
     truth = np.bincount(firsts)
     errors = collected(parameters, firsts, int) - truth
-    predicted = parameters.questions[0].shape.variance(truth)
+    predicted = parameters.questions[0].variance(truth)
     # The total's relative standard deviation; entropy of the system: six of them, 7e-9.
     spread = np.sqrt(2 * np.square(predicted).sum()) / predicted.sum()
     assert abs(np.square(errors).sum() / predicted.sum() - 1) < 6 * spread
-    table = UnaryMechanism(solve(question.policy))
+    table = unary(solve(question.policy))
     assert predicted.sum() < 0.85 * table.variance(truth).sum()

@@ -110,11 +110,10 @@ def asked(sets):
     plan = plan_survey(Survey("s", USERS, (basket, how_many)))
     parameters, rng = survey_parameters(plan), np.random.default_rng(4)
     baskets = plan.questions[0].mechanism.draw_aggregate(sets, rng).counts
-    dummies = np.zeros(parameters.question("basket").levels.dummies, dtype=np.int64)
     held = np.bincount(np.searchsorted(SIZES, sets.sizes), minlength=len(SIZES))
     rows = np.array(parameters.question("how many").shape.rows) / 2**32
     reports = sum(rng.multinomial(n, row) for n, row in zip(held, rows, strict=True))
-    counts = {"basket": np.concatenate([baskets, dummies]), "how many": reports}
+    counts = {"basket": baskets, "how many": reports}
     return parameters, {(name, None): Aggregate(USERS, one) for name, one in counts.items()}
 
 

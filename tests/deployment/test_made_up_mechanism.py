@@ -15,7 +15,7 @@ import pytest
 from scipy.stats import norm
 
 from planner import Level, Survey, plan_survey
-from planner.deployment import Client, building, read_parameters, write_parameters
+from planner.deployment import Client, read_parameters, write_parameters
 from planner.deployment.building import survey_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.document import content_hash
@@ -34,7 +34,7 @@ from planner.mechanisms.asking import COLLECTOR
 from planner.mechanisms.catalogue import CATALOGUE, Offer
 from planner.mechanisms.collected import Collected
 from planner.mechanisms.counting import CellCounter
-from planner.mechanisms.plain import FrequencyMechanism
+from planner.mechanisms.making import of_item
 from planner.planning.choice import mechanism_choices
 from planner.show.kinds import report_sentences
 from planner.survey.questions import Categorical
@@ -44,22 +44,6 @@ FALSE_ALARM = 1e-6
 
 
 # -- the mechanism --------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class NegativeSurvey(FrequencyMechanism):
-    """Names the own item with ``own/D``, any other alike, which is more probable."""
-
-    epsilon: float
-    items: int
-
-    @property
-    def own(self):
-        return int(D / (1 + (self.items - 1) * exp(self.epsilon))) + 1  # up is private
-
-    @property
-    def law(self):
-        return Negative(Levels(("all",), (self.epsilon,), (self.items,), ((),)), self.own)
 
 
 @dataclass(frozen=True)
@@ -114,13 +98,20 @@ class CollectedNegative(Negative, Collected):
         return [((own + step) % self.cells).astype("<u2")[:, None].view(np.uint8)]
 
 
+def negative_survey(epsilon, items):
+    """Names the own item with ``own/D``, any other alike, which is more probable."""
+    levels = Levels(("all",), (epsilon,), (items,), ((),))
+    own = int(D / (1 + (items - 1) * exp(epsilon))) + 1  # up is private
+    return of_item("negative-survey", CollectedNegative(levels, own))
+
+
 OFFER = Offer(
     "negative",
     "negative survey",
     ("categorical",),
     "A report names an answer that is probably another.",
     "name it",
-    at=NegativeSurvey,
+    at=negative_survey,
 )
 
 
@@ -129,7 +120,6 @@ def registered(monkeypatch):
     """A line for each half, one for what is planned; afterwards they are forgotten."""
     monkeypatch.setitem(DEVICE.shapes, "negative", Negative)
     monkeypatch.setitem(COLLECTOR.shapes, "negative", CollectedNegative)
-    monkeypatch.setitem(building.MAKERS, NegativeSurvey, building._alike("negative-survey"))
     monkeypatch.setitem(CATALOGUE, "negative", OFFER)
 
 
@@ -153,8 +143,7 @@ def altered(path, **change):
 
 
 def worst(mechanism):
-    noise, signal = mechanism.variance_terms()
-    return 30_000 * (noise.sum() + signal.max())
+    return max(mechanism.variance(30_000 * one).sum() for one in np.eye(4, dtype=int))
 
 
 def test_it_is_planned_compared_and_explained():
@@ -162,7 +151,7 @@ def test_it_is_planned_compared_and_explained():
     assert plan.deployed.mechanism == "negative"
     assert {"negative", "opt0", "grr"} <= {one.name for one in plan.options}
     assert plan.option("negative").title == "negative survey"
-    assert plan.total_error == pytest.approx(np.sqrt(worst(NegativeSurvey(1.0, 4))))
+    assert plan.total_error == pytest.approx(np.sqrt(worst(negative_survey(1.0, 4))))
     assert "probably another" in report_sentences(plan)[0]
     assert {"negative"} <= set(mechanism_choices(plan.question))
 
@@ -178,7 +167,7 @@ def test_it_is_exported_read_and_proven(path):
 
 @pytest.mark.parametrize("reader", [read_parameters, Client])
 def test_every_reader_checks_it(path, reader):
-    own = NegativeSurvey(1.0, 4).own
+    own = negative_survey(1.0, 4).shape.own
     with pytest.raises(VerificationError, match="'diagnosis': A report realises"):
         reader(altered(path, own=own - 100))
     with pytest.raises(VerificationError, match="the rarer one"):
@@ -214,7 +203,7 @@ def test_reports_are_written_counted_and_estimated(path, tmp_path, ending):
     assert collection.quarantined == ()
     table = estimates_table(parameters, collection.sums).to_pylist()
     assert [row["answer"] for row in table] == list(true)
-    errors = np.sqrt(NegativeSurvey(1.0, 4).variance(list(true.values())))
+    errors = np.sqrt(negative_survey(1.0, 4).variance(list(true.values())))
     limit = norm.isf(FALSE_ALARM / 8)
     for row, error in zip(table, errors, strict=True):
         assert row["standard_error"] == pytest.approx(error, rel=0.1)

@@ -22,7 +22,7 @@ from planner.errors import FileError, InputError
 from planner.laws.exact import check_ratio
 from planner.laws.law import Law
 from planner.laws.rounds import TIMES_OPEN
-from planner.mechanisms.plain import GeneralizedRandomizedResponse
+from planner.mechanisms.making import randomized_response
 from planner.mechanisms.words import seeded_words
 from planner.survey.questions import Categorical
 from tests.deployment.examples import FILES
@@ -36,7 +36,7 @@ PEOPLE = [f"person {i}" for i in range(64)]  # that a round has none: 4e-8
 
 def asked_again(rounds, budget=1.0):
     survey = Survey("s", 100, (Categorical("q", (Level("all", budget, ITEMS),)),))
-    made = parameters_from_mechanisms(survey, {"q": GeneralizedRandomizedResponse(budget, items=3)})
+    made = parameters_from_mechanisms(survey, {"q": randomized_response(budget, items=3)})
     document = made.document | {"questions": [made.document["questions"][0] | {"rounds": rounds}]}
     return document | {"hash": content_hash(document)}
 

@@ -13,7 +13,7 @@ from planner.estimates.channel import (
     wanted_estimates,
 )
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.means import MeanMechanism
+from planner.mechanisms.making import bisample_md, mean_channel
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.channels import (
     AssumedAnswers,
@@ -37,7 +37,7 @@ def histograms(channel, population, users, seed):
 
 
 def estimate_mean(channel, counts):
-    return MeanMechanism.of(channel).estimate(Aggregate(int(counts.sum()), counts)).mean
+    return mean_channel(channel).estimate(Aggregate(int(counts.sum()), counts)).mean
 
 
 @pytest.mark.parametrize("users", [200, 200_000])
@@ -62,16 +62,17 @@ def test_the_means_interval_covers(epsilon, missing, users):
 @pytest.mark.parametrize("kind", ["channel", "bisample-md"])
 def test_intervals_are_of_the_draws_alone_where_reports_tell_it(kind, epsilon):
     """Of yes and no and of missing rates exactly; the near miss holds who was asked, too."""
-    mechanism = MeanMechanism.bisample_md(epsilon, YES_NO)
+    mechanism = bisample_md(epsilon, YES_NO)
     if kind == "channel":
         populations = five_populations(NumericDomain(0, 1))
-        mechanism = MeanMechanism.of(best_channel(epsilon, populations, points=2), yes_no=True)
-    law, people = mechanism.output_law([0.0, 1.0, np.nan]), np.array([600, 900, 500])
+        mechanism = mean_channel(best_channel(epsilon, populations, points=2), yes_no=True)
+    law = mechanism.asked.output_law(mechanism.shape, [0.0, 1.0, np.nan])
+    people = np.array([600, 900, 500])
     rng, covered = np.random.default_rng(7), np.zeros(3)
     for _ in range(ROUNDS):
         counts = rng.multinomial(people, law).sum(axis=0)
         found = mechanism.estimate(Aggregate(2000, counts))
-        asked = wanted_estimates(mechanism.values, counts, mechanism.shares)
+        asked = mechanism.shape.estimate(Aggregate(2000, counts))
         wide = ratio(asked, 0.95, (-1, 1)).scaled(0.5, 0.5)
         for i, (one, truth) in enumerate(
             ((found.mean, 0.6), (found.missing_rate, 0.25), (wide, 0.6))

@@ -7,9 +7,9 @@ from scipy.stats import binom
 
 from planner.errors import InputError
 from planner.estimates.counts import Estimates, support_tail
+from planner.mechanisms.collected import linear_estimates
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.plain import linear_estimates
-from planner.mechanisms.unary import UnaryMechanism
+from planner.mechanisms.making import oue
 from tests.mechanisms.decisions import mean_is
 
 
@@ -42,7 +42,7 @@ def test_weighted_projection_is_the_nearest_point(seed):
 
 def test_weights_do_not_grow_with_the_count_itself():
     """Large counts must not pay for the noise of the many items that nobody has."""
-    mechanism, rng = UnaryMechanism.oue(6.0, items=1000), np.random.default_rng(2)
+    mechanism, rng = oue(6.0, items=1000), np.random.default_rng(2)
     truth = np.append(np.full(995, 0), np.full(5, 2000))
     squares = np.zeros(3)
     for _ in range(20):
@@ -56,7 +56,7 @@ def test_weights_do_not_grow_with_the_count_itself():
 
 def covering(simultaneous):
     """Whether the intervals of 4000 runs covered, per run and item."""
-    mechanism, rng = UnaryMechanism.oue(1.0, items=5), np.random.default_rng(1)
+    mechanism, rng = oue(1.0, items=5), np.random.default_rng(1)
     truth = np.array([5000, 3000, 1500, 499, 1])
     runs = []
     for _ in range(4000):

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from planner import InputError, ItemSets, PaddedUnaryMechanism, UnaryMechanism
+from planner import InputError, ItemSets, oue, padded
 from planner.estimates.truncation import LongerSets
 from planner.planning.datasets import PilotSets
 from planner.survey.sets import AssumedSets
@@ -76,13 +76,13 @@ def test_limits_cover_sets_that_were_cut(population, known):
         model = PilotSets(
             ItemSets.of([population.members[starts[u] : starts[u + 1]] for u in asked], items)
         )
-    unary, longer = UnaryMechanism.oue(2.0, items), model.longer(length, items)
-    told = PaddedUnaryMechanism(unary, length, longer)
+    unary, longer = oue(2.0, items), model.longer(length, items)
+    told = padded(unary, length, longer)
     assert coverage(told, population, 50, seed=1) >= 1 - 6 / 500
-    ignored = PaddedUnaryMechanism(unary, length, LongerSets(length, (), ()))
+    ignored = padded(unary, length, LongerSets(length, (), ()))
     assert coverage(ignored, population, 50, seed=1) < 0.5
     fewer = LongerSets(length, longer.sizes, tuple(share / 6 for share in longer.shares))
-    assert coverage(PaddedUnaryMechanism(unary, length, fewer), population, 50, seed=1) < 0.9
+    assert coverage(padded(unary, length, fewer), population, 50, seed=1) < 0.9
 
 
 def test_a_pilot_allows_for_larger_sets_than_it_shows():
@@ -104,4 +104,4 @@ def test_a_pilot_allows_for_larger_sets_than_it_shows():
 
 def test_a_statement_about_another_length_is_refused():
     with pytest.raises(InputError, match="padding_length of longer is 3 but must be 2"):
-        PaddedUnaryMechanism(UnaryMechanism.oue(1.0, 9), 2, LongerSets(3, (), ()))
+        padded(oue(1.0, 9), 2, LongerSets(3, (), ()))

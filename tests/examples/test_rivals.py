@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from examples.reproduction.literal import solve_literal
 from examples.reproduction.rivals import COLLECTIONS, TwoCoins, harmony, hybrid, piecewise
-from planner import GeneralizedRandomizedResponse, InputError, PrivacyPolicy, SamplingPrivacy, solve
+from planner import InputError, PrivacyPolicy, SamplingPrivacy, randomized_response, solve
 from planner.mechanisms import rivals
 from planner.policy import logodds
 from tests.mechanisms.decisions import mean_is, mean_square_is
@@ -88,8 +88,8 @@ def test_direct_encoding_is_the_largest_truth_of_the_linear_program():
     assert (a - b)[LEVELS] == pytest.approx(-answer.fun, abs=1e-9)
     assert b[LEVELS] == pytest.approx(answer.x[:5], abs=1e-8)
     a, b = rivals.direct_encoding(PrivacyPolicy([1.0, 3.0], [2, 4]))
-    plain = GeneralizedRandomizedResponse(1.0, 6)  # which it is under the rule min
-    assert [*a, *b] == pytest.approx([*plain.a[:2], *plain.b[:2]], abs=1e-8)
+    own, other = randomized_response(1.0, 6).shape.chances  # which it is under the rule min
+    assert [*a, *b] == pytest.approx([*own[:2], *other[:2]], abs=1e-8)
 
 
 def test_no_other_direct_encoding_has_a_smaller_worst_case():

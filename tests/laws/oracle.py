@@ -31,8 +31,7 @@ def members(question):
     if question["asked"] == "number":
         return [(question["points"] + 1, question["epsilon"])]
     found = [(level["item_count"], level["epsilon"]) for level in question["levels"]]
-    whole = question["asked"] == "whole-set"
-    dummies = question["padding_length"] if whole else question.get("dummies", 0)
+    dummies = question.get("padding_length", 0)
     return [*found, (dummies, min(epsilon for _, epsilon in found))] if dummies else found
 
 

@@ -18,8 +18,8 @@ from planner.laws.law import DEVICE, Law
 from planner.laws.source import order
 from planner.limits import DENOMINATOR as D
 from planner.mechanisms.asking import COLLECTOR, CollectedLaw
+from planner.mechanisms.collected import xxh32
 from planner.mechanisms.counting import Aggregate, stacked
-from planner.mechanisms.plain import xxh32
 from planner.mechanisms.words import seeded_words
 from planner.planning.channels import channels
 from planner.survey.questions import Survey

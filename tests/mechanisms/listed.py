@@ -9,10 +9,15 @@ from tests.laws.oracle import inputs, law_of
 
 def output_law(mechanism):
     """``Pr[report | input]``: of items, in any order; of OLH of the hash values."""
-    law = getattr(mechanism, "law", mechanism)
+    law = getattr(mechanism, "shape", mechanism)
     counts = zip(law.levels.item_counts, law.levels.epsilons, strict=True)
     levels = [{"item_count": count, "epsilon": epsilon} for count, epsilon in counts]
-    about = {"asked": "item", "law": law.name, "levels": levels, "dummies": law.levels.dummies}
+    about = {
+        "asked": "item",
+        "law": law.name,
+        "levels": levels,
+        "padding_length": law.levels.dummies,
+    }
     rows = law_of(about | law.document())
     reports = sorted(set().union(*rows))
     return np.array([[float(row.get(report, 0)) for report in reports] for row in rows])
@@ -20,7 +25,8 @@ def output_law(mechanism):
 
 def sets_law(mechanism):
     """Of sets of all items, read as numbers: through the law of what is drawn, dummies last."""
-    single, items, length = output_law(mechanism), mechanism.items, mechanism.padding_length
+    single, asked = output_law(mechanism), mechanism.asked
+    items, length = asked.levels.total, asked.padding_length
     member = (np.arange(2**items)[:, None] >> np.arange(items)) & 1
     chance = member / np.maximum(member.sum(axis=1), length)[:, None]
     rest = (1 - chance.sum(axis=1, keepdims=True)) / length
@@ -29,7 +35,8 @@ def sets_law(mechanism):
 
 def whole_sets_law(mechanism):
     """The same where a report is about the whole set, padded or cut at random."""
-    law, items, length = mechanism.law, mechanism.items, mechanism.padding_length
+    law, asked = mechanism.shape, mechanism.asked
+    items, length = asked.levels.total, asked.padding_length
     levels = [{"item_count": items, "epsilon": law.levels.epsilons[0]}]
     about = {"asked": "whole-set", "law": law.name, "levels": levels, "padding_length": length}
     question = about | law.document()

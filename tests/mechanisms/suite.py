@@ -143,9 +143,10 @@ class SingleItemSuite(MechanismSuite):
     def test_standard_errors_are_of_the_estimated_counts(self, n):
         """Estimated counts outside 0 to n count as 0 and n; of the five, two are."""
         mechanism = self.mechanism()
-        a, b = mechanism.a, mechanism.b
+        a, b = mechanism.shape.chances
         counts = np.array([n, 0, *np.round(n * (a + b) / 2).astype(int)[:3]])
-        found = mechanism.estimate(Aggregate(n, counts))
+        types = [n] if mechanism.shape.name == "sides" else []
+        found = mechanism.estimate(Aggregate(n, np.array([*types, *counts])))
         have = np.clip((counts - n * b) / (a - b), 0, n)
         assert have[0] == n
         assert have[1] == 0

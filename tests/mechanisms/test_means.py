@@ -4,7 +4,7 @@ Statistical tests have fixed seeds, raise a false alarm once in a million, and s
 """
 
 from decimal import Decimal, localcontext
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -13,7 +13,8 @@ from planner import best_channel, best_ordered_channel
 from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.means import MeanMechanism, first_order
+from planner.mechanisms.making import bisample_md, mean_channel
+from planner.mechanisms.rivals import first_order
 from planner.mechanisms.rounding import drawn_channel, integers_of
 from planner.planning.channels import five_populations
 from planner.policy.policy import PrivacyPolicy
@@ -26,11 +27,13 @@ BUDGETS = [2e-4, 0.01, 0.3, 1.0, 2.5, 5.0, 10.0, 23.0, 50.0]
 RANGE = NumericDomain(10, 30)
 
 
-def collected(mechanism, values, rng):
-    """Histogram of reports of these people, equal answers together; exactly the law's."""
-    known, sizes = np.unique(values, return_counts=True, equal_nan=True)
-    counts = rng.multinomial(sizes, mechanism.output_law(known)).sum(axis=0)
-    return Aggregate(len(values), counts)
+def output_law(mechanism, values):
+    return mechanism.asked.output_law(mechanism.shape, values)
+
+
+def estimates_of(mechanism, aggregate):
+    """With a chance of one in a million to miss."""
+    return mechanism.asked.estimates(mechanism.shape.estimate(aggregate), 1 - 1e-6)
 
 
 class NumericSuite(MechanismSuite):
@@ -65,24 +68,24 @@ class NumericSuite(MechanismSuite):
     @classmethod
     @cache
     def chances(cls):
-        return cls().mechanism().output_law(cls().truth())
+        return output_law(cls().mechanism(), cls().truth())
 
     def law(self):
-        return self.mechanism().output_law([10.0, 20.0, 30.0, np.nan])
+        return output_law(self.mechanism(), [10.0, 20.0, 30.0, np.nan])
 
     def test_what_is_no_truth_is_refused_before_anything_is_drawn(self):
         mechanism = self.mechanism()
         wrong = [15.0, np.inf], [True], ["15"], [None], [[15.0], [15.0, 20.0]], None, [], [[15.0]]
         masked = np.ma.masked_array([15.0, 20.0], mask=[True, False])
         for bad in (*wrong, [15.0, 30.001], [9.999, np.nan], masked):
-            for ask in (mechanism.variance, mechanism.output_law):
+            for ask in (mechanism.variance, partial(output_law, mechanism)):
                 with pytest.raises(InputError, match="must be"):
                     ask(bad)
 
     @pytest.mark.parametrize("epsilon", BUDGETS)
     def test_budget_is_kept_exactly(self, epsilon):
         """In 60-digit arithmetic, from the law's dyadic numbers."""
-        law = self.build(epsilon, self.domain).output_law([10.0, 13.7, 20.0, 30.0, np.nan])
+        law = output_law(self.build(epsilon, self.domain), [10.0, 13.7, 20.0, 30.0, np.nan])
         assert law.min() > 0
         with localcontext() as context:
             context.prec = 60
@@ -93,20 +96,20 @@ class NumericSuite(MechanismSuite):
 
     def test_foreign_aggregate_is_refused(self):
         mechanism = self.mechanism()
-        for users, counts in ((3, [3]), (9, np.zeros(mechanism.outputs, int)), (0, [])):
+        for users, counts in ((3, [3]), (9, np.zeros(mechanism.shape.cells, int)), (0, [])):
             with pytest.raises(InputError, match="must be"):
                 mechanism.estimate(Aggregate(users, np.array(counts, dtype=int)))
 
     def test_yes_no_question_reports_the_frequency(self):
         mechanism = self.build(2.0, NumericDomain(-1, 1, yes_no=True))
         values = np.repeat([1.0, -1.0], [60_000, 40_000])
-        counts = collected(mechanism, values, np.random.default_rng(12))
-        estimates = mechanism.estimate(counts, 1 - 1e-6)
+        counts = mechanism.draw_aggregate(values, np.random.default_rng(12))
+        estimates = estimates_of(mechanism, counts)
         assert estimates.frequency.lower < 0.6 < estimates.frequency.upper
         assert not estimates.frequency.lower < 0.65 < estimates.frequency.upper
         assert estimates.frequency.value == pytest.approx((1 + estimates.mean.value) / 2)
         with pytest.raises(InputError, match="yes"):
-            mechanism.output_law([1.0, 0.5])
+            output_law(mechanism, [1.0, 0.5])
 
     def numbers(self, estimates):
         return np.array([estimates.total.value / self.users, 20 * estimates.missing_rate.value])
@@ -123,7 +126,7 @@ class NumericSuite(MechanismSuite):
         """Ratio estimates need many users: 4,200 here, to first order, equal answers together."""
         mechanism, rng = self.mechanism(), np.random.default_rng(21)
         values = self.truth()
-        law, people = mechanism.output_law(values), 14 * values.size
+        law, people = output_law(mechanism, values), 14 * values.size
         histograms = rng.multinomial(14, law, size=(5000, values.size)).sum(axis=1)
         runs = np.array([mechanism.estimate(Aggregate(people, h)).mean.value for h in histograms])
         errors = (runs - np.nanmean(values))[:, None]
@@ -141,8 +144,8 @@ class NumericSuite(MechanismSuite):
             mechanism.variance(nobody)
         seen = set()
         for seed in range(20):
-            counts = collected(mechanism, nobody, np.random.default_rng(seed))
-            estimates = mechanism.estimate(counts, 1 - 1e-6)
+            counts = mechanism.draw_aggregate(nobody, np.random.default_rng(seed))
+            estimates = estimates_of(mechanism, counts)
             assert estimates.missing_rate.lower < 1 < estimates.missing_rate.upper
             assert (estimates.mean.lower, estimates.mean.upper) == (10.0, 30.0)
             seen.add("undefined" in estimates.mean.note)
@@ -158,7 +161,7 @@ class NumericSuite(MechanismSuite):
 
 class TestBiSampleMD(NumericSuite):
     def build(self, epsilon, domain):
-        return MeanMechanism.bisample_md(epsilon, domain)
+        return bisample_md(epsilon, domain)
 
     @pytest.mark.parametrize("epsilon", [0, -1, np.nan, np.inf, 50.1, 1e-5, "1", None, True])
     def test_bad_budget(self, epsilon):
@@ -179,7 +182,7 @@ class TestBiSampleMD(NumericSuite):
 
     def test_the_bits_are_those_of_the_paper(self):
         theta = np.tanh(self.budget / 2)
-        answer, none = self.mechanism().output_law([25.0, np.nan])
+        answer, none = output_law(self.mechanism(), [25.0, np.nan])
         v, p = 0.5, (1 + theta) / 2
         bits = [1 + theta * v, 1 - theta * v, 1 - theta * v, 1 + theta * v]
         assert answer == pytest.approx(np.array(bits) / 4, abs=1e-8)
@@ -205,8 +208,8 @@ def test_first_order_is_the_law_of_drawn_people():
     """Histograms of people drawn at random are multinomial: 100,000 collections at once."""
     rng = np.random.default_rng(31)
     n, rate, mean, repeats = 100_000, 0.6, 0.5, 100_000
-    mechanism = MeanMechanism.bisample_md(2.0)
-    law = mechanism.output_law([mean, np.nan])  # only the mean matters to a linear law
+    mechanism = bisample_md(2.0)
+    law = output_law(mechanism, [mean, np.nan])  # only the mean matters to a linear law
     cells = rate * law[0] + (1 - rate) * law[1]
     counts = rng.multinomial(n, cells, size=repeats)
     f_pos = counts[:, 3] / (counts[:, 2] + counts[:, 3])
@@ -246,20 +249,21 @@ class TestMeanChannel(NumericSuite):
     def build(self, epsilon, domain):
         points = 2 if domain.yes_no else 3
         plain = NumericDomain(domain.lower, domain.upper)
-        return MeanMechanism.of(solved(epsilon, plain, points), domain.yes_no)
+        return mean_channel(solved(epsilon, plain, points), domain.yes_no)
 
 
 def test_law_is_linear_between_grid_points():
-    mechanism = MeanMechanism.of(solved(1.0, points=5))
-    law = mechanism.output_law([10.0, 15.0, 16.25, 20.0, np.nan])
+    mechanism = mean_channel(solved(1.0, points=5))
+    law = output_law(mechanism, [10.0, 15.0, 16.25, 20.0, np.nan])
     np.testing.assert_allclose(law[2], 0.75 * law[1] + 0.25 * law[3], rtol=1e-9)
-    np.testing.assert_array_equal(law[[0, 1, 3, 4]] * DENOMINATOR, mechanism.integers[[0, 1, 2, 5]])
+    rows = np.array(mechanism.shape.rows)[[0, 1, 2, 5]]
+    np.testing.assert_array_equal(law[[0, 1, 3, 4]] * DENOMINATOR, rows)
 
 
 def test_predicted_error_is_the_variance_of_its_people():
     """The channel's own error per person, for people with the shares of a scenario."""
     channel = drawn_channel(solved(1.5, points=5))
-    mechanism, scenario = MeanMechanism.of(channel), channel.scenarios[3]
+    mechanism, scenario = mean_channel(channel), channel.scenarios[3]
     people = np.repeat([*np.linspace(10, 30, 5), np.nan], (1e4 * scenario.population).astype(int))
     answered = people[~np.isnan(people)]
     drawn = mechanism.variance(people).mean + answered.var() / answered.size
@@ -293,18 +297,18 @@ def test_budgets_that_differ_are_rounded_pair_by_pair():
 
 def test_channels_for_other_numbers_are_refused():
     with pytest.raises(InputError, match="points is 5 but must be 2"):
-        MeanMechanism.of(solved(1.0, points=5), yes_no=True)
+        mean_channel(solved(1.0, points=5), yes_no=True)
     ordered = best_ordered_channel(PrivacyPolicy([1.0] * 3, [1] * 3))
     with pytest.raises(InputError, match="not for a mean"):
-        MeanMechanism.of(ordered)
+        mean_channel(ordered)
 
 
 @pytest.mark.parametrize("answer", [11.0, 29.0])
 def test_estimated_errors_are_those_predicted(answer):
     """At skewed answers, where sums and missing rates are correlated."""
-    made = MeanMechanism.bisample_md(1.0, RANGE)
+    made = bisample_md(1.0, RANGE)
     values = np.full(200_000, answer)
     values[::3] = np.nan
-    estimates = made.estimate(collected(made, values, np.random.default_rng(1)))
+    estimates = made.estimate(made.draw_aggregate(values, np.random.default_rng(1)))
     variance = made.variance(values)
     assert estimates.total.standard_error**2 == pytest.approx(variance.total, rel=0.02)

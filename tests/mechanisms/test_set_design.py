@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError
+from planner.mechanisms.making import set_design
 from planner.mechanisms.set_design import (
     SetDesign,
-    SetDesignMechanism,
     _error,
     _hits,
     best_set_design,
@@ -63,19 +63,20 @@ def test_chances_of_a_known_design():
 
 
 def test_known_integers_and_error():
-    mechanism = SetDesignMechanism.of(PrivacyPolicy([1.0], [4]), 2, 2.0)
-    assert (mechanism.law.held, mechanism.law.steps) == (2, (0, 1, 2))
+    mechanism = set_design(PrivacyPolicy([1.0], [4]), 2, 2.0)
+    assert (mechanism.shape.held, mechanism.shape.steps) == (2, (0, 1, 2))
     known = 733444606, 2658278820, 903243870
-    assert np.abs(np.subtract(mechanism.law.weights, known)).max() <= 2
-    assert mechanism.worst_case_mse == pytest.approx(11.049727, abs=1e-6)
-    assert mechanism.support == pytest.approx(mechanism.design.support, rel=1e-6)
+    assert np.abs(np.subtract(mechanism.shape.weights, known)).max() <= 2
+    chances = [float(chance) for chance in mechanism.shape.support()[0]]
+    assert set_error(4, 2, *chances) == pytest.approx(11.049727, abs=1e-6)
+    assert chances == pytest.approx(best_set_design(4, 2, 1.0, 2.0).support, rel=1e-6)
 
 
 def test_other_reports_are_refused_by_number():
     """Bits of another number; numbers that are twice in a report, or too large."""
     words = seeded_words(np.random.Generator(np.random.SFC64(7)))
-    packed = SetDesignMechanism.of(PrivacyPolicy([0.3], [30]), 2).law
-    wide = SetDesignMechanism.of(PrivacyPolicy([1.0], [500]), 5).law
+    packed = set_design(PrivacyPolicy([0.3], [30]), 2).shape
+    wide = set_design(PrivacyPolicy([1.0], [500]), 5).shape
     assert (packed.width, wide.width) == (0, 2)
     bits = packed.draw_many(np.tile([0, 5], (6, 1)), words)[0]
     numbers = wide.draw_many(np.tile([0, 1, 2, 3, 4], (6, 1)), words)[0]

@@ -8,9 +8,8 @@ import pytest
 from planner import PrivacyPolicy, solve
 from planner.errors import InputError, VerificationError
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism, set_budgets
-from planner.mechanisms.set_design import SetDesignMechanism
-from planner.mechanisms.unary import UnaryMechanism
+from planner.mechanisms.itemsets import ItemSets, set_budgets
+from planner.mechanisms.making import oue, padded, rappor, set_design, unary
 from tests.effort import tries
 from tests.mechanisms.listed import sets_law, whole_sets_law
 from tests.mechanisms.suite import MechanismSuite
@@ -62,7 +61,7 @@ class PaddedSuite(MechanismSuite):
 
 class UnarySuite(PaddedSuite):
     def padded(self, length):
-        return PaddedUnaryMechanism(self.unary(), length)
+        return padded(self.unary(), length)
 
     def unary(self):
         raise NotImplementedError
@@ -70,8 +69,9 @@ class UnarySuite(PaddedSuite):
     def test_standard_errors_are_those_of_a_count_that_is_possible(self):
         """Estimated shares of ones outside ``[b, a]`` count as ``b`` and ``a``."""
         mechanism, n = self.mechanism(), 1000
-        a, b, length = mechanism.unary.a, mechanism.unary.b, self.length
-        none, full = (mechanism.estimate(Aggregate(n, np.full(ITEMS, count))) for count in (0, n))
+        (a, b), length = (chance[:ITEMS] for chance in mechanism.shape.chances), self.length
+        bits = mechanism.shape.cells
+        none, full = (mechanism.estimate(Aggregate(n, np.full(bits, count))) for count in (0, n))
         unit = length * np.sqrt(n) / (a - b)
         np.testing.assert_allclose(none.standard_errors, unit * np.sqrt(b * (1 - b)), rtol=1e-9)
         np.testing.assert_allclose(full.standard_errors, unit * np.sqrt(a * (1 - a)), rtol=1e-9)
@@ -83,7 +83,7 @@ class UnarySuite(PaddedSuite):
 
 class TestRapporPS(UnarySuite):
     def unary(self):
-        return UnaryMechanism.rappor(self.budget, ITEMS)
+        return rappor(self.budget, ITEMS)
 
 
 class TestInputDiscriminativeUnaryEncodingPS(UnarySuite):
@@ -91,7 +91,7 @@ class TestInputDiscriminativeUnaryEncodingPS(UnarySuite):
     budget = float(np.log(0.672998 * (1 - 0.277564) / 0.277564 / (1 - 0.672998)))
 
     def unary(self):
-        return UnaryMechanism(TWO_AND_TWO, [1, 0, 0, 1])
+        return unary(TWO_AND_TWO)
 
 
 class TestSetDesign(PaddedSuite):
@@ -101,7 +101,7 @@ class TestSetDesign(PaddedSuite):
     repeats = tries(1_500, 12_000)
 
     def padded(self, length):
-        return SetDesignMechanism.of(PrivacyPolicy([1.0], [ITEMS]), length, self.budget)
+        return set_design(PrivacyPolicy([1.0], [ITEMS]), length, self.budget)
 
     def law(self):
         return whole_sets_law(self.mechanism())
@@ -114,14 +114,15 @@ class TestSetDesignWithACap(TestSetDesign):
 # -- budgets of sets: equation 18 over all pairs of sets and all reports ------------
 
 
-def largest_excess(mechanism):
+def largest_excess(mechanism, policy):
     """Over all pairs of sets and all reports, against the smaller of two sets' budgets."""
     law = sets_law(mechanism)
     law = np.log(law[:, law.max(axis=0) > 0])
     realised = np.array([np.max(row - law, axis=1) for row in law])
-    assert realised.max() <= mechanism.law.largest() + 1e-9
-    sets = [[k for k in range(mechanism.items) if code >> k & 1] for code in range(len(law))]
-    budgets = set_budgets(mechanism, sets)
+    assert realised.max() <= mechanism.shape.largest() + 1e-9
+    items, length = mechanism.levels.total, mechanism.asked.padding_length
+    sets = [[k for k in range(items) if code >> k & 1] for code in range(len(law))]
+    budgets = set_budgets(policy, sets, length)
     return float(np.max(realised - np.minimum(budgets[:, None], budgets[None, :])))
 
 
@@ -129,42 +130,40 @@ def largest_excess(mechanism):
 @pytest.mark.parametrize("counts", [[1, 3], [2, 2]])
 def test_set_budgets_are_kept(counts, length):
     policy = PrivacyPolicy([np.log(4), np.log(6)], counts)
-    excess = largest_excess(PaddedUnaryMechanism(UnaryMechanism(solve(policy)), length))
+    excess = largest_excess(padded(unary(solve(policy)), length), policy)
     assert excess <= 1e-12
     if length == 1:
         assert excess >= -1e-6  # attained
 
 
 def test_one_wrong_probability_is_found_out():
-    mechanism = PaddedUnaryMechanism(UnaryMechanism.rappor(1.0, items=3), 1)
-    more = replace(mechanism.unary.law, a=(mechanism.unary.law.a[0] + 2**26,))
-    object.__setattr__(mechanism.unary, "law", more)
-    assert largest_excess(mechanism) > 0.01
+    mechanism = padded(rappor(1.0, items=3), 1)
+    more = replace(mechanism.shape, a=(mechanism.shape.a[0] + 2**26,))
+    assert largest_excess(replace(mechanism, shape=more), PrivacyPolicy([1.0], [3])) > 0.01
 
 
 def test_set_budgets_follow_equation_16_and_need_the_minimum_rule():
-    mechanism = PaddedUnaryMechanism(UnaryMechanism(TABLE_II), 2)
-    budgets = set_budgets(mechanism, [[], [0], [1], [0, 1], [1, 2], [1, 2, 3], []])
+    sets = [[], [0], [1], [0, 1], [1, 2], [1, 2, 3], []]
+    budgets = set_budgets(TABLE_II.policy, sets, padding_length=2)
     odds = [4, 4, (6 + 4) / 2, (4 + 6) / 2, 6, 6, 4]
     np.testing.assert_allclose(budgets, np.log(odds), rtol=1e-12)
     average = PrivacyPolicy([1.0, 2.0], [2, 2], rule="avg")
-    table = by_hand(average, [0.5, 0.5], [0.4, 0.4])
     with pytest.raises(InputError, match="min"):
-        set_budgets(PaddedUnaryMechanism(UnaryMechanism(table), 2), [[0]])
+        set_budgets(average, [[0]], 2)
 
 
 @pytest.mark.parametrize("length", [0, -1, 1.5, True, None, float("nan"), 2**20 + 1])
 def test_padding_lengths_end_where_stated(length):
-    unary = UnaryMechanism.oue(1.0, 2)
-    assert PaddedUnaryMechanism(unary, 2**20).padding_length == 2**20
+    plain = oue(1.0, 2)
+    assert padded(plain, 2**20).asked.padding_length == 2**20
     with pytest.raises(InputError, match="padding_length"):
-        PaddedUnaryMechanism(unary, length)
+        padded(plain, length)
 
 
 def test_what_does_not_fit_is_refused():
     policy = PrivacyPolicy([1.0, 1.0], [1, 3])
     with pytest.raises(VerificationError):
-        PaddedUnaryMechanism(UnaryMechanism(by_hand(policy, [0.8, 0.5], [0.2, 0.4])), 2)
+        padded(unary(by_hand(policy, [0.8, 0.5], [0.2, 0.4])), 2)
 
 
 # -- sets themselves ---------------------------------------------------------------

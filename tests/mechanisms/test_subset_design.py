@@ -8,6 +8,7 @@ import pytest
 from planner import best_design
 from planner.errors import InputError, VerificationError
 from planner.mechanisms.counting import SidesCounter, pack, unpack
+from planner.mechanisms.making import of_item
 from planner.mechanisms.subset_design import Sides, _repair, draw_sides
 from planner.mechanisms.words import seeded_words
 from planner.policy.policy import PrivacyPolicy
@@ -20,9 +21,14 @@ from tests.mechanisms.suite import SingleItemSuite
 MATRIX = PrivacyPolicy([1.0, 1.4], [2, 3], [[1.0, 0.6], [0.6, 1.4]])
 WINDOWS = [([0.6, 0.0], [0.6, 1.2]), ([0.0, 0.4], [1.0, 0.6]), ([0.0, 0.0], [0.6, 0.6])]
 
-BY_MATRIX = Sides.of(random_design(MATRIX, np.random.default_rng(5), WINDOWS))
-AVERAGE = Sides.of(best_design(PrivacyPolicy([1.0, 2.0], [2, 3], "avg")))
-TABLE_II = Sides.of(best_design(PrivacyPolicy(np.log([4, 6]), [1, 4])))  # of the IDUE paper
+
+def of(design):
+    return of_item("subset-design", Sides.of(design))
+
+
+BY_MATRIX = of(random_design(MATRIX, np.random.default_rng(5), WINDOWS))
+AVERAGE = of(best_design(PrivacyPolicy([1.0, 2.0], [2, 3], "avg")))
+TABLE_II = of(best_design(PrivacyPolicy(np.log([4, 6]), [1, 4])))  # of the IDUE paper
 
 
 class DesignSuite(SingleItemSuite):
@@ -30,8 +36,8 @@ class DesignSuite(SingleItemSuite):
 
     @pytest.mark.parametrize("n", [1, 1000])
     def test_standard_errors_are_of_the_estimated_counts(self, n):
-        law = self.mechanism()
-        aggregate = law.draw_aggregate([n, 0, 0, n, 0], np.random.default_rng(5))
+        law = self.mechanism().shape
+        aggregate = self.mechanism().draw_aggregate([n, 0, 0, n, 0], np.random.default_rng(5))
         estimates = law.estimate(aggregate)
         group, values = np.repeat(law.groups, law.levels.item_counts), estimates.values
         people = np.maximum(np.bincount(group, values), 0)

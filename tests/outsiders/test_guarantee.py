@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from planner import (
-    GeneralizedRandomizedResponse,
-    OptimizedLocalHashing,
     PrivacyPolicy,
-    SubsetSelection,
-    UnaryMechanism,
-    UnaryTable,
     best_design,
+    local_hashing,
+    padded,
+    randomized_response,
     solve,
+    subset_selection,
+    unary,
 )
 from planner.errors import InputError
-from planner.mechanisms.catalogue import drawn
-from planner.mechanisms.itemsets import PaddedUnaryMechanism
+from planner.mechanisms.collected import Bits
+from planner.mechanisms.subset_design import Sides
 from planner.outsiders import central_delta, seen_of, shuffled
 from planner.outsiders.shapes import Anything, Rows
 from tests.mechanisms.listed import output_law, sets_law
@@ -23,11 +23,11 @@ from tests.outsiders.exhaustion import delta, worst_delta
 
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["intimate", "personal", "public"])
 TABLE = solve(POLICY)
-SEEN = seen_of(TABLE, POLICY)
+SEEN = seen_of(unary(TABLE).shape)
 
 
 def one_budget(mechanism):
-    return seen_of(mechanism, PrivacyPolicy([mechanism.epsilon], [mechanism.items]))
+    return seen_of(mechanism.shape)
 
 
 PAIRS = [(0, 0), (0, 2), (1, 2), (2, 2)]
@@ -51,29 +51,29 @@ PAIRS_OF_LEVELS = ((0, 0), (0, 1)), ((0, 1), (0, 2)), ((1, 1), (2, 3))
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "policy", "pairs"),
+    ("shape", "pairs"),
     [
-        (GeneralizedRandomizedResponse(1.0, 2), None, INSIDE),
-        (GeneralizedRandomizedResponse(1.0, 3), None, INSIDE),
-        (GeneralizedRandomizedResponse(1.0, 5), None, INSIDE),
-        (SubsetSelection(0.5, 2), None, INSIDE),
-        (SubsetSelection(0.5, 3), None, INSIDE),
-        (SubsetSelection(0.5, 5), None, INSIDE),
-        (solve(TWO_LEVELS), TWO_LEVELS, PAIRS_OF_LEVELS),
-        (best_design(TWO_LEVELS), TWO_LEVELS, PAIRS_OF_LEVELS),
+        (randomized_response(1.0, 2).shape, INSIDE),
+        (randomized_response(1.0, 3).shape, INSIDE),
+        (randomized_response(1.0, 5).shape, INSIDE),
+        (subset_selection(0.5, 2).shape, INSIDE),
+        (subset_selection(0.5, 3).shape, INSIDE),
+        (subset_selection(0.5, 5).shape, INSIDE),
+        (unary(solve(TWO_LEVELS)).shape, PAIRS_OF_LEVELS),
+        (Sides.of(best_design(TWO_LEVELS)), PAIRS_OF_LEVELS),
     ],
 )
-def test_the_blanket_covers_all_data_sets_and_is_that_of_the_whole_law(mechanism, policy, pairs):
-    law = output_law(drawn(mechanism))
+def test_the_blanket_covers_all_data_sets_and_is_that_of_the_whole_law(shape, pairs):
+    law = output_law(shape)
     whole = Rows.of(law, tuple(map(str, range(len(law)))))
-    merged = one_budget(mechanism) if policy is None else seen_of(mechanism, policy)
+    merged = seen_of(shape)
     assert sum(merged.sizes) == len(law)
     for levels, items in pairs:
         ours, theirs = merged.blanket(*levels), whole.blanket(*items)
         for epsilon in (0.1, 0.3):
             one, two = (central_delta(blanket, epsilon, 50) for blanket in (ours, theirs))
             assert two.lower <= one.upper
-            if not isinstance(mechanism, UnaryTable):  # one blanket for all pairs: others' bits
+            if not isinstance(shape, Bits):  # one blanket for all pairs: others' bits
                 assert one.lower <= two.upper
                 assert ours.mass == pytest.approx(theirs.mass, rel=1e-12)
         worst = worst_delta(law, *items, 2, 0.2)
@@ -82,8 +82,8 @@ def test_the_blanket_covers_all_data_sets_and_is_that_of_the_whole_law(mechanism
 
 def test_hashing_is_hidden_whatever_the_hash():
     """All hash functions from three items to three values: the exact law with a public seed."""
-    mechanism = OptimizedLocalHashing(np.log(2), 3)
-    assert mechanism.law.values == 3
+    mechanism = local_hashing(np.log(2), 3)
+    assert mechanism.shape.values == 3
     truth = output_law(mechanism)
     for hashed in ((0, 1, 2), (0, 0, 1), (0, 1, 1), (0, 0, 0)):
         law = truth[list(hashed)]
@@ -93,9 +93,8 @@ def test_hashing_is_hidden_whatever_the_hash():
 
 def test_sets_are_hidden_by_items_and_dummies():
     policy = PrivacyPolicy([1.0, 2.0], [1, 2])
-    unary = UnaryMechanism(solve(policy))
-    sets = PaddedUnaryMechanism(unary, 2)
-    reports = seen_of(sets, policy)
+    sets = padded(unary(solve(policy)), 2)
+    reports = seen_of(sets.shape)
     assert (reports.names, reports.sizes) == (policy.names, (3, 2))
     law = sets_law(sets)
     pairs = [(0, 0), (0, 1), (1, 1)]
@@ -111,7 +110,7 @@ def test_any_mechanism_covers_the_table():
 
 
 def test_one_alone_is_not_hidden():
-    reports = one_budget(GeneralizedRandomizedResponse(1.0, 10))
+    reports = one_budget(randomized_response(1.0, 10))
     assert shuffled(reports, 1, 1e-6).epsilon == pytest.approx(1.0, rel=1e-6)
     with pytest.raises(InputError, match="people"):
         shuffled(reports, 0, 1e-6)
@@ -130,7 +129,7 @@ def test_refusals():
     design = PrivacyPolicy([1.0, 1.0], [2, 2], [[1.0, inf], [inf, 1.0]])
     for apart in (
         Anything.of(PrivacyPolicy([1.0] * 3, [2] * 3, rule)),
-        seen_of(best_design(design), design),
+        seen_of(Sides.of(best_design(design))),
     ):
         with pytest.raises(InputError, match="finite pair budgets"):
             apart.blanket(0, 1)

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from planner import (
-    GeneralizedRandomizedResponse,
-    OptimizedLocalHashing,
     PrivacyPolicy,
-    SubsetSelection,
-    UnaryMechanism,
     UnaryTable,
     best_design,
+    local_hashing,
+    padded,
+    randomized_response,
+    rappor,
     solve,
+    subset_selection,
+    unary,
 )
 from planner.errors import InputError
-from planner.mechanisms.catalogue import drawn
-from planner.mechanisms.itemsets import PaddedUnaryMechanism
-from planner.mechanisms.plain import xxh32
+from planner.mechanisms.collected import xxh32
 from planner.mechanisms.subset_design import Sides
 from planner.mechanisms.words import seeded_words
 from planner.outsiders import seen_of
@@ -41,7 +41,7 @@ def listed(law, prior):
 
 
 def seen(mechanism):
-    return seen_of(mechanism, PrivacyPolicy([mechanism.epsilon], [mechanism.items]))
+    return seen_of(mechanism.shape)
 
 
 def random_table(seed):
@@ -50,12 +50,12 @@ def random_table(seed):
     b = rng.uniform(0.02, 0.6, items)
     a = b + rng.uniform(0.02, 0.95, items) * (1 - b)
     policy = PrivacyPolicy(np.full(items, 50.0), np.ones(items, int))
-    return UnaryTable(policy, a, b, "opt0", "by hand")
+    return unary(UnaryTable(policy, a, b, "opt0", "by hand"))
 
 
 def random_design(counts):
     rng = np.random.default_rng(sum(counts))
-    return best_design(PrivacyPolicy(np.sort(rng.uniform(0.5, 2.5, len(counts))), counts))
+    return Sides.of(best_design(PrivacyPolicy(np.sort(rng.uniform(0.5, 2.5, len(counts))), counts)))
 
 
 @pytest.mark.parametrize(
@@ -63,19 +63,15 @@ def random_design(counts):
     [
         *map(random_table, range(20)),
         *map(random_design, ([2, 2], [1, 3], [2, 1, 2])),
-        *(SubsetSelection(epsilon, items) for epsilon in (0.3, 3.0) for items in (2, 3, 5, 8)),
-        *(
-            GeneralizedRandomizedResponse(epsilon, items)
-            for epsilon in (0.3, 3.0)
-            for items in (2, 8)
-        ),
+        *(subset_selection(epsilon, items) for epsilon in (0.3, 3.0) for items in (2, 3, 5, 8)),
+        *(randomized_response(epsilon, items) for epsilon in (0.3, 3.0) for items in (2, 8)),
     ],
 )
 def test_the_best_guess_by_listing_all_reports(mechanism):
-    law = output_law(drawn(mechanism))
-    policy = getattr(mechanism, "policy", None) or PrivacyPolicy([mechanism.epsilon], [len(law)])
+    shape = getattr(mechanism, "shape", mechanism)
+    law = output_law(shape)
     for prior in priors(np.random.default_rng(1), len(law)):
-        success = seen_of(mechanism, policy).guess(prior).success
+        success = seen_of(shape).guess(prior).success
         assert success == pytest.approx(listed(law, prior), rel=1e-9)
 
 
@@ -83,36 +79,35 @@ def test_the_best_guess_by_listing_all_reports(mechanism):
 def test_one_of_a_set_by_listing_all_sets(size):
     """All sets alike: the posterior chance of each item to be in the set, for every report."""
     items = 4
-    mechanism = UnaryMechanism.rappor(1.5, items)
+    mechanism = rappor(1.5, items)
     law = output_law(mechanism)
     sets = list(combinations(range(items), size))
     reports = np.array([law[list(one)].mean(axis=0) for one in sets]) / len(sets)
     inside = np.array([[k in one for one in sets] for k in range(items)], dtype=float)
     true = (inside @ reports).max(axis=0).sum()
-    policy = mechanism.table.policy
-    padded = seen_of(PaddedUnaryMechanism(mechanism, size), policy)
-    guess = padded.guess()
+    of_sets = seen(padded(mechanism, size))
+    guess = of_sets.guess()
     assert guess.success == pytest.approx(true, rel=1e-9)
     assert guess.blind == size / items
-    assert padded.guess(np.full(items, 1 / items)) is None
-    assert seen_of(PaddedUnaryMechanism(mechanism, items + 1), policy).guess() is None
+    assert of_sets.guess(np.full(items, 1 / items)) is None
+    assert seen(padded(mechanism, items + 1)).guess() is None
 
 
 def test_hashing_by_listing_all_functions():
-    mechanism = OptimizedLocalHashing(np.log(2), 4)
+    mechanism = local_hashing(np.log(2), 4)
     response = output_law(mechanism)
     for prior in priors(np.random.default_rng(1), 4):
-        functions = product(range(mechanism.law.values), repeat=4)
+        functions = product(range(mechanism.shape.values), repeat=4)
         true = np.mean([listed(response[list(f)], prior) for f in functions])
         assert seen(mechanism).guess(prior).success == pytest.approx(true, rel=1e-8)
 
 
 def test_reference_values():
-    table = seen_of(solve(POLICY), POLICY).guess()
+    table = seen(unary(solve(POLICY))).guess()
     assert (table.success, table.blind) == pytest.approx((0.02213, 0.01), abs=5e-6)
-    design = seen_of(best_design(POLICY), POLICY).guess().success
-    grr = seen(GeneralizedRandomizedResponse(1.0, 100)).guess().success
-    subset = seen(SubsetSelection(1.0, 100)).guess().success
+    design = seen_of(Sides.of(best_design(POLICY))).guess().success
+    grr = seen(randomized_response(1.0, 100)).guess().success
+    subset = seen(subset_selection(1.0, 100)).guess().success
     assert (design, grr, subset) == pytest.approx((0.0236, 0.0267, 0.0186), abs=5e-5)
     assert max(table.success, design, grr) <= np.e / 100  # of any mechanism
 
@@ -126,16 +121,16 @@ HASHED = xxh32(np.arange(4, dtype=np.uint32), SEEDS) % 4 == SEEDS % 4  # of four
 @pytest.mark.parametrize(
     ("mechanism", "supported"),
     [
-        (UnaryMechanism.rappor(1.0, 4), ALL_BITS),
-        (GeneralizedRandomizedResponse(1.0, 4), np.eye(4)),
-        (SubsetSelection(0.5, 4), ALL_PAIRS),
-        (OptimizedLocalHashing(1.0, 4), HASHED),
+        (rappor(1.0, 4), ALL_BITS),
+        (randomized_response(1.0, 4), np.eye(4)),
+        (subset_selection(0.5, 4), ALL_PAIRS),
+        (local_hashing(1.0, 4), HASHED),
     ],
 )
 def test_no_report_moves_an_estimate_by_more_and_some_by_as_much(mechanism, supported):
-    one = mechanism.table if isinstance(mechanism, UnaryMechanism) else mechanism
-    added = (supported - mechanism.b) / (mechanism.a - mechanism.b)
-    (most,) = seen_of(one, PrivacyPolicy([1.0], [4])).reach()
+    own, other = mechanism.shape.chances
+    added = (supported - other) / (own - other)
+    (most,) = seen(mechanism).reach()
     assert max(added.max(), 1 - added.min()) == pytest.approx(most)
 
 
@@ -154,21 +149,17 @@ def test_the_weights_of_designs_and_sets():
     for level, items in enumerate(([0], [1, 2])):
         of_level = np.array(moved)[:, items]
         most = max(of_level.max(), 1 - of_level.min())
-        assert seen_of(design, policy).reach()[level] == pytest.approx(most)
-    single = UnaryMechanism.rappor(1.0, 4)
-    one, three = (
-        seen_of(which, single.table.policy).reach()
-        for which in (single.table, PaddedUnaryMechanism(single, 3))
-    )
+        assert seen_of(law).reach()[level] == pytest.approx(most)
+    single = rappor(1.0, 4)
+    one, three = (seen(which).reach() for which in (single, padded(single, 3)))
     assert three == pytest.approx(3 * one)
 
 
 def test_what_is_not_known_and_refusals():
     policy = PrivacyPolicy([1.0, 2.0], [2, 3])
-    unknown = seen_of(object(), policy)
-    assert isinstance(unknown, Anything)
+    unknown = Anything.of(policy)
     assert unknown.guess() is unknown.reach() is None
-    rappor = seen_of(UnaryMechanism.rappor(1.0, 3).table, PrivacyPolicy([1.0], [3]))
+    three = seen(rappor(1.0, 3))
     for bad in ([0.5, 0.5], [0.5, 0.6, -0.1], [0.5, 0.2, 0.2]):
         with pytest.raises(InputError, match="prior"):
-            rappor.guess(bad)
+            three.guess(bad)

@@ -9,7 +9,7 @@ from examples.reproduction import populations
 from examples.reproduction.rivals import harmony, hybrid, piecewise
 from planner.errors import InputError
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.means import MeanMechanism
+from planner.mechanisms.making import bisample_md
 from planner.planning.channels import AssumedAnswers, best_channel, five_populations
 from planner.planning.mean import (
     AnswerRateModel,
@@ -44,14 +44,14 @@ class TestPredictionAgainstSimulation:
     @pytest.mark.parametrize("epsilon", [1.0, 6.0])
     def test_bisample_md(self, epsilon):
         rng = np.random.default_rng(41)
-        mechanism, users, repeats = MeanMechanism.bisample_md(epsilon), 1000, 4000
+        mechanism, users, repeats = bisample_md(epsilon), 1000, 4000
         errors = np.empty((repeats, 2))
         for i in range(repeats):
             values = populations.gaussian(users, rng)
             values[rng.normal(5, 1.5, users) < epsilon] = np.nan
-            cells = mechanism.output_law(values).cumsum(axis=1)[:, :-1]
+            cells = mechanism.asked.output_law(mechanism.shape, values).cumsum(axis=1)[:, :-1]
             reports = (rng.random((users, 1)) > cells).sum(axis=1)
-            counts = np.bincount(reports, minlength=mechanism.outputs)
+            counts = np.bincount(reports, minlength=mechanism.shape.cells)
             estimates = mechanism.estimate(Aggregate(users, counts))
             rate = PREFERENCES.answer_rate(epsilon)
             errors[i] = (

@@ -216,11 +216,11 @@ def test_explanations_say_the_probabilities():
 
 
 def test_beliefs_about_sets_hold_for_every_report():
-    from planner import PaddedUnaryMechanism, UnaryMechanism
+    from planner import padded, unary
 
     policy = PrivacyPolicy([0.6, 1.0], [1, 2])
     table = solve(policy)
-    law = sets_law(PaddedUnaryMechanism(UnaryMechanism(table), 2))  # 8 sets
+    law = sets_law(padded(unary(table), 2))  # 8 sets
     leakage = np.array(explain(table, "x", padding_length=2)[0].leakage)
     has = (np.arange(8) & 1).astype(bool)
     rng = np.random.default_rng(2)

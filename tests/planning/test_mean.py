@@ -7,7 +7,7 @@ from planner import NormalPreferences, Survey, best_channel, plan_survey
 from planner.deployment.building import survey_parameters
 from planner.errors import ConvergenceError, InputError
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.means import MeanMechanism
+from planner.mechanisms.making import mean_channel
 from planner.planning import channels
 from planner.planning.channels import AssumedAnswers, bisample_error, five_populations
 from planner.planning.mean import AnswerRateModel, best_for
@@ -29,7 +29,7 @@ def planned(users=10_000, **about):
 def squared_error(mechanism, values, truth):
     """Mean squared error over surveys whose reports are drawn from the deployed law."""
     known, people = np.unique(values, return_counts=True, equal_nan=True)
-    rng, law = np.random.default_rng(4), mechanism.output_law(known)
+    rng, law = np.random.default_rng(4), mechanism.asked.output_law(mechanism.shape, known)
     drawn = sum(rng.multinomial(n, row, size=RUNS) for n, row in zip(people, law, strict=True))
     found = [mechanism.estimate(Aggregate(values.size, counts)).mean for counts in drawn]
     return np.mean([(one.value - truth) ** 2 for one in found])
@@ -60,7 +60,7 @@ def test_the_best_is_the_channel_and_its_error_is_what_its_people_have():
     rng, missing = np.random.default_rng(3), 1 - PEOPLE.answer_rate(np.array([2.0]))[0]
     people = np.clip(rng.normal(7.0, 1.5, 10_000), 0, 10).round(1)
     people[: round(missing * people.size)] = np.nan
-    mechanism = MeanMechanism.of(plan.channel)
+    mechanism = mean_channel(plan.channel)
     squared = squared_error(mechanism, people, np.nanmean(people))
     # Those people were drawn at random, too, and stray by the spread of the answers.
     stated = plan.total_error**2 - np.nanvar(people) / np.isfinite(people).sum()

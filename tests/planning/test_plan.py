@@ -17,7 +17,7 @@ from planner import (
     plan_survey,
     solve,
 )
-from planner.mechanisms.means import first_order
+from planner.mechanisms.rivals import first_order
 from planner.planning import solve as solving_once
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.mean import answer_rate, model_of
@@ -201,7 +201,7 @@ def test_several_attributes_are_sampled():
     assert plan.objective_value == pytest.approx(5 * min(errors))
     for one in plan.questions:
         assert (one.share, one.fraction, one.users) == pytest.approx((1 / 2, 2 / 5, 4_000))
-        assert one.mechanism.epsilon == pytest.approx(3.0)
+        assert one.law.asked.epsilon == pytest.approx(3.0)
         assert one.error == pytest.approx(min(errors))
     assert plan.most_spent == pytest.approx(6.0)
     assert design_sentence(plan).endswith("This plan does so.")
@@ -216,7 +216,7 @@ def test_the_number_asked_may_be_given():
     plan = plan_survey(means(6.0, "some-each", 3))
     assert (plan.asked, plan.allocation.best_each.asked) == (3, 2)
     assert "This plan asks everybody 3 of 5 questions all the same" in design_sentence(plan)
-    assert plan.questions[0].mechanism.epsilon == pytest.approx(2.0)
+    assert plan.questions[0].law.asked.epsilon == pytest.approx(2.0)
     one = plan_survey(means(6.0, "one-each"))
     assert one.asked == 1
     assert 'the better design is "some-each"' in design_sentence(one)

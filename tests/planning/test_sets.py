@@ -7,7 +7,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from planner import InputError, ItemSets, PaddedUnaryMechanism, PrivacyPolicy, UnaryMechanism, solve
+from planner import InputError, ItemSets, PrivacyPolicy, padded, solve, unary
 from planner.deployment.building import survey_parameters
 from planner.errors import PlannerError
 from planner.mechanisms.set_design import best_set_design, smallest_budget
@@ -30,7 +30,7 @@ def random_sets(rng, users=60):
 
 def exact_mse(sets, length):
     """Bias and variance of these very sets, from the mechanism, per user."""
-    mechanism = PaddedUnaryMechanism(UnaryMechanism(solve(POLICY)), length)
+    mechanism = padded(unary(solve(POLICY)), length)
     bias2 = np.square(mechanism.bias(sets)).sum()
     return (bias2 + mechanism.variance(sets).sum()) / sets.users
 
@@ -54,7 +54,7 @@ def test_all_people_as_their_own_pilot():
     plan = plan_padding(solve(POLICY), sets.users, PilotSets(sets, LEVELS))
     n = sets.users
     for length in plan.lengths.tolist():
-        mechanism = PaddedUnaryMechanism(UnaryMechanism(solve(POLICY)), length)
+        mechanism = padded(unary(solve(POLICY)), length)
         variance = mechanism.variance(sets).sum() / n
         assert plan.variance[length - 1] == pytest.approx(variance, rel=1e-6)
     assert plan.bias2[-1] == 0  # nothing is cut at the largest set
@@ -201,7 +201,7 @@ def test_any_rule_has_its_smallest_budget(rule):
     assert plan.deployed.mechanism == "set-design"
     least = smallest_budget(plan.deployed.policy)
     assert plan.set_promises.epsilon == pytest.approx(least)
-    assert plan.mechanism.law.largest() <= least
+    assert plan.mechanism.shape.largest() <= least
     assert {one.name for one in plan.refused} >= {"opt0"}
     with pytest.raises(InputError, match="set design keeps"):
         planned(padding_length=3, rule=rule, mechanism="opt0")

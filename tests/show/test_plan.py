@@ -156,7 +156,7 @@ def test_what_is_cut_is_said_in_people():
     assert f"Padding length {length}; any from" in said
     assert f"is within 5 % of the best, {padding.length}." in said
     assert f"Sets of more than {length} items are cut: {100 * lost:.4g} % of all" in said
-    most = best.mechanism.longer.largest_bias(50_000)
+    most = best.mechanism.asked.longer.largest_bias(50_000)
     least = 50_000 * (share @ np.maximum(0, 1 - length / np.maximum(size, 1)))
     assert least < most < 1.1 * least  # and what 50,000 people may have more by chance
     assert f"too small by {most:,.1f} people at most" in said

@@ -18,11 +18,13 @@ from planner.deployment import Client
 from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.client.client import Report
 from planner.errors import InputError
-from planner.mechanisms.means import MeanMechanism
-from planner.mechanisms.plain import GeneralizedRandomizedResponse as Grr
-from planner.mechanisms.plain import OptimizedLocalHashing as Olh
-from planner.mechanisms.plain import SubsetSelection
-from planner.mechanisms.unary import UnaryMechanism
+from planner.mechanisms.making import (
+    bisample_md,
+    local_hashing,
+    randomized_response,
+    rappor,
+    subset_selection,
+)
 from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.channels import five_populations
 from planner.survey.numeric_domain import NumericDomain
@@ -32,7 +34,7 @@ from planner.trial.audit import UNSEEN, _alike, audit_client
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "y")))
 QUESTION = Categorical("q", LEVELS)
 RANGE = NumericDomain(17, 90)
-NUMBER = Numeric("q", RANGE.lower, RANGE.upper)
+NUMBER = Numeric("q", RANGE.lower, RANGE.upper, epsilon=2.0)
 
 
 def parameters_for(mechanism, question=QUESTION):
@@ -41,11 +43,11 @@ def parameters_for(mechanism, question=QUESTION):
 
 FILES = {
     "table": parameters_for(solve(QUESTION.policy)),
-    "grr": parameters_for(Grr(1.0, 5)),
-    "olh": parameters_for(Olh(1.0, 5)),
-    "subset": parameters_for(SubsetSelection(1.0, 5)),
+    "grr": parameters_for(randomized_response(1.0, 5)),
+    "olh": parameters_for(local_hashing(1.0, 5)),
+    "subset": parameters_for(subset_selection(1.0, 5)),
     "design": parameters_for(best_design(QUESTION.policy)),
-    "bisample": parameters_for(MeanMechanism.bisample_md(2.0, RANGE), NUMBER),
+    "bisample": parameters_for(bisample_md(2.0, RANGE), NUMBER),
     "channel": parameters_for(best_channel(2.0, five_populations(RANGE), tolerance=1e-3), NUMBER),
 }
 
@@ -92,7 +94,7 @@ def test_ours_pass(name):
 def test_reports_of_many_bytes_pass():
     """RAPPOR of 33,000 items: 4,128 bytes a report."""
     question = Categorical("q", (Level("all", 4.0, item_count=33_000),))
-    FILES["wide"] = parameters_for(UnaryMechanism.rappor(4.0, 33_000), question)
+    FILES["wide"] = parameters_for(rappor(4.0, 33_000), question)
     assert audited("wide", Drawn("wide"), 100, answers=[0, 32_999]).passed
 
 

@@ -94,9 +94,9 @@ class Client:
     --------
     >>> from planner import Level, Categorical, Survey
     >>> from planner.deployment.building import parameters_from_mechanisms
-    >>> from planner.mechanisms.plain import GeneralizedRandomizedResponse
+    >>> from planner.mechanisms.making import randomized_response
     >>> survey = Survey("s", 10, (Categorical("q", (Level("all", 1.1, ("a", "b", "c")),)),))
-    >>> mechanisms = {"q": GeneralizedRandomizedResponse(1.1, items=3)}
+    >>> mechanisms = {"q": randomized_response(1.1, items=3)}
     >>> client = Client(parameters_from_mechanisms(survey, mechanisms).document)
     >>> len(client.report("q", "b").payload)
     8

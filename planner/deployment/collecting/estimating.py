@@ -77,7 +77,7 @@ def estimates_table(
             for what, rows in round_rows(law, by_round, window, confidence):
                 tables.append(_table(name, rows, what))
         elif rounds := _rounds(law, sums):
-            tables.append(_table(name, law.estimate(rounds, confidence)))
+            tables.append(_table(name, law.rows(rounds, confidence)))
     if not tables:
         raise InputError.because("reports", "no report was counted", "Collect reports first.")
     return pa.concat_tables(tables)

@@ -1,0 +1,406 @@
+"""Mechanisms as laws: of plain LDP in closed form, and of what solvers find, in whole numbers.
+
+Whatever makes it, a mechanism is a :class:`~planner.mechanisms.asking.CollectedLaw`: what is asked,
+and a form of report with integers over 2^32 that keep every pair's budget. It draws, estimates and
+knows its variance; :meth:`~planner.mechanisms.asking.CollectedLaw.of` gives it a question's items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, exp, expm1
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planner import arguments
+from planner.errors import InputError
+from planner.estimates.channel import shares_up_to
+from planner.laws.answers import ANY_ANSWER, MEAN_OF_SCORES
+from planner.laws.exact import round_inward
+from planner.laws.levels import Levels
+from planner.laws.shape import as_tuples
+from planner.limits import DENOMINATOR, MAX_PADDING_LENGTH
+from planner.mechanisms import inputs
+from planner.mechanisms.asking import (
+    CollectedLaw,
+    Item,
+    Number,
+    OneOfSet,
+    Ordered,
+    WholeSet,
+    levels_in,
+)
+from planner.mechanisms.collected import Bits, Collected, Hash, Rows
+from planner.mechanisms.rounding import drawn_channel, integers_of, levels_of
+from planner.mechanisms.set_design import Staircase, best_set_design, rounded, smallest_budget
+from planner.mechanisms.subset_design import Sides
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.questions import Question
+
+if TYPE_CHECKING:
+    from planner.estimates.truncation import LongerSets
+
+MAX_HASHING_EPSILON = 20.0
+"""Beyond it there are too many hash values for a grid of 2^-32."""
+_BELOW = 1 - 1e-15  # a float may err by one unit: stay below
+_MIN_EPSILON = 1e-4
+
+
+def of_item(name: str, shape: Collected) -> CollectedLaw:
+    """One item a person is asked for."""
+    return CollectedLaw("", name, Item(shape.levels), shape)
+
+
+def unary(table: UnaryTable) -> CollectedLaw:
+    """Unary encoding: one bit per item, every bit randomised independently.
+
+    Bit ``k`` is 1 with probability ``a`` of the item's level if the person's item is ``k``, else
+    with ``b`` of the level, integers over 2^32, ``a`` rounded down and ``b`` up, so that no pair
+    of items becomes easier to tell apart. Items are numbered through the levels.
+
+    Source: IDUE paper, section V-B.
+
+    Raises
+    ------
+    InputError
+        A level's probabilities are closer than the grid of 2^-32 can express.
+    VerificationError
+        The table breaks its own policy by more than rounding.
+
+    Examples
+    --------
+    >>> mechanism = rappor(np.log(4), items=5)
+    >>> counts = mechanism.draw_aggregate([600, 0, 0, 400, 0], np.random.default_rng(1))
+    >>> mechanism.estimate(counts).values.round().tolist()
+    [614.0, 17.0, 68.0, 419.0, -1.0]
+    """
+    name = table.model if table.model in ("rappor", "oue") else "idue"
+    return _bits(name, table.a, table.b, levels_of(table.policy))
+
+
+def rappor(epsilon: float, items: int) -> CollectedLaw:
+    """Basic RAPPOR (Erlingsson et al., CCS 2014): ``a = 1 - b = e^(eps/2) / (e^(eps/2) + 1)``."""
+    b = 1 / (exp(arguments.budget("epsilon", epsilon) / 2) + 1)
+    return _bits("rappor", [1 - b], [b], _alike(epsilon, items))
+
+
+def oue(epsilon: float, items: int) -> CollectedLaw:
+    """Optimised unary encoding (Wang et al., USENIX Security 2017): ``a`` 1/2."""
+    b = 1 / (exp(arguments.budget("epsilon", epsilon)) + 1)
+    return _bits("oue", [0.5], [b], _alike(epsilon, items))
+
+
+def _bits(name: str, a: Any, b: Any, levels: Levels) -> CollectedLaw:
+    return of_item(name, Bits(levels, *map(tuple, round_inward(list(a), list(b), levels))))
+
+
+def randomized_response(epsilon: float, items: int) -> CollectedLaw:
+    """Generalised (k-ary) randomised response, also called direct encoding: subsets of one item.
+
+    With ``m`` items ``Pr[y = x] = e^eps / (e^eps + m - 1)``, rounded down to a multiple of 2^-32,
+    and for each other item alike. Best for a handful of items, hopeless for thousands: the
+    variance grows with ``m``.
+
+    Source: Kairouz, Bonawitz and Ramage (ICML 2016); IDUE paper, section III-C.
+
+    Examples
+    --------
+    >>> mechanism = randomized_response(np.log(4), items=5)
+    >>> round(float(mechanism.variance([20, 20, 20, 20, 20]).sum() / 100), 2)  # table II: 4.89 n
+    4.89
+    """
+    return _subsets("grr", epsilon, items, 1)
+
+
+def subset_selection(epsilon: float, items: int) -> CollectedLaw:
+    """Subset selection: every report is a set of ``d`` of the ``m`` items.
+
+    A given set that contains the person's item has probability ``h / C(m-1, d-1)``, any other
+    ``(1-h) / C(m-1, d)``, with ``h = d e^eps / (d e^eps + m - d)`` rounded down to a multiple of
+    2^-32 and ``d = round(m / (e^eps + 1))``, at least 1. Hence ``a = h`` and
+    ``b = h (d-1)/(m-1) + (1-h) d/(m-1)``. The best order of error for every budget.
+
+    Source: Ye and Barg (IEEE Trans. Inf. Theory 2018); Wang et al. (2016).
+
+    Examples
+    --------
+    >>> subset_selection(1.0, items=12).shape.types
+    ((3,),)
+    """
+    arguments.budget("epsilon", epsilon)
+    size = max(1, round(inputs.item_count(items) / (exp(epsilon) + 1)))
+    return _subsets("subset-selection", epsilon, items, size)
+
+
+def _subsets(name: str, epsilon: float, items: int, size: int) -> CollectedLaw:
+    levels, grown = _alike(epsilon, items), size * expm1(epsilon)
+    share = (size + grown) / (grown + items)
+    held = min(int(share * DENOMINATOR * _BELOW), DENOMINATOR - 1)
+    if held <= size * DENOMINATOR // items:
+        raise _too_coarse(epsilon, items)
+    weights = (((DENOMINATOR - held, held),),)
+    return of_item(name, Sides(levels, (0,), ((size,),), weights, ()))
+
+
+def local_hashing(epsilon: float, items: int) -> CollectedLaw:
+    """Optimised local hashing (OLH): reports of constant size for any number of items.
+
+    The person draws a seed, uniform over 2^32, and hashes the item to one of
+    ``g = round(e^eps) + 1`` values (XXH32 of the item's four little-endian bytes,
+    modulo ``g``); the value is told with a probability that is a multiple of 2^-32, else any value
+    alike. Given the seed, hence whatever the hash, two items differ by a factor ``e^eps`` at most.
+
+    A report supports the items that hash to its value: ``a`` is the chance of the own value,
+    ``b = 1/g``, to within ``g 2^-32``. The variance is about that of OUE. Counting costs a hash
+    per person and item. ``epsilon`` is at most 20: ``g`` must stay well below 2^32.
+
+    Source: Wang, Blocki, Li and Jha (USENIX Security 2017).
+
+    Examples
+    --------
+    >>> local_hashing(1.0, items=1000).shape.values
+    4
+    """
+    levels = _alike(epsilon, items)
+    if epsilon > MAX_HASHING_EPSILON:
+        remedy = "With so large a budget use generalised randomised response."
+        allowed = f"above 0 and at most {MAX_HASHING_EPSILON:g}"
+        raise InputError("epsilon", epsilon, allowed, remedy)
+    values, grown = round(exp(epsilon)) + 1, expm1(epsilon)
+    truth = int(grown / (grown + values) * DENOMINATOR * _BELOW)
+    if truth < 1:
+        raise _too_coarse(epsilon, values)
+    return of_item("olh", Hash(levels, "xxh32", truth, values))
+
+
+def _alike(epsilon: float, items: int) -> Levels:
+    arguments.budget("epsilon", epsilon)
+    return Levels((ANY_ANSWER,), (float(epsilon),), (inputs.item_count(items),), ((),))
+
+
+def _too_coarse(epsilon: float, items: int) -> InputError:
+    allowed = f"large enough for {items} items on a grid of 2^-32"
+    return InputError("epsilon", epsilon, allowed, "Raise it or merge items.")
+
+
+# -- item sets ---------------------------------------------------------------------------
+
+
+def padded(
+    mechanism: CollectedLaw, padding_length: int, longer: LongerSets | None = None
+) -> CollectedLaw:
+    """A unary mechanism for item sets (IDUE-PS, RAPPOR-PS, OUE-PS): one item of a set is reported.
+
+    A report has ``m + l`` bits; the last ``l`` belong to dummies, which have the probabilities of
+    the level with the smallest budget (IDUE paper, algorithms 1 and 2).
+
+    Privacy (theorem 4, eq. 18; read its eq. 17 with the denominator ``b_i (1-a_j)``): the
+    log-ratio between two sets is at most the smaller of their budgets by eq. 16, see
+    :func:`~planner.mechanisms.itemsets.set_budgets`.
+
+    Parameters
+    ----------
+    mechanism:
+        The unary mechanism for single items.
+    padding_length:
+        ``l``, a whole number of at least 1. Short sets lose little when it is large, but
+        the variance grows with its square.
+    longer:
+        What is known of sets that are longer, for the upper limits of estimates, which are
+        not claimed without it. It changes no report.
+
+    Raises
+    ------
+    InputError
+        The padding length is not a whole number of at least 1, or ``longer`` is of another one.
+    VerificationError
+        An item and a dummy are told apart by more than the smallest budget.
+
+    Examples
+    --------
+    >>> mechanism = padded(oue(2.0, items=4), padding_length=2)
+    >>> mechanism.bias([[0, 1], [0], [0, 2, 3], []]).round(4).tolist()
+    [-0.3333, 0.0, -0.3333, -0.3333]
+    """
+    remedy = "Take about the number of items that a user has."
+    arguments.whole_number("padding_length", padding_length, 1, MAX_PADDING_LENGTH, remedy)
+    if longer is not None and longer.padding_length != padding_length:
+        remedy = "Ask the model of the sets for this padding length."
+        stated = longer.padding_length
+        raise InputError("padding_length of longer", stated, f"{padding_length}", remedy)
+    levels = mechanism.levels.with_dummies(padding_length)
+    return _of_sets(f"{mechanism.mechanism}-ps", OneOfSet, mechanism.shape.at(levels), longer)
+
+
+def set_design(
+    policy: PrivacyPolicy,
+    padding_length: int,
+    cap: float | None = None,
+    longer: LongerSets | None = None,
+) -> CollectedLaw:
+    """The best set design for these levels: sets are filled with dummies, or cut at random.
+
+    Examples
+    --------
+    >>> mechanism = set_design(PrivacyPolicy([1.0, 2.0], [2, 8]), padding_length=2)
+    >>> mechanism.shape.held, mechanism.shape.steps, mechanism.shape.largest() <= 1.0
+    (2, (0, 1), True)
+    """
+    levels, epsilon = levels_of(policy, padding_length), smallest_budget(policy)
+    design = best_set_design(levels.total, padding_length, epsilon, cap)
+    shape = Staircase(levels, design.size, max(epsilon, cap or epsilon), *rounded(design))
+    shape.require_fit()
+    return _of_sets("set-design", WholeSet, shape, longer)
+
+
+def _of_sets(
+    name: str, asked: type[OneOfSet], shape: Collected, longer: LongerSets | None
+) -> CollectedLaw:
+    shape.check(None)
+    levels, length = shape.levels, shape.levels.dummies
+    known = None if longer is None else tuple(zip(longer.sizes, longer.shares, strict=True))
+    if longer is None and length >= levels.total:  # no set is longer
+        known = ()
+    return CollectedLaw("", name, asked(levels, length, known), shape)
+
+
+# -- numbers and ordered answers ---------------------------------------------------------
+
+
+def bisample_md(epsilon: float, domain: NumericDomain | None = None) -> CollectedLaw:
+    """BiSample-MD: BiSample with "no answer" (NaN) as one more input, equally protected.
+
+    Output law, for the answer ``v`` mapped to ``[-1, 1]``, ``theta = tanh(eps/2)``:
+
+        Pr[s = 1, b = 1] = (1 + theta v)/4      Pr[s = 1, b = 0] = (1 - theta v)/4
+        Pr[s = 0, b = 1] = (1 - theta v)/4      Pr[s = 0, b = 0] = (1 + theta v)/4
+
+    and for NaN ``Pr[s, b = 1] = (1 - p)/2``, ``Pr[s, b = 0] = p/2``, with
+    ``p = e^eps / (e^eps + 1)`` on a grid of 2^-31, rounded to the private side; the report is
+    the number ``2s + b``. With ``R`` the share who answer,
+    ``E[f_pos + f_neg] = 2(1-p) + theta R`` and ``E[f_pos - f_neg] = theta R mean``, whence
+    the estimates (eq. 18, 20), ``f`` the share of ones in each direction, a block of two
+    reports.
+
+    Source: BiSample paper (Sun, Ye, Zhao, Lu and Yang), algorithms 3 and 4, equations 15 to 20.
+    Where it errs, this is the right form: the sum ``s`` is over users *with* ``eps_u >= eps`` (the
+    paper prints ``<``), and for a domain ``[L, U]`` the report stays two bits and the estimate is
+    rescaled.
+
+    ``epsilon`` is 0.0001 to 50 nats, else an InputError; ``domain`` the range of the answers,
+    ``[-1, 1]`` when omitted.
+
+    Examples
+    --------
+    >>> mechanism = bisample_md(3.0, NumericDomain(0, 10))
+    >>> answers = np.array([7.0] * 80_000 + [np.nan] * 20_000)
+    >>> found = mechanism.estimate(mechanism.draw_aggregate(answers, np.random.default_rng(1)))
+    >>> round(found.mean.value, 1), round(found.missing_rate.value, 1)
+    (7.0, 0.2)
+    """
+    arguments.budget("epsilon", epsilon)
+    if epsilon < _MIN_EPSILON:
+        remedy = "A smaller budget drowns any answer; draw probabilities are on a 2^-32 grid."
+        raise InputError("epsilon", epsilon, f"at least {_MIN_EPSILON:g}", remedy)
+    # The factor outweighs all rounding of the float: up means private.
+    few = ceil(DENOMINATOR / 2 / (exp(epsilon) + 1) * (1 + 2**-40))
+    many = DENOMINATOR // 2 - few
+    theta, noise = (many - few) / (DENOMINATOR // 2), few / (DENOMINATOR // 2)
+    rows = (few, many, many, few), (many, few, few, many), (many, few, many, few)
+    signs = 0.0, -2 / theta, 0.0, 2 / theta
+    answered = (-2 * noise / theta, (2 - 2 * noise) / theta) * 2
+    about = "bisample-md", NumericDomain() if domain is None else domain, float(epsilon)
+    return _of_numbers(*about, rows, (signs, answered), (2, 2))
+
+
+def mean_channel(channel: Channel, yes_no: bool = False) -> CollectedLaw:
+    """A channel for a mean, over even grid points of the range and "no answer".
+
+    An answer between two grid points is rounded to either at random, without bias. The mean is the
+    estimated sum over the estimated number of answers. Source: docs/theory/channels.md.
+
+    InputError for a channel for other numbers, or a grid too fine for ``yes_no``.
+
+    Examples
+    --------
+    >>> from planner import best_channel
+    >>> mechanism = mean_channel(best_channel(3.0))
+    >>> [sum(row) == 2**32 for row in mechanism.shape.rows]
+    [True, True, True, True, True, True]
+    """
+    grid, counts = channel.wanted[0, :-1], channel.wanted[-1]
+    answers = np.append(np.ones(grid.size), 0.0)
+    even = np.allclose(grid, np.linspace(grid[0], grid[-1], grid.size)) and grid[0] < grid[-1]
+    if len(channel.wanted) != 2 or not (even and np.array_equal(counts, answers)):
+        reason = f"the channel is for {', '.join(channel.wanted_names)}, not for a mean"
+        raise InputError.because("channel", reason, "Take one from best_channel.")
+    if yes_no and grid.size > 2:
+        remedy = "Solve it with points=2."
+        raise InputError("points", grid.size, "2 for a question of yes and no", remedy)
+    domain = NumericDomain(float(grid[0]), float(grid[-1]), yes_no)
+    drawn = drawn_channel(channel)
+    total, number = drawn.estimator
+    values = np.array([(total - domain.center * number) / domain.radius, number])
+    about = "mean-channel", domain, float(channel.policy.epsilons.max())
+    return _of_numbers(*about, *_tuples(integers_of(drawn), values))
+
+
+def _of_numbers(
+    name: str, domain: NumericDomain, epsilon: float, rows: Any, values: Any, blocks: Any = ()
+) -> CollectedLaw:
+    asked = Number.over(domain.lower, domain.upper, domain.yes_no, len(rows) - 1, epsilon)
+    return CollectedLaw("", name, asked, Rows(asked.levels, rows, values, blocks))
+
+
+def _ordered(channel: Channel, question: Any) -> CollectedLaw:
+    """A channel for the ordered answers of a question, which stand level by level."""
+    levels, answers, drawn = levels_in(question), question.ordered, drawn_channel(channel)
+    wrong = channel.symbols != answers
+    if question.wanted != MEAN_OF_SCORES:
+        drawn = shares_up_to(drawn)
+    elif not np.array_equal(drawn.wanted, [question.scores]):
+        wrong = True
+    if wrong:
+        reason = f"the channel is for {', '.join(channel.wanted_names)}, not for {question.name!r}"
+        raise InputError.because("channel", reason, "Take the one that was planned for it.")
+    items = levels.item_names()
+    order = tuple(items.index(answer) for answer in answers)
+    rows = integers_of(drawn)[[answers.index(item) for item in items]]
+    asked = Ordered(levels, order, tuple(question.scores), question.wanted)
+    shape = Rows(levels, *_tuples(rows, drawn.estimator))
+    return CollectedLaw("", "ordered-channel", asked, shape)
+
+
+def _tuples(*tables: Any) -> Any:
+    return (as_tuples(table.tolist()) for table in tables)
+
+
+def _channel(channel: Channel, question: Question) -> CollectedLaw:
+    if question.kind == "ordinal":
+        return _ordered(channel, question)
+    return mean_channel(channel, getattr(question, "yes_no", False))
+
+
+_MAKERS: dict[type, Callable[[Any, Question], CollectedLaw]] = {
+    UnaryTable: lambda table, _: unary(table),
+    SubsetDesign: lambda design, _: of_item("subset-design", Sides.of(design)),
+    Channel: _channel,
+    CollectedLaw: lambda law, _: law,
+}
+
+
+def law_of(question: Question, mechanism: Any) -> CollectedLaw:
+    """The law of a question for a law, table, design or channel; InputError for anything else."""
+    make = _MAKERS.get(type(mechanism))
+    if make is None:
+        what, name = f"mechanism of question {question.name!r}", type(mechanism).__name__
+        remedy = "Take the mechanism that plan_survey chose for the question."
+        raise InputError(what, name, "one that can be deployed", remedy)
+    law = make(mechanism, question)
+    if law.kind != question.kind:
+        allowed, remedy = repr(law.kind), "Plan the mechanism for this question."
+        raise InputError(f"kind of question {question.name!r}", question.kind, allowed, remedy)
+    return law.of(question)
