@@ -53,9 +53,6 @@ def worst_error(law):
     return float(((other * (np.array(law.counts) - np.eye(own.size))).sum(axis=1) + own).max())
 
 
-RANDOM = designs(40)
-
-
 def nearest(types):
     integers = np.rint(types.probabilities * DENOMINATOR).astype(np.int64)
     return types.high_counts, integers
@@ -63,7 +60,7 @@ def nearest(types):
 
 def test_forty_random_policies_keep_every_budget_at_next_to_no_cost(record_property):
     costs, broken_by_nearest = [], 0
-    for design in RANDOM:
+    for design in designs(40):
         policy, types = design.policy, design.types
         high_counts, integers = round_types(policy, types)
         assert violations(policy, high_counts, integers) == 0
