@@ -217,9 +217,9 @@ def test_questions_are_added_chosen_and_removed(questions):
 
 def test_hundreds_of_pasted_rows_are_refused_at_once(questions):
     rows = [{"name": f"l{k}", "epsilon": "1", "items": f"i{k}"} for k in range(500)]
-    began = time.perf_counter()
+    began = time.process_time()  # no other work of the machine counts
     edit(questions, LEVELS, {}, added_rows=rows)
-    assert time.perf_counter() - began < 5  # on a busy machine; a fraction of it on an idle one
+    assert time.process_time() - began < 3  # a fraction of it is usual; planning them took 47
     assert "500 rows were pasted, and the table takes 100" in words(questions)
     assert len(question(questions).levels) == 2
     assert metric(questions, TOTAL) == "622.1 people"
@@ -275,13 +275,13 @@ def test_what_takes_too_long_is_ended_and_not_begun_again(monkeypatch):
     levels = [{"name": f"l{k}", "epsilon": 0.5 + k / 10, "items": [f"a{k}"]} for k in range(16)]
     question = {"name": "q", "kind": "ordinal", "level": levels}
     document["question"] = [question]
-    began = time.perf_counter()
+    began = time.process_time()
     app = open_page("questions", survey=word_of(document))
-    assert time.perf_counter() - began < 10  # 30 and more to the end
+    assert time.process_time() - began < 10  # 30 and more to the end
     assert "takes longer than the 0.5 seconds" in words(app)
-    began = time.perf_counter()
+    began = time.process_time()
     app.run()
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5
     assert "takes longer" in words(app)
 
 
