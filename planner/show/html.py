@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from importlib import resources
 from math import ceil, floor, isfinite, log10
 from sys import float_info
 from typing import TYPE_CHECKING, Any
@@ -30,31 +31,7 @@ _HEAD = """<!DOCTYPE html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>{title}</title>
 <style>
-  :root {{ color-scheme: light; }}
-  body {{ font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff;
-    max-width: 52rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }}
-  h2 {{ margin-top: 2.5rem; padding-top: .75rem; border-top: 2px solid #0072B2; }}
-  h3 {{ margin: 1.5rem 0 .5rem; font-size: 1.05rem; }}
-  .note, .proof, .met, .missed {{ border-left: 4px solid #0072B2; padding: .4rem .8rem;
-    background: #eef5fa; }}
-  .missed {{ border-color: #D55E00; background: #fdf1ea; }}
-  .note {{ border-color: #E69F00; background: #fff8e8; }}
-  dl {{ display: flex; flex-wrap: wrap; gap: .5rem 2rem; }}
-  dt {{ font-size: .85rem; color: #555; }}
-  dd {{ margin: 0; font-size: 1.3rem; font-weight: 600; }}
-  .numbers {{ overflow-x: auto; }}
-  table {{ border-collapse: collapse; margin: .75rem 0; font-variant-numeric: tabular-nums; }}
-  caption {{ text-align: left; color: #555; }}
-  th, td {{ padding: .2rem .9rem .2rem 0; text-align: right; border-bottom: 1px solid #ddd; }}
-  .text {{ text-align: left; }}
-  .accent {{ font-weight: 600; }}
-  th, td {{ overflow-wrap: break-word; }}
-  td.number {{ white-space: nowrap; }}
-  .bars {{ min-width: 6rem; }}
-  .bars div {{ height: .8rem; min-width: 1px; }}
-  svg {{ max-width: 100%; height: auto; }}
-  @media print {{ h2 {{ break-before: page; }} figure, table {{ break-inside: avoid; }} }}
-</style>
+{style}</style>
 </head>
 <body>
 """
@@ -92,7 +69,8 @@ def handout_html(plan: SurveyPlan) -> str:
 def page_of(title: str, blocks: Iterable[Block]) -> str:
     """A page of blocks, details included; the text is escaped."""
     body = "\n".join(_html(block) for block in chosen(blocks, details=True))
-    return f"{_HEAD.format(title=escape(title))}{body}\n{_FOOT}"
+    style = (resources.files("planner.show") / "page.css").read_text("utf-8")
+    return f"{_HEAD.format(title=escape(title), style=style)}{body}\n{_FOOT}"
 
 
 def _html(block: Block) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib import import_module
+from importlib import import_module, resources
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -11,7 +11,6 @@ from streamlit.navigation.page import StreamlitPage
 from planner.ui.document import MOST_IN_ADDRESS, kind_of, new_document, word_of
 from planner.ui.fields import MOST_PASTED, refuse_paste
 from planner.ui.opening import opening, survey_file
-from planner.ui.render import STYLE
 from planner.ui.state import session
 
 PAGES = {  # the title of each page, and where its function is
@@ -26,70 +25,15 @@ PAGES = {  # the title of each page, and where its function is
 }
 _ONLY_FOR = {"answer_rates": "numeric", "sampling": "sampled-choice"}
 
-# In a narrow window columns wrap instead of squeezing figures and charts.
-_NARROW = """
-[data-testid="stMainBlockContainer"] { padding-top: 2.75rem; }
-h1 { padding-top: 0; }
-[data-testid="stMetricValue"] { font-size: 1.6rem; }
-[data-testid="stMetric"], [data-testid="stMetric"] *
-  { white-space: normal !important; overflow: visible !important; min-width: 0; max-width: 100%; }
-.st-key-bar { border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }
-@media (max-width: 1100px) {
-  [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
-  [data-testid="stHorizontalBlock"] { flex-wrap: wrap; }
-  [data-testid="stColumn"] { min-width: min(100%, 14rem); }
-  [data-testid="stColumn"]:has(.stPlotlyChart), [data-testid="stColumn"]:has(.stDataFrame),
-  [data-testid="stColumn"]:has(.numbers)
-    { min-width: 100%; }
-}
-@media (max-width: 640px) {
-  [data-testid="stColumn"]:has(> * .stMetric), [data-testid="stColumn"]:has(.stMetric)
-    { min-width: calc(50% - 1rem); flex: 1 1 calc(50% - 1rem); }
-  [data-testid="stMainBlockContainer"] { padding: 3.5rem 1rem 2rem; }
-  [data-testid="stMetricValue"] { font-size: 1.4rem; }
-  .st-key-bar { gap: 0.4rem 0.75rem; }
-  .st-key-bar button { padding: 0; min-height: 2rem; }
-  .st-key-bar p { font-size: 0.85rem; }
-  .numbers th, .numbers td { padding: 0.3rem 0.4rem; }
-}
-"""
-
-# The address goes on with what is typed; the menu closes after a tap on a narrow screen; and a
-# paste of more rows than the table takes is stopped before the table works on it.
-_SCRIPT = """
-let most = 0, refuse = () => {};
-const narrow = () => window.innerWidth < 768;
-document.addEventListener("click", (event) => {
-  if (narrow() && event.target.closest("[data-testid=stSidebarNavLink]"))
-    document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
-});
-document.addEventListener("paste", (event) => {
-  const rows = event.clipboardData.getData("text").trimEnd().split("\\n").length;
-  const field = /^(INPUT|TEXTAREA)$/.test(document.activeElement?.tagName);
-  if (field || rows <= most) return;
-  event.preventDefault();
-  event.stopImmediatePropagation();
-  refuse(rows);
-}, true);
-export default function ({ data, setTriggerValue }) {
-  most = data.most;
-  refuse = (rows) => setTriggerValue("pasted", rows);
-  const address = new URL(window.location.href);
-  address.searchParams.delete("survey");
-  if (data.word) {
-    address.searchParams.set("survey", data.word);
-    address.searchParams.delete("example");
-  }
-  if (address.href !== window.location.href)
-    window.history.replaceState(window.history.state, "", address);
-}
-"""
+_STYLE, _SCRIPT = (
+    (resources.files("planner.ui") / f"page.{kind}").read_text("utf-8") for kind in ("css", "js")
+)
 
 
 def main() -> None:
     """Show the page that the address asks for."""
     st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
-    st.html(f"<style>{STYLE}{_NARROW}</style>")
+    st.html(f"<style>{_STYLE}</style>")
     here = session()
     kinds = {kind_of(question) for question in here.document["question"]}
     pages = [

@@ -139,10 +139,11 @@ def refuse_paste(rows: int) -> None:
     """Go back to the table as it was, before the rows are put into it one by one."""
     here = session()
     here.revision += 1
-    here.complaints.append(
+    sentence = (
         f"{rows:,} rows were pasted, and the table takes {MOST_PASTED:,}. Open them as a file "
         "(CSV with the header item,level,epsilon): items of one level become one row."
     )
+    here.notices.append((sentence, True))
     st.rerun()
 
 
@@ -177,8 +178,6 @@ def _start(kind: str, value: Any, options: Sequence[Any]) -> dict[str, Any]:
     """The argument with which a kind of widget is told its value."""
     if kind in ("selectbox", "radio"):
         return {"index": options.index(value) if value in options else 0}
-    if kind == "multiselect":
-        return {"default": [one for one in value if one in options]}
     return {"default" if kind == "segmented_control" else "value": value}
 
 

@@ -70,9 +70,9 @@ def _take_upload() -> None:
             here.replace(_with_items(here.document, name, data))
         else:
             here.replace(document_from_upload(name, data))
-        here.notices.append(f"{name} is open. Undo brings back what was here before.")
+        here.notices.append((f"{name} is open. Undo brings back what was here before.", False))
     except PlannerError as error:
-        here.complaints.append(f"{error} Nothing was opened.")
+        here.notices.append((f"{error} Nothing was opened.", True))
 
 
 def document_from_upload(name: str, data: bytes) -> Document:

@@ -16,7 +16,7 @@ import streamlit as st
 
 from planner.errors import PlannerError
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table
-from planner.show.figures import BLUE, GREY, Chart, plotly_of
+from planner.show.figures import Chart, plotly_of
 from planner.show.html import table_html
 from planner.ui.document import labelled
 from planner.ui.state import session
@@ -35,22 +35,6 @@ _TONES: dict[str, Callable[..., Any]] = {
 }
 _MOST_PROBLEMS = 12
 _MOST_PLAIN = 40
-STYLE = """
-.numbers { overflow-x: auto; }
-.numbers table { width: 100%; border-collapse: collapse; font-size: 0.875rem; }
-.numbers th, .numbers td { padding: 0.4rem 0.75rem; text-align: left; vertical-align: middle;
-  border: 0; border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }
-.numbers th { font-weight: 400; color: color-mix(in srgb, currentColor 65%, transparent); }
-.numbers .number { text-align: right; font-variant-numeric: tabular-nums; }
-.numbers td.number { white-space: nowrap; }
-.numbers .accent td { font-weight: 600; }
-.numbers .bars { width: 34%; min-width: 7rem; }
-.numbers .bars div { height: 1.1rem; min-width: 1px; }
-.dots { display: grid; grid-template-columns: repeat(20, 1fr); gap: 3px; max-width: 26rem; }
-.dots i { aspect-ratio: 1; border-radius: 50%; background: GREY; opacity: 0.35; }
-.dots i.on { background: BLUE; opacity: 1; }
-[class*="st-key-stale"] { opacity: 0.4; filter: grayscale(1); }
-""".replace("GREY", GREY).replace("BLUE", BLUE)
 
 
 def plain(text: object) -> str:
@@ -72,11 +56,9 @@ def header(title: str, purpose: str) -> None:
     st.title(title, anchor=False)
     st.caption(purpose)
     here, slot = session(), st.container()
-    for notice in here.notices:
-        slot.info(plain(notice))
-    for sentence in here.complaints:
-        slot.error(plain(sentence))
-    here.notices, here.complaints = [], []
+    for sentence, wrong in here.notices:
+        (slot.error if wrong else slot.info)(plain(sentence))
+    here.notices = []
 
 
 def problems(sentences: Sequence[str], rest: str) -> None:
@@ -110,11 +92,10 @@ def chart(drawn: Chart, key: str, alt: str) -> None:
 
 def drawer(label: str, name: str) -> ExpanderContainer:
     """A part to be filled only while it is ``open``; it stays so on the next visit of its page."""
-    drawers = session().drawers
     if name not in st.session_state:
-        st.session_state[name] = name in drawers
+        st.session_state[name] = session().typed.get(name, False)
     box = st.expander(label, key=name, on_change="rerun")
-    (drawers.add if box.open else drawers.discard)(name)
+    session().typed[name] = box.open
     return box
 
 

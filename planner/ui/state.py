@@ -47,14 +47,12 @@ class Session:
         Documents before and after it, as JSON: what Undo and Redo go to.
     seen:
         The document as it was noted last, as JSON.
-    notices, complaints:
-        Sentences to show once, after an upload for example, and for what went wrong.
+    notices:
+        Sentences to show once, after an upload for example, and whether something went wrong.
     ledger:
         What earlier collections from the same people have spent: a ledger file's JSON.
-    drawers:
-        Names of the parts that were left open.
     typed:
-        What was chosen and typed that is no part of the survey, by name.
+        What was chosen, typed or left open that is no part of the survey, by name.
     page:
         The page that was shown last.
     planned:
@@ -69,10 +67,8 @@ class Session:
     past: list[str] = field(default_factory=list)
     future: list[str] = field(default_factory=list)
     seen: str = ""
-    notices: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+    notices: list[tuple[str, bool]] = field(default_factory=list)
     ledger: str | None = None
-    drawers: set[str] = field(default_factory=set)
     typed: dict[str, Any] = field(default_factory=dict)
     page: str = ""
     planned: SurveyPlan | None = None
@@ -151,6 +147,6 @@ def _started() -> Session:
         try:
             new.document = document_of_word(word)
         except PlannerError as error:
-            new.complaints.append(str(error))
+            new.notices.append((str(error), True))
     new.note()
     return new

@@ -356,7 +356,7 @@ def _take_ledger() -> None:
             here.ledger = read_ledger(path).model_dump_json()
     except PlannerError as error:
         still = "" if here.ledger is None else " The ledger that was here before is still used."
-        here.complaints.append(f"{error}{still}")
+        here.notices.append((f"{error}{still}", True))
 
 
 def _forget_ledger() -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
 
 from planner.estimates.channel import OrderedEstimates
-from planner.planning.question import QuestionPlan
 from planner.show.figures import one_survey_figure, ordered_figure
 from planner.show.others import about_trial, simulation_blocks
 from planner.survey.values import read_count
 from planner.trial.simulate import OneSurvey, Simulated, Trial
 from planner.ui import render
 from planner.ui.fields import kept_item
-from planner.ui.known_answers import Known, known_answers
+from planner.ui.known_answers import known_answers
 from planner.ui.results import looked_at, remembered
 from planner.ui.state import session
 
@@ -24,23 +23,15 @@ _MOST_RUNS = 1000
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    """What is to be simulated; equal settings give equal results."""
+class _Settings(NamedTuple):
+    """What is to be simulated: the answers in the question's places; equal ones give the same."""
 
-    planned: QuestionPlan
-    data: str  # fingerprint of the answers
+    trial: Trial
     repeats: int
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Finished:
-    """A finished simulation."""
-
-    settings: _Settings
-    trial: Trial
-    results: tuple[Simulated, ...]
+_Finished = tuple[_Settings, tuple[Simulated, ...]]
 
 
 def page() -> None:
@@ -59,52 +50,44 @@ def page() -> None:
     with render.complaint():
         answers, fingerprint = known_answers(plan)
         if answers is not None:
-            trial = _placed(plan, answers, fingerprint)
-            _run(_settings(plan, trial, fingerprint), trial)
+            key = ("trial", plan, fingerprint)  # the same as long as neither changes
+            trial = remembered(key, lambda: Trial.of(plan, answers, np.random.default_rng(0)))
+            _run(_settings(trial))
 
 
-def _placed(plan: QuestionPlan, answers: Known, fingerprint: str) -> Trial:
-    """The answers in the question's places: the same as long as neither changes."""
-    key = ("trial", plan, fingerprint)
-    return remembered(key, lambda: Trial.of(plan, answers, np.random.default_rng(0)))
-
-
-def _settings(plan: QuestionPlan, trial: Trial, fingerprint: str) -> _Settings:
+def _settings(trial: Trial) -> _Settings:
     repeats, seed = st.columns(2)
     runs = kept_item(repeats.text_input, "Runs per mechanism", "t-repeats", "100")
     start = kept_item(
         seed.text_input, "Seed", "t-seed", "1", help="The same seed gives the same figures."
     )
     st.caption(f"{about_trial(trial)}.")
-    return _Settings(
-        plan,
-        fingerprint,
-        read_count(runs, most=_MOST_RUNS, argument="runs"),
-        read_count(start, 0, argument="seed"),
-    )
+    repeated = read_count(runs, most=_MOST_RUNS, argument="runs")
+    return _Settings(trial, repeated, read_count(start, 0, argument="seed"))
 
 
-def _run(settings: _Settings, trial: Trial) -> None:
+def _run(settings: _Settings) -> None:
     typed = session().typed
     finished: _Finished | None = typed.get("t-trial")
     if typed.get("t-asked") != settings:
         st.button("Run the simulation", type="primary", on_click=_ask, args=(settings,))
-    elif finished is None or finished.settings != settings:
+    elif finished is None or finished[0] != settings:
         st.button("Cancel", on_click=_ask, args=(None,))  # a click stops the run below
-        typed["t-trial"] = _simulated(settings, trial)
+        typed["t-trial"] = settings, _simulated(settings)
         st.rerun()
     if finished is not None:
-        if finished.settings != settings:
+        if finished[0] != settings:
             st.info("The figures below belong to the settings of the last run.")
-        _show(finished)
+        _show(*finished)
 
 
 def _ask(settings: _Settings | None) -> None:
     session().typed["t-asked"] = settings
 
 
-def _simulated(settings: _Settings, trial: Trial) -> _Finished:
-    total, done = settings.repeats * len(trial.names), 0
+def _simulated(settings: _Settings) -> tuple[Simulated, ...]:
+    trial, done = settings.trial, 0
+    total = settings.repeats * len(trial.names)
     bar = st.progress(0.0, "Simulating")
 
     def advance() -> None:
@@ -113,22 +96,19 @@ def _simulated(settings: _Settings, trial: Trial) -> _Finished:
         bar.progress(done / total, f"Simulating: {done} of {total} runs")
 
     rng = np.random.default_rng(settings.seed)
-    return _Finished(settings, trial, tuple(trial.run(settings.repeats, rng, progress=advance)))
+    return tuple(trial.run(settings.repeats, rng, progress=advance))
 
 
-def _show(finished: _Finished) -> None:
-    _, *blocks = simulation_blocks(finished.trial, finished.results)
+def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
+    """Measured and predicted; then true beside estimated in one survey, or in another."""
+    trial, typed = settings.trial, session().typed
+    _, *blocks = simulation_blocks(trial, results)
     render.render(blocks)
-    if not finished.settings.planned.question.of_mean:
-        _one_survey(finished)
-
-
-def _one_survey(finished: _Finished) -> None:
-    """True beside estimated in one survey, and in another at each push of a button."""
+    if trial.planned.question.of_mean:
+        return
     st.subheader("One survey: true and estimated")
-    typed, trial = session().typed, finished.trial
     typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
-    rng = np.random.default_rng((finished.settings.seed, typed["t-draw"]))
+    rng = np.random.default_rng((settings.seed, typed["t-draw"]))
     st.caption(render.plain(draw_survey(trial, trial.one(trial.names[0], rng))))
 
 
