@@ -13,8 +13,8 @@ from planner import AssumedSets, Level, Survey, Target, load_survey, plan_survey
 from planner.deployment.building import deployable_files
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, Heading, Sentence, Table, people, percent
-from planner.show.guarantees import outsider_blocks
 from planner.show.html import report_html
+from planner.show.kinds import outsider_blocks
 from planner.show.plan import plan_blocks, question_blocks
 from planner.show.terminal import print_blocks
 from planner.survey.file import survey_text

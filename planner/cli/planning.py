@@ -120,8 +120,8 @@ def outsiders(
     One report and the best guess from it; all reports if a shuffler or a secure sum takes their
     senders off; false reports. Never instead of the budgets that the survey promises.
     """
-    from planner.show.guarantees import outsider_blocks
     from planner.show.json import to_json
+    from planner.show.kinds import outsider_blocks
 
     made, _ = planned(survey, mechanism, what_if=False)
     view = made.outsiders(delta)

@@ -13,10 +13,6 @@ from planner.cli.options import Json, ParameterFile, SurveyFile, print_json, pro
 from planner.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from planner.planning.datasets import Answers
     from planner.survey.questions import Question, Survey
 
 
@@ -54,6 +50,7 @@ def simulate(
     import numpy as np
     from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
+    from planner.planning.datasets import Answers, read_known
     from planner.planning.plan import plan_survey
     from planner.show.others import simulation_blocks, simulation_json
     from planner.survey.file import load_survey
@@ -64,7 +61,9 @@ def simulate(
         raise InputError("seed", seed, "a whole number of at least 0", remedy)
     asked = load_survey(survey)
     chosen = _pick(asked, question)
-    answers = _read(chosen, data, first_item)
+    answers = read_known(data, chosen.name, chosen.kind)
+    if first_item and isinstance(answers, Answers):
+        answers = answers.first_items()
     planned = plan_survey(asked).question(chosen.name)
     place_rng, run_rng = np.random.default_rng(seed).spawn(2)
     trial = Trial.of(planned, answers, place_rng)
@@ -75,17 +74,6 @@ def simulate(
         print_json(simulation_json(trial, results))
     else:
         show(simulation_blocks(trial, results))
-
-
-def _read(question: Question, data: Path, first_item: bool) -> Answers | NDArray[np.float64]:
-    """The true answers; of the first item of each set alone where that is asked for."""
-    from planner.planning.datasets import read_answers
-    from planner.survey.values import read_numbers
-
-    if question.kind == "numeric":
-        return read_numbers(data, question.name, gaps=True)
-    answers = read_answers(data, question.name, sets=question.kind == "item-set")
-    return answers.first_items() if first_item else answers
 
 
 def _pick(survey: Survey, name: str) -> Question:

@@ -18,6 +18,7 @@ from planner.files import read_column, read_lines, unreadable
 from planner.mechanisms.itemsets import ItemSets
 from planner.survey.questions import ItemSet, Question
 from planner.survey.sets import SetModel, SetMoments, Slots, size_limits
+from planner.survey.values import read_numbers
 
 _MOST_MEMBERS = 10_000_000  # items of all sets together: they take less than a gigabyte
 _MOST_ITEMS = 1_000_000
@@ -58,6 +59,13 @@ def read_answers(path: str | Path, column: str, *, sets: bool = False) -> Answer
         return read_transactions(path)
     found = _sets(path, read_column(path, column), _parts if sets else lambda answer: [answer])
     return found if sets else Answers(found.labels, found.counts)
+
+
+def read_known(path: Path, column: str, kind: str) -> Answers | NDArray[np.float64]:
+    """The true answers to a question of this kind; of a number one a person, NaN for none."""
+    if kind == "numeric":
+        return read_numbers(path, column, gaps=True)
+    return read_answers(path, column, sets=kind == "item-set")
 
 
 class _Numbers(dict[str, int]):

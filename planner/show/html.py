@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from importlib import resources
-from math import ceil, floor, isfinite, log10
+from math import ceil, exp, floor, isfinite, log10
 from sys import float_info
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table, chosen
+from planner.policy.budget_text import rounded_up
+from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table, chosen, said
 from planner.show.figures import BLUE, GREY, Chart, Line
-from planner.show.guarantees import handout_blocks, outsider_blocks
-from planner.show.plan import error_sentence, plan_blocks
+from planner.show.kinds import outsider_blocks, promises
+from planner.show.plan import costs, plan_blocks
 
 if TYPE_CHECKING:
     from planner.planning.plan import SurveyPlan
@@ -61,9 +62,51 @@ def report_html(plan: SurveyPlan) -> str:
 
 
 def handout_html(plan: SurveyPlan) -> str:
-    """One page for an ethics board, with blanks for what a plan does not know."""
-    costs = [f"{one.name}: {error_sentence(one)}" for one in plan.questions]
-    return page_of(f"{plan.survey.name}: handout", handout_blocks(plan, costs))
+    """One page for an ethics board: what people are told, what is promised, and what is not.
+
+    It has blanks for what a plan does not know.
+    """
+    most = max(*(row.spent for row in plan.spending), *(one.cap for one in plan.questions), 0.0)
+    odds = exp(most) / 9
+    belief = ceil(1e3 * odds / (1 + odds)) / 10  # in per cent, rounded up
+    told = [
+        "Before your answer leaves your device, it is changed at random. We receive the changed "
+        "answer and nothing else; your true answer is never sent or stored by us.",
+        "From many changed answers we compute how many people gave each answer, about right, but "
+        "nobody can be sure of yours.",
+    ]
+    if most:
+        told.append(
+            "Somebody who holds one of two answers of yours to be 10 % likely may, after seeing "
+            f"your changed answer, hold it to be at most {belief:g} % likely."
+        )
+    never = [
+        "Secrecy of results: what is found about many people may be believed of each of them.",
+        "Anonymity: whoever collects may know who took part.",
+        "Anything for a group: reports of people with the same answer add up.",
+        f"More than one collection: budgets of the same people add up; this one spends epsilon "
+        f"{rounded_up(plan.most_spent, 4)} of a person at most.",
+        "Protection from the device itself, or from what people tell elsewhere.",
+    ]
+    open_ones = (
+        "Who collects, and whom people can ask: ________",
+        "Who agreed to the budgets, and when: ________",
+        "How long changed answers are kept: ________",
+    )
+    asked = ", ".join(one.name for one in plan.questions)
+    blocks: list[Block] = [
+        Heading(f"{plan.survey.name}: for the ethics board", level=1),
+        Sentence(f"{plan.survey.users:,} people are asked about: {asked}."),
+    ]
+    for title, lines in (
+        ("What people are told", told),
+        ("What is promised", promises(plan)),
+        ("How exact the results will be", costs(plan)),
+        ("What is not promised", never),
+        ("To be filled in", open_ones),
+    ):
+        blocks += [Heading(title, level=3), *said(lines, "item")]
+    return page_of(f"{plan.survey.name}: handout", blocks)
 
 
 def page_of(title: str, blocks: Iterable[Block]) -> str:

@@ -21,7 +21,6 @@ from planner.planning.rounds import compared
 from planner.planning.sampled import SamplingPlan
 from planner.planning.shares import Allocation
 from planner.show import kinds
-from planner.show.guarantees import promises_of
 
 _NAMED: dict[type, str] = {  # values and properties, beside or in place of the fields
     QuestionPlan: "name share fraction users measure total_error unit error_share share_of "
@@ -91,7 +90,7 @@ def question_json(question: QuestionPlan) -> dict[str, Any]:
         "mechanism": question.deployed.mechanism,
         "asked_for": question.question.mechanism,
         **to_json(question),
-        "promises": promises_of(question),
+        "promises": kinds.promises_of(question),
         "proof": kinds.certificate_sentences(question),
     }
     if question.question.rounds is not None:

@@ -1,4 +1,4 @@
-"""What is said of one kind of question or one form of report alone."""
+"""What is said of one kind of question or one form of report alone, and what is promised."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning.outsiders import NOTHING_TO_SAY, SurveyOutsiderView
+from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.rounds import compared
 from planner.planning.sampled import SamplingPlan
-from planner.policy.budget_text import rounded_up
+from planner.policy.budget_text import magnitude_up, rounded_up
 from planner.show.blocks import (
     Block,
     Fact,
@@ -23,9 +25,12 @@ from planner.show.blocks import (
     numbers,
     people,
     percent,
+    rows_table,
     said,
     texts,
 )
+
+_NAMED_LEVELS = 4
 
 
 def within(gap: float) -> str:
@@ -266,3 +271,80 @@ def round_blocks(question: QuestionPlan) -> list[Block]:
         )
         blocks += said([text], "proof", "details")
     return blocks
+
+
+# What is promised, in sentences a lawyer can read, and what outsiders learn
+
+
+def promises(plan: SurveyPlan) -> list[str]:
+    """What every question promises; numbers are rounded up."""
+    return [f"{one.name}: {text}" for one in plan.questions for text in promises_of(one)]
+
+
+def promises_of(planned: QuestionPlan) -> list[str]:
+    """What one question promises: a sentence, or one for each view of its guarantee."""
+    sampled, sets = planned.sampling, planned.set_promises
+    if sampled is not None:
+        return list(sampled.sentences())
+    if planned.question.kind == "numeric":
+        most = f"{_factor(planned.spending[0].spent)}-fold"
+        return [_promise("two numbers, or a number and no answer,", most)]
+    if sets is not None:
+        found = [_promise("a set of answers and any other", f"{_factor(sets.cap)}-fold")]
+        if sets.cap > sets.epsilon:
+            found.append(
+                "For whoever knows all of a person's answers but one, the odds of that one change "
+                f"at most {_factor(sets.epsilon)}-fold; several sensitive answers together have "
+                "the first promise alone."
+            )
+        return found
+    policy, whose = planned.deployed.policy, "for"
+    between = "an answer and any other"
+    if planned.question.kind == "item-set":
+        between, whose = "a set of answers and any other", "where the least protected is"
+    elif policy.rule.open_pairs:
+        between = "two answers that are protected from each other"
+    # Each level with the largest budget of a protected pair that it is part of.
+    budgets = policy.rule.largest_pairs(policy.epsilons).tolist()
+    levels = [
+        (budget, f"{_factor(budget)}-fold {whose} {name!r}")
+        for name, budget in zip(policy.names, budgets, strict=True)
+    ]
+    *others, last = [text for _, text in levels]
+    most = f"{', '.join(others)} and {last}"
+    if len(set(budgets)) == 1:
+        most = f"{_factor(budgets[0])}-fold"
+    elif len(levels) > _NAMED_LEVELS:
+        most = f"from {min(levels)[1]} to {max(levels)[1]}, by its level"
+    return [_promise(between, most)]
+
+
+def _promise(between: str, most: str) -> str:
+    end = "whoever looks and whatever they know"
+    return f"No report changes the odds between {between} more than {most}, {end}."
+
+
+def outsider_blocks(view: SurveyOutsiderView | None) -> list[Block]:
+    """What outsiders learn."""
+    if view is None:
+        return [Sentence(NOTHING_TO_SAY)]
+    blocks: list[Block] = []
+    headings = "between", "and", "one report", "if shuffled"
+    for one in view.questions:
+        blocks += [Heading(one.question, level=3), *said(one.sentences)]
+        rows = [
+            (first, second, rounded_up(local, 4), rounded_up(found, 5))
+            for first, second, local, found in one.shuffled.pairs
+        ]
+        if len(rows) > 1:
+            blocks.append(
+                rows_table("Epsilon, who is hidden among whom", headings, rows, 2, "details")
+            )
+    if view.sentences:
+        blocks += [Heading("All questions together", level=3), *said(view.sentences)]
+    return blocks
+
+
+def _factor(epsilon: float) -> str:
+    factor = math.exp(epsilon)
+    return f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}" if factor < 1e6 else magnitude_up(factor)

@@ -32,7 +32,6 @@ from planner.show.blocks import (
     texts,
 )
 from planner.show.figures import Chart, frontier_figure, ordered_figure, padding_figure
-from planner.show.guarantees import promises_of
 from planner.survey.questions import ORDINAL
 
 ALLOCATION_ERRORS = (
@@ -83,7 +82,7 @@ def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Bl
         sentence = target_sentence(target, in_headline=len(question.targets) == 1)
         blocks += said([sentence], "met" if target.met else "missed")
     advice, prices = _advice(question), _prices(question)
-    blocks += said([*promises_of(question), kinds.cap_sentence(question), *advice])
+    blocks += said([*kinds.promises_of(question), kinds.cap_sentence(question), *advice])
     if question.options:
         blocks += _mechanisms(question)
     if question.levels is not None:
@@ -108,6 +107,11 @@ def error_sentence(question: QuestionPlan) -> str:
         return f"Every count is within {question.total_error:,.1f} people, at 95 %."
     figure = f"{people(question.total_error)} {question.unit}"
     return f"{question.measure}: {figure}, {percent(question.error_share)} of {question.share_of}."
+
+
+def costs(plan: SurveyPlan) -> list[str]:
+    """The predicted errors, a sentence a question."""
+    return [f"{one.name}: {error_sentence(one)}" for one in plan.questions]
 
 
 def headline(question: QuestionPlan) -> Facts:

@@ -10,7 +10,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from planner.ui.document import MOST_IN_ADDRESS, kind_of, new_document, word_of
 from planner.ui.fields import MOST_PASTED, refuse_paste
-from planner.ui.opening import opening, survey_file
+from planner.ui.opening import opening
 from planner.ui.state import session
 
 PAGES = {  # the title of each page, and where its function is
@@ -82,9 +82,7 @@ def _keep_address(slot: st.delta_generator.DeltaGenerator) -> None:
     if found.pasted:
         refuse_paste(int(found.pasted))
     if own and not fits:
-        with slot.container(horizontal=True, vertical_alignment="center"):
-            st.caption("Too large for an address: download the survey to keep or share it.")
-            survey_file()
+        slot.caption("Too large for an address: to keep or share it, download it under Export.")
 
 
 def _page(name: str, title: str) -> StreamlitPage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
 from planner.files import read_csv
-from planner.planning.datasets import Answers, read_answers
+from planner.planning.datasets import Answers, read_known
 from planner.planning.question import QuestionPlan
 from planner.survey.questions import Numeric, Question
-from planner.survey.values import read_count, read_numbers, read_share
+from planner.survey.values import read_count, read_share
 from planner.ui.fields import kept_item
 from planner.ui.opening import as_file
 from planner.ui.state import session
@@ -121,11 +122,7 @@ def _read(question: Question, name: str, data: bytes) -> tuple[Known, str]:
         column = _column(path, question)
         key = ("read", hashlib.sha256(data).hexdigest(), name, column, question.kind)
 
-        def read() -> Known:
-            if isinstance(question, Numeric):
-                return np.asarray(question.domain.answers(read_numbers(path, column, gaps=True)))
-            return read_answers(path, column, sets=question.kind == "item-set")
-
+        read = partial(read_known, path, column, question.kind)
         return session().remembered(key, read), str(hash(key))
 
 

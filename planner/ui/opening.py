@@ -12,9 +12,9 @@ import streamlit as st
 
 from planner.errors import FileError, PlannerError
 from planner.files import read_csv, read_text
-from planner.survey.file import read_document, settle, survey_text
+from planner.survey.file import read_document, settle
 from planner.survey.values import text_of
-from planner.ui.document import EXAMPLES, Document, Row, cleaned, example_document, kind_of
+from planner.ui.document import EXAMPLES, Document, Row, example_document, kind_of
 from planner.ui.state import session
 
 _MOST_LINES = 100_000
@@ -37,20 +37,6 @@ def opening() -> None:
         on_change=_take_upload,
         help="The first line of a CSV file is item,level,epsilon. Files stay on this machine.",
     )
-
-
-def survey_file() -> None:
-    """Offer the survey as a file, once it is right."""
-    survey, _ = settle(cleaned(session().document))
-    if survey is not None:
-        st.download_button(
-            "Survey (TOML)",
-            lambda: survey_text(survey),
-            "survey.toml",
-            "application/toml",
-            on_click="ignore",
-            key="survey-file",
-        )
 
 
 def _take_example() -> None:

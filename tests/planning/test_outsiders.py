@@ -22,9 +22,9 @@ from planner.outsiders.shown import (
 from planner.planning.outsiders import negligible, outsider_view
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Sentence
-from planner.show.guarantees import outsider_blocks
 from planner.show.html import report_html
 from planner.show.json import to_json
+from planner.show.kinds import outsider_blocks
 from planner.survey.questions import Categorical, Numeric, SampledChoice, Sampling
 from tests.mechanisms.listed import output_law
 

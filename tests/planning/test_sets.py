@@ -14,8 +14,7 @@ from planner.mechanisms.set_design import best_set_design, smallest_budget
 from planner.planning.datasets import PilotSets
 from planner.planning.plan import plan_survey
 from planner.planning.sets import plan_padding, plan_whole_sets
-from planner.show.guarantees import promises_of
-from planner.show.kinds import cap_sentence
+from planner.show.kinds import cap_sentence, promises_of
 from planner.survey.questions import Categorical, ItemSet, Level, Survey, Target
 from planner.survey.sets import AssumedSets
 

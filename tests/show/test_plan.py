@@ -9,7 +9,7 @@ import pytest
 
 from planner import plan_survey
 from planner.show.blocks import Facts, Sentence, Table
-from planner.show.guarantees import promises
+from planner.show.kinds import promises
 from planner.show.plan import plan_blocks, question_blocks, target_sentence
 from planner.survey.file import survey_from_text
 from tests.surveys import EXAMPLES

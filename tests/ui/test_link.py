@@ -118,12 +118,11 @@ def test_odd_cells_in_an_address_break_no_page(kind):
         assert by_label(app.text_input, "Survey").value == "mine"
 
 
-def test_a_survey_too_large_for_an_address_says_so_and_offers_its_file():
+def test_a_survey_too_large_for_an_address_says_so_and_where_its_file_is():
     document = example_document("health")
     document["question"][0]["level"][0]["items"] = [str(hash((k, "x"))) for k in range(2000)]
     app = AppTest.from_file(str(APP), default_timeout=TIMEOUT)
     app.query_params["survey"] = word_of(document)
     app.run()
     assert not app.exception
-    assert "Too large for an address" in words(app)
-    assert [one.proto.label for one in app.get("download_button")] == ["Survey (TOML)"]
+    assert "Too large for an address: to keep or share it, download it under Export" in words(app)

@@ -13,7 +13,7 @@ from planner.planning.mean import AnswerRatePlan, ChannelCurve, plan_answer_rate
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.show.blocks import Column, Sentence, texts
-from planner.show.guarantees import outsider_blocks, promises_of
+from planner.show.kinds import outsider_blocks, promises_of
 from planner.show.others import answer_rate_blocks, pairs_table
 from planner.show.plan import question_blocks
 from planner.survey.questions import Survey

@@ -14,10 +14,9 @@ from planner.deployment.building import deployable_files
 from planner.deployment.parameters import Parameters
 from planner.planning.ledger import Ledger
 from planner.planning.plan import SurveyPlan
-from planner.show.guarantees import promises
 from planner.show.html import report_html
-from planner.show.kinds import reliance_sentence
-from planner.show.plan import error_sentence
+from planner.show.kinds import promises, reliance_sentence
+from planner.show.plan import costs
 from planner.survey.file import survey_text
 from planner.ui import render
 from planner.ui.results import remembered, result
@@ -46,7 +45,7 @@ def page() -> None:
 def _summary(plan: SurveyPlan) -> None:
     for title, sentences in (
         ("What is promised", promises(plan)),
-        ("What it costs", [f"{one.name}: {error_sentence(one)}" for one in plan.questions]),
+        ("What it costs", costs(plan)),
         ("What it relies on", _relies_on(plan)),
     ):
         st.subheader(title)
