@@ -184,12 +184,16 @@ class Number(answers.Number, Estimating):
     """A number in a range, or none."""
 
     def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
-        unit = np.array(codes, dtype=np.float64)  # None becomes NaN
-        none, last = np.isnan(unit), self.points - 1
-        share = (np.where(none, self.lower, unit) - self.lower) / (self.upper - self.lower) * last
+        answers = np.array(codes, dtype=np.float64)  # None becomes NaN
+        below, above = self._grid(answers)
+        return np.where(np.isnan(answers), self.points, below + (words.half(below.size) < above))
+
+    def _grid(self, answers: Array) -> tuple[Numbers, Numbers]:
+        """The grid point below each answer, and 2^32 times the chance of the next."""
+        last, given = self.points - 1, np.where(np.isnan(answers), self.lower, answers)
+        share = (given - self.lower) / (self.upper - self.lower) * last
         below = np.minimum(share.astype(np.int64), last - 1)
-        threshold = ((share - below) * DENOMINATOR + 0.5).astype(np.int64)
-        return np.where(none, self.points, below + (words.half(unit.size) < threshold))
+        return below, ((share - below) * DENOMINATOR + 0.5).astype(np.int64)
 
     def of(self, question: Any) -> Self:
         domain, epsilon = question.domain, float(question.policy.epsilons[0])
@@ -243,13 +247,11 @@ class Number(answers.Number, Estimating):
 
         InputError for a value outside the range.
         """
-        unit = self.domain.to_unit(self.domain.answers(values))
-        rows, last = np.array(shape.rows) / DENOMINATOR, self.points - 1
-        share = (np.nan_to_num(unit) + 1) / 2 * last
-        below = np.minimum(share.astype(np.int64), last - 1)
-        above = np.floor((share - below) * DENOMINATOR + 0.5)[:, None] / DENOMINATOR
-        law = (1 - above) * rows[below] + above * rows[below + 1]
-        return np.where(np.isnan(unit)[:, None], rows[-1], law)
+        answers, rows = self.domain.answers(values), np.array(shape.rows) / DENOMINATOR
+        below, above = self._grid(answers)
+        share = above[:, None] / DENOMINATOR
+        law = (1 - share) * rows[below] + share * rows[below + 1]
+        return np.where(np.isnan(answers)[:, None], rows[-1], law)
 
     def variance(self, shape: Any, people: Any) -> NumericVariance:
         """To first order, of these answers, shape ``(n,)``, NaN allowed.
