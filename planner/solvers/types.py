@@ -139,7 +139,7 @@ class OutputTypes:
             g[o, i, side] = [(v_side - mean_oi) / ev_i + (B^-1 mean_o)_i / m_i] / w_o
 
         ``prior``: share of people in each level, shape ``(t,)``, not negative. The result has
-        shape ``(n, t, 2)``; it is 0 for a side without items and a level without the type.
+        shape ``(n, t, 2)``; it is 0 for a side without items.
 
         Raises
         ------
@@ -165,8 +165,8 @@ class OutputTypes:
             raise InputError("types", self.size, "enough to tell all items apart", "Add types.")
         slope = gap * np.divide(1.0, within, out=np.zeros_like(within), where=several)
         apart = slope[..., None] * np.stack([-x, 1 - x], axis=2)
-        present = (self._counts > 0) & (self.high > 0)[..., None]
-        return np.where(present, (totals[..., None] + apart) / expected[:, None, None], 0.0)
+        given = (totals[..., None] + apart) / expected[:, None, None]
+        return np.where(self._counts > 0, given, 0.0)
 
     @property
     def pair_losses(self) -> Array:

@@ -162,3 +162,11 @@ def test_repairs_fall_on_every_place_alike(items):
     lanes = np.arange(64, dtype=np.uint64)
     ones = [int((word >> lane & np.uint64(1)).sum()) for word in part for lane in lanes]
     assert ones == [2**16 // items] * items + [0] * (len(ones) - items)
+
+
+def test_levels_that_no_budget_connects_are_told_apart_without_bias():
+    """Rounding gives both the blank type: what one never sends has to count against it."""
+    apart = [[0.5, np.inf], [np.inf, 0.5]]
+    law = Sides.of(best_design(PrivacyPolicy([0.5, 1.0], [1, 2], apart)))  # which proves it
+    assert law.weights[0][1] == (0, 0)
+    assert law.values[1][0][0] < 0
