@@ -31,13 +31,15 @@ SCRIPT = FILES.parents[2] / "examples" / "client.mjs"
 ONCE = {"count": 4, "scheme": "once"}
 VALUE = {"count": 4, "scheme": "one-value", "changes": 1, "acknowledged": TIMES_OPEN}
 ITEMS = ("a", "b", "c")
-PEOPLE = [f"person {i}" for i in range(64)]  # that a round has none: 4e-8
+PEOPLE = [f"person {i}" for i in range(64)]  # some in every round
 
 
 def asked_again(rounds, budget=1.0):
     survey = Survey("s", 100, (Categorical("q", (Level("all", budget, ITEMS),)),))
     made = parameters_from_mechanisms(survey, {"q": randomized_response(budget, items=3)})
-    document = made.document | {"questions": [made.document["questions"][0] | {"rounds": rounds}]}
+    about = {"created": "2026-03-01T00:00:00Z"}  # a second later would be another collection
+    about |= {"questions": [made.document["questions"][0] | {"rounds": rounds}]}
+    document = made.document | about
     return document | {"hash": content_hash(document)}
 
 
