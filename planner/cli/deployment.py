@@ -54,11 +54,9 @@ def verify(params: ParameterFile, json_output: Json = False) -> None:
     from planner.show.others import pair_rows, verification_blocks
 
     parameters = _parameters(params)  # verifies; a file that does not verify is refused
-    if json_output:
-        pairs = [{"name": one.name, "pairs": pair_rows(one)} for one in parameters.questions]
-        print_json({"verified": True, "questions": pairs})
-    else:
-        show(verification_blocks(parameters))
+    pairs = [{"name": one.name, "pairs": pair_rows(one)} for one in parameters.questions]
+    proven = {"verified": True, "questions": pairs}
+    show(verification_blocks(parameters), proven, json=json_output)
 
 
 def perturb(
@@ -216,12 +214,10 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if report is not None:
         page = page_of("Estimates", [*blocks, *round_figures(estimates, confidence)])
         replace_file(report, page)
-    if json_output:
-        print_json(collection_json(collection, estimates))
-    else:
-        show(blocks)
-        if out is not None:
-            say(f"All {len(estimates):,} estimates written to {out}")
+    document = collection_json(collection, estimates) if json_output else None
+    show(blocks, document, json=json_output)
+    if out is not None and not json_output:
+        say(f"All {len(estimates):,} estimates written to {out}")
     if collection.quarantined:
         raise typer.Exit(QUARANTINED)
 

@@ -30,11 +30,16 @@ Details = Annotated[bool, typer.Option("--details", help="Print tables and proof
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
 
 
-def show(blocks: Iterable[Block], *, details: bool = False) -> None:
-    """Print blocks: those for everybody, or all."""
+def show(
+    blocks: Iterable[Block], document: object = None, *, details: bool = False, json: bool = False
+) -> None:
+    """Print blocks, those for everybody or all; or the document for machines."""
     from planner.show.terminal import print_blocks, terminal
 
-    print_blocks(terminal(), blocks, details=details)
+    if json:
+        print_json(document)
+    else:
+        print_blocks(terminal(), blocks, details=details)
 
 
 def say(sentence: str) -> None:

@@ -99,10 +99,7 @@ def compare(
 
     plans = (planned(path, mechanism, what_if=False)[0] for path in (first, second))
     found = compare_plans(*plans)
-    if json_output:
-        print_json(to_json(found))
-    else:
-        show(comparison_blocks(found, (first.name, second.name)))
+    show(comparison_blocks(found, (first.name, second.name)), to_json(found), json=json_output)
 
 
 def outsiders(
@@ -125,10 +122,7 @@ def outsiders(
 
     made, _ = planned(survey, mechanism, what_if=False)
     view = made.outsiders(delta)
-    if json_output:
-        print_json(to_json(view))
-    else:
-        show(outsider_blocks(view), details=details)
+    show(outsider_blocks(view), to_json(view), details=details, json=json_output)
 
 
 def answer_rate(survey: SurveyFile, details: Details = False, json_output: Json = False) -> None:
@@ -137,24 +131,19 @@ def answer_rate(survey: SurveyFile, details: Details = False, json_output: Json 
     For the survey's numeric questions that state what people tolerate.
     """
     from planner.planning.mean import plan_answer_rates
+    from planner.show.blocks import Block
     from planner.show.json import to_json
     from planner.show.others import answer_rate_blocks
     from planner.survey.file import load_survey
 
     plans = plan_answer_rates(load_survey(survey))
-    if json_output:
-        document = {
-            name: {
-                "best": to_json(one.best_planned(one.channels())),
-                "offered": to_json(one.offered),
-                "curve": to_json(one.curve),
-            }
-            for name, one in plans.items()
-        }
-        print_json(document)
-        return
+    document, blocks = {}, list[Block]()
     for name, one in plans.items():
-        show(answer_rate_blocks(name, one, one.channels()), details=details)
+        channels = one.channels()
+        found = {"best": one.best_planned(channels), "offered": one.offered, "curve": one.curve}
+        document[name] = to_json(found)
+        blocks += answer_rate_blocks(name, one, channels)
+    show(blocks, document, details=details, json=json_output)
 
 
 def planned(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.cli.options import Json, ParameterFile, SurveyFile, print_json, progress, show
+from planner.cli.options import Json, ParameterFile, SurveyFile, progress, show
 from planner.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,10 +70,8 @@ def simulate(
     with progress("simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bar:
         task = bar.add_task("runs", total=repeats * len(trial.names))
         results = trial.run(repeats, run_rng, lambda: bar.advance(task))
-    if json_output:
-        print_json(simulation_json(trial, results))
-    else:
-        show(simulation_blocks(trial, results))
+    told = simulation_blocks(trial, results)
+    show(told, simulation_json(trial, results), json=json_output)
 
 
 def _pick(survey: Survey, name: str) -> Question:
@@ -114,7 +112,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from numpy.random import default_rng
 
     from planner.deployment.parameters import read_parameters
-    from planner.show.blocks import Sentence
+    from planner.show.blocks import Sentence, said
     from planner.trial.audit import audit_client
     from planner.trial.black_box import CommandBox
 
@@ -122,10 +120,9 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     asked = [_parsed(text) for text in answer or ()]
     box = CommandBox(command, seconds)
     found = audit_client(parameters, box, default_rng(), question, asked, reports, confidence)
-    if json_output:
-        print_json(asdict(found) | {"passed": found.passed, "summary": found.summary})
-    else:
-        show([Sentence(found.summary), *(Sentence(one, tone="missed") for one in found.faults)])
+    told = [Sentence(found.summary), *said(found.faults, "missed")]
+    document = asdict(found) | {"passed": found.passed, "summary": found.summary}
+    show(told, document, json=json_output)
     if not found.passed:
         raise typer.Exit(_FAULTY)
 

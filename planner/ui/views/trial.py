@@ -31,9 +31,6 @@ class _Settings(NamedTuple):
     seed: int
 
 
-_Finished = tuple[_Settings, tuple[Simulated, ...]]
-
-
 def page() -> None:
     """Choose answers; run, cancel, compare."""
     render.header(
@@ -68,21 +65,24 @@ def _settings(trial: Trial) -> _Settings:
 
 def _run(settings: _Settings) -> None:
     typed = session().typed
-    finished: _Finished | None = typed.get("t-trial")
+    finished: tuple[_Settings, tuple[Simulated, ...]] | None = typed.get("t-trial")
     if typed.get("t-asked") != settings:
-        st.button("Run the simulation", type="primary", on_click=_ask, args=(settings,))
+        st.button(
+            "Run the simulation",
+            type="primary",
+            on_click=typed.update,
+            args=({"t-asked": settings},),
+        )
     elif finished is None or finished[0] != settings:
-        st.button("Cancel", on_click=_ask, args=(None,))  # a click stops the run below
+        st.button(
+            "Cancel", on_click=typed.update, args=({"t-asked": None},)
+        )  # a click stops the run below
         typed["t-trial"] = settings, _simulated(settings)
         st.rerun()
     if finished is not None:
         if finished[0] != settings:
             st.info("The figures below belong to the settings of the last run.")
         _show(*finished)
-
-
-def _ask(settings: _Settings | None) -> None:
-    session().typed["t-asked"] = settings
 
 
 def _simulated(settings: _Settings) -> tuple[Simulated, ...]:
