@@ -66,17 +66,11 @@ def _settings(trial: Trial) -> _Settings:
 def _run(settings: _Settings) -> None:
     typed = session().typed
     finished: tuple[_Settings, tuple[Simulated, ...]] | None = typed.get("t-trial")
+    run, cancel = {"t-asked": settings}, {"t-asked": None}
     if typed.get("t-asked") != settings:
-        st.button(
-            "Run the simulation",
-            type="primary",
-            on_click=typed.update,
-            args=({"t-asked": settings},),
-        )
+        st.button("Run the simulation", type="primary", on_click=typed.update, args=(run,))
     elif finished is None or finished[0] != settings:
-        st.button(
-            "Cancel", on_click=typed.update, args=({"t-asked": None},)
-        )  # a click stops the run below
+        st.button("Cancel", on_click=typed.update, args=(cancel,))  # a click stops the run below
         typed["t-trial"] = settings, _simulated(settings)
         st.rerun()
     if finished is not None:
