@@ -409,30 +409,6 @@ def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
     return PrivacyPolicy(policy.epsilons[levels], np.ones_like(levels), rule, question.ordered)
 
 
-def channels(question: Ordinal) -> list[tuple[str, Channel, str]]:
-    """The channel of least worst-case error of what is wanted, and rivals: name, channel, note.
-
-    Rivals are the best of all mechanisms for counts, where these are not wanted, and generalised
-    randomised response: both with their estimated counts added up.
-    """
-    asked = policy_of_answers(question)
-    spent = _at_most_provable(asked)
-    wanted = question.scores if question.of_mean else question.wanted
-    best = drawn_channel(
-        best_ordered_channel(spent, wanted, weights=_importance(question), tolerance=_TOLERANCE)
-    )
-    proof = best.certificate if spent is asked else None
-    found = [("channel", replace(best, policy=asked, certificate=proof), "")]
-    rivals = [("grr", *_response(asked))]
-    if question.wanted != COUNTS:
-        counts = best_ordered_channel(spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS)
-        rivals.insert(0, ("subset-design", counts.matrix, counts.estimator))
-    for name, matrix, estimator in rivals:
-        about = (asked, best.wanted, best.wanted_names, matrix, best.wanted @ estimator)
-        found.append((name, Channel(*about, best.scenarios), _ADDED[question.wanted]))
-    return found
-
-
 def _importance(question: Ordinal) -> list[float] | None:
     """The importance of each answer's level, of all whose share or count is wanted."""
     if question.of_mean:
@@ -483,24 +459,37 @@ def block(question: Ordinal, _users: int) -> Block:
     return choice_block(question.name, policy, weight, question.objective, errors_of(question))
 
 
-def options(part: Part, **_: bool) -> list[Option]:
-    """The best channel, and what is compared with it alone."""
-    spent = part.deployed
-    assert isinstance(spent, Ordinal)  # noqa: S101 - by its kind
-    errors, unit = errors_of(spent), spent.radius**2 if spent.of_mean else 1.0
-    found = []
-    for name, channel, note in channels(spent):
-        proof = channel.certificate
-        bound = None if proof is None else proof.lower_bound / unit
-        compared, value = name != "channel", channel.worst_error / unit
-        found.append(Option(name, value, errors, channel, bound, note, compared=compared))
+def options(part: Part[Ordinal], **_: bool) -> list[Option]:
+    """The channel of least worst-case error of what is wanted, and what is compared with it alone.
+
+    That is the best of all mechanisms for counts, where these are not wanted, and generalised
+    randomised response: both with their estimated counts added up.
+    """
+    question = part.deployed
+    asked, errors = policy_of_answers(question), errors_of(question)
+    spent, unit = _at_most_provable(asked), question.radius**2 if question.of_mean else 1.0
+    wanted = question.scores if question.of_mean else question.wanted
+    best = drawn_channel(
+        best_ordered_channel(spent, wanted, weights=_importance(question), tolerance=_TOLERANCE)
+    )
+    proof = best.certificate if spent is asked else None
+    best = replace(best, policy=asked, certificate=proof)
+    bound = None if proof is None else proof.lower_bound / unit
+    found = [Option("channel", best.worst_error / unit, errors, best, bound)]
+    rivals = [("grr", *_response(asked))]
+    if question.wanted != COUNTS:
+        counts = best_ordered_channel(spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS)
+        rivals.insert(0, ("subset-design", counts.matrix, counts.estimator))
+    for name, matrix, estimator in rivals:
+        about = (asked, best.wanted, best.wanted_names, matrix, best.wanted @ estimator)
+        one, note = Channel(*about, best.scenarios), _ADDED[question.wanted]
+        found.append(Option(name, one.worst_error / unit, errors, one, note=note, compared=True))
     return found
 
 
-def total(part: Part, planned: Option) -> tuple[float, ErrorLaw]:
+def total(part: Part[Ordinal], planned: Option) -> tuple[float, ErrorLaw]:
     """The value and the law of the unweighted error, whatever the importance of answers."""
     question, channel = part.asked, planned.law
-    assert isinstance(question, Ordinal)  # noqa: S101 - by its kind
     if question.of_mean:
         return planned.value, planned.errors
     size, wanted = channel.policy.size, np.eye(len(channel.wanted_names))

@@ -25,8 +25,8 @@ from planner.solvers.solving import BASELINES
 from planner.survey.questions import (
     BEST,
     SET_DESIGN,
+    Categorical,
     LevelledQuestion,
-    Numeric,
     Question,
     Target,
     wrong_targets,
@@ -50,8 +50,8 @@ def achieved(table: Terms, users: float, target: Target) -> float:
     return float(np.sqrt(table.noise[chosen].max() / users))
 
 
-def users_needed(table: Terms, target: Target) -> int:
-    """How many users reach ``target`` with ``table``; in closed form.
+def users_needed(table: Terms, target: Target, fraction: float = 1.0) -> int:
+    """How many users reach ``target`` with ``table``, where a ``fraction`` of them is asked.
 
     Examples
     --------
@@ -60,17 +60,13 @@ def users_needed(table: Terms, target: Target) -> int:
     >>> users_needed(table, Target(error=0.01))
     2397230
     """
-    return ceil(exact_users(table, target) * (1 - 1e-12))
-
-
-def exact_users(table: Terms, target: Target) -> float:
-    """The real number of users at which the target is met with equality."""
     chosen = _chosen(table, target)
     noise, signal = table.noise[chosen], table.signal[chosen]
     if target.kind == "detect":
-        return float(users_to_detect(noise, signal, target.value).max())
-    error = table.worst_case_mse if target.level is None else noise.max()
-    return float(error / target.value**2)
+        exact = users_to_detect(noise, signal, target.value).max()
+    else:
+        exact = (table.worst_case_mse if target.level is None else noise.max()) / target.value**2
+    return ceil(exact / fraction * (1 - 1e-12))
 
 
 def _chosen(table: Terms, target: Target) -> NDArray[np.intp]:
@@ -260,13 +256,12 @@ def block(question: LevelledQuestion, _users: int) -> Block:
     return choice_block(question.name, policy, question.weight, objective, law, rough)
 
 
-def options(part: Part, *, rivals_too: bool = True) -> list[Option]:
+def options(part: Part[Categorical], *, rivals_too: bool = True) -> list[Option]:
     """What the question can have, and direct encoding, which is compared alone.
 
     Without ``rivals_too`` no other is solved where a design is proven the best and wanted.
     """
     question = part.question
-    assert not isinstance(question, Numeric)  # noqa: S101 - by its kind
     policy, objective, errors = part.deployed.policy, question.objective, errors_of(question)
     if not rivals_too and part.asked.mechanism in (BEST, DESIGN) and policy.item_counts.sum() > 1:
         best = solved(policy, DESIGN, objective, errors, must=part.asked.mechanism == DESIGN)
@@ -310,18 +305,18 @@ def solved(
     return Option(name, law.value(objective), errors, law, bound, refused=refused)
 
 
-def deployed(_part: Part, option: Option) -> Any:
+def deployed(_part: Part[Categorical], option: Option) -> Any:
     """The mechanism as a parameter file takes it."""
     return option.law.mechanism if isinstance(option.law, LevelTerms) else option.law
 
 
-def total(part: Part, planned: Option) -> tuple[float, ErrorLaw]:
+def total(part: Part[Categorical], planned: Option) -> tuple[float, ErrorLaw]:
     """The value and the law of the unweighted error for the least favourable answers."""
     one = ErrorLaw(spread=float(1 - 1 / part.deployed.policy.item_counts.sum()))
     return planned.law.worst_case_mse, one
 
 
-def details(part: Part, planned: Option) -> dict[str, Any]:
+def details(part: Part[Categorical], planned: Option) -> dict[str, Any]:
     """What a plan shows of its levels."""
     law, policy = planned.law, part.deployed.policy
     leakage = policy.leakage_epsilons
@@ -335,7 +330,7 @@ def details(part: Part, planned: Option) -> dict[str, Any]:
     }
 
 
-def levels_of(part: Part, terms: Terms, length: int | None = None) -> Levels:
+def levels_of(part: Part[Any], terms: Terms, length: int | None = None) -> Levels:
     """Level by level, of sets at a padding length."""
     policy, people = part.deployed.policy, part.people
     errors = np.sqrt(people * terms.noise) * (length or 1)

@@ -408,14 +408,13 @@ def block(question: Numeric, users: int) -> Block:
     return mean_block(question.name, epsilon, question.weight, ErrorLaw(scale, full - scale))
 
 
-def options(part: Part, **_: bool) -> list[Option]:
+def options(part: Part[Numeric], **_: bool) -> list[Option]:
     """The best channel and BiSample-MD, and mechanisms that are compared alone, for one people.
 
     They are those that the question states; of ``bisample-md`` where everybody answers the least
     favourable ones, of others, where no mean is stated, the worst of five means over the range.
     """
     question = part.question
-    assert isinstance(question, Numeric)  # noqa: S101 - by its kind
     epsilon, rate = float(part.deployed.policy.epsilons[0]), answer_rate(question)
     model, missing = model_of(question, part.people), 0.0 if rate is None else 1 - rate
     by_name = question.mechanism == BISAMPLE
@@ -471,7 +470,7 @@ def best_for(
 
 
 def _best_channel(
-    part: Part,
+    part: Part[Numeric],
     model: AnswerRateModel,
     epsilon: float,
     missing: float,
@@ -497,6 +496,6 @@ def _everybody_alike(stated: AssumedAnswers) -> tuple[AssumedAnswers, ...]:
     return tuple(replace(stated, center=value, spread=0.0) for value in values)
 
 
-def total(_part: Part, planned: Option) -> tuple[float, ErrorLaw]:
+def total(_part: Part[Numeric], planned: Option) -> tuple[float, ErrorLaw]:
     """The value and the law of the error that targets are about: the mean's own."""
     return planned.value, planned.errors

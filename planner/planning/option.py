@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Ledger
 from planner.planning.solve import scaled
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.questions import ItemSet, Numeric, Question
+from planner.survey.questions import Question
 
 FLAT = 0.05
 """Errors within this share of the best are about as good."""
@@ -36,8 +36,11 @@ class Spending:
     spent: float
 
 
+Q = TypeVar("Q", bound=Question)
+
+
 @dataclass(frozen=True, slots=True)
-class Part:
+class Part(Generic[Q]):
     """A question's part in a survey, settled.
 
     It is ``asked`` as in the survey; ``tolerated`` has a budget, where that was left open, and
@@ -45,22 +48,23 @@ class Part:
     ``fraction`` of ``everybody``, the number of people who are asked anything, are asked it.
     """
 
-    asked: Question
-    tolerated: Question
-    question: Question
+    asked: Q
+    tolerated: Q
+    question: Q
     share: float
     fraction: float
     everybody: int
 
     @property
-    def deployed(self) -> Question:
+    def deployed(self) -> Q:
         """The question with its share of the budgets."""
         if self.share == 1:
             return self.question
         spent = _with_policy(self.question, scaled(self.question.policy, self.share))
-        if isinstance(spent, ItemSet) and spent.sets is not None and spent.sets.cap is not None:
-            return spent.replacing(sets=spent.sets.replacing(cap=self.share * spent.sets.cap))
-        return spent
+        known = getattr(spent, "sets", None)
+        if known is None or known.cap is None:
+            return spent
+        return cast("Q", spent.replacing(sets=known.replacing(cap=self.share * known.cap)))
 
     @property
     def spending(self) -> tuple[Spending, ...]:
@@ -87,20 +91,21 @@ class Part:
         return self.whole * sqrt(error / self.everybody)
 
 
-def with_budget_left(question: Question, ledger: Ledger) -> Question:
+def with_budget_left(question: Q, ledger: Ledger) -> Q:
     """The question with what the ledger has left of its budgets."""
     return _with_policy(question, ledger.left(question.policy))
 
 
-def _with_policy(question: Question, policy: PrivacyPolicy) -> Question:
-    if isinstance(question, Numeric):
-        return question.replacing(epsilon=float(policy.epsilons[0]))
-    levels = tuple(
-        level.replacing(epsilon=float(epsilon))
-        for level, epsilon in zip(question.levels, policy.epsilons, strict=True)
-    )
-    rule = policy.rule.plain(policy.epsilons)
-    return question.replacing(levels=levels, rule=question.rule if policy.rule.by_level else rule)
+def _with_policy(question: Q, policy: PrivacyPolicy) -> Q:
+    budgets, changed = policy.epsilons.tolist(), dict[str, Any]()
+    if question.levels:
+        pairs = zip(question.levels, budgets, strict=True)
+        changed["levels"] = tuple(one.replacing(epsilon=epsilon) for one, epsilon in pairs)
+    else:
+        changed["epsilon"] = budgets[0]
+    if not policy.rule.by_level:
+        changed["rule"] = policy.rule.plain(policy.epsilons)
+    return cast("Q", question.replacing(**changed))
 
 
 @dataclass(frozen=True, slots=True)

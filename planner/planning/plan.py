@@ -231,7 +231,7 @@ def _length_found(question: Question, users: float, share: float = 1.0) -> Quest
     return sets.settled(question, users, share) if isinstance(question, ItemSet) else question
 
 
-def _settled(survey: Survey, ledger: Ledger | None) -> tuple[list[Part], Allocation | None]:
+def _settled(survey: Survey, ledger: Ledger | None) -> tuple[list[Part[Any]], Allocation | None]:
     """Every question's part: its budget, padding length, share and people."""
     tolerated = [mean.settled(question, survey.users) for question in survey.questions]
     left = [with_budget_left(question, ledger or Ledger()) for question in tolerated]

@@ -85,7 +85,7 @@ class QuestionPlan(Framed):
         kind ``"sampled-choice"``.
     """
 
-    part: Part
+    part: Part[Any]
     deployed: Question
     mechanism: Any
     options: tuple[Option, ...]
@@ -364,7 +364,7 @@ class QuestionPlan(Framed):
         }
 
 
-def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
+def plan_question(part: Part[Any], *, what_if: bool = True) -> QuestionPlan:
     """Plan a settled question: rank its options, take the one asked for or the best."""
     kind = KINDS[part.asked.kind]
     found = kind.options(part, rivals_too=what_if)
@@ -384,7 +384,7 @@ def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
     plan = QuestionPlan(
         part=part,
         deployed=part.deployed.replacing(mechanism=name),
-        mechanism=planned.law if kind in (channels, mean) else kind.deployed(part, planned),
+        mechanism=mechanism_of(part, planned),
         options=ranked,
         refused=tuple(one for one in found if one.refused),
         error=error,
@@ -399,6 +399,12 @@ def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
     return replace(plan, targets=targets, relaxations=relaxed)
 
 
+def mechanism_of(part: Part[Any], option: Option) -> Any:
+    """What would be deployed of an option."""
+    kind = KINDS[part.asked.kind]
+    return option.law if kind in (channels, mean) else kind.deployed(part, option)
+
+
 def plan_sampled(question: SampledChoice, users: int) -> QuestionPlan:
     """A question that is asked in two rounds, planned."""
     plan = plan_sampling(question, users)
@@ -407,7 +413,9 @@ def plan_sampled(question: SampledChoice, users: int) -> QuestionPlan:
     return QuestionPlan(part, question, plan, (), (), largest**2 / users)
 
 
-def _ranked(part: Part, found: list[Option], planned: Option, error: float) -> tuple[Option, ...]:
+def _ranked(
+    part: Part[Any], found: list[Option], planned: Option, error: float
+) -> tuple[Option, ...]:
     own = part.total(error)
     every = []
     for one in found:

@@ -43,7 +43,7 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import UnaryTable
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
-from planner.survey.questions import BEST, SET_DESIGN, ItemSet, Question
+from planner.survey.questions import BEST, SET_DESIGN, ItemSet
 from planner.survey.sets import AssumedSets, SetModel, SetMoments
 
 Array = NDArray[np.float64]
@@ -290,9 +290,9 @@ def block(question: ItemSet, users: int) -> Block:
     return Block(name, weight, whole.errors, SET_DESIGN, at)
 
 
-def options(part: Part, **_: bool) -> list[Option]:
+def options(part: Part[ItemSet], **_: bool) -> list[Option]:
     """A set design, tables for one item that is drawn of a set, and rivals, at one length."""
-    question, length = _of(part.deployed), _length(part)
+    question, length = part.deployed, part.question.padding_length or 1
     about, must = law_at(question, part.everybody), part.asked.mechanism
     found = [
         solved(question.policy, name, *about, must=name == must) for name in (*MODELS, *BASELINES)
@@ -307,9 +307,9 @@ def options(part: Part, **_: bool) -> list[Option]:
     return [replace(one, note=f"l = {length}") for one in every]
 
 
-def whole_sets(part: Part, length: int) -> Option:
+def whole_sets(part: Part[ItemSet], length: int) -> Option:
     """The set design at a padding length, or why there is none."""
-    question = _of(part.deployed)
+    question = part.deployed
     policy, sets = question.policy, set_model_of(question)
     items = int(policy.item_counts.sum())
     length = min(length, items)
@@ -318,7 +318,7 @@ def whole_sets(part: Part, length: int) -> Option:
         return replace(nothing, refused="it is made for the total error, unweighted")
     longer = None if sets is None else sets.longer(length, items)
     cap = question.cap
-    if cap is not None and _of(part.asked).padding_length is None:  # for a length that is found
+    if cap is not None and part.asked.padding_length is None:  # for a length that is found
         cap = min(cap, length * smallest_budget(policy))
     try:
         found = set_design(policy, length, cap, longer)
@@ -336,9 +336,9 @@ def _design_of(law: LevelTerms) -> SetDesign:
     return best_set_design(shape.levels.total, shape.levels.dummies, epsilon, shape.cap)
 
 
-def _error_of_whole(part: Part, length: int, a: float, b: float) -> tuple[float, ErrorLaw]:
+def _error_of_whole(part: Part[ItemSet], length: int, a: float, b: float) -> tuple[float, ErrorLaw]:
     """What reports of whole sets with these two chances have: per person, and its law."""
-    question = _of(part.deployed)
+    question = part.deployed
     counts, sets = question.policy.item_counts, set_model_of(question)
     items = int(counts.sum())
     if sets is None:
@@ -349,9 +349,9 @@ def _error_of_whole(part: Part, length: int, a: float, b: float) -> tuple[float,
     return value, ErrorLaw(bias=bias, spread=sets.mean_size)
 
 
-def _rivals(part: Part, length: int) -> list[Option]:
+def _rivals(part: Part[ItemSet], length: int) -> list[Option]:
     """The literature's for whole sets: formulas, which are compared alone."""
-    question = _of(part.deployed)
+    question = part.deployed
     if question.objective != TOTAL:
         return []
     items = int(question.policy.item_counts.sum())
@@ -362,20 +362,20 @@ def _rivals(part: Part, length: int) -> list[Option]:
     ]
 
 
-def least_error(part: Part) -> float:
+def least_error(part: Part[ItemSet]) -> float:
     """Error per person asked, of the set design at the best length, or the one asked for."""
-    length, sets = _of(part.asked).padding_length, set_model_of(part.deployed)
+    length, sets = part.asked.padding_length, set_model_of(part.deployed)
     if sets is not None and length is None:
         return float(_padding(part, None, sets).mse.min())
     whole = whole_sets(part, length or 1)
     return inf if whole.refused else whole.errors.error(whole.value)
 
 
-def at_best_length(part: Part, option: Option) -> Option:
+def at_best_length(part: Part[ItemSet], option: Option) -> Option:
     """A rival at the padding length that is best for it."""
-    question = _of(part.deployed)
+    question = part.deployed
     sets = set_model_of(question)
-    if option.law is None or sets is None or _of(part.asked).padding_length is not None:
+    if option.law is None or sets is None or part.asked.padding_length is not None:
         return option
     length = _padding(part, option.law, sets).length
     if option.name == SET_DESIGN:
@@ -384,36 +384,36 @@ def at_best_length(part: Part, option: Option) -> Option:
     return replace(option, value=option.law.value(objective), errors=errors, note=f"l = {length}")
 
 
-def _padding(part: Part, law: Any, sets: SetModel) -> PaddingPlan:
+def _padding(part: Part[ItemSet], law: Any, sets: SetModel) -> PaddingPlan:
     """Every padding length of what is planned with a table, or else of the set design."""
     if isinstance(law, UnaryTable):
         return plan_padding(law, part.people, sets)
-    question = _of(part.deployed)
+    question = part.deployed
     return plan_whole_sets(question.policy, question.cap, part.people, sets)
 
 
-def total(part: Part, planned: Option) -> tuple[float, ErrorLaw]:
+def total(part: Part[ItemSet], planned: Option) -> tuple[float, ErrorLaw]:
     """The value and the law of the total error, whatever the question's objective weighs."""
     if set_model_of(part.deployed) is not None or planned.name == SET_DESIGN:
         return planned.value, planned.errors  # expected, of all items alike
-    _, errors = law_at(_of(part.question), part.everybody, objective=TOTAL)
+    _, errors = law_at(part.question, part.everybody, objective=TOTAL)
     return planned.law.value(TOTAL), errors
 
 
-def deployed(part: Part, planned: Option) -> Any:
+def deployed(part: Part[ItemSet], planned: Option) -> Any:
     """The mechanism as a parameter file takes it."""
     if planned.name == SET_DESIGN:
         return planned.law.mechanism
-    question, length = _of(part.deployed), _length(part)
+    question, length = part.deployed, part.question.padding_length or 1
     sets, items = set_model_of(question), int(question.policy.item_counts.sum())
     longer = None if sets is None else sets.longer(length, items)
     return padded(unary(planned.law), length, longer)
 
 
-def details(part: Part, planned: Option) -> dict[str, Any]:
+def details(part: Part[ItemSet], planned: Option) -> dict[str, Any]:
     """Its levels, and every padding length's error with the very mechanism that is planned."""
     whole, sets = planned.name == SET_DESIGN, set_model_of(part.deployed)
-    length, sends = _length(part), CATALOGUE[planned.name].sends
+    length, sends = part.question.padding_length or 1, CATALOGUE[planned.name].sends
     leakage = np.full(part.deployed.policy.size, deployed(part, planned).shape.largest())
     found = {
         "levels": levels_of(part, planned.law, 1 if whole else length),
@@ -428,7 +428,7 @@ def details(part: Part, planned: Option) -> dict[str, Any]:
     return found
 
 
-def _promises(part: Part, planned: Option) -> SetPromises:
+def _promises(part: Part[ItemSet], planned: Option) -> SetPromises:
     law, gap = planned.law, inf
     design, cap = _design_of(law), law.mechanism.shape.cap
     if design.lower_bound > 0:
@@ -438,13 +438,13 @@ def _promises(part: Part, planned: Option) -> SetPromises:
     return SetPromises(design.epsilon, cap, design.length, gap, larger)
 
 
-def _with_larger_cap(part: Part, planned: Option) -> tuple[float, float] | None:
+def _with_larger_cap(part: Part[ItemSet], planned: Option) -> tuple[float, float] | None:
     """A cap of twice the budget, and the total error with it; None if that buys nothing."""
     design, cap = _design_of(planned.law), planned.law.mechanism.shape.cap
-    twice = min(2, _of(part.asked).padding_length or 2) * design.epsilon
+    twice = min(2, part.asked.padding_length or 2) * design.epsilon
     if not cap * (1 + 1e-9) < twice <= MAX_EPSILON * part.share:
         return None
-    asked, known = twice / part.share, _of(part.question).sets
+    asked, known = twice / part.share, part.question.sets
     known = AssumedSets(cap=asked) if known is None else known.replacing(cap=asked)
     larger = replace(part, question=part.question.replacing(sets=known))
     found = at_best_length(larger, whole_sets(larger, design.length))
@@ -452,10 +452,10 @@ def _with_larger_cap(part: Part, planned: Option) -> tuple[float, float] | None:
     return (asked, errors[0]) if errors[0] < errors[1] else None
 
 
-def every_length(part: Part, padding: PaddingPlan) -> tuple[Array, Array]:
+def every_length(part: Part[ItemSet], padding: PaddingPlan) -> tuple[Array, Array]:
     """Error per person of the survey, and the bias in it, at every padding length."""
     bias = padding.bias2 / part.people * part.everybody
-    spread = law_at(_of(part.question), part.everybody)[1].spread
+    spread = law_at(part.question, part.everybody)[1].spread
     return padding.variance / part.fraction + spread * (1 / part.fraction - 1) + bias, bias
 
 
@@ -467,12 +467,3 @@ def _refuse_objective(question: ItemSet) -> None:
         )
         what = f"objective of question {question.name!r}"
         raise InputError(what, question.objective.kind, "the total error, unweighted", remedy)
-
-
-def _length(part: Part) -> int:
-    return _of(part.question).padding_length or 1
-
-
-def _of(question: Question) -> ItemSet:
-    assert isinstance(question, ItemSet)  # noqa: S101 - by its kind
-    return question

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import ceil, exp, inf, log, sqrt
+from math import exp, inf, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.patience import still_wanted
-from planner.planning.choice import achieved, check_targets, exact_users
+from planner.planning.choice import achieved, check_targets, users_needed
 from planner.planning.datasets import set_model_of
 from planner.planning.mean import BISAMPLE
 from planner.planning.option import ErrorLaw, Option, Part
@@ -484,7 +484,7 @@ class TargetAnswer:
 
 
 def answer_targets(
-    part: Part,
+    part: Part[Any],
     planned: Option,
     total: tuple[float, ErrorLaw],
     padding: PaddingPlan | None,
@@ -506,7 +506,7 @@ def answer_targets(
         if not target.of_all:
             aside = 0.0
             reached = achieved(planned.law, part.fraction * part.everybody, target)
-            people = ceil(exact_users(planned.law, target) / part.fraction * (1 - 1e-12))
+            people = users_needed(planned.law, target, part.fraction)
         budgets = ""
         if reached > target.value:
             budgets = _smallest(part, planned, block, target, aside)
@@ -515,7 +515,7 @@ def answer_targets(
 
 
 def people_needed(
-    part: Part, errors: ErrorLaw, value: float, target: float, padding: PaddingPlan | None
+    part: Part[Any], errors: ErrorLaw, value: float, target: float, padding: PaddingPlan | None
 ) -> int | None:
     """The fewest people of the survey; with more another padding length may be best."""
     found = [errors.people(value, target, part.everybody, part.fraction)]
@@ -534,7 +534,7 @@ def _of_total_alone(asked: Question, target: Target) -> InputError:
     return InputError(what, target.text, allowed, remedy)
 
 
-def _smallest(part: Part, planned: Option, block: Block, target: Target, aside: float) -> str:
+def _smallest(part: Part[Any], planned: Option, block: Block, target: Target, aside: float) -> str:
     """Which budgets would be enough; ``aside`` is the squared error that no budget lowers."""
     if planned.name in (SET_DESIGN, BISAMPLE):
         return _smallest_of_curve(part, planned, block, target)
@@ -550,7 +550,7 @@ def _smallest(part: Part, planned: Option, block: Block, target: Target, aside: 
     return _with_importance(_Search(*about, near=planned.law)).reason
 
 
-def _smallest_of_curve(part: Part, planned: Option, block: Block, target: Target) -> str:
+def _smallest_of_curve(part: Part[Any], planned: Option, block: Block, target: Target) -> str:
     """Of what has one budget: where the error at all budgets times a number is the target."""
     whole = planned.name == SET_DESIGN
 

@@ -9,7 +9,7 @@ so that a million people and tens of thousands of items take a fraction of a sec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import isnan, nan, sqrt
@@ -32,13 +32,13 @@ from planner.mechanisms import inputs
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.making import law_of
 from planner.mechanisms.words import spawn
 from planner.planning.choice import mechanism_choices
 from planner.planning.datasets import Answers
-from planner.planning.plan import plan_survey
-from planner.planning.question import QuestionPlan
+from planner.planning.question import QuestionPlan, mechanism_of
 from planner.solvers.answers import Channel, Scenario
-from planner.survey.questions import Question, Survey
+from planner.survey.questions import Question
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -187,7 +187,7 @@ class Trial:
 
         Examples
         --------
-        >>> from planner.survey.questions import Categorical, Level
+        >>> from planner import Categorical, Level, Survey, plan_survey
         >>> levels = (Level("rare", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold")))
         >>> survey = Survey("s", 1000, (Categorical("now", levels),))
         >>> answers = Answers(("flu", "HIV"), np.array([900, 100]))
@@ -207,7 +207,7 @@ class Trial:
         if question.kind == "numeric":
             values = question.domain.answers(answers)  # type: ignore[arg-type]
             asked = Asked.of(values.size, planned.fraction)
-            tried = {n: _mean(law, values, asked) for n, law in _alternatives(planned)}
+            tried = {n: _mean(law, values, asked) for n, law in _laws(planned).items()}
             nobody = np.zeros(0, dtype=np.int64)
             return cls(planned, asked, (), nobody, int(np.isnan(values).sum()), tried)
         if not isinstance(answers, Answers):
@@ -218,11 +218,10 @@ class Trial:
         if question.kind == "ordinal":
             people = people[[labels.index(answer) for answer in question.ordered]]
             labels = tuple(question.ordered)
-            tried = {
-                one.name: _ordered(one.law, question, people, asked) for one in planned.options
-            }
+            every = planned.options
+            tried = {one.name: _ordered(one.law, question, people, asked) for one in every}
         else:
-            tried = {n: _counts(law, question, known, asked) for n, law in _alternatives(planned)}
+            tried = {n: _counts(law, question, known, asked) for n, law in _laws(planned).items()}
         return cls(planned, asked, labels, people, 0, tried)
 
     @property
@@ -361,22 +360,16 @@ def _mean(law: Any, values: Array, asked: Asked) -> _Tried:
     return _Tried(predicted, draw, gap)
 
 
-def _alternatives(planned: QuestionPlan) -> Iterable[tuple[str, Any]]:
-    """The deployed mechanism, and all others that the plan compares and that could be deployed.
-
-    They are planned for the same people, budgets and padding length; one that cannot be proven is
-    left out.
-    """
-    question = planned.deployed
-    found = {question.mechanism: planned.law}
-    compared = {one.name for one in planned.options}  # the others may take minutes
+def _laws(planned: QuestionPlan) -> dict[str, Any]:
+    """What is deployed, and all else that the plan compares and that could be deployed."""
+    question, found = planned.deployed, {planned.deployed.mechanism: planned.law}
+    compared = {one.name: one for one in planned.options}
     for name in mechanism_choices(question):
         if name in compared and name not in found:
-            other = question.replacing(mechanism=name, targets=(), weight=1.0)
-            survey = Survey(name="trial", users=planned.users, questions=(other,))
             with suppress(SolverError):
-                found[name] = plan_survey(survey, what_if=False).questions[0].law
-    return found.items()
+                other = question.replacing(mechanism=name)
+                found[name] = law_of(other, mechanism_of(planned.part, compared[name]))
+    return found
 
 
 def placed(question: Question, answers: Answers, rng: np.random.Generator) -> Answers:

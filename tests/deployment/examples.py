@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from planner import Level, Survey, best_channel, best_design, solve
+from planner import Level, Survey, best_channel, best_design, plan_survey, solve
 from planner.deployment.client.document import content_hash
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.making import (
@@ -16,7 +16,7 @@ from planner.mechanisms.making import (
     subset_selection,
     unary,
 )
-from planner.planning.channels import channels, five_populations
+from planner.planning.channels import five_populations
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
@@ -82,7 +82,7 @@ def every_mechanism():
         "yes": bisample_md(1.0, yes),
         "hours": best_channel(2.0, five_populations(ages), points=4),
         "yes by channel": best_channel(1.0, five_populations(NumericDomain(0, 1)), points=2),
-        "order": channels(ORDERED)[0][1],
+        "order": plan_survey(Survey("s", 9, (ORDERED,))).questions[0].law,
         "sampled": plan_sampling(questions[-1], survey.users).law,
     }
     return survey, mechanisms

@@ -21,7 +21,7 @@ from planner.mechanisms.asking import COLLECTOR, CollectedLaw
 from planner.mechanisms.collected import xxh32
 from planner.mechanisms.counting import Aggregate, stacked
 from planner.mechanisms.words import seeded_words
-from planner.planning.channels import channels
+from planner.planning.plan import plan_survey
 from planner.survey.questions import Survey
 from tests.deployment.examples import LEVELS, ORDERED, every_mechanism
 from tests.laws.oracle import (
@@ -285,7 +285,7 @@ def test_limits_of_shares_are_those_of_the_draws_alone():
     """The same people asked again and again: stated variances against those of the estimates."""
     question = ORDERED.replacing(levels=tuple(one.replacing(epsilon=5.0) for one in LEVELS))
     survey = Survey("s", 9, (question,))
-    channel = {"order": channels(question)[0][1]}
+    channel = {"order": plan_survey(survey).questions[0].law}
     (law,) = parameters_from_mechanisms(survey, channel).questions
     own, found, stated = np.repeat(np.arange(5), [100, 900, 500, 300, 200]), [], []
     words = seeded_words(np.random.Generator(np.random.SFC64(8)))
