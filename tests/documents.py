@@ -12,16 +12,13 @@ another stream.
 
 import contextlib
 import doctest
-import os
 import re
 import shlex
 import sys
 import tempfile
-from io import StringIO
 from pathlib import Path
-from unittest.mock import patch
 
-from planner.cli import main
+from tests.cli.running import ended
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(
@@ -61,20 +58,9 @@ def play(page: Path, folder: Path) -> str:
 
 def run(command: str, folder: Path) -> str:
     """What the command prints on a terminal 80 columns wide."""
-    terminal = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
-    printed, complaints, code = StringIO(), StringIO(), 0
-    with (
-        patch.dict(os.environ, terminal),
-        patch.object(sys, "argv", shlex.split(command)),
-        contextlib.chdir(folder),
-        contextlib.redirect_stdout(printed),
-        contextlib.redirect_stderr(complaints),
-    ):
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-    shown = printed.getvalue() + (complaints.getvalue() if code else "")
+    with contextlib.chdir(folder):
+        done = ended(*shlex.split(command)[1:])
+    shown = done.stdout + (done.stderr if done.returncode else "")
     return "\n".join(line.rstrip() for line in shown.splitlines()).strip()
 
 

@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from planner import InputError, PlannerError, PrivacyPolicy, baseline, best_design, solve
-from planner.arguments import positive_numbers, whole_number
+from planner.arguments import whole_number
 from planner.cli.commands import app
 from tests.surveys import GOOD
 
@@ -22,23 +22,6 @@ def test_whole_numbers_of_any_integer_type_are_taken(value):
 def test_anything_else_is_refused(value):
     with pytest.raises(InputError, match=r"users is .* a whole number from 1 to 1000000000000"):
         whole_number("users", value)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([], "one or more"),
-        ([[1.0]], "one or more"),
-        ("many", "a list of numbers"),
-        ([1.0, 0.0], r"scales\[1\] is 0.0 .* above 0 and at most 3"),
-        ([NAN], r"scales\[0\] is nan"),
-        ([3.1], r"scales\[0\] is 3.1"),
-    ],
-)
-def test_lists_of_other_than_positive_numbers_are_refused(values, message):
-    assert positive_numbers("scales", 2, 3.0).tolist() == [2.0]
-    with pytest.raises(InputError, match=message):
-        positive_numbers("scales", values, 3.0)
 
 
 @pytest.mark.parametrize("epsilon", [0, -0.0, -1, NAN, INF, -INF, 50.0001])

@@ -213,16 +213,6 @@ def test_stopped_while_it_starts(name, code):
     assert "Traceback" not in done.stderr
 
 
-def test_a_command_loads_only_what_it_needs():
-    code = (
-        "import sys; from planner.cli.commands import run; "
-        "print({'numpy', 'scipy', 'cvxpy', 'streamlit'} & set(sys.modules))"
-    )
-    call = [sys.executable, "-c", code]
-    done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
-    assert done.stdout == "set()\n"
-
-
 def test_small_systems_are_solved_by_one_thread(monkeypatch):
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     monkeypatch.setattr(sys, "argv", ["ldp-planner", "--version"])

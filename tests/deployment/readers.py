@@ -24,7 +24,8 @@ def both_clients_agree(node, parameters, folder):
     """Both make the reports of the vectors of these parameters, byte for byte."""
     made = make_vectors(parameters)
     laws = {law.name: law for law in parameters.questions}
-    assert all(replay(laws[v["question"]], v).hex() == v["report"] for v in made["vectors"])
+    drawn = [one for one in made["vectors"] if "report" in one]  # others name a person's round
+    assert all(replay(laws[one["question"]], one).hex() == one["report"] for one in drawn)
     file, vectors = folder / "params.json", folder / "vectors.json"
     file.write_text(parameters.to_json())
     vectors.write_text(json.dumps(made))

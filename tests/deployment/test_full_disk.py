@@ -121,7 +121,9 @@ def test_files_that_are_replaced_stay_as_they_were(full, tmp_path):
 def test_reports_are_whole_or_not_there(full, one_question, tmp_path, rng):
     rows = draw(one_question, rng, ROOM)
     with full(tmp_path) as folder:
+        (folder / "a.parquet").write_text("old")
         with pytest.raises(FileError) as error:
             write(folder / "a.parquet", one_question, rows)
         refused(error)
-        assert list(folder.iterdir()) == []
+        assert (folder / "a.parquet").read_text() == "old"
+        assert len(list(folder.iterdir())) == 1

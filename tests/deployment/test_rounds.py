@@ -17,7 +17,7 @@ from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table, round_rows
 from planner.deployment.collecting.one_file import counter
-from planner.deployment.parameters import Parameters, make_vectors, read_parameters
+from planner.deployment.parameters import Parameters, read_parameters
 from planner.errors import FileError, InputError
 from planner.laws.exact import check_ratio
 from planner.laws.law import Law
@@ -25,9 +25,8 @@ from planner.laws.rounds import TIMES_OPEN
 from planner.mechanisms.making import randomized_response
 from planner.mechanisms.words import seeded_words
 from planner.survey.questions import Categorical
-from tests.deployment.examples import FILES
+from tests.deployment.readers import CLIENT, both_clients_agree
 
-SCRIPT = FILES.parents[2] / "examples" / "client.mjs"
 ONCE = {"count": 4, "scheme": "once"}
 VALUE = {"count": 4, "scheme": "one-value", "changes": 1, "acknowledged": TIMES_OPEN}
 ITEMS = ("a", "b", "c")
@@ -240,7 +239,7 @@ def test_javascript_does_the_same(node, tmp_path, rounds):
 
     def ask(number, *words):
         kept = ("--memory", str(tmp_path / "js"), "--user", user, "--round", str(number))
-        call = [node, str(SCRIPT), str(path), "q", "a", *kept, *words]
+        call = [node, str(CLIENT), str(path), "q", "a", *kept, *words]
         return subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
 
     if rounds is ONCE:
@@ -255,10 +254,7 @@ def test_javascript_does_the_same(node, tmp_path, rounds):
         assert payloads[2] == payloads[3]
         assert len(list((tmp_path / "js").iterdir())) == 1  # no round before the last
         lines = "".join(one.stdout for one in done)
-    vectors = tmp_path / "vectors.json"
-    vectors.write_text(json.dumps(make_vectors(read_parameters(path))))
-    call = [node, str(SCRIPT), str(path), "--vectors", str(vectors)]
-    subprocess.run(call, check=True, capture_output=True)  # noqa: S603
+    both_clients_agree(node, read_parameters(path), tmp_path)
     reports = tmp_path / "reports.jsonl"
     reports.write_text(lines)
     found = collect(read_parameters(path), [reports])

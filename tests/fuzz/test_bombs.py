@@ -9,31 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner.deployment.client.document import parse_document
 from planner.deployment.collecting.engines import _Worker
 from planner.deployment.collecting.one_file import Expected, count_file
 from planner.deployment.collecting.reports import seal
-from planner.errors import FileError
 from tests.deployment.report_files import draw, write
 
-START = '{"format":"ldp-planner-parameters","version":4,'
 SECONDS = 5.0  # of a processor
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("{" + ",".join(f'"k{i}":0' for i in range(40_000)) + ',"k1":1}', "'k1' appears twice"),
-        (START + '"x":' + "[" * 65 + "]" * 65 + "}", "nested more than 64 levels deep"),
-        (START + '"x":' + "[" * 10**6 + "]" * 10**6 + "}", "nested too deeply"),
-    ],
-    ids=["keys", "deep", "deepest"],
-)
-def test_parameter_files(text, reason):
-    started = time.process_time()
-    with pytest.raises(FileError, match=reason):
-        parse_document(text)
-    assert time.process_time() - started < SECONDS
 
 
 @pytest.mark.parametrize("groups", [40, 1])

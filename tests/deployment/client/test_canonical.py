@@ -1,6 +1,7 @@
 """Canonical JSON, the content hash, and what is refused before a model is built."""
 
 import os
+import time
 
 import pytest
 import rfc8785
@@ -54,15 +55,20 @@ def test_what_has_no_canonical_form(value):
         (b'{"format": "ldp-planner-parameters", "version": 3}', "version: 3 is not 4"),
         (b'{"format": "ldp-planner-parameters", "version": true}', "version: True"),
         (b'{"format": "ldp-planner-parameters", "version": 4}', "hash"),
-        (b'{"format": "ldp-planner-parameters", "version": 4, "version": 4}', "twice"),
+        (b"{" + b"".join(b'"k%d":0,' % i for i in range(40_000)) + b'"k1":1}', "'k1' appears tw"),
+        (b'{"format":"ldp-planner-parameters","version":4,"x":' + b"[" * 65 + b"]" * 65 + b"}",
+         "nested more than 64 levels deep"),
+        (b'{"x":' + b"[" * 10**6 + b"]" * 10**6 + b"}", "nested too deeply"),
         (b'{"format": "ldp-planner-parameters", "version": 4, "x": NaN}', "NaN"),
         (b'{"format": "ldp-planner-parameters", "version": 4, "x": 1e999}', "finite"),
     ],
     ids=lambda value: str(value)[:60],
-)
-def test_refused_with_the_reason(data, reason):
+)  # fmt: skip
+def test_refused_with_the_reason_and_soon(data, reason):
+    started = time.process_time()
     with pytest.raises(FileError, match=reason):
         parse_document(data)
+    assert time.process_time() - started < 5  # seconds of a processor
 
 
 def test_files_that_are_not_even_read(tmp_path):

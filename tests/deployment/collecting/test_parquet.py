@@ -12,7 +12,7 @@ from planner.deployment.collecting import reports
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.one_file import Expected, count_file, read_batches
 from planner.deployment.collecting.reports import ReportWriter, check_seal, seal
-from planner.errors import FileError, InputError
+from planner.errors import InputError
 from tests.deployment.report_files import KEY, counted, draw, write
 
 
@@ -137,27 +137,6 @@ def test_rows_that_are_no_reports_leave_no_file(one_question, tmp_path, rows, wr
     with pytest.raises(InputError, match=r"rows is .* bytes of shape \(n, 8\)"):
         failing()
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("when", ["write_table", "close"])
-def test_a_disk_that_fails_leaves_the_old_file(one_question, tmp_path, rows, when):
-    path = tmp_path / "a.parquet"
-    path.write_text("old")
-
-    def failing():
-        with ReportWriter(path, one_question.hash, KEY, 8) as writer:
-            writer.write(rows)
-
-            def fail(*_, **__):
-                delattr(writer._file, when)  # once
-                raise OSError("No space left on device")
-
-            setattr(writer._file, when, fail)
-
-    with pytest.raises(FileError, match=r"a.parquet: cannot be written: No space left"):
-        failing()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_any_flipped_byte_is_counted_right_or_refused(one_question, tmp_path, rng):
