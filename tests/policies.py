@@ -56,8 +56,4 @@ def worst_excess(policy, a, b):
     return worst
 
 
-budgets = st.floats(0.05, 10.0)
-counts = st.integers(1, 100_000)
-levels = st.lists(st.tuples(budgets, counts), min_size=1, max_size=8)
-rules = st.sampled_from(["min", "avg"])
 seeds = st.integers(0, 2**32 - 1)

@@ -181,22 +181,6 @@ def test_fiellers_interval_holds_the_ratios_that_fit():
     assert (scaled.lower, scaled.upper) == (100 + 20 * found.lower, 100 + 20 * found.upper)
 
 
-@pytest.mark.parametrize(
-    ("rate", "value", "note"),
-    [(0.01, 20.0, "cannot rule out that nobody answered"), (-0.01, None, "mean is undefined")],
-)
-def test_an_answer_rate_that_may_be_zero_bounds_nothing(rate, value, note):
-    found = ratio(ChannelEstimates(np.array([0.2, rate]), 1e-4 * np.eye(2), 1), 0.95, (-1.0, 1.0))
-    assert found.value == value
-    assert (found.standard_error is None) == (value is None)
-    assert (found.lower, found.upper) == (-1.0, 1.0)
-    assert note in found.note
-    assert f"estimated answer rate {rate}" in found.note
-    scaled = found.scaled(50, 10)
-    assert (scaled.lower, scaled.upper, scaled.note) == (40.0, 60.0, found.note)
-    assert (scaled.value is None) == (value is None)
-
-
 # -- ordered answers -----------------------------------------------------------------------
 
 

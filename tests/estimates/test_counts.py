@@ -10,7 +10,6 @@ from planner.estimates.counts import Estimates, support_tail
 from planner.mechanisms.collected import linear_estimates
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import oue
-from tests.mechanisms.decisions import mean_is
 
 
 def random_estimates(rng, size=6):
@@ -54,28 +53,10 @@ def test_weights_do_not_grow_with_the_count_itself():
     assert squares[2] > 2 * squares[1]  # weights by each count's own error
 
 
-def covering(simultaneous):
-    """Whether the intervals of 4000 runs covered, per run and item."""
-    mechanism, rng = oue(1.0, items=5), np.random.default_rng(1)
-    truth = np.array([5000, 3000, 1500, 499, 1])
-    runs = []
-    for _ in range(4000):
-        estimates = mechanism.estimate(mechanism.draw_aggregate(truth, rng))
-        lower, upper = estimates.intervals(0.9, simultaneous)
-        runs.append((lower <= truth) & (truth <= upper))
-    return np.array(runs)
-
-
-def test_pointwise_intervals_cover_each_count():
-    covered = covering(simultaneous=False).astype(float)
-    assert mean_is(covered, 0.9)
-    assert not mean_is(covered, 0.85)
-
-
-def test_simultaneous_intervals_cover_all_counts_together():
-    together = covering(simultaneous=True).all(axis=1).astype(float)
-    assert mean_is(together, (1 - 0.1 / 5) ** 5)  # five independent counts
-    assert not mean_is(together, 0.8)
+def test_simultaneous_intervals_share_what_may_be_missed():
+    mechanism, truth = oue(1.0, items=5), np.array([5000, 3000, 1500, 499, 1])
+    found = mechanism.estimate(mechanism.draw_aggregate(truth, np.random.default_rng(1)))
+    np.testing.assert_allclose(found.intervals(0.9, True), found.intervals(1 - 0.1 / 5))
 
 
 def test_what_are_no_estimates_is_refused():

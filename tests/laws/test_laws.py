@@ -21,9 +21,7 @@ from planner.mechanisms.asking import COLLECTOR, CollectedLaw
 from planner.mechanisms.collected import xxh32
 from planner.mechanisms.counting import Aggregate, stacked
 from planner.mechanisms.words import seeded_words
-from planner.planning.plan import plan_survey
-from planner.survey.questions import Survey
-from tests.deployment.examples import LEVELS, ORDERED, every_mechanism
+from tests.deployment.examples import every_mechanism
 from tests.laws.oracle import (
     breaches,
     inputs,
@@ -279,27 +277,6 @@ def test_numbers_are_rounded_to_either_point_without_bias():
             assert device.asked.point(answer, up) == below
         error = 6 * math.sqrt((share - below) * (1 - share + below) / MANY)
         assert abs(many.mean() - share) <= error + 1e-9
-
-
-def test_limits_of_shares_are_those_of_the_draws_alone():
-    """The same people asked again and again: stated variances against those of the estimates."""
-    question = ORDERED.replacing(levels=tuple(one.replacing(epsilon=5.0) for one in LEVELS))
-    survey = Survey("s", 9, (question,))
-    channel = {"order": plan_survey(survey).questions[0].law}
-    (law,) = parameters_from_mechanisms(survey, channel).questions
-    own, found, stated = np.repeat(np.arange(5), [100, 900, 500, 300, 200]), [], []
-    words = seeded_words(np.random.Generator(np.random.SFC64(8)))
-    for _ in range(500):
-        counter = law.shape.counter()
-        counter.add(law.shape.draw_many(own, words)[0])
-        shares = law.asked._shares(law.shape.estimate(counter.sums()), 0.95)
-        found.append(shares.values)
-        stated.append(np.diag(shares.covariance).sum())
-    ratio = np.var(found, axis=0).sum() / np.mean(stated)
-    assert abs(ratio - 1) < 0.33  # five times sqrt(2 / 500), if all four went together
-    truth = np.cumsum(np.bincount(np.argsort(law.asked.order)[own]))[:-1] / own.size
-    people = (truth * (1 - truth)).sum() / own.size  # what limits of a sample would have besides
-    assert people > np.mean(stated)
 
 
 # -- reports and workers -------------------------------------------------------------------------

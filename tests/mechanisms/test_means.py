@@ -148,6 +148,7 @@ class NumericSuite(MechanismSuite):
             estimates = estimates_of(mechanism, counts)
             assert estimates.missing_rate.lower < 1 < estimates.missing_rate.upper
             assert (estimates.mean.lower, estimates.mean.upper) == (10.0, 30.0)
+            assert "estimated answer rate" in estimates.mean.note
             seen.add("undefined" in estimates.mean.note)
             if estimates.mean.value is None:
                 assert estimates.mean.standard_error is None
@@ -188,21 +189,6 @@ class TestBiSampleMD(NumericSuite):
         assert answer == pytest.approx(np.array(bits) / 4, abs=1e-8)
         assert none == pytest.approx([p / 2, (1 - p) / 2] * 2, abs=1e-8)
 
-    def test_fieller_ends_are_where_the_gap_is_significant(self):
-        mechanism = self.mechanism()
-        mean = mechanism.estimate(Aggregate(4000, np.array([900, 1100, 600, 1400]))).mean
-        theta = np.tanh(self.budget / 2)
-        f_pos, f_neg = 1400 / 2000, 1100 / 2000
-        rate = 1 + (f_pos + f_neg - 1) / theta
-        mu = (f_pos - f_neg) / theta / rate
-        for end in (mean.lower, mean.upper):
-            m = (end - 20) / 10
-            gap = ((1 - m) * f_pos - (1 + m) * f_neg + m * (1 - theta)) / theta
-            spread = (1 - m) ** 2 * f_pos * (1 - f_pos) + (1 + m) ** 2 * f_neg * (1 - f_neg)
-            known = rate * (1 - rate) * (mu - m) ** 2 / 4000  # who answers, as were asked
-            spread = spread / 2000 / theta**2 - known
-            assert abs(gap) / np.sqrt(spread) == pytest.approx(1.96, abs=1e-3)
-
 
 def test_first_order_is_the_law_of_drawn_people():
     """Histograms of people drawn at random are multinomial: 100,000 collections at once."""
@@ -230,14 +216,6 @@ def test_a_mean_of_nobody_has_no_finite_variance():
     found = first_order([[0.5], [0.9]], [0.0, 0.5, 1.0], 0.3, 1000)
     assert np.isinf(found.mean).tolist() == [[True, False, False]] * 2
     assert np.isfinite(found.missing_rate).all()
-
-
-@pytest.mark.parametrize(
-    ("lower", "upper"), [(1, 1), (2, 1), (np.nan, 1), (0, np.inf), (-1e308, 1e308), ("0", 1)]
-)
-def test_bad_domains(lower, upper):
-    with pytest.raises(InputError, match=r"lower|upper"):
-        NumericDomain(lower, upper)
 
 
 @cache

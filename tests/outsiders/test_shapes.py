@@ -18,7 +18,6 @@ from planner import (
     unary,
 )
 from planner.errors import InputError
-from planner.mechanisms.collected import xxh32
 from planner.mechanisms.subset_design import Sides
 from planner.mechanisms.words import seeded_words
 from planner.outsiders import seen_of
@@ -112,32 +111,18 @@ def test_reference_values():
     assert max(table.success, design, grr) <= np.e / 100  # of any mechanism
 
 
-ALL_BITS = (np.arange(16)[:, None] >> np.arange(4)) & 1
-ALL_PAIRS = np.array([[x in s for x in range(4)] for s in combinations(range(4), 2)])
-SEEDS = np.arange(2000, dtype=np.uint32)[:, None]
-HASHED = xxh32(np.arange(4, dtype=np.uint32), SEEDS) % 4 == SEEDS % 4  # of four values
-
-
 @pytest.mark.parametrize(
-    ("mechanism", "supported"),
+    "law",
     [
-        (rappor(1.0, 4), ALL_BITS),
-        (randomized_response(1.0, 4), np.eye(4)),
-        (subset_selection(0.5, 4), ALL_PAIRS),
-        (local_hashing(1.0, 4), HASHED),
+        *(make(1.0, 4).shape for make in (rappor, randomized_response, local_hashing)),
+        subset_selection(0.5, 4).shape,
+        Sides.of(best_design(PrivacyPolicy([1.0, 2.0], [1, 2]))),
     ],
 )
-def test_no_report_moves_an_estimate_by_more_and_some_by_as_much(mechanism, supported):
-    own, other = mechanism.shape.chances
-    added = (supported - other) / (own - other)
-    (most,) = seen(mechanism).reach()
-    assert max(added.max(), 1 - added.min()) == pytest.approx(most)
-
-
-def test_the_weights_of_designs_and_sets():
-    policy = PrivacyPolicy([1.0, 2.0], [1, 2])
-    design = best_design(policy)
-    law, own = Sides.of(design), np.repeat(np.arange(3), 400)
+def test_no_report_moves_an_estimate_by_more_and_some_by_as_much(law):
+    """Of all reports that 400 people of each item send."""
+    level = np.repeat(range(len(law.levels.item_counts)), law.levels.item_counts)
+    own = np.repeat(np.arange(level.size), 400)
     (reports,) = law.draw_many(own, seeded_words(np.random.default_rng(1)))
 
     def estimated(report):
@@ -145,11 +130,12 @@ def test_the_weights_of_designs_and_sets():
         counter.add(np.ascontiguousarray(report[None]))
         return law.estimate(counter.sums()).values
 
-    moved = [estimated(report) for report in np.unique(reports, axis=0)]
-    for level, items in enumerate(([0], [1, 2])):
-        of_level = np.array(moved)[:, items]
-        most = max(of_level.max(), 1 - of_level.min())
-        assert seen_of(law).reach()[level] == pytest.approx(most)
+    moved = np.array([estimated(report) for report in np.unique(reports, axis=0)])
+    found = [max(moved[:, level == i].max(), 1 - moved[:, level == i].min()) for i in set(level)]
+    assert seen_of(law).reach() == pytest.approx(found)
+
+
+def test_the_weight_of_a_set_is_as_many_times_larger():
     single = rappor(1.0, 4)
     one, three = (seen(which).reach() for which in (single, padded(single, 3)))
     assert three == pytest.approx(3 * one)

@@ -8,25 +8,7 @@ import pytest
 from hypothesis import given
 
 from planner import InputError, PrivacyPolicy
-from tests.policies import RULES, levels, random_policy, rules, seeds
-
-
-def test_bounds_of_the_three_rules():
-    epsilons = [1.0, 3.0]
-    assert PrivacyPolicy(epsilons, [1, 1]).bounds().tolist() == [[1, 1], [1, 3]]
-    assert PrivacyPolicy(epsilons, [1, 1], "avg").bounds().tolist() == [[1, 2], [2, 3]]
-    matrix = [[math.inf, 0.5], [0.5, 2.0]]
-    assert PrivacyPolicy(epsilons, [1, 1], matrix).bounds().tolist() == matrix
-
-
-@pytest.mark.parametrize("rule", RULES)
-@given(seed=seeds)
-def test_room_is_the_least_that_any_pair_leaves(rule, seed):
-    rng = np.random.default_rng(seed)
-    policy = random_policy(rng, int(rng.integers(1, 8)), rule)
-    used = rng.uniform(0, 3, policy.size)
-    expected = (policy.bounds() - used[None, :]).min(axis=1)
-    np.testing.assert_allclose(policy.room(used), expected, rtol=0, atol=1e-12)
+from tests.policies import RULES, random_policy, seeds
 
 
 def _leakage(policy):
@@ -55,14 +37,6 @@ def test_a_single_item_is_told_from_others_alone(rule, least):
     assert PrivacyPolicy([3], [1], rule).ldp_epsilon == 3.0
 
 
-def test_an_unconnected_pair_has_no_guarantee():
-    inf = math.inf
-    apart = PrivacyPolicy([1, 1, 1], [2, 2, 2], [[1, 1, inf], [1, 1, inf], [inf, inf, 1]])
-    assert apart.ldp_epsilon == inf
-    chain = PrivacyPolicy([1, 1, 1], [2, 2, 2], [[1, 1, inf], [1, 1, 2], [inf, 2, 1]])
-    assert chain.ldp_epsilon == 3.0
-
-
 def test_a_lone_item_without_a_pair_of_its_own_only_faces_others():
     policy = PrivacyPolicy([1, 1], [1, 1], [[math.inf, 0.5], [0.5, math.inf]])
     assert policy.leakage_epsilons.tolist() == [0.5, 0.5]
@@ -76,9 +50,9 @@ def test_prior_posterior_bounds_of_table_1():
     np.testing.assert_allclose(lower * upper, 1.0)
 
 
-@given(chosen=levels, rule=rules)
-def test_equal_policies_are_equal_and_hash_alike(chosen, rule):
-    epsilons, counts = zip(*chosen, strict=True)
+@pytest.mark.parametrize("rule", ["min", "avg"])
+def test_equal_policies_are_equal_and_hash_alike(rule):
+    epsilons, counts = [1.0, 2.0], [3, 4]
     one, two = PrivacyPolicy(epsilons, counts, rule), PrivacyPolicy(epsilons, counts, rule)
     assert one == two
     assert hash(one) == hash(two)
@@ -103,11 +77,6 @@ def test_copies_are_equal():
     policy = PrivacyPolicy([1.0, 2.0], [1, 2], [[1, 2], [2, 3]], names=["x", "y"])
     assert copy.deepcopy(policy) == policy
     assert pickle.loads(pickle.dumps(policy)) == policy  # noqa: S301 - our own bytes
-
-
-def test_names():
-    assert PrivacyPolicy([1.0, 2.0], [1, 1]).names == ("level 1", "level 2")
-    assert PrivacyPolicy([1.0, 2.0], [1, 1], names=["b", "a"]).names == ("b", "a")
 
 
 def test_many_levels_have_room_but_no_dense_matrix():

@@ -44,25 +44,22 @@ def test_derivatives_are_those_of_the_value(common):
     game, columns = question(rng, common=common)
     theta, sigma = rng.uniform(0.5, 1, len(columns.sums)), rng.uniform(0.5, 1, len(game.free))
 
-    def value(t, s):
-        return _second_order(game, columns, t, s)
-
-    now, step = value(theta, sigma), 1e-6
-    for o in (0, 3):
-        e = step * np.eye(len(theta))[o]
-        up, down = value(theta + e, sigma), value(theta - e, sigma)
-        assert (down.value - up.value) / 2 / step == pytest.approx(now.charges[o], rel=1e-6)
-        slope = (down.charges - up.charges) / 2 / step
-        assert slope == pytest.approx(now.K[o], rel=1e-5, abs=1e-6 * np.abs(now.K).max())
-    for s in range(len(sigma)):
-        e = step * np.eye(len(sigma))[s]
-        up, down = value(theta, sigma + e), value(theta, sigma - e)
-        slope = (up.value - down.value) / 2 / step - game.offsets[s]
-        assert slope == pytest.approx(now.errors[s], rel=1e-6)
-        slope = (down.charges - up.charges) / 2 / step
-        assert slope == pytest.approx(now.X[:, s], rel=1e-5, abs=1e-6 * np.abs(now.X).max())
-        slope = (up.errors - down.errors) / 2 / step
-        assert slope == pytest.approx(now.Y[s], rel=1e-5, abs=1e-6 * np.abs(now.Y).max())
+    now, step = _second_order(game, columns, theta, sigma), 1e-6
+    for _ in range(3):  # along random directions of both
+        p, q = rng.normal(size=theta.size), rng.normal(size=sigma.size)
+        up, down = (
+            _second_order(game, columns, theta + move * p, sigma + move * q)
+            for move in (step, -step)
+        )
+        slopes = {
+            "value": q @ (now.errors + game.offsets) - p @ now.charges,
+            "charges": -(now.K @ p) - now.X @ q,
+            "errors": p @ now.X + now.Y @ q,
+        }
+        for name, slope in slopes.items():
+            found = (getattr(up, name) - getattr(down, name)) / 2 / step
+            close = 1e-6 * np.abs(slope).max()
+            np.testing.assert_allclose(found, slope, rtol=1e-5, atol=close)
 
 
 @pytest.mark.parametrize("common", [True, False])

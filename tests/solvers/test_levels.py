@@ -57,17 +57,6 @@ def test_budget_above_twice_the_smallest_merges_exactly():
     assert near == far
 
 
-def test_few_groups_are_cut_by_budgets_and_a_dummy_stays_apart(monkeypatch):
-    policy = PrivacyPolicy([1.0, 1.1, 1.8, 1.9, 1.0], [30, 30, 30, 30, 1])
-    weights, shares = np.array([1, 1, 1, 1, 0.0]), np.array([0.1, 0.4, 0.1, 0.4, 5.0])
-    assert _merged(policy, np.column_stack([weights, shares])).exact
-    monkeypatch.setattr(levels, "MOST_GROUPS", 2)
-    merged = _merged(policy, np.column_stack([weights, shares]))
-    assert (merged.groups.tolist(), merged.exact) == ([0, 0, 1, 1, 2], False)
-    assert merged.kept.epsilons.tolist() == [1.0, 1.8, 1.0]
-    assert merged.allowed.epsilons.tolist() == [1.1, 1.9, 1.0]
-
-
 def test_a_group_of_single_items_has_the_budgets_of_their_pairs_alone():
     pairs = [[9.0, 0.5, 0.6], [0.5, 9.0, 0.6], [0.6, 0.6, 0.7]]
     policy = PrivacyPolicy([0.5, 0.5, 0.7], [1, 1, 4], pairs)

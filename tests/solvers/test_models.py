@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given
-from scipy.optimize import OptimizeResult, linprog
+from scipy.optimize import linprog
 
 from planner import Objective, solve
 from planner.policy import logodds
-from planner.solvers import certificate, general
+from planner.solvers import certificate
 from planner.solvers.models import MODELS, Program
 from tests.policies import RULES, random_objective, random_policy, seeds, worst_excess
 
@@ -112,36 +112,6 @@ def test_start_ceiling_and_repair(model, rule, seed):
     repaired = model.repair(policy, np.minimum(outside, model.ceiling(policy) * (1 - 1e-9)))
     assert worst_excess(policy, *model.to_probabilities(repaired)) <= 1e-9
     assert np.all(repaired <= model.ceiling(policy) * (1 + 1e-12))
-
-
-@every_rule
-@every_model
-def test_slsqp_starts_inside_with_the_right_derivatives(rule, model, monkeypatch):
-    given = {}
-
-    def watched(fun, x0, constraints, **_):
-        given.update(constraints[0], value=fun, first=x0)
-        return OptimizeResult(x=x0, status=0)
-
-    monkeypatch.setattr("planner.solvers.general.minimize", watched)
-    rng = np.random.default_rng(1)
-    for kind in KINDS:
-        policy = random_policy(rng, 3, rule)
-        program = Program.of(policy, random_objective(rng, policy, kind), model)
-        start, rows = general.solve_slsqp(program), model.rows(policy, model.start(policy))
-        np.testing.assert_array_equal(start, model.start(policy))
-        value, room, first = given["value"], given["fun"], given["first"]
-        assert abs(value(first)[0]) == pytest.approx(1.0)
-        assert room(first)[:3].min() == pytest.approx(0, abs=1e-12)
-        x = first * rng.uniform(0.8, 0.99, first.size)
-        point = np.append((start.ravel() * x[: start.size]), x[start.size : -1] * start.max())
-        np.testing.assert_allclose(room(x)[3:], rows.limit - rows.matrix @ point, atol=1e-12)
-        for k, step in enumerate(1e-6 * np.diag(np.abs(x) + 1e-3)):
-            change = 2 * step[k]
-            slope = (value(x + step)[0] - value(x - step)[0]) / change
-            assert value(x)[1][k] == pytest.approx(slope, rel=1e-5, abs=1e-6)
-            slopes = (room(x + step) - room(x - step)) / change
-            np.testing.assert_allclose(given["jac"](x)[:, k], slopes, rtol=1e-5, atol=1e-5)
 
 
 @every_model

@@ -42,6 +42,8 @@ REFUSED = {
     "lower is inf but must be a finite number": lambda: NumericDomain(np.inf, 1),
     "lower is '0' but must be a finite number": lambda: NumericDomain("0", 1),
     "upper is .* at least 1e-100 apart from lower": lambda: NumericDomain(0, 1e-320),
+    "lower is 2.0 but must be below upper": lambda: NumericDomain(2, 1),
+    "upper is 1e.308 but must be": lambda: NumericDomain(-1e308, 1e308),
     r"ages\[1\] is 16.5 but must be from 17 to 90, or NaN": lambda: answers(AGE, [20, 16.5]),
     r"ages\[0\] is inf but must be from 17 to 90": lambda: answers(AGE, [np.inf]),
     r"ages\[2\] is 0.5 but must be 0 \(no\), 1": lambda: answers(YES, [0, 1, 0.5]),
