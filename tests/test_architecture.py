@@ -36,10 +36,13 @@ ids = pytest.mark.parametrize("module", [name for name in MODULES if name != "pl
 
 
 @cache
-def imports_of(path):
-    """Every absolute name that a file imports, anywhere in it."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+def imports_of(path, *, eager=False):
+    """Every absolute name that a file imports anywhere in it, or when it is loaded."""
+    tree, found = ast.parse(path.read_text()), set()
+    for node in ast.walk(tree):
+        if eager and isinstance(node, ast.FunctionDef):
+            node.body = [ast.Pass()]
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -48,22 +51,6 @@ def imports_of(path):
                 continue
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= {name if name in MODULES else node.module for name in names}
-    return found
-
-
-@cache
-def _eager_imports(path):
-    """The same, outside functions: what loading the file loads."""
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            node.body = [ast.Pass()]
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add(node.module)
     return found
 
 
@@ -143,7 +130,7 @@ def test_heavy_libraries_stay_in_their_places(module):
     roots = {name.partition(".")[0] for name in imports_of(MODULES[module])}
     assert "streamlit" not in roots or _part(module) == "ui"
     assert "cvxpy" not in roots or _part(module) in ("solvers", "planning")
-    eager = {name.partition(".")[0] for name in _eager_imports(MODULES[module])}
+    eager = {name.partition(".")[0] for name in imports_of(MODULES[module], eager=True)}
     assert "cvxpy" not in eager  # a second that most commands need not pay
     assert not roots & {"tests", "app", "benchmarks", "examples"}
 

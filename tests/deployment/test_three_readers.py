@@ -6,19 +6,21 @@ What they accept is private by an oracle that has nothing of their proofs.
 import copy
 import json
 import sys
+from random import Random
 
 import numpy as np
 import pytest
 
 from planner import Level, Survey, plan_survey
 from planner.deployment.building import survey_parameters
+from planner.deployment.client.document import parse_document
 from planner.deployment.parameters import json_schema
 from planner.limits import MAX_CELLS
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.survey.questions import SampledChoice, Sampling
 from tests.deployment.bad_files import bad_files, bad_totals, changed
 from tests.deployment.examples import index, only, singles
-from tests.deployment.mutations import garbled, mutated, paths_of
+from tests.deployment.mutations import damaged, mutated, paths_of
 from tests.deployment.readers import CLIENT, collector, javascript_client, python_client, text
 from tests.effort import tries
 from tests.laws.oracle import breaches, members
@@ -112,12 +114,12 @@ def test_weaker_statements_of_a_guarantee_are_true_too(node, many, tmp_path):
 @pytest.mark.parametrize("seed", range(1, 1 + tries(1, 4)))
 def test_mutated_files_get_one_verdict(node, document, tmp_path, seed, record_property):
     """Files with the right hash, changed at one place, and others with damaged bytes."""
-    rng, files = np.random.default_rng(seed), []
+    rng, random, files = np.random.default_rng(seed), Random(seed), []
     for single in singles(document):
         good = json.dumps(single)
         places = [path for path in paths_of(json.loads(good)) if path and path[0] != "hash"]
         files += [text(mutated(good, places, rng)) for _ in range(tries(30, 1200))]
-        files += [garbled(good.encode(), rng) for _ in range(tries(5, 30))]
+        files += [damaged(good.encode(), random) for _ in range(tries(5, 30))]
     ours = [python_client(data, tmp_path) for data in files]
     theirs = javascript_client(node, files)
     assert [one is None for one in ours] == [one == "accepted" for one in theirs]
@@ -126,7 +128,7 @@ def test_mutated_files_get_one_verdict(node, document, tmp_path, seed, record_pr
     for data, one in zip(files, ours, strict=True):
         reason = collector(data)
         if one is None:
-            assert all(private(question) for question in json.loads(data)["questions"])
+            assert all(private(question) for question in parse_document(data)["questions"])
         if (reason is None) != (one is None):
             stricter += 1
             assert one is None

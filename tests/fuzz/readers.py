@@ -17,49 +17,11 @@ from planner.deployment.collecting.reports import seal
 from planner.deployment.parameters import parse_parameters
 from planner.planning.ledger import read_ledger
 from planner.survey.file import load_survey
+from tests.deployment.mutations import damaged, flipped
 from tests.deployment.test_three_readers import private
 from tests.surveys import EXAMPLES
 
 ITEMS = 40
-# What has hurt before.
-NASTY = (
-    *(b"", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r\n", b"\n\n", b'"', b"'''"),
-    *(b"\\u0000", b"\\ud800", b"[" * 1200, b'{"a":' * 1200, b"[]", b"{}", b"null", b"true"),
-    *(b"NaN", b"-0.0", b"1e400", b"1e-320", b"9" * 4400, b"0x" + b"f" * 4000),
-    *(b"=HYPERLINK(1)", b"\x1b[2J", b"PAR1", b"SQLite format 3\x00"),
-)
-
-
-def flipped(data, random):
-    """One byte changed."""
-    changed = bytearray(data)
-    changed[random.randrange(len(data))] ^= random.randrange(1, 256)
-    return bytes(changed)
-
-
-def damaged(data, random):
-    """One to three changes: bytes flipped, cut, doubled, moved, replaced, or all that follow."""
-    for _ in range(random.randint(1, 3)):
-        data = _changed(data, random)
-    return data
-
-
-def _changed(data, random):
-    if not data:
-        return random.choice(NASTY)
-    start = random.randrange(len(data))
-    end = min(len(data), start + random.choice((1, 2, 8, 64, 1024)))
-    part, rest = data[start:end], data[:start] + data[end:]
-    to = random.randint(0, len(rest))
-    ways = (
-        lambda: flipped(data, random),
-        lambda: data[:start],
-        lambda: rest,
-        lambda: rest[:to] + part + rest[to:],
-        lambda: data[:start] + part * random.choice((2, 3, 31)) + data[end:],
-        lambda: data[:start] + random.choice(NASTY) + data[end:],
-    )
-    return random.choice(ways)()
 
 
 class Refused(Exception):

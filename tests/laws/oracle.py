@@ -144,7 +144,7 @@ def _staircase(question):
         hits, step = {}, {}
         for report in combinations(range(elements), held):
             bits = _packed([k in report for k in range(elements)])
-            numbers = b"".join(k.to_bytes(width, "little") for k in report)
+            numbers = b"".join(k.to_bytes(width or 4, "little") for k in report)
             hits[numbers if width else bits] = len(set(own).intersection(report))
         step = {report: sum(h >= s for s in question["steps"]) - 1 for report, h in hits.items()}
         counts = [list(step.values()).count(c) for c in range(len(question["steps"]))]
