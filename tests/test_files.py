@@ -48,23 +48,6 @@ def test_the_old_file_stays_until_the_new_one_is_complete(tmp_path, monkeypatch)
     assert order == ["sync", "rename", "sync"]
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])
-def test_a_failure_leaves_the_old_file_and_no_litter(step, tmp_path, monkeypatch):
-    path = tmp_path / "out.json"
-    path.write_text("old")
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    owner = os if step == "fsync" else Path
-    monkeypatch.setattr(owner, step, fail)
-    with pytest.raises(FileError, match=r"out.json: cannot be written: No space left on device"):
-        replace_file(path, "new")
-    monkeypatch.undo()
-    assert path.read_text() == "old"
-    assert _only(tmp_path) == ["out.json"]
-
-
 def test_places_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("x")
     (tmp_path / "folder").mkdir()

@@ -74,6 +74,8 @@ def test_details_and_what_is_next():
         assert part in whole
         assert part not in short
     assert max(map(len, shown("plan", HOUSEHOLD, "--details").splitlines())) <= 80
+    assert "if shuffled" not in words("outsiders", HEALTH)
+    assert "if shuffled" in words("outsiders", HEALTH, "--details")
 
 
 def test_plan_for_machines(survey, tmp_path):
@@ -168,17 +170,6 @@ def test_a_page_for_an_ethics_board(tmp_path):
     said = float(re.search(r"hold it to be at most ([\d.]+) % likely", page)[1])
     assert 0 <= said - 100 * odds / (1 + odds) <= 0.1  # rounded up
     assert len(re.sub(r"<[^>]+>", " ", page.partition("<body>")[2]).split()) < 520
-
-
-# Outsiders
-
-
-def test_outsiders_in_few_sentences():
-    short = shown("outsiders", HEALTH)
-    assert max(map(len, short.splitlines())) <= 80
-    assert " nats" not in short
-    assert "if shuffled" not in short
-    assert "if shuffled" in shown("outsiders", HEALTH, "--details")
 
 
 # Answer rates

@@ -1,17 +1,16 @@
-"""Baskets of a shop, first items and sets: from the plan over file, client and collector."""
+"""Sets of a shop's baskets: from the plan over file, client and collector."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from planner import AssumedSets, Level, Survey, best_design, plan_survey, solve
+from planner import AssumedSets, Level, Survey, plan_survey
 from planner.deployment import Client
-from planner.deployment.building import parameters_from_mechanisms, survey_parameters
+from planner.deployment.building import survey_parameters
 from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.making import unary
 from planner.mechanisms.words import system_words
-from planner.survey.questions import Categorical, ItemSet
+from planner.survey.questions import ItemSet
 
 RETAIL = Path(__file__).parents[3] / "shared" / "data" / "retail.dat"
 PEOPLE, FREQUENT = 5_000, 150
@@ -19,23 +18,12 @@ BY_CLIENT = 200  # people whose reports a client makes; the others' are drawn in
 
 
 @pytest.fixture(scope="module")
-def lines():
+def baskets():
+    """What the first people bought of the most frequent items, numbered at random."""
     if not RETAIL.exists():
         pytest.skip(f"{RETAIL.name} is not beside the repository; see the reproduction's page")
-    return RETAIL.read_text().splitlines()
-
-
-@pytest.fixture(scope="module")
-def firsts(lines):
-    _, values = np.unique([int(line.split()[0]) for line in lines], return_inverse=True)
-    mixed = np.random.default_rng(1).permutation(values.max() + 1)  # levels at random
-    return mixed[values]
-
-
-@pytest.fixture(scope="module")
-def baskets(lines):
-    """What the first people bought of the most frequent items, numbered at random."""
-    bought = [[int(item) for item in line.split()] for line in lines[:PEOPLE]]
+    lines = RETAIL.read_text().splitlines()[:PEOPLE]
+    bought = [[int(item) for item in line.split()] for line in lines]
     frequent = np.bincount(np.concatenate(bought)).argsort()[::-1][:FREQUENT]
     mixed = np.random.default_rng(1).permutation(FREQUENT).tolist()
     number = dict(zip(frequent.tolist(), mixed, strict=True))
@@ -86,19 +74,3 @@ def by_twentieths(items, epsilon):
     few = items // 20
     rows = ((1, few), (1.2, few), (2, items - 2 * few))
     return tuple(Level(f"{x}", x * epsilon, item_count=count) for x, count in rows)
-
-
-@pytest.mark.parametrize("epsilon", [1.0, 4.0])
-def test_first_items_of_baskets(firsts, epsilon):
-    question = Categorical("first", by_twentieths(int(firsts.max()) + 1, epsilon))
-    design = best_design(question.policy)
-    survey = Survey("baskets", firsts.size, (question,))
-    parameters = parameters_from_mechanisms(survey, {"first": design})
-    truth = np.bincount(firsts)
-    errors = collected(parameters, firsts, int) - truth
-    predicted = parameters.questions[0].variance(truth)
-    # The total's relative standard deviation; entropy of the system: six of them, 7e-9.
-    spread = np.sqrt(2 * np.square(predicted).sum()) / predicted.sum()
-    assert abs(np.square(errors).sum() / predicted.sum() - 1) < 6 * spread
-    table = unary(solve(question.policy))
-    assert predicted.sum() < 0.85 * table.variance(truth).sum()

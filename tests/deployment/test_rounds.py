@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 from base64 import b64decode
 from itertools import product
 
@@ -25,7 +24,7 @@ from planner.laws.rounds import TIMES_OPEN
 from planner.mechanisms.making import randomized_response
 from planner.mechanisms.words import seeded_words
 from planner.survey.questions import Categorical
-from tests.deployment.readers import CLIENT, both_clients_agree
+from tests.deployment.readers import asked, both_clients_agree
 
 ONCE = {"count": 4, "scheme": "once"}
 VALUE = {"count": 4, "scheme": "one-value", "changes": 1, "acknowledged": TIMES_OPEN}
@@ -239,8 +238,7 @@ def test_javascript_does_the_same(node, tmp_path, rounds):
 
     def ask(number, *words):
         kept = ("--memory", str(tmp_path / "js"), "--user", user, "--round", str(number))
-        call = [node, str(CLIENT), str(path), "q", "a", *kept, *words]
-        return subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
+        return asked(node, path, "q", "a", *kept, *words)
 
     if rounds is ONCE:
         assert "this person's round" in ask(1).stderr

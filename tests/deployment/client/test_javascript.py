@@ -5,20 +5,15 @@ import subprocess
 
 from planner.deployment.client.document import content_hash
 from planner.deployment.parameters import make_vectors
-from tests.deployment.examples import FILES
-from tests.deployment.readers import both_clients_agree
-
-EXAMPLES = FILES.parents[2] / "examples"
-SCRIPT = str(EXAMPLES / "client.mjs")
+from tests.deployment.readers import CLIENT, asked, both_clients_agree
 
 
 def test_javascript_passes_the_vectors(node, tmp_path, parameter_file, parameters):
     both_clients_agree(node, parameters, tmp_path)
     path, made = tmp_path / "vectors.json", make_vectors(parameters)
-    call = [node, SCRIPT, str(parameter_file), "--vectors", str(path)]
     made["vectors"][3]["report"] = "ff" + made["vectors"][3]["report"][2:]
     path.write_text(json.dumps(made))
-    done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
+    done = asked(node, parameter_file, "--vectors", path)
     assert done.returncode == 1
     assert "vector 3 differs" in done.stderr
 
@@ -27,8 +22,7 @@ def asking(node, parameter_file):
     """Asks the client and gives what it prints."""
 
     def ask(*words):
-        call = [node, SCRIPT, str(parameter_file), *words]
-        done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
+        done = asked(node, parameter_file, *words)
         return done.stdout or done.stderr
 
     return ask
@@ -70,7 +64,7 @@ def test_javascript_agrees_on_the_hash(node, tmp_path):
     odd["😀"] = {"b": None, "a": [True, False, {}, []]}
     path = tmp_path / "odd.json"
     path.write_text(json.dumps(odd))
-    module = EXAMPLES / "client" / "document.mjs"
+    module = CLIENT.parent / "client" / "document.mjs"
     script = (
         f"import {{ contentHash }} from '{module.as_uri()}';"
         "import { readFileSync } from 'node:fs';"
