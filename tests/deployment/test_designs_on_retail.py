@@ -14,6 +14,8 @@ from planner.survey.questions import ItemSet
 
 RETAIL = Path(__file__).parents[3] / "shared" / "data" / "retail.dat"
 PEOPLE, FREQUENT = 5_000, 150
+# A twentieth of the items at budget 2 and at 2.4 each, the others at 4.
+LEVELS = tuple(Level(f"{x}", x, item_count=count) for x, count in ((2.0, 7), (2.4, 7), (4.0, 136)))
 BY_CLIENT = 200  # people whose reports a client makes; the others' are drawn in bulk by its law
 
 
@@ -30,11 +32,11 @@ def baskets():
     return [tuple(sorted(number[item] for item in one if item in number)) for one in bought]
 
 
-def collected(parameters, people, answer):
+def collected(parameters, people):
     """Estimates from real draws, of the client and in bulk."""
     client, law = Client(parameters.document), parameters.questions[0]
     counter = law.shape.counter()
-    reports = [client.report(law.name, answer(one)).payload for one in people[:BY_CLIENT]]
+    reports = [client.report(law.name, list(one)).payload for one in people[:BY_CLIENT]]
     counter.add(np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(BY_CLIENT, -1))
     counter.add(law.draw_many(people[BY_CLIENT:], system_words())[0])
     return law.rows([counter.sums()], 0.95)["estimate"]
@@ -42,15 +44,13 @@ def collected(parameters, people, answer):
 
 def test_sets_of_baskets(baskets):
     people = ItemSets.of(baskets, FREQUENT)
-    question = ItemSet(
-        "basket", by_twentieths(FREQUENT, 2.0), sets=AssumedSets(np.bincount(people.sizes))
-    )
+    question = ItemSet("basket", LEVELS, sets=AssumedSets(np.bincount(people.sizes)))
     survey = Survey("baskets", PEOPLE, (question,))
     plan = plan_survey(survey)
     mechanism = plan.questions[0].mechanism
     parameters = survey_parameters(plan)
     assert parameters.questions[0].mechanism == "set-design"
-    estimates = collected(parameters, baskets, list)
+    estimates = collected(parameters, baskets)
     ours = as_predicted(estimates, mechanism, people)
     table = survey.replacing(questions=(question.replacing(mechanism="opt0"),))
     usual, rng = plan_survey(table).questions[0].mechanism, np.random.default_rng(5)
@@ -67,10 +67,3 @@ def as_predicted(estimates, mechanism, people):
     # Entropy of the system: seven standard deviations of the total, 7e-9 (as a chi-square).
     assert abs(np.square(estimates - people.counts()).sum() - expected) < 7 * spread < expected
     return expected
-
-
-def by_twentieths(items, epsilon):
-    """A twentieth of the items each at epsilon and at 1.2 epsilon, the others at twice it."""
-    few = items // 20
-    rows = ((1, few), (1.2, few), (2, items - 2 * few))
-    return tuple(Level(f"{x}", x * epsilon, item_count=count) for x, count in rows)
