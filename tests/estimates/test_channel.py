@@ -31,11 +31,6 @@ FEWEST, MOST = 914, 979
 YES_NO = NumericDomain(0, 1, yes_no=True)
 
 
-def histograms(channel, population, users, seed):
-    rng = np.random.default_rng(seed)
-    return rng.multinomial(users, population @ channel.matrix, size=ROUNDS)
-
-
 def estimate_mean(channel, counts):
     return mean_channel(channel).estimate(Aggregate(int(counts.sum()), counts)).mean
 
@@ -90,8 +85,8 @@ def test_the_first_order_interval_would_not_cover():
     population = assumed.scenario(GRID).population
     first_order = channel.error(assumed.scenario(GRID)) / 20_000
     covered = bounded = 0
-    spread = []
-    for counts in histograms(channel, population, 20_000, seed=4):
+    rng, spread = np.random.default_rng(4), []
+    for counts in rng.multinomial(20_000, population @ channel.matrix, size=ROUNDS):
         mean = estimate_mean(channel, counts)
         bounded += not mean.note
         if mean.value is not None:
@@ -184,14 +179,9 @@ def test_fiellers_interval_holds_the_ratios_that_fit():
 # -- ordered answers -----------------------------------------------------------------------
 
 
-def estimates(values, errors, **changed):
-    covariance = np.diag(np.square(errors))
-    answers = tuple("abcdefgh"[: len(values) + 1])
-    return OrderedEstimates(answers, values, covariance, 1000, **changed)
-
-
 def test_consistent_shares_and_band():
-    one = estimates([0.3, 0.25, 0.8], [0.02, 0.01, 0.05])
+    covariance = np.diag(np.square([0.02, 0.01, 0.05]))
+    one = OrderedEstimates(tuple("abcd"), [0.3, 0.25, 0.8], covariance, 1000)
     assert one.consistent == pytest.approx([0.26, 0.26, 0.8, 1.0])
     assert one.shares.sum() == pytest.approx(1)
     assert one.shares.min() >= 0

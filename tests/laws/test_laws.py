@@ -37,7 +37,7 @@ QUESTIONS = {
     law.name: law.document() for law in parameters_from_mechanisms(*every_mechanism()).questions
 }
 every = pytest.mark.parametrize("name", QUESTIONS)
-MANY, FEW = 200_000, 4000
+MANY, FEW = 100_000, 4000
 
 
 def laws(name):
@@ -237,7 +237,7 @@ def test_a_set_is_about_each_of_its_items_alike():
         assert sum(counts) == len(found)
         assert counts[: len(items)] == [3] * len(items)
         words = seeded_words(np.random.Generator(np.random.SFC64(4)))
-        many = np.bincount(collector.asked.own_many([items] * MANY, words), minlength=8)
+        many = np.bincount(collector.asked.own_many([items] * 20_000, words), minlength=8)
         law = np.bincount(found, minlength=8) / len(found)
         assert draws_follow(many, law)
         assert not draws_follow(many, np.roll(law, 1))

@@ -134,7 +134,7 @@ def test_wrong_multipliers_prove_less_and_never_too_much(model, rule, kind, monk
         return answer
 
     monkeypatch.setattr("scipy.optimize.linprog", careless)
-    bounds = np.array([certificate.prove(program, v).lower_bound for _ in range(20)])
+    bounds = np.array([certificate.prove(program, v).lower_bound for _ in range(10)])
     assert np.isfinite(bounds).all()
     assert bounds.max() <= exact + 1e-9 * abs(best)
     assert np.median(bounds) < exact - 1e-3 * abs(best)  # the errors are charged
