@@ -97,13 +97,13 @@ def changed(name, path, value):
     return question
 
 
-@pytest.mark.parametrize(("name", "path", "value", "reason"), FORMS, ids=str)
+@pytest.mark.parametrize(("name", "path", "value", "reason"), FORMS, ids=range(len(FORMS)))
 def test_wrong_forms(name, path, value, reason):
     with pytest.raises(InputError, match=reason):
         Law.read(changed(name, path, value), DEVICE)
 
 
-@pytest.mark.parametrize(("name", "path", "value", "reason"), PROOFS, ids=str)
+@pytest.mark.parametrize(("name", "path", "value", "reason"), PROOFS, ids=range(len(PROOFS)))
 def test_what_has_no_proof(name, path, value, reason):
     with pytest.raises(VerificationError, match=f"Question {name!r}: .*{reason}"):
         Law.read(changed(name, path, value), DEVICE)
