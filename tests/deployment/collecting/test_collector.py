@@ -49,7 +49,7 @@ from planner.deployment.parameters import read_parameters
 folder = Path(sys.argv[1])
 parameters = read_parameters(folder / "params.json")
 collect(parameters, [folder / "reports"], checkpoint=folder / "progress", save_seconds=0.0,
-        progress=lambda done, total: print(done, flush=True))
+        progress=lambda done, total: print(done, flush=True) or input())
 """
 
 
@@ -101,17 +101,17 @@ def test_killed_again_and_again_it_ends_with_the_counts_of_an_unbroken_run(
     write_parameters(tmp_path / "params.json", one_question)
     unbroken = collect(one_question, [folder])
     call = [sys.executable, "-c", SCRIPT, str(tmp_path)]
-    deaths, starts = 0, []
-    for lines in (5, 17, 1, 30, 10**6):
-        with subprocess.Popen(call, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+    starts = []
+    for files in (5, 17, 1, 30):
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        with subprocess.Popen(call, **pipes) as process:  # noqa: S603
             starts.append(int(process.stdout.readline()))
-            for _ in range(lines):
-                if not process.stdout.readline():
-                    break
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            deaths += process.returncode == -signal.SIGKILL
-    assert deaths >= 4
+            for _ in range(files):  # each goes on when it is told to
+                print(file=process.stdin, flush=True)
+                assert process.stdout.readline()
+            print(file=process.stdin, flush=True)
+            process.send_signal(signal.SIGKILL)  # in the next one
+            assert process.wait() == -signal.SIGKILL
     assert starts == sorted(starts)
     assert starts[3] >= 20  # what was saved is not counted again
     done = collect(one_question, [folder], checkpoint=tmp_path / "progress")
