@@ -65,7 +65,7 @@ def _collected(question: Categorical, mechanism: object, users: int) -> None:
     counter = law.shape.counter()
     for part in np.array_split(values, -(-users // PART)):
         counter.add(law.draw_many(part, words)[0])
-    law.estimate([counter.sums()], 0.95)
+    law.rows([counter.sums()], 0.95)
 
 
 def plain_numpy(users: int, chunk: int = 1000) -> None:
@@ -131,7 +131,7 @@ def multi_freq_ldpy_hashing() -> Figure:
     def ours() -> None:
         counter = law.shape.counter()
         counter.add(law.draw_many(values, seeded_words(np.random.default_rng(2)))[0])
-        law.estimate([counter.sums()], 0.95)
+        law.rows([counter.sums()], 0.95)
 
     def theirs() -> None:
         reports = [LH_Client(int(value), ITEMS, EPSILON, optimal=True) for value in values]
