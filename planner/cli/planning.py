@@ -13,7 +13,6 @@ from planner.errors import InputError
 
 if TYPE_CHECKING:
     from planner.deployment.parameters import Parameters
-    from planner.planning.ledger import Ledger
     from planner.planning.plan import SurveyPlan
     from planner.survey.questions import Survey
 
@@ -49,12 +48,12 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.json import plan_json
     from planner.show.plan import plan_blocks
 
-    made, before = planned(survey, mechanism)
+    made = planned(survey, mechanism)
     parameters = None
     if out is not None or question is not None or json_output:
         parameters = _parameters(made, question, needed=out is not None)
     if record:  # first: what was not recorded must not be spent
-        _record(made, before)
+        _record(made)
     if out is not None and parameters is not None:
         write_parameters(out, parameters)
     pages = {path: what for path, what in ((report, "Report"), (handout, "Handout")) if path}
@@ -97,7 +96,7 @@ def compare(
     from planner.show.json import to_json
     from planner.show.others import comparison_blocks
 
-    plans = (planned(path, mechanism, what_if=False)[0] for path in (first, second))
+    plans = (planned(path, mechanism, what_if=False) for path in (first, second))
     found = compare_plans(*plans)
     show(comparison_blocks(found, (first.name, second.name)), to_json(found), json=json_output)
 
@@ -120,7 +119,7 @@ def outsiders(
     from planner.show.json import to_json
     from planner.show.kinds import outsider_blocks
 
-    made, _ = planned(survey, mechanism, what_if=False)
+    made = planned(survey, mechanism, what_if=False)
     view = made.outsiders(delta)
     show(outsider_blocks(view), to_json(view), details=details, json=json_output)
 
@@ -146,16 +145,12 @@ def answer_rate(survey: SurveyFile, details: Details = False, json_output: Json 
     show(blocks, document, details=details, json=json_output)
 
 
-def planned(
-    path: Path, mechanism: str | None, *, what_if: bool = True
-) -> tuple[SurveyPlan, Ledger]:
-    """The plan, and the ledger that it was made with."""
+def planned(path: Path, mechanism: str | None, *, what_if: bool = True) -> SurveyPlan:
+    """The plan of a survey file, with another mechanism if one is named."""
     from planner.planning.plan import plan_survey
     from planner.survey.file import load_survey
 
-    survey = _with_mechanism(load_survey(path), mechanism)
-    before = _ledger(survey)
-    return plan_survey(survey, before, what_if=what_if), before
+    return plan_survey(_with_mechanism(load_survey(path), mechanism), what_if=what_if)
 
 
 def _with_mechanism(survey: Survey, name: str | None) -> Survey:
@@ -186,7 +181,7 @@ def _vouched(made: SurveyPlan) -> bool:
     return all(one.sampling is None or one.sampling.acknowledged for one in made.questions)
 
 
-def _record(made: SurveyPlan, before: Ledger) -> None:
+def _record(made: SurveyPlan) -> None:
     from planner.planning.ledger import record_collection
 
     path = made.survey.ledger
@@ -194,11 +189,4 @@ def _record(made: SurveyPlan, before: Ledger) -> None:
         remedy = 'Name one in the survey: ledger = "ledger.json" under [survey].'
         raise InputError("ledger", None, "given to record what is spent", remedy)
     today = datetime.datetime.now(datetime.UTC).date()
-    record_collection(path, before, made.collection(today))
-
-
-def _ledger(survey: Survey) -> Ledger:
-    from planner.planning.ledger import Ledger, read_ledger
-
-    path = survey.ledger
-    return read_ledger(path) if path is not None and Path(path).exists() else Ledger()
+    record_collection(path, made.ledger, made.collection(today))

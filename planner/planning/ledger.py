@@ -116,6 +116,11 @@ def read_ledger(path: str | Path) -> Ledger:
     return ledger
 
 
+def earlier(path: str | Path | None) -> Ledger:
+    """The ledger in this file; that of a first collection if there is none yet."""
+    return read_ledger(path) if path is not None and Path(path).exists() else Ledger()
+
+
 def write_ledger(path: str | Path, ledger: Ledger) -> None:
     """Write a ledger file, replacing an existing one atomically, or leaving it as it was."""
     replace_file(path, ledger.model_dump_json(indent=2) + "\n")
@@ -134,7 +139,7 @@ def record_collection(path: str | Path, planned_with: Ledger, collection: Collec
         reason = f"cannot be written: {error.strerror or error}"
         raise FileError(path, reason, room_remedy(error)) from error
     try:
-        now = read_ledger(path) if path.exists() else Ledger()
+        now = earlier(path)
         if now != planned_with:
             reason = "changed since this survey was planned with it"
             raise FileError(path, reason, "Plan again with what is left now.")

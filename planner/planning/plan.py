@@ -21,7 +21,7 @@ from planner.errors import InputError
 from planner.frames import Framed
 from planner.planning import mean, sets
 from planner.planning.choice import check_mechanism
-from planner.planning.ledger import Collection, Ledger
+from planner.planning.ledger import Collection, Ledger, earlier
 from planner.planning.option import Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
 from planner.planning.question import KINDS, QuestionPlan, plan_question, plan_sampled
@@ -44,11 +44,14 @@ class SurveyPlan(Framed):
         The shares with their proof, and the alternative of some questions each, for the questions
         that share the budgets: all but those of the kind ``"sampled-choice"``, whose guarantee is
         of another nature. None unless there are several such questions.
+    ledger:
+        What the same people have spent before, as it was planned with.
     """
 
     survey: Survey
     questions: tuple[QuestionPlan, ...]
     allocation: Allocation | None
+    ledger: Ledger
 
     def question(self, name: str) -> QuestionPlan:
         """The plan of the question called ``name``; an :class:`InputError` if there is none."""
@@ -188,7 +191,8 @@ def plan_survey(
         The questions with their weights, targets and mechanisms, and the design; or the path of a
         survey file, as for :func:`~planner.survey.file.load_survey`.
     ledger:
-        Earlier collections from the same people; nothing was spent before when omitted.
+        Earlier collections from the same people; when omitted those of the file that the survey
+        names, none if there is no such file yet.
     what_if:
         Whether to solve what else could be planned (``options``) and what more budget would buy
         (``relaxations``), too: most of the work.
@@ -215,6 +219,7 @@ def plan_survey(
         raise InputError("survey", type(survey).__name__, allowed, remedy)
     for question in survey.questions:
         check_mechanism(question)
+    ledger = earlier(survey.ledger) if ledger is None else ledger
     sharing = tuple(q for q in survey.questions if q.kind != "sampled-choice")
     planned: dict[str, QuestionPlan] = {}
     allocation = None
@@ -224,17 +229,17 @@ def plan_survey(
     for question in survey.questions:
         if isinstance(question, SampledChoice):
             planned[question.name] = plan_sampled(question, survey.users)
-    return SurveyPlan(survey, tuple(planned[q.name] for q in survey.questions), allocation)
+    return SurveyPlan(survey, tuple(planned[q.name] for q in survey.questions), allocation, ledger)
 
 
 def _length_found(question: Question, users: float, share: float = 1.0) -> Question:
     return sets.settled(question, users, share) if isinstance(question, ItemSet) else question
 
 
-def _settled(survey: Survey, ledger: Ledger | None) -> tuple[list[Part[Any]], Allocation | None]:
+def _settled(survey: Survey, ledger: Ledger) -> tuple[list[Part[Any]], Allocation | None]:
     """Every question's part: its budget, padding length, share and people."""
     tolerated = [mean.settled(question, survey.users) for question in survey.questions]
-    left = [with_budget_left(question, ledger or Ledger()) for question in tolerated]
+    left = [with_budget_left(question, ledger) for question in tolerated]
     found, shares = None, np.ones(len(left))
     fractions = shares
     if len(left) == 1:

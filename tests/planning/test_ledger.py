@@ -14,7 +14,9 @@ from planner.planning.ledger import (
     record_collection,
 )
 from planner.planning.plan import plan_survey
+from planner.survey.file import survey_text
 from planner.survey.questions import Categorical, Level, Numeric, Survey
+from tests.cli.running import shown
 
 DAY = datetime.date(2026, 3, 1)
 
@@ -127,6 +129,27 @@ def test_unreadable_files_are_refused(tmp_path):
     (tmp_path / "text.json").write_text("{")
     with pytest.raises(FileError, match="not a ledger"):
         read_ledger(tmp_path / "text.json")
+
+
+def test_the_ledger_that_a_survey_names_counts_wherever_it_is_planned(tmp_path):
+    """Its plan, and a trial of it: who forgets the ledger promises what was spent already."""
+    ledger, file = tmp_path / "ledger.json", tmp_path / "survey.toml"
+    asked = survey("second").replacing(ledger=str(ledger))
+    file.write_text(survey_text(asked))
+    unspent = plan_survey(file)
+    assert unspent.ledger == Ledger()
+    record_collection(
+        ledger, unspent.ledger, plan_survey(survey("first", epsilon=0.4)).collection(DAY)
+    )
+    made = plan_survey(file)
+    assert [row.left for row in made.spending][:2] == pytest.approx([0.6, 1.2])
+    data, left = tmp_path / "answers.csv", tmp_path / "left.toml"
+    data.write_text("now\n" + "severe 1\ncommon 2\n" * 100)
+    left.write_text(survey_text(survey("second", epsilon=0.6)))
+    words = ["--data", data, "--question", "now", "--repeats", 2, "--json"]
+    tried, alike = (json.loads(shown("simulate", one, *words)) for one in (file, left))
+    predicted = [one["predicted"] for one in tried["mechanisms"]]
+    assert predicted == pytest.approx([one["predicted"] for one in alike["mechanisms"]], rel=1e-6)
 
 
 def test_two_plans_with_one_ledger_are_not_both_recorded(tmp_path):

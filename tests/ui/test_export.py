@@ -3,6 +3,7 @@
 import pytest
 
 from planner.deployment.building import deployable_files
+from planner.planning.ledger import Ledger
 from planner.planning.plan import plan_survey
 from planner.survey.file import settle, survey_text
 from planner.ui.document import cleaned
@@ -33,7 +34,7 @@ def test_who_agrees_to_a_proven_file_gets_it_and_no_other(questions, capsys):
     app.checkbox[0].set_value(True).run()
     assert not app.exception
     assert downloads(app)[0] == "Parameters (JSON)"
-    snippet = python_snippet(survey_text(survey_of(app)))
+    snippet = python_snippet(survey_text(survey_of(app)), Ledger())
     exec(compile(snippet, "snippet", "exec"), {})  # noqa: S102 - our own text
     assert "Subset design  622.1" in capsys.readouterr().out.replace("   ", "  ")
     session(app).document["question"][0]["mechanism"] = "grr"

@@ -20,7 +20,6 @@ from planner.show.plan import costs
 from planner.survey.file import survey_text
 from planner.ui import render
 from planner.ui.results import remembered, result
-from planner.ui.state import session
 
 
 def page() -> None:
@@ -102,7 +101,7 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
             )
         _offer("Report (HTML)", f"{stem}.html", partial(report_html, plan))
         _offer("Survey (TOML)", f"{stem}.toml", survey)
-        _offer("Python snippet", f"{stem}.py", python_snippet(survey))
+        _offer("Python snippet", f"{stem}.py", python_snippet(survey, plan.ledger))
         if plan.spending:
             with render.complaint():
                 _offer("Ledger (JSON)", "ledger.json", _ledger_after(plan))
@@ -115,28 +114,28 @@ def _offer(label: str, name: str, data: str | Callable[[], str], **more: Any) ->
 
 def _ledger_after(plan: SurveyPlan) -> str:
     """The ledger with this survey in it, for planning the next one."""
-    earlier = session().ledger
-    before = Ledger() if earlier is None else Ledger.model_validate_json(earlier)
     today = datetime.datetime.now(datetime.UTC).date()
-    return before.after(plan.collection(today)).model_dump_json(indent=2)
+    return plan.ledger.after(plan.collection(today)).model_dump_json(indent=2)
 
 
-def python_snippet(survey: str) -> str:
+def python_snippet(survey: str, ledger: Ledger) -> str:
     """Python that plans the survey in this TOML text, prints the plan, and needs no other file.
 
     Examples
     --------
-    >>> print(python_snippet("[survey]")[:38])
+    >>> print(python_snippet("[survey]", Ledger())[:38])
     \"\"\"Plan this survey again. Install the
     """
     return f'''"""Plan this survey again. Install the package ldp-planner first."""
 
 from planner import plan_survey
+from planner.planning.ledger import Ledger
 from planner.survey.file import survey_from_text
 
 SURVEY = {survey!r}
+SPENT_BEFORE = {ledger.model_dump_json()!r}
 
-plan = plan_survey(survey_from_text(SURVEY))
+plan = plan_survey(survey_from_text(SURVEY), Ledger.model_validate_json(SPENT_BEFORE))
 for question in plan.questions:
     print(question.summary)
     print(question.to_frame().to_string(index=False))
