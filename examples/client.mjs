@@ -57,6 +57,7 @@ export class Memory {
       writeSync(file, Buffer.concat([checksum(key, content), content]));
       fsyncSync(file);
       linkSync(temporary, path); // fails if another process was first
+      this.#settle();
     } catch (error) {
       if (error.code !== "EEXIST") throw error;
     } finally {
@@ -68,6 +69,14 @@ export class Memory {
 
   forget(key) {
     rmSync(this.#path(key), { force: true });
+  }
+
+  /** A name in a directory lasts when the directory is written, which Windows does by itself. */
+  #settle() {
+    if (process.platform === "win32") return;
+    const directory = openSync(this.directory, "r");
+    fsyncSync(directory);
+    closeSync(directory);
   }
 
   #path(key) {

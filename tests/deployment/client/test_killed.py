@@ -1,0 +1,97 @@
+"""A client that dies anywhere between deciding, storing and sending: a round has one report."""
+
+import json
+import subprocess
+import sys
+from base64 import b64decode
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from planner.deployment import Client
+from tests.deployment.readers import CLIENT
+from tests.deployment.test_rounds import ONCE, VALUE, asked_again, person_of_value
+
+HERE = Path(__file__).parent
+OWN = 2
+ASKED = [
+    (ONCE, [(OWN, "a", False)], [(OWN, "b", False)]),
+    (VALUE, [(1, "a", False), (2, "b", True)], [(2, "c", True), (3, "c", False)]),
+]
+
+
+@contextmanager
+def python(_request):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, HERE / "killed.py"], **pipes) as process:  # noqa: S603
+
+        def ask(words):
+            print(json.dumps(words), file=process.stdin, flush=True)
+            return json.loads(process.stdout.readline())
+
+        yield ask
+
+
+@contextmanager
+def javascript(request):
+    node = request.getfixturevalue("node")
+
+    def ask(words):
+        call = [node, HERE / "killed.mjs", json.dumps(words | {"client": CLIENT.as_uri()})]
+        done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
+        return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+    yield ask
+
+
+def deaths(ask, words, again, folder, key, step):
+    """What was sent before a death and after it, for every stage from the first to none."""
+    for n in count():
+        words = words | {"memory": str(folder / f"{key} {n} {words['late']}")}
+        died, before = ask(words | {"death": {key: n * step}})
+        ended, after = ask(words | {"asked": again, "death": {}})
+        assert ended == 0
+        yield before + after
+        if not died:
+            return
+
+
+def check(rounds, sessions):
+    """A round has one report, and a value is counted and drawn for once; how many there are."""
+    stages = 0
+    for sent in sessions:
+        stages += 1
+        check_one(rounds, sent)
+    return stages
+
+
+def check_one(rounds, sent):
+    by_round = {}
+    for one in sent:
+        by_round.setdefault(one["round"], set()).add(json.dumps(one))
+    assert all(len(same) == 1 for same in by_round.values()), "two reports of one round"
+    if rounds is ONCE:
+        assert list(by_round) == [OWN]
+        return
+    reports = [b64decode(json.loads(*by_round[n])["report"]) for n in (1, 2, 3)]
+    assert [one[0] for one in reports] == [0, 1, 1]
+    assert reports[1] == reports[2]
+
+
+@pytest.mark.parametrize("client", [python, javascript])
+@pytest.mark.parametrize(("rounds", "asked", "again"), ASKED)
+def test_a_client_that_is_killed_reports_once(request, tmp_path, client, rounds, asked, again):
+    """One that stores after sending is caught: that its ids are alike has a chance of 2^-64."""
+    params = tmp_path / "params.json"
+    params.write_text(json.dumps(asked_again(rounds)))
+    user = person_of_value(Client(params), OWN)
+    words = {"params": str(params), "user": user, "asked": asked, "late": False}
+    with client(request) as ask:
+        assert check(rounds, deaths(ask, words, again, tmp_path, "stage", 1)) > 8
+        if client is python:
+            assert check(rounds, deaths(ask, words, again, tmp_path, "size", 2048)) > 8
+        late = deaths(ask, words | {"late": True}, again, tmp_path, "stage", 1)
+        with pytest.raises(AssertionError, match="two reports of one round"):
+            check(rounds, late)
