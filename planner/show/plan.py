@@ -56,6 +56,8 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
     """What the questions share, and what a person spends."""
     survey = plan.survey
     blocks: list[Block] = [Heading(f"{survey.name}: {survey.users:,} people", level=1)]
+    if survey.ledger and not plan.ledger.collections:  # a misspelt name must not pass in silence
+        blocks += said([f"No collection is in {survey.ledger} yet: all budgets are left."], "note")
     if plan.several:
         blocks += said([design_sentence(plan)])
         if plan.allocation is not None:

@@ -138,9 +138,11 @@ def test_the_ledger_that_a_survey_names_counts_wherever_it_is_planned(tmp_path):
     file.write_text(survey_text(asked))
     unspent = plan_survey(file)
     assert unspent.ledger == Ledger()
+    assert "all budgets are left" in shown("plan", file)  # nor is a misspelt name passed over
     record_collection(
         ledger, unspent.ledger, plan_survey(survey("first", epsilon=0.4)).collection(DAY)
     )
+    assert "all budgets are left" not in shown("plan", file)
     made = plan_survey(file)
     assert [row.left for row in made.spending][:2] == pytest.approx([0.6, 1.2])
     data, left = tmp_path / "answers.csv", tmp_path / "left.toml"
