@@ -16,12 +16,7 @@ from planner import AssumedSets, Level, QuestionPlan, Survey, load_survey, plan_
 from planner.deployment.building import survey_parameters
 from planner.laws.source import system
 from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.set_design import (
-    best_set_design,
-    rival_supports,
-    set_error,
-    smallest_budget,
-)
+from planner.mechanisms.set_design import best_set_design, rival_supports, set_error
 from planner.mechanisms.words import system_words
 from planner.survey.questions import ItemSet
 
@@ -87,11 +82,11 @@ def retail() -> ItemSets:
 def _beside(what: str, design: QuestionPlan, table: QuestionPlan) -> Figure:
     """Predicted errors of both; and per person, for the worst sets, of what the literature has."""
     shape, length = design.law.shape, design.padding_length
-    about = (shape.levels.total, length, smallest_budget(design.question.policy))
+    about = (shape.levels.total, length, shape.levels.least_demanded())
     rivals = rival_supports(*about)
     privset, wheel = (set_error(*about[:2], *rivals[name]) for name in ("privset", "wheel"))
-    whole = best_set_design(*about, shape.cap)
-    worst, bound = whole.worst_case_mse, whole.lower_bound
+    worst = set_error(*about[:2], *best_set_design(*about, shape.cap).support)
+    bound = shape.lower_bound
     return Figure(
         f"{what}: predicted error",
         f"{design.error:,.0f} people, l = {length}",

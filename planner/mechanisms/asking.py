@@ -307,7 +307,7 @@ class OneOfSet(answers.OneOfSet, Item):
         return ItemSets.of(people, self.levels.total).lost(self.padding_length)
 
     def draw_aggregate(self, shape: Collected, people: Any, rng: np.random.Generator) -> Aggregate:
-        own = self.own_many(people, seeded_words(rng))
+        own = self.own_many(people, seeded_words(rng)).ravel()
         return shape.draw_aggregate(np.bincount(own, minlength=self.levels.elements), rng)
 
     def with_sizes(self, longer: Longer) -> OneOfSet:
@@ -344,9 +344,6 @@ class WholeSet(answers.WholeSet, OneOfSet):
     def sums(self, people: Any) -> tuple[int, Array, Array]:
         (users, once, twice), length = super().sums(people), self.padding_length
         return users, length * once, length**2 * twice
-
-    def draw_aggregate(self, shape: Collected, people: Any, rng: np.random.Generator) -> Aggregate:
-        return shape.draw_aggregate(self.own_many(people, seeded_words(rng)), rng)
 
 
 def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:

@@ -131,16 +131,12 @@ class ItemSets:
 
         Longer sets are cut to as many of their items, at random; shape ``(n, length)``.
         """
-        sizes, dummies = self.sizes, np.arange(self.items + length - 1, self.items - 1, -1)
-        own = np.tile(dummies, (self.users, 1))
-        cut = np.repeat(sizes > length, sizes)
-        place = np.arange(self.members.size) - np.repeat(self.starts[:-1], sizes)
-        own[np.repeat(np.arange(self.users), sizes)[~cut], place[~cut]] = self.members[~cut]
-        for user in np.flatnonzero(sizes > length).tolist():
-            kept = self.members[self.starts[user] : self.starts[user + 1]].copy()
-            for first, move in enumerate(words.below(kept.size - np.arange(length), length)):
-                kept[[first, first + move]] = kept[[first + move, first]]
-            own[user] = kept[:length]
+        dummies = np.arange(self.items + length - 1, self.items - 1, -1)
+        own, user = np.tile(dummies, (self.users, 1)), np.repeat(np.arange(self.users), self.sizes)
+        mixed = self.members[np.lexsort((words.raw(user.size), user))]  # each set, at random
+        place = np.arange(user.size) - self.starts[user]
+        kept = place < length
+        own[user[kept], place[kept]] = mixed[kept]
         return own
 
     def sampled(self, length: int, words: Words) -> NDArray[np.int64]:

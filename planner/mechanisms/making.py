@@ -33,7 +33,7 @@ from planner.mechanisms.asking import (
 )
 from planner.mechanisms.collected import Bits, Collected, Hash, Rows
 from planner.mechanisms.rounding import drawn_channel, integers_of, levels_of
-from planner.mechanisms.set_design import Staircase, best_set_design, rounded, smallest_budget
+from planner.mechanisms.set_design import Staircase
 from planner.mechanisms.subset_design import Sides
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
@@ -249,10 +249,7 @@ def set_design(
     >>> mechanism.shape.held, mechanism.shape.steps, mechanism.shape.largest() <= 1.0
     (2, (0, 1), True)
     """
-    levels, epsilon = levels_of(policy, padding_length), smallest_budget(policy)
-    design = best_set_design(levels.total, padding_length, epsilon, cap)
-    shape = Staircase(levels, design.size, max(epsilon, cap or epsilon), *rounded(design))
-    shape.require_fit()
+    shape = Staircase.of(levels_of(policy, padding_length), cap)
     return _of_sets("set-design", WholeSet, shape, longer)
 
 

@@ -43,6 +43,10 @@ class Words:
         """So many uniform words of 32 bits."""
         return self.raw(-(-count // 2)).view(np.uint32)[:count]
 
+    def octets(self, count: int) -> bytes:
+        """So many random bytes, as devices ask for them."""
+        return self.raw(-(-count // 8)).tobytes()[:count]
+
     def below(self, sizes: ArrayLike, count: int) -> NDArray[np.int64]:
         """Uniform whole numbers below ``sizes``, each from 1 to 2^32, shape ``(count,)``.
 

@@ -13,8 +13,8 @@ for what is known of the sets (:mod:`planner.survey.sets`); of set designs there
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import repeat
 from math import inf
 from typing import Any
 
@@ -24,27 +24,23 @@ from numpy.typing import NDArray
 from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
 from planner.limits import MAX_EPSILON
+from planner.mechanisms import rounding
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import padded, set_design, unary
-from planner.mechanisms.set_design import (
-    SetDesign,
-    best_set_design,
-    rival_supports,
-    set_error,
-    smallest_budget,
-)
+from planner.mechanisms.set_design import best_set_design, rival_supports, set_error
 from planner.planning.choice import LevelTerms, SetPromises, explain, levels_of, solved
 from planner.planning.datasets import set_model_of
 from planner.planning.option import ErrorLaw, Option, Part, flat_region
 from planner.planning.shares import AtShare, Block, choice_block
 from planner.planning.solve import TOTAL, solve_for
+from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import UnaryTable
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
 from planner.survey.questions import BEST, SET_DESIGN, ItemSet
-from planner.survey.sets import AssumedSets, SetModel, SetMoments
+from planner.survey.sets import AssumedSets, SetModel
 
 Array = NDArray[np.float64]
 _DESIGNS = 60  # lengths of which set designs are made
@@ -122,13 +118,8 @@ def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
     >>> [plan_padding(table, users, sets).length for users in (100, 10_000, 1_000_000)]
     [1, 1, 3]
     """
-    noise = float(table.policy.item_counts @ table.noise)
-
-    def variance(lengths: NDArray[np.int64], at: SetMoments) -> Array:
-        drawn = noise + at.once @ (1 + table.signal) - at.twice
-        return np.asarray(lengths**2.0 * drawn)
-
-    return _planned(variance, table.policy, users, sets, sets.largest)
+    noise = np.full(sets.largest, table.policy.item_counts @ table.noise)
+    return _planned(table.policy, users, sets, noise, table.signal, whole=False)
 
 
 def plan_whole_sets(
@@ -146,49 +137,34 @@ def plan_whole_sets(
     >>> [plan_whole_sets(policy, None, users, sets).length for users in (100, 10_000, 1_000_000)]
     [1, 2, 4]
     """
-    items, epsilon = int(policy.item_counts.sum()), smallest_budget(policy)
-    most = min(sets.largest, items)
-    tried = np.unique(np.geomspace(1, most, _DESIGNS).astype(np.int64))
-    tried = np.arange(1, most + 1) if most <= _DESIGNS else tried
-    caps = [None if cap is None else min(cap, int(one) * epsilon) for one in tried]
-    supports = [
-        best_set_design(items, int(one), epsilon, most).support
-        for one, most in zip(tried, caps, strict=True)
-    ]
-    terms = [_noise_and_signal(*one) for one in supports]
-
-    def variance(lengths: NDArray[np.int64], at: SetMoments) -> Array:
-        noise, signal = (np.interp(lengths, tried, column) for column in zip(*terms, strict=True))
-        return np.asarray(_variance_of_whole(items, noise, signal, lengths, at))
-
-    return _planned(variance, policy, users, sets, most)
-
-
-def _noise_and_signal(a: float, b: float) -> tuple[float, float]:
-    """Variance of an item's estimate per user, and what a user who has it adds."""
-    return b * (1 - b) / (a - b) ** 2, (1 - 2 * b) / (a - b)
-
-
-def _variance_of_whole(items: int, noise: Any, signal: Any, length: Any, at: SetMoments) -> Any:
-    """Total variance per user of a design whose two chances do not depend on the level."""
-    return items * noise + signal * length * at.once.sum(axis=-1) - length**2.0 * at.twice
+    items, epsilon = int(policy.item_counts.sum()), rounding.levels_of(policy, 1).least_demanded()
+    lengths = tried = np.arange(1, min(sets.largest, items) + 1)
+    if tried.size > _DESIGNS:
+        tried = np.unique(np.geomspace(1, tried.size, _DESIGNS).astype(np.int64))
+    caps = [min(cap or epsilon, length * epsilon) for length in tried.tolist()]
+    designs = map(best_set_design, repeat(items), tried.tolist(), repeat(epsilon), caps)
+    a, b = np.array([design.support for design in designs]).T
+    noise = np.interp(lengths, tried, logodds.noise_from_probabilities(a, b))
+    signal = np.interp(lengths, tried, logodds.signal_from_probabilities(a, b))
+    return _planned(policy, users, sets, items * noise, signal[:, None], whole=True)
 
 
 def _planned(
-    variance_of: Callable[[NDArray[np.int64], SetMoments], Array],
-    policy: PrivacyPolicy,
-    users: int,
-    sets: SetModel,
-    most: int,
+    policy: PrivacyPolicy, users: int, sets: SetModel, noise: Array, signal: Array, *, whole: bool
 ) -> PaddingPlan:
+    """For the noise of all items at each length, and the signal of those of each level."""
     whole_number("users", users)
-    lengths = np.arange(1, most + 1)
+    lengths = np.arange(1, noise.size + 1)
+    signal = np.broadcast_to(signal, (lengths.size, policy.size))
     bias2, variance, lost = np.empty((3, lengths.size))
     parts = -(-lengths.size * policy.size // _MOST_AT_ONCE)
     for part in np.array_split(np.arange(lengths.size), parts):
+        length = lengths[part].astype(np.float64)
+        scale = 1 if whole else length
         at = sets.moments(lengths[part], policy.item_counts)
         bias2[part] = (users - 1) * at.lost2 + at.spread2
-        variance[part] = variance_of(lengths[part], at)
+        held = np.einsum("lt,lt->l", at.once, 1 + signal[part])
+        variance[part] = scale**2 * noise[part] + scale * length * held - length**2 * at.twice
         lost[part] = at.lost / sets.mean_size
     mse = bias2 + variance
     best = int(np.argmin(mse))
@@ -207,9 +183,16 @@ def _planned(
 
 
 def law_at(
-    question: ItemSet, users: int, length: int | None = None, objective: Objective | None = None
+    question: ItemSet,
+    users: int,
+    length: int | None = None,
+    objective: Objective | None = None,
+    *,
+    whole: bool = False,
 ) -> tuple[Objective, ErrorLaw]:
     """What tables for a drawn item are made for at a padding length, and the error of the sets.
+
+    Or what reports about ``whole`` sets have an error for, where the sets are known.
 
     The error falls with the objective's value, and so in the budgets. Where nothing is known of the
     sets ``objective`` stands in place of the question's own.
@@ -231,12 +214,14 @@ def law_at(
     _refuse_objective(question)
     at = sets.moments(length, question.policy.item_counts)
     # The variance at a length is its square times the expected objective whose prior is what is
-    # drawn per level, and an offset.
-    expected = Objective("expected", prior=at.once.tolist())
-    offset = length**2 * float(at.once.sum() - at.twice)
+    # drawn per level, and an offset; of whole sets, without the square, for what is held.
+    scale, counts = 1 if whole else length, question.policy.item_counts
+    prior = np.minimum(length // scale * at.once, counts)
+    offset = length * scale * float(at.once.sum()) - length**2 * float(at.twice)
     bias = float((users - 1) * at.lost2 + at.spread2)
     # The sum of f (1 - f) is at most that of f.
-    return expected, ErrorLaw(length**2, offset, bias, sets.mean_size)
+    expected = Objective("expected", prior=prior.tolist())
+    return expected, ErrorLaw(scale**2, offset, bias, sets.mean_size)
 
 
 def settled(question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
@@ -277,17 +262,18 @@ def block(question: ItemSet, users: int) -> Block:
         return drawn
     parts = question.replacing(padding_length=None), question, question
 
+    def whole(share: float) -> Option:
+        return whole_sets(Part(*parts, share, 1.0, users), question.padding_length or 1)
+
     def at(share: float, *_: object) -> AtShare:
-        found = whole_sets(Part(*parts, share, 1.0, users), question.padding_length or 1)
+        found = whole(share)
         error = found.errors.error(found.value)
         return AtShare(error, error)
 
-    whole = whole_sets(Part(*parts, 1.0, 1.0, users), question.padding_length or 1)
-    error = whole.errors.error(whole.value)
     covered = question.policy.rule.covers_sets
-    if whole.refused or (asked == BEST and covered and drawn.at(1.0).error < error):
+    if asked == BEST and covered and drawn.at(1.0).error < at(1.0).error:
         return drawn
-    return Block(name, weight, whole.errors, SET_DESIGN, at)
+    return Block(name, weight, whole(1.0).errors, SET_DESIGN, at)
 
 
 def options(part: Part[ItemSet], **_: bool) -> list[Option]:
@@ -310,65 +296,50 @@ def options(part: Part[ItemSet], **_: bool) -> list[Option]:
 def whole_sets(part: Part[ItemSet], length: int) -> Option:
     """The set design at a padding length, or why there is none."""
     question = part.deployed
-    policy, sets = question.policy, set_model_of(question)
-    items = int(policy.item_counts.sum())
-    length = min(length, items)
-    nothing = Option(SET_DESIGN, inf, ErrorLaw())
+    policy, sets, items = question.policy, set_model_of(question), question.policy.item_counts.sum()
+    length, cap = min(length, int(items)), question.cap
     if question.objective != TOTAL:
-        return replace(nothing, refused="it is made for the total error, unweighted")
-    longer = None if sets is None else sets.longer(length, items)
-    cap = question.cap
+        refused = "it is made for the total error, unweighted"
+        return Option(SET_DESIGN, inf, ErrorLaw(), refused=refused)
+    longer = None if sets is None else sets.longer(length, int(items))
     if cap is not None and part.asked.padding_length is None:  # for a length that is found
-        cap = min(cap, length * smallest_budget(policy))
+        cap = min(cap, length * rounding.levels_of(policy, 1).least_demanded())
     try:
-        found = set_design(policy, length, cap, longer)
+        found: Any = set_design(policy, length, cap, longer)
     except (InputError, VerificationError) as error:
-        return replace(nothing, refused=error.reason)
+        return Option(SET_DESIGN, inf, ErrorLaw(), refused=error.reason)
     law = LevelTerms.alike(policy, found)
-    bound = _design_of(law).lower_bound or None if sets is None else None
-    chances = float(law.a[0]), float(law.b[0])
-    return Option(SET_DESIGN, *_error_of_whole(part, length, *chances), law, bound)
+    bound = found.shape.lower_bound if sets is None else 0.0
+    return Option(SET_DESIGN, *_error_of_whole(part, length, law), law, bound or None)
 
 
-def _design_of(law: LevelTerms) -> SetDesign:
-    """What a set design in whole numbers was rounded from."""
-    shape, epsilon = law.mechanism.shape, smallest_budget(law.policy)
-    return best_set_design(shape.levels.total, shape.levels.dummies, epsilon, shape.cap)
-
-
-def _error_of_whole(part: Part[ItemSet], length: int, a: float, b: float) -> tuple[float, ErrorLaw]:
+def _error_of_whole(part: Part[ItemSet], length: int, terms: LevelTerms) -> tuple[float, ErrorLaw]:
     """What reports of whole sets with these two chances have: per person, and its law."""
     question = part.deployed
-    counts, sets = question.policy.item_counts, set_model_of(question)
-    items = int(counts.sum())
-    if sets is None:
-        return float(set_error(items, length, a, b)), ErrorLaw(spread=float(length))
-    at = sets.moments(length, counts)
-    bias = float((part.everybody - 1) * at.lost2 + at.spread2)
-    value = float(_variance_of_whole(items, *_noise_and_signal(a, b), length, at))
-    return value, ErrorLaw(bias=bias, spread=sets.mean_size)
+    if set_model_of(question) is None:
+        items = int(question.policy.item_counts.sum())
+        return float(set_error(items, length, terms.a[0], terms.b[0])), ErrorLaw(spread=length)
+    objective, errors = law_at(question, part.everybody, length, whole=True)
+    return terms.value(objective), errors
 
 
 def _rivals(part: Part[ItemSet], length: int) -> list[Option]:
     """The literature's for whole sets: formulas, which are compared alone."""
-    question = part.deployed
-    if question.objective != TOTAL:
+    policy, items = part.deployed.policy, int(part.deployed.policy.item_counts.sum())
+    if part.deployed.objective != TOTAL:
         return []
-    items = int(question.policy.item_counts.sum())
-    found = rival_supports(items, min(length, items), smallest_budget(question.policy))
-    return [
-        Option(name, *_error_of_whole(part, min(length, items), *chances), compared=True)
-        for name, chances in found.items()
-    ]
+    length, epsilon = min(length, items), rounding.levels_of(policy, 1).least_demanded()
+    found = []
+    for name, chances in rival_supports(items, length, epsilon).items():
+        terms = LevelTerms.with_probabilities(policy, *np.outer(chances, np.ones(policy.size)))
+        found.append(Option(name, *_error_of_whole(part, length, terms), compared=True))
+    return found
 
 
 def least_error(part: Part[ItemSet]) -> float:
     """Error per person asked, of the set design at the best length, or the one asked for."""
-    length, sets = part.asked.padding_length, set_model_of(part.deployed)
-    if sets is not None and length is None:
-        return float(_padding(part, None, sets).mse.min())
-    whole = whole_sets(part, length or 1)
-    return inf if whole.refused else whole.errors.error(whole.value)
+    found = at_best_length(part, whole_sets(part, part.asked.padding_length or 1))
+    return found.errors.error(found.value)
 
 
 def at_best_length(part: Part[ItemSet], option: Option) -> Option:
@@ -429,25 +400,23 @@ def details(part: Part[ItemSet], planned: Option) -> dict[str, Any]:
 
 
 def _promises(part: Part[ItemSet], planned: Option) -> SetPromises:
-    law, gap = planned.law, inf
-    design, cap = _design_of(law), law.mechanism.shape.cap
-    if design.lower_bound > 0:
-        error = float(set_error(design.items, design.length, law.a[0], law.b[0]))
-        gap = error / design.lower_bound - 1
-    larger = _with_larger_cap(part, planned)
-    return SetPromises(design.epsilon, cap, design.length, gap, larger)
+    law, shape = planned.law, planned.law.mechanism.shape
+    length, epsilon, bound = shape.levels.dummies, shape.levels.least_demanded(), shape.lower_bound
+    error = float(set_error(shape.levels.total, length, law.a[0], law.b[0]))
+    gap = error / bound - 1 if bound else inf
+    return SetPromises(epsilon, shape.cap, length, gap, _with_larger_cap(part, planned))
 
 
 def _with_larger_cap(part: Part[ItemSet], planned: Option) -> tuple[float, float] | None:
     """A cap of twice the budget, and the total error with it; None if that buys nothing."""
-    design, cap = _design_of(planned.law), planned.law.mechanism.shape.cap
-    twice = min(2, part.asked.padding_length or 2) * design.epsilon
-    if not cap * (1 + 1e-9) < twice <= MAX_EPSILON * part.share:
+    shape, known = planned.law.mechanism.shape, part.question.sets or AssumedSets()
+    twice = min(2, part.asked.padding_length or 2) * shape.levels.least_demanded()
+    if not shape.cap * (1 + 1e-9) < twice <= MAX_EPSILON * part.share:
         return None
-    asked, known = twice / part.share, part.question.sets
-    known = AssumedSets(cap=asked) if known is None else known.replacing(cap=asked)
-    larger = replace(part, question=part.question.replacing(sets=known))
-    found = at_best_length(larger, whole_sets(larger, design.length))
+    asked = twice / part.share
+    sets = known.replacing(cap=asked)
+    larger = replace(part, question=part.question.replacing(sets=sets))
+    found = at_best_length(larger, whole_sets(larger, shape.levels.dummies))
     errors = [part.total(one.errors.error(one.value, part.fraction)) for one in (found, planned)]
     return (asked, errors[0]) if errors[0] < errors[1] else None
 

@@ -9,9 +9,8 @@ import pytest
 from planner.errors import InputError
 from planner.mechanisms.making import set_design
 from planner.mechanisms.set_design import (
-    SetDesign,
-    _error,
     _hits,
+    _support,
     best_set_design,
     rival_supports,
     set_error,
@@ -51,14 +50,15 @@ def test_reference_values(items, length, epsilon, cap, error, size):
     design = best_set_design(items, length, epsilon, cap)
     assert design.size == size
     digits = len(str(error).partition(".")[2])
-    assert round(design.worst_case_mse, digits) == error
-    assert isclose(design.epsilon, epsilon)
-    assert isclose(design.cap, cap)
-    assert design.lower_bound <= error
+    assert round(set_error(items, length, *design.support), digits) == error
+    assert isclose(np.diff(design.log_steps).max(), epsilon)
+    assert isclose(design.log_steps[-1], cap)
+    assert set_error_bound(items, length, epsilon, cap) <= error
 
 
 def test_chances_of_a_known_design():
-    a, b = SetDesign(16470, 7, 522, (0.0, 2.0, *[4.0] * 6)).support
+    stairs = np.array([[0.0, 2.0, *[4.0] * 6]])
+    a, b = (chance.item() for chance in _support(16470, 7, np.array([522]), stairs))
     assert (a, b) == pytest.approx((0.15595709, 0.03162770), abs=1e-8)  # those after rounding
 
 
@@ -92,6 +92,7 @@ def test_no_other_staircase_or_curve_is_better():
     """2,000 random columns, by hits, that keep both budgets; 60 of them next to the best one."""
     rng, (items, length, epsilon, cap) = np.random.default_rng(1), (12, 3, 1.0, 1.7)
     best = best_set_design(items, length, epsilon, cap)
+    least = set_error(items, length, *best.support)
     for i in range(2000):
         steps = rng.uniform(-epsilon, epsilon, length)
         if i < 60:
@@ -101,8 +102,13 @@ def test_no_other_staircase_or_curve_is_better():
         if curve.max() > cap:
             continue
         size = int(rng.integers(1, items + length)) if i >= 60 else best.size
-        other = SetDesign(items, length, size, tuple(curve.tolist()))
-        assert not other.worst_case_mse < best.worst_case_mse * (1 - 1e-12)
+        chances = _support(items, length, np.array([size]), curve[None])
+        assert not set_error(items, length, *chances) < least * (1 - 1e-12)
+
+
+def of_whole_sets(items, length, a, b):
+    """Squared error per person of sets of exactly so many items."""
+    return ((items - length) * b * (1 - b) + length * a * (1 - a)) / (a - b) ** 2
 
 
 def test_bounds_and_rivals():
@@ -120,7 +126,7 @@ def test_bounds_and_rivals():
         assert errors["privset"] == pytest.approx(privset, abs=1e-7)
         assert errors["wheel"] == pytest.approx(wheel, abs=0.006)
         a, b = rival_supports(items - length, length, epsilon)["amplified-grr"]  # no dummies
-        assert _error(items, a, b, length) == pytest.approx(grr, rel=1e-6)
+        assert of_whole_sets(items, length, a, b) == pytest.approx(grr, rel=1e-6)
     assert set_error_bound(10, 2, 1.0, 2.0) == pytest.approx(25.3, abs=0.05)
     assert set_error_bound(1000, 10, 1.0, 2.0) == pytest.approx(7151, abs=0.5)
     # One element reported is randomised response with the amplified budget; where length / items
@@ -130,7 +136,7 @@ def test_bounds_and_rivals():
     a = weights[1] / weights.sum() / 2
     odds = 2 * (4 - 1) + 1  # randomised response on one drawn item
     assert a == pytest.approx((odds / 2 + 0.5) / (odds + 9), rel=1e-12)
-    error = float(_error(10, np.asarray(a), np.asarray((1 - 2 * a) / 8), 2))
+    error = of_whole_sets(10, 2, a, (1 - 2 * a) / 8)
     assert error == pytest.approx(set_error_bound(10, 2, log(4), log(4)), rel=1e-12)
 
 
@@ -149,6 +155,7 @@ def test_one_item_and_a_million(items, length, epsilon):
     length = min(items, length)
     start = time.process_time()
     for cap in (epsilon, min(50.0, 20.5 * epsilon, length * epsilon)):
-        design = best_set_design(items, length, epsilon, cap)
-        assert 0 <= design.lower_bound <= design.worst_case_mse < np.inf
+        error = set_error(items, length, *best_set_design(items, length, epsilon, cap).support)
+        # Of the sixteen digits of both chances their difference has twelve.
+        assert 0 <= set_error_bound(items, length, epsilon, cap) <= error * (1 + 1e-11) < np.inf
     assert time.process_time() - start < 2

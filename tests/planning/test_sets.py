@@ -10,7 +10,7 @@ import pytest
 from planner import InputError, ItemSets, PrivacyPolicy, padded, solve, unary
 from planner.deployment.building import survey_parameters
 from planner.errors import PlannerError
-from planner.mechanisms.set_design import best_set_design, smallest_budget
+from planner.mechanisms.set_design import best_set_design, set_error, set_error_bound
 from planner.planning.datasets import PilotSets
 from planner.planning.plan import plan_survey
 from planner.planning.sets import plan_padding, plan_whole_sets
@@ -181,11 +181,10 @@ def test_a_cap_that_is_planned_with_is_used_as_far_as_the_length_allows():
 
 def test_the_gap_is_to_the_bound_for_such_sets():
     plan = planned(padding_length=4)
-    design = best_set_design(30, 4, 1.0)
-    assert plan.set_promises.gap == pytest.approx(
-        design.worst_case_mse / design.lower_bound - 1, rel=1e-6
-    )
-    assert plan.total_error == pytest.approx(math.sqrt(20_000 * design.worst_case_mse), rel=1e-6)
+    error = set_error(30, 4, *best_set_design(30, 4, 1.0).support)
+    gap = error / set_error_bound(30, 4, 1.0, 1.0) - 1
+    assert plan.set_promises.gap == pytest.approx(gap, rel=1e-6)
+    assert plan.total_error == pytest.approx(math.sqrt(20_000 * error), rel=1e-6)
     beside = {one.name: one.error for one in plan.options if one.compared}
     assert beside.keys() == {"amplified-grr", "privset", "wheel"}
     assert beside["privset"] == pytest.approx(plan.total_error, rel=1e-6)  # the same, at one budget
@@ -198,7 +197,7 @@ def test_the_gap_is_to_the_bound_for_such_sets():
 def test_any_rule_has_its_smallest_budget(rule):
     plan = planned(padding_length=3, rule=rule)
     assert plan.deployed.mechanism == "set-design"
-    least = smallest_budget(plan.deployed.policy)
+    least = float(plan.deployed.policy.bounds().min())
     assert plan.set_promises.epsilon == pytest.approx(least)
     assert plan.mechanism.shape.largest() <= least
     assert {one.name for one in plan.refused} >= {"opt0"}
