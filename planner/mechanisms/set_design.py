@@ -169,7 +169,7 @@ class SetDesign(NamedTuple):
     Examples
     --------
     >>> design = best_set_design(100, 10, epsilon=1.0)
-    >>> design.size, round(set_error(100, 10, *design.support), 4)
+    >>> design.size, float(set_error(100, 10, *design.support).round(4))
     (3, 3664.17)
     >>> best_set_design(100, 10, epsilon=1.0, cap=2.0).log_steps[:5]
     (0.0, 0.0, 1.0, 2.0, 2.0)
