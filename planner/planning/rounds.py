@@ -12,15 +12,28 @@ which a person reports one, all errors are the mechanism's own, scaled: ``k (V +
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
-from math import comb, exp, expm1, sinh, tanh
+from math import comb, sinh, tanh
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.survey.questions import SHARES_UP_TO, ItemSet, Ordinal, Question
+from planner.errors import InputError, SolverError
+from planner.planning.solve import DESIGN
+from planner.solvers.design_search import history_bound
+from planner.survey.questions import (
+    CHANNEL,
+    SHARES_UP_TO,
+    AskedAgain,
+    Categorical,
+    ItemSet,
+    Ordinal,
+    Question,
+)
 
 if TYPE_CHECKING:
     from planner.planning.question import QuestionPlan
@@ -59,8 +72,8 @@ def one_value(value: float, changes: int, size: float = 1.0) -> Scheme:
 def compared(plan: QuestionPlan) -> tuple[list[Scheme], float | None]:
     """Ways of asking a planned question again, its own first, and what none of them undercuts.
 
-    Errors are squared, per person. The published protocols and the bound are of choices; the bound
-    is None where it is not proven: if times are open, or if what is asked is no choice.
+    Errors are squared, per person. The published protocols are of choices; the bound is None
+    where none is proven.
     """
     again = plan.question.rounds
     assert again is not None  # noqa: S101 - asked of questions with rounds
@@ -77,14 +90,34 @@ def compared(plan: QuestionPlan) -> tuple[list[Scheme], float | None]:
     if plan.block is not None:
         each = plan.block.at(plan.share / count, _ROUGH).error
         ways.append(Scheme("budgets shared by the rounds", True, each, each / count))
+    bound = _bound(plan, again, changes)
     if plan.question.kind != "categorical":
-        return ways, None
+        return ways, bound
     policy = plan.deployed.policy
-    pairs, items = policy.bounds(), int(policy.item_counts.sum())
-    memoised = memoised_errors(items, float(pairs.min()), changes)
+    memoised = memoised_errors(int(policy.item_counts.sum()), float(policy.bounds().min()), changes)
     ways += [Scheme(name, False, each) for name, each in memoised.items()]
-    bound = round_bound(items, float(pairs.max()), count, changes)
-    return ways, None if again.times_open else bound
+    return ways, bound
+
+
+def _bound(plan: QuestionPlan, again: AskedAgain, changes: int) -> float | None:
+    """Error of a round that no protocol with unbiased estimates undercuts, if any is proven.
+
+    As answers may stay, that of the best single report; of choices also those of histories.
+    """
+    question = plan.deployed
+    if not isinstance(question, Categorical | Ordinal):
+        return None
+    bounds = [
+        one.errors.error(one.bound)
+        for one in (*plan.options, *plan.refused)
+        if one.name in (DESIGN, CHANNEL) and one.bound is not None
+    ]
+    still = not changes and bounds  # what stays is one report
+    if isinstance(question, Categorical) and question.objective.kind != "minimax" and not still:
+        factors = [spread(again, changes, m) ** 0.5 for m in question.policy.item_counts.tolist()]
+        with suppress(InputError, SolverError):  # a matrix of many levels, or tiny budgets
+            bounds.append(history_bound(question.policy, question.objective, np.array(factors)))
+    return max(bounds, default=0.0) or None
 
 
 def length(question: Question) -> float:
@@ -114,27 +147,23 @@ def memoised_errors(items: int, epsilon: float, changes: int) -> dict[str, float
     }
 
 
-def round_bound(items: int, epsilon: float, rounds: int, changes: int) -> float:
-    """Error of a round that no unbiased protocol undercuts that keeps ``epsilon`` for life.
+@lru_cache(maxsize=64)
+def spread(again: AskedAgain, changes: int, items: int) -> float:
+    """``(tr R^(1/2))^2 / T`` of a law of when answers of one level of so many items change.
 
-    Between any two histories of at most ``changes`` changes, whatever it remembers and however
-    often it reports: docs/theory/rounds.md, theorem 2. ``epsilon`` is the largest pair budget;
-    Where there are too many histories to look at, of those with fewer changes: they bound all.
+    Any law is proven; this one is about best. ``R`` is how far two rounds have the same answer, as
+    a correlation. Where times are open all histories change at the same ones, to another item.
+    Where there are too many histories to look at, it is of fewer changes: they bound all.
     """
-    spread = float(rounds)
-    if changes < rounds - 1:
-        while sum(comb(rounds - 1, k) for k in range(changes + 1)) > _MOST_HISTORIES:
-            changes -= 1
-        spread = _spread(rounds, changes)
-    odds = expm1(epsilon) ** 2 / (4 * exp(epsilon))
-    return max(0.0, spread * (items - 1) ** 2 / (items * odds) - (1 - 1 / items))
-
-
-def _spread(rounds: int, changes: int) -> float:
-    """(tr R^(1/2))^2 / rounds of a law of change times; any law is proven, this one is about best.
-
-    R(s, t) is the chance of no change between two rounds.
-    """
+    rounds = again.count
+    if again.times_open:
+        epoch = np.arange(rounds) * (changes + 1) // rounds
+        alike = (-1.0 / max(items - 1, 1)) ** np.abs(epoch[:, None] - epoch)
+        return float(np.sqrt(np.maximum(np.linalg.eigvalsh(alike), 0)).sum() ** 2 / rounds)
+    if changes >= rounds - 1:
+        return float(rounds)
+    while sum(comb(rounds - 1, k) for k in range(changes + 1)) > _MOST_HISTORIES:
+        changes -= 1
     together = []
     for count in range(changes + 1):
         for times in combinations(range(1, rounds), count):

@@ -266,7 +266,7 @@ def round_blocks(question: QuestionPlan) -> list[Block]:
     blocks += said([note] * any(one.name == "L-OSUE" for one in ways), rank="details")
     if bound is not None:
         text = (
-            "Proven: no unbiased protocol that keeps the largest of these budgets between any two "
+            "Proven: no protocol with unbiased estimates that keeps these budgets between any two "
             f"such histories has an error of a round below {error(bound)} {question.unit}."
         )
         blocks += said([text], "proof", "details")

@@ -44,12 +44,18 @@ _POINTS_OF_A_BOX = 50  # splits that take as long to try as a box to divide
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DesignProblem:
-    """Levels, windows and weights of one component; ``prior`` is ``None`` for the worst case."""
+    """Levels, windows and weights of one component; ``prior`` is ``None`` for the worst case.
+
+    With ``spread`` what stands on a side are histories of answers, any share of which can: an item
+    is counted as ``fine``, and differences within a level count that many times.
+    """
 
     item_counts: Whole
     windows: Windows  # logarithms
     weights: Array
     prior: Array | None = None
+    fine: int = 1
+    spread: Array | None = None
 
     @property
     def items(self) -> int:
@@ -59,13 +65,16 @@ class DesignProblem:
     @property
     def several(self) -> Whole:
         """The levels of more than one item."""
-        return np.flatnonzero(self.item_counts > 1)
+        return np.flatnonzero(self.item_counts > self.fine)
 
     def game(self, weights: Array) -> Game:
         """The game in which these are the weights of the levels' errors; values are per item."""
-        M, root = self.items, np.sqrt(weights)
+        M, root, counted = self.items / self.fine, np.sqrt(weights), self.item_counts
+        items, factor = counted / self.fine, np.ones(counted.size)
+        if self.spread is not None:
+            factor = self.spread * np.sqrt((items - 1) / items * counted / (counted - 1))
         within = [
-            np.array([[root[i] * np.sqrt((self.item_counts[i] - 1) / M)]]) for i in self.several
+            np.array([[root[i] * factor[i] * np.sqrt((items[i] - 1) / M)]]) for i in self.several
         ]
         wanted = (np.diag(root) / M, *within)
         offsets = weights / M
@@ -164,6 +173,8 @@ class Counts:
         """What was missed, and a ratio that no type exceeds."""
         priced = _Priced(self, multipliers)
         types, ratio = largest_ratio(priced, priced.every, 1.0, self.slack)
+        if self.problem.spread is not None:
+            ratio += priced.between(ratio)
         return self.problem.columns(types), ratio
 
     def _random(self) -> Whole:
@@ -204,6 +215,21 @@ class _Priced:
     def ratios(self, types: Whole) -> Array:
         """Rounded up; infinite where the multipliers do not cover a type."""
         return ratios(self.game, self.multipliers, self.problem.columns(types))
+
+    def between(self, ratio: float) -> float:
+        """How much larger than ``ratio``, which no count exceeds, that of a share between them is.
+
+        Along the way from a count to the next, charges exceed their chord by at most a quarter of
+        what their curvature says, and covers fall as little below theirs.
+        """
+        step = self.gap / self.m
+        bent = (
+            self.curve / np.square(self.m) + ratio * np.abs(self.rows * self.people) * step**2
+        ).sum(axis=1)
+        gained = np.where(self.rows > 0, self.low, self.low + self.gap) @ self.rows
+        least = np.maximum(gained, 0) * (self.low @ self.people)
+        with np.errstate(divide="ignore"):
+            return float((bent / 4 / least).max() * (1 + ROUNDING * self.m.size))
 
     # -- the quadratic --------------------------------------------------------
 

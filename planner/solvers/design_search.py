@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 _MERGED_TOLERANCE = 3e-3  # where merging levels costs far more
+_FINE, _CLOSE_BOUND = 2**12, 1e-3  # parts of a level of histories; to which these are solved
 _CLOSE = 1e-7  # sums of probabilities that small steps bring to 1
 _FIRM = 1e5  # weight of these sums beside that of changes
 
@@ -107,6 +108,34 @@ def best_design(
         reason = "Rounding hides at these budgets what tells the items apart"
         raise ConvergenceError(reason, "Take larger ones.") from error
     return replace(design, certificate=certificate)
+
+
+def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) -> float:
+    """What no protocol undercuts in a round, per person, with reports in many: of all, as proven.
+
+    Answers of level ``i`` change within it, by a law whose factor ``f`` is ``spread[i]``, shape
+    ``(t,)``: docs/theory/rounds.md, theorem 3. Any change of budgets is the caller's to rule out.
+    """
+    weights, prior = objective.item_weights(policy), _prior(objective)
+    density = 0 * weights if prior is None else prior / policy.item_counts
+    merged = merge(policy, np.column_stack([weights, density, spread]))
+    least, factor = (grouped(one, merged.groups, np.minimum) for one in (weights, spread))
+    allowed, bounds = merged.allowed, [0.0]
+    people = grouped(density, merged.groups, np.minimum) * allowed.item_counts
+    for at in components_of(allowed):
+        m, mass = allowed.item_counts[at], float(people[at].sum()) if prior is not None else 1.0
+        if not (least[at].any() and mass and m.sum() > 1):
+            continue
+        fine = -(-_FINE // int(m.min()))
+        assumed = None if prior is None else people[at] / mass
+        problem = DesignProblem(
+            m * fine, windows_of(allowed, at), least[at], assumed, fine, factor[at]
+        )
+        oracle = Counts(problem, _CLOSE_BOUND)
+        found = generate(oracle.game, oracle, _CLOSE_BOUND)
+        bound = lower_bound(problem.game(least[at]), found.at, found.largest)
+        bounds.append(max(0.0, mass * int(m.sum()) * bound))
+    return max(bounds) if prior is None else sum(bounds)
 
 
 def _prior(objective: Objective) -> Array | None:
