@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
 from math import comb, perm
+from operator import mul
 from typing import ClassVar
 
 from planner.errors import InputError, VerificationError
@@ -61,9 +62,9 @@ class Staircase(Shape):
         if len(self.steps) < 2 or len(self.steps) != len(self.weights):
             allowed = f"two numbers or more, one a step of the {len(self.steps)}"
             raise InputError("weights", list(self.weights), allowed, EXPORT_REMEDY)
-        rising = all(low < high for low, high in pairwise(self.steps))
-        if self.steps[0] != 0 or not rising or self.steps[-1] > min(length, self.held):
-            allowed = f"rising from 0 to at most {min(length, self.held)}"
+        most = min(length, self.held)
+        if list(self.steps) != sorted({0, *self.steps}) or self.steps[-1] > most:
+            allowed = f"rising from 0 to at most {most}"
             raise InputError("steps", list(self.steps), allowed, EXPORT_REMEDY)
 
     def check(self, wanted: Wanted | None) -> None:
@@ -73,11 +74,10 @@ class Staircase(Shape):
         least = self.levels.least_demanded()
         if self.cap < least:
             raise VerificationError(f"cap is {self.cap:g}, below the smallest budget {least:g}")
-        if any(not count for count in self._counts):
+        if not all(ends[-1] for ends in self._within):
             raise VerificationError("A step has no report")
         check_ratio(self.ratio(0, 0), least, "Sets that differ in one item: a report")
-        heights = self._heights
-        check_ratio(max(heights) / min(heights), self.cap, "Two sets: a report")
+        check_ratio(max(self._heights) / min(self._heights), self.cap, "Two sets: a report")
         self.require_telling()
 
     def ratio(self, i: int, j: int) -> Fraction | None:
@@ -91,9 +91,8 @@ class Staircase(Shape):
 
     def support(self) -> list[tuple[Fraction, Fraction]]:
         elements, length = self.levels.elements, self.levels.dummies
-        mean = Fraction(0)
-        for weight, hits, count in zip(self.weights, self._hits, self._counts, strict=True):
-            mean += Fraction(weight * sum(j * self._ways[j] for j in hits), D * count)
+        sums = (sum(j * self._ways[j] for j in hits) for hits in self._hits)
+        mean = sum(map(mul, self._heights, sums), Fraction(0)) / D
         pair = mean / length, (self.held - mean) / (elements - length)
         return [pair] * len(self.levels.names)
 
@@ -112,12 +111,12 @@ class Staircase(Shape):
         return width if self.held * width < octets(self.levels.elements) else 0
 
     def draw(self, own: Own, source: Source) -> bytes:
-        step = bisect_right(self._ends, words(source, 1)[0])
+        step = bisect_right(list(accumulate(self.weights)), words(source, 1)[0])
         numbers = [below(source, ends[-1]) for ends in self._within]
         number = self.steps[step] + bisect_right(self._within[step], numbers[step])
         mine = sorted(own)
         first = order(source, len(mine), min(self.held, len(mine)))
-        rest = self.levels.elements - len(mine)
+        rest = self.cells - len(mine)
         others = order(source, rest, min(self.held, rest))
         shifts = [element - place for place, element in enumerate(mine)]
         chosen = [mine[place] for place in first[:number]]
@@ -143,10 +142,6 @@ class Staircase(Shape):
         return [range(a, b) for a, b in pairwise([*self.steps, self.levels.dummies + 1])]
 
     @cached_property
-    def _counts(self) -> list[int]:
-        return [ends[-1] for ends in self._within]
-
-    @cached_property
     def _within(self) -> list[list[int]]:
         """Of each step the reports with so many hits or fewer, up to a factor."""
         return [list(accumulate(self._ways[j] for j in hits)) for hits in self._hits]
@@ -154,8 +149,5 @@ class Staircase(Shape):
     @cached_property
     def _heights(self) -> list[Fraction]:
         """The chance of one report of each step, up to a factor."""
-        return [Fraction(w, n) for w, n in zip(self.weights, self._counts, strict=True)]
-
-    @cached_property
-    def _ends(self) -> list[int]:
-        return list(accumulate(self.weights))
+        counts = (ends[-1] for ends in self._within)
+        return [Fraction(weight, count) for weight, count in zip(self.weights, counts, strict=True)]

@@ -29,14 +29,14 @@ from planner.mechanisms.counting import (
     Rows,
     SumCounter,
 )
-from planner.mechanisms.words import Words, map_rows
+from planner.mechanisms.words import Words
 from planner.policy import logodds
 
 _ALL_SIZES, _GRID = 3000, 300  # sizes up to which every one is tried, and else so many at a time
 _ALL_STAIRS = 1000  # up to which every place of a short step is tried
 _MOST_NATS = 20.0  # budgets above are not used up: whole numbers over 2^32 could not hold more
 _MOST_MIXED, _MOST_LOWERED = 1e-6, 1e-3  # shares that rounding to whole numbers may take
-_CHUNK = 2**20
+_CHUNK = 2**18  # codes of reports at once: what stays in the cache
 
 
 class Staircase(staircase.Staircase, Collected):
@@ -90,15 +90,8 @@ class Staircase(staircase.Staircase, Collected):
 
     def draw_many(self, own: Numbers, words: Words) -> list[Rows]:
         """Of padded sets, shape ``(n, length)``."""
-        chunk = max(1, _CHUNK // (self.held + own.shape[1]))
-        children = words.split(-(-len(own) // chunk))
-        reports = np.empty((len(own), self.size), dtype=np.uint8)
-
-        def draw(part: slice, i: int) -> None:
-            reports[part] = self._drawn(own[part].T, children[i])
-
-        map_rows(draw, len(own), chunk)
-        return [reports]
+        parts = 1 + len(own) * (self.held + own.shape[1]) // _CHUNK
+        return [np.concatenate([self._drawn(one.T, words) for one in np.array_split(own, parts)])]
 
     def draw_aggregate(self, own: Numbers, rng: np.random.Generator) -> Aggregate:
         """As :class:`Collected` says, of padded sets that have element ``k`` ``own[k]`` times."""
@@ -143,7 +136,7 @@ class Staircase(staircase.Staircase, Collected):
 
     def _hits_drawn(self, count: int, words: Words) -> Numbers:
         """The number of own elements in each report."""
-        step = np.searchsorted(np.array(self._ends), words.half(count), side="right")
+        step = np.searchsorted(np.cumsum(self.weights), words.half(count), side="right")
         found = np.empty(count, dtype=np.int64)
         for c, ends in enumerate(self._within):
             rows, last = np.flatnonzero(step == c), ends[-1]
