@@ -156,7 +156,7 @@ class _Run:
 
     def __init__(self, parameters: Parameters, law: CollectedLaw, asked: list[Any]) -> None:
         self.name, self._law, self._hash = law.name, law, parameters.hash
-        self.asked = asked or list(dict.fromkeys(law.asked.examples()))
+        self.asked = asked or list({repr(one): one for one in law.asked.examples()}.values())
         self._codes = [law.asked.code(answer) for answer in self.asked]  # refuses what is none
         if len(set(map(repr, self._codes))) != len(self._codes) or len(self._codes) < 2:
             raise InputError("answers", self.asked, "two or more that differ", "Name others.")

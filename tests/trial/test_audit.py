@@ -23,12 +23,13 @@ from planner.mechanisms.making import (
     local_hashing,
     randomized_response,
     rappor,
+    set_design,
     subset_selection,
 )
 from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.channels import five_populations
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Categorical, Numeric
+from planner.survey.questions import Categorical, ItemSet, Numeric
 from planner.trial.audit import UNSEEN, _alike, audit_client
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "y")))
@@ -47,6 +48,7 @@ FILES = {
     "olh": parameters_for(local_hashing(1.0, 5)),
     "subset": parameters_for(subset_selection(1.0, 5)),
     "design": parameters_for(best_design(QUESTION.policy)),
+    "sets": parameters_for(set_design(QUESTION.policy, 2), ItemSet("q", LEVELS, padding_length=2)),
     "bisample": parameters_for(bisample_md(2.0, RANGE), NUMBER),
     "channel": parameters_for(best_channel(2.0, five_populations(RANGE), tolerance=1e-3), NUMBER),
 }
