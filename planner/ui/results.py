@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -27,6 +28,8 @@ T = TypeVar("T")
 LONGEST = 30.0
 """Seconds that anything may take in the app; what takes longer is for the command line."""
 _PAUSE = 0.25
+_TURN = threading.Semaphore()  # threads that compute at once slow each other down: one at a time
+_LONGEST_TURN = 1.0  # for what does not look at the clock
 _MOST_SIDE_BY_SIDE = 6
 
 
@@ -71,38 +74,39 @@ def survey_plan(survey: Survey, *, what_if: bool) -> SurveyPlan:
 
 
 def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:
-    """What ``make`` returns, within the time there is, and while the visitor waits for it."""
-    with waited_for():
-        return session().remembered(key, make)
-
-
-@contextmanager
-def waited_for() -> Iterator[None]:
-    """Stop what takes too long, or what nobody waits for any more.
+    """What ``make`` returns, within the time there is, and while the visitor waits for it.
 
     Raises
     ------
     InputError
         It took longer than :data:`LONGEST`.
     """
-    begun = asked = time.monotonic()
-    slot = st.empty()
+    slot, turn = st.empty(), ExitStack()
 
-    def check() -> None:
-        nonlocal asked
-        now = time.monotonic()
-        if now - begun > LONGEST:
-            remedy = "Take fewer answers or levels, or plan it with the command line."
-            reason = f"this takes longer than the {LONGEST:g} seconds there are for it here"
-            raise InputError.because("time", reason, remedy)
-        if now - asked > _PAUSE:  # Streamlit ends the run here if there is a newer one, or nobody
-            asked = now
-            slot.caption(f"Planning for {now - begun:.0f} s")
+    def waited_for() -> T:
+        if _TURN.acquire(timeout=_LONGEST_TURN):
+            turn.callback(_TURN.release)
+        begun = asked = time.monotonic()
 
-    with patience(check):
-        yield
-    if asked > begun:
+        def check() -> None:
+            nonlocal asked
+            now = time.monotonic()
+            if now - begun > LONGEST:
+                remedy = "Take fewer answers or levels, or plan it with the command line."
+                reason = f"this takes longer than the {LONGEST:g} seconds there are for it here"
+                raise InputError.because("time", reason, remedy)
+            if now - asked > _PAUSE:
+                asked = now
+                turn.close()  # what is long lets the others pass
+                # Streamlit ends the run here if there is a newer one, or nobody.
+                slot.caption(f"Planning for {now - begun:.0f} s")
+
+        with turn, patience(check):
+            found = make()
         slot.empty()
+        return found
+
+    return session().remembered(key, waited_for)
 
 
 @contextmanager
