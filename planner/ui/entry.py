@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib import import_module, resources
+from importlib import import_module
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -11,6 +11,7 @@ from streamlit.navigation.page import StreamlitPage
 from planner.ui.document import MOST_IN_ADDRESS, kind_of, new_document, word_of
 from planner.ui.fields import MOST_PASTED, refuse_paste
 from planner.ui.opening import opening
+from planner.ui.render import CHARTS, SCRIPT, STYLE
 from planner.ui.state import session
 
 PAGES = {  # the title of each page, and where its function is
@@ -25,15 +26,11 @@ PAGES = {  # the title of each page, and where its function is
 }
 _ONLY_FOR = {"answer_rates": "numeric", "sampling": "sampled-choice"}
 
-_STYLE, _SCRIPT = (
-    (resources.files("planner.ui") / f"page.{kind}").read_text("utf-8") for kind in ("css", "js")
-)
-
 
 def main() -> None:
     """Show the page that the address asks for."""
     st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
-    st.html(f"<style>{_STYLE}</style>")
+    st.html(f"<style>{STYLE}</style>")
     here = session()
     kinds = {kind_of(question) for question in here.document["question"]}
     pages = [
@@ -76,8 +73,9 @@ def _keep_address(slot: st.delta_generator.DeltaGenerator) -> None:
     here = session()
     word = word_of(here.document)
     own, fits = word != here.word_at_start, len(word) <= MOST_IN_ADDRESS
-    component = st.components.v2.component("ldp_planner_page", js=_SCRIPT)
-    data = {"page": here.page, "word": word if own and fits else None, "most": MOST_PASTED}
+    component = st.components.v2.component("ldp_planner_page", js=SCRIPT)
+    data = {"page": here.page, "most": MOST_PASTED, "charts": CHARTS}
+    data["word"] = word if own and fits else None
     found = component(data=data, key="page", on_pasted_change=lambda: None)
     if found.pasted:
         refuse_paste(int(found.pasted))

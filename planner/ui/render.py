@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import plotly.io
@@ -24,6 +26,11 @@ from planner.ui.state import session
 if TYPE_CHECKING:
     from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
+STYLE, SCRIPT = (
+    (resources.files("planner.ui") / f"page.{kind}").read_text("utf-8") for kind in ("css", "js")
+)
+_DRAWING = "static/static/js/PlotlyChart.*.js"  # takes a browser half a second: better ahead
+CHARTS = next((path.name for path in Path(st.__file__).parent.glob(_DRAWING)), None)
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:@])")
 _LINK = re.compile(r"(?i)\b(www|https?|ftp|mailto|xmpp)(?=\W)")
 _CHART = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False}

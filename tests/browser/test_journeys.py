@@ -77,9 +77,8 @@ def test_edits_are_planned_explained_undone_and_survive_pages_and_reloads(visit)
     visit.settle()
     assert [visit.cell(2, 0), visit.metric(TOTAL)] == ["2.5", changed]
     page.get_by_label("Survey", exact=True).fill("half typed")
-    page.keyboard.press("Tab")  # a click on a link may overtake the text on a busy machine
-    visit.settle()
-    visit.go("Words")
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Words").click()  # at once
+    visit.arrive("Words")
     visit.go("Questions")
     assert page.get_by_label("Survey", exact=True).input_value() == "half typed"
     began = time.perf_counter()
