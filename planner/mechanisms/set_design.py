@@ -53,19 +53,24 @@ class Staircase(staircase.Staircase, Collected):
         """The best design, with probabilities rounded to the private side.
 
         Rounding takes less than ratios shrink by: a little of every step's uniform chance is mixed
-        in or, where that of a step is too small, all steps are a little lower. What is too rarely
-        drawn is as likely as what is next to it; if that changes too much, less of ``cap`` is used.
+        in or, where that of a step is too small, all steps are a little lower. Hits at the ends
+        that are too rarely drawn have steps of their own no more, few hits as low a one as may be;
+        if that leaves nothing, less of ``cap`` is used.
         """
         epsilon, length = levels.least_demanded(), levels.dummies
         size, heights, _ = best_set_design(levels.total, length, epsilon, used or cap)
         logs, uniform = np.array(heights), _hits(levels.elements, length, np.array([size]))[0]
-        top, rise = float(logs[-1]), float(np.diff(np.unique(logs)).min())
-        drawn = _normal(uniform * np.exp(logs - top))
-        most, rare = int(drawn.argmax()), np.flatnonzero(drawn < _rounding(_MOST_LOWERED, rise))
+        top, rise = float(logs[-1]), float(np.diff(logs).max())
+        logs -= top + np.log(uniform @ np.exp(logs - top))
+        drawn, seldom = uniform * np.exp(logs), _rounding(_MOST_LOWERED, rise)
+        most, rare = int(drawn.argmax()), np.flatnonzero(drawn < seldom)
         low, high = rare[rare < most].max(initial=-1), rare[rare > most].min(initial=logs.size)
-        logs = np.clip(logs, logs[low + 1], logs[high - 1])
-        steps = np.flatnonzero(np.diff(logs, prepend=-1.0) > 0)
-        shares, logs = np.add.reduceat(uniform, steps), logs[steps] - logs[-1]
+        if low >= 0:
+            least = np.log(seldom / uniform[: low + 1].sum())
+            logs[: low + 1] = np.clip(least, logs[low], logs[low + 1])
+        logs[high:] = logs[high - 1]
+        steps = np.flatnonzero(np.diff(logs, prepend=-np.inf) > 0)
+        shares, logs = np.add.reduceat(uniform, steps), logs[steps]
         chances = _normal(shares * np.exp(logs))
         lowered = _rounding(chances.min(), rise)
         if steps.size < 2 or lowered > 2 * _MOST_LOWERED:
@@ -77,9 +82,9 @@ class Staircase(staircase.Staircase, Collected):
         if mixed < _MOST_MIXED:
             chances = (1 - mixed) * chances + mixed * shares
         else:
-            chances = _normal(shares * np.exp(logs * (1 - lowered)))
+            chances = _normal(shares * np.exp((logs - logs[-1]) * (1 - lowered)))
         weights = np.floor(chances * DENOMINATOR).astype(np.int64)
-        weights[np.argmax(weights)] += DENOMINATOR - weights.sum()
+        weights[np.argsort(-chances)[: DENOMINATOR - weights.sum()]] += 1
         steps_and_weights = tuple(steps.tolist()), tuple(weights.tolist())
         return cls(levels, size, max(epsilon, cap or epsilon), *steps_and_weights)
 
@@ -213,11 +218,12 @@ def _staircases(length: int, epsilon: float, cap: float) -> Array:
     """
     whole = ceil(cap / epsilon - 1e-9) - 1
     missing = epsilon - (cap - whole * epsilon)
-    few = length * whole <= _ALL_STAIRS and missing > 1e-9 * cap
-    places = np.arange(whole + 1) if few else np.unique([0, whole])
+    places = np.arange(whole + 1 if missing > 1e-9 * cap else 1)
+    if length * places.size > _ALL_STAIRS:
+        places = places[[0, -1]]
     above = np.arange(length + 1) - np.arange(length)[:, None, None]
     stairs = np.clip(epsilon * above - missing * (above > places[:, None]), 0.0, cap)
-    return np.unique(stairs.reshape(-1, length + 1), axis=0)
+    return np.asarray(stairs.reshape(-1, length + 1))
 
 
 def _hits(elements: int, length: int, sizes: Numbers) -> Array:

@@ -289,7 +289,7 @@ def options(part: Part[ItemSet], **_: bool) -> list[Option]:
     whole = whole_sets(part, length)
     if whole.refused and part.asked.mechanism == SET_DESIGN:
         raise InputError.because(SET_DESIGN, whole.refused, "Choose another mechanism.")
-    every = (whole, *found, *_rivals(part, length))
+    every = (whole, *found, *_rivals(part, whole))
     return [replace(one, note=f"l = {length}") for one in every]
 
 
@@ -323,16 +323,15 @@ def _error_of_whole(part: Part[ItemSet], length: int, terms: LevelTerms) -> tupl
     return terms.value(objective), errors
 
 
-def _rivals(part: Part[ItemSet], length: int) -> list[Option]:
-    """The literature's for whole sets: formulas, which are compared alone."""
-    policy, items = part.deployed.policy, int(part.deployed.policy.item_counts.sum())
-    if part.deployed.objective != TOTAL:
+def _rivals(part: Part[ItemSet], whole: Option) -> list[Option]:
+    """The literature's, beside a set design: formulas, which are compared alone."""
+    if whole.refused:
         return []
-    length, epsilon = min(length, items), rounding.levels_of(policy, 1).least_demanded()
-    found = []
-    for name, chances in rival_supports(items, length, epsilon).items():
+    policy, levels, found = part.deployed.policy, whole.law.mechanism.levels, []
+    about = levels.total, levels.dummies, levels.least_demanded()
+    for name, chances in rival_supports(*about).items():
         terms = LevelTerms.with_probabilities(policy, *np.outer(chances, np.ones(policy.size)))
-        found.append(Option(name, *_error_of_whole(part, length, terms), compared=True))
+        found.append(Option(name, *_error_of_whole(part, about[1], terms), compared=True))
     return found
 
 
@@ -414,8 +413,7 @@ def _with_larger_cap(part: Part[ItemSet], planned: Option) -> tuple[float, float
     if not shape.cap * (1 + 1e-9) < twice <= MAX_EPSILON * part.share:
         return None
     asked = twice / part.share
-    sets = known.replacing(cap=asked)
-    larger = replace(part, question=part.question.replacing(sets=sets))
+    larger = replace(part, question=part.question.replacing(sets=known.replacing(cap=asked)))
     found = at_best_length(larger, whole_sets(larger, shape.levels.dummies))
     errors = [part.total(one.errors.error(one.value, part.fraction)) for one in (found, planned)]
     return (asked, errors[0]) if errors[0] < errors[1] else None

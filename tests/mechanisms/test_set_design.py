@@ -72,6 +72,18 @@ def test_known_integers_and_error():
     assert chances == pytest.approx(best_set_design(4, 2, 1.0, 2.0).support, rel=1e-6)
 
 
+# Steps that uniform reports seldom reach, or that are seldom drawn; the last cannot be held at all.
+WIDE = [(10, 4, 40, 1e-5), (20, 4, 50, 1e-5), (60, 1, 50, 3e-3), (60, 4, 50, 1e-3), (300, 4, 50, 2)]
+
+
+@pytest.mark.parametrize(("length", "epsilon", "cap", "loss"), WIDE)
+def test_whole_numbers_lose_little_of_a_cap_of_many_budgets(length, epsilon, cap, loss):
+    shape = set_design(PrivacyPolicy([epsilon], [1000]), length, cap).shape  # proven there
+    ideal = set_error(1000, length, *best_set_design(1000, length, epsilon, cap).support)
+    assert ideal < set_error(1000, length, *map(float, shape.support()[0])) < ideal * (1 + loss)
+    assert shape.cap == cap
+
+
 def test_other_reports_are_refused_by_number():
     """Bits of another number; numbers that are twice in a report, or too large."""
     words = seeded_words(np.random.Generator(np.random.SFC64(7)))
