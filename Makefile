@@ -29,7 +29,7 @@ help:
 	@echo "make fuzz     damaged files against every reader (HOURS=2, SEED=1)"
 	@echo "make bench    measure speed beside its peers and limits"
 	@echo "make reproduce  the papers' tables and figures on one page (DATA=folder of the data sets)"
-	@echo "make mutate   change the solvers and mechanisms in small ways; the tests must notice"
+	@echo "make mutate   change the solvers and mechanisms in small ways; the tests must notice (SAMPLE=1000, SEED=1)"
 	@echo "make docs     build the documentation into build/site"
 	@echo "make format   format the code"
 	@echo "make clean    remove the virtual environment and caches"
@@ -65,8 +65,7 @@ reproduce: $(VENV)/run.stamp
 
 mutate: $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[mutation]'
-	$(BIN)/mutmut run
-	$(BIN)/python -m tests.mutants
+	$(BIN)/python -m tests.mutants $(and $(SAMPLE),$(SAMPLE) $(SEED))
 
 docs: $(VENV)/test.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --config-file .ci/mkdocs.yml

@@ -1,4 +1,4 @@
-"""What became of every mutant, by module: ``python -m tests.mutants`` after ``mutmut run``.
+"""What became of every mutant, by module, or of a random sample of them: ``make mutate``.
 
 A mutant whose tests never end counts as noticed: the tests do not pass. As a plugin of ``make
 mutate``, it runs quick tests first, so that a mutant meets the slow ones only if all others missed
@@ -8,6 +8,7 @@ it: mutmut names the tests that reach a mutant in no order, and the first that f
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from collections import Counter
@@ -19,15 +20,22 @@ from rich.table import Table
 
 NOTICED = ("killed", "timeout", "caught by type check")
 UNTRIED = "not checked"
+# Trying one makes them all, and notes which tests reach each of them and how long these take.
+FIRST = "planner.policy.logodds.x_noise__mutmut_1"
 WIDTH = 100
 DURATIONS = Path("mutmut-stats.json")  # beside the changed sources, where mutmut runs the tests
 SIMULATED = "runs"  # a class's fixture in the mechanisms' suite, slower than the tests it serves
 
 
+def mutmut(*words: str, told: bool = False) -> str:
+    """Run it; what it said, where that is asked for."""
+    command = [str(Path(sys.executable).with_name("mutmut")), *words]
+    return subprocess.run(command, capture_output=told, text=True, check=True).stdout  # noqa: S603
+
+
 def statuses() -> list[tuple[str, str]]:
     """Name and status of each mutant, as ``mutmut results`` tells them."""
-    command = [str(Path(sys.executable).with_name("mutmut")), "results", "--all", "true"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    told = mutmut("results", "--all", "true", told=True)
     pairs = (line.strip().rsplit(": ", 1) for line in told.splitlines() if ": " in line)
     return [(name, status) for name, status in pairs]
 
@@ -51,6 +59,10 @@ def show(found: list[tuple[str, str]]) -> None:
         tried = row.total() - row["untried"]
         score = f"{row['noticed'] / tried:.1%}" if tried else ""
         table.add_row(name, f"{row.total():,}", f"{tried:,}", f"{row['noticed']:,}", score)
+    from scipy.stats import binomtest  # later than conftest.py forbids LAPACK its threads
+
+    low, high = binomtest(total["noticed"], tried).proportion_ci(method="exact")
+    table.caption = f"95 % interval of a random sample's score: {low:.1%} to {high:.1%}"
     Console(width=WIDTH).print(table)
 
 
@@ -68,5 +80,16 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
     items.sort(key=cost)
 
 
+def main(size: str = "", seed: str = "1") -> None:
+    """Try all, going on where the last run stopped, or ``size`` of them drawn with ``seed``."""
+    if not size:
+        mutmut("run")
+        return show(statuses())
+    mutmut("run", FIRST)
+    drawn = random.Random(seed).sample(sorted(name for name, _ in statuses()), int(size))
+    mutmut("run", *drawn)
+    return show([(name, status) for name, status in statuses() if name in drawn])
+
+
 if __name__ == "__main__":
-    show(statuses())
+    main(*sys.argv[1:])
