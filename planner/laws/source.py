@@ -95,11 +95,8 @@ def order(source: Source, count: int, needed: int) -> list[int]:
     """
     moved: dict[int, int] = {}
     chosen = []
-    for place, left in zip(
-        choose_all(source, range(count, count - needed, -1)),
-        range(count - 1, count - 1 - needed, -1),
-        strict=True,
-    ):
+    for place in choose_all(source, range(count, count - needed, -1)):
         chosen.append(moved.get(place, place))
-        moved[place] = moved.get(left, left)
+        last = count - len(chosen)
+        moved[place] = moved.get(last, last)
     return chosen

@@ -200,6 +200,20 @@ def test_rounding_inward_keeps_every_budget_and_little_is_lost(rule, seed):
         assert 0 <= b[i] - Fraction(table.b[i]) * D < 2
 
 
+def test_rounding_inward_mends_the_pair_of_a_dummy_and_a_lone_item():
+    some = levels([1.0, 3.0], counts=[1, 1]).with_dummies(1)
+    b = [1 / (1 + math.exp(1.0)) - 5 / D, 0.3]
+    low, high = round_inward([0.5, 0.5], b, some)
+    check_unary(low, high, some)
+    assert D // 2 - 5 <= low[0] < D // 2
+
+
+def test_the_least_budget_is_that_of_two_that_there_are():
+    apart = [[5.0, 2.0, 1.0], [2.0, 0.1, 0.5], [1.0, 0.5, 5.0]]
+    assert levels([1.0] * 3, apart, [2, 1, 2]).least_demanded() == 0.5
+    assert levels([1.0], counts=[1]).least_demanded() == math.inf
+
+
 def test_rounding_stays_on_the_grid():
     most = levels([50.0])
     assert round_inward([1.0], [0.0], most) == ([D - 1], [1])

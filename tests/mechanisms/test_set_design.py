@@ -2,6 +2,7 @@
 
 import time
 from math import isclose, log
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -98,6 +99,22 @@ def test_other_reports_are_refused_by_number():
     for law, reports, wrong in ((packed, bits, 2), (wide, twice, 3), (wide, large, 4)):
         with pytest.raises(InputError, match=f"report {wrong}"):
             law.counter().add(reports)
+
+
+def test_hits_that_64_bits_do_not_decide_take_more():
+    """Where a draw begins as an edge does, its next digits say on which side it is."""
+    law = set_design(PrivacyPolicy([0.3], [30]), 4).shape
+    assert (law.held, law.steps) == (3, (0, 1))
+    ends, number = law._within[1], 2**32 - 1  # the second step always, of 1 to 3 hits
+    edge, rest = divmod(ends[0] << 64, ends[-1])
+    for last, hits in ((rest - 1, 1), (rest, 2)):
+        octets = (last % ends[-1]).to_bytes(4 * (-(-ends[-1].bit_length() // 32) + 2), "little")
+        words = SimpleNamespace(
+            half=lambda count: np.full(count, number, dtype=np.uint32),
+            raw=lambda count: np.array([0, edge, 2**64 - 1], dtype=np.uint64)[:count],
+            octets=lambda _count, octets=octets: octets,
+        )
+        assert law._hits_drawn(3, words).tolist() == [1, hits, 3]
 
 
 def test_no_other_staircase_or_curve_is_better():
