@@ -41,7 +41,7 @@ class NumericSuite(MechanismSuite):
 
     domain = RANGE
     budget = 1.5
-    users = 300
+    users = 60
     repeats = tries(6_000, 12_000)
     # Two equal columns say less about a variance than many do.
     variance_near_miss = tries(115, 110) / 100
@@ -126,11 +126,11 @@ class NumericSuite(MechanismSuite):
         """Ratio estimates need many users: 4,200 here, to first order, equal answers together."""
         mechanism, rng = self.mechanism(), np.random.default_rng(21)
         values = self.truth()
-        law, people = output_law(mechanism, values), 14 * values.size
-        histograms = rng.multinomial(14, law, size=(5000, values.size)).sum(axis=1)
+        law, people = output_law(mechanism, values), 70 * values.size
+        histograms = rng.multinomial(70, law, size=(5000, values.size)).sum(axis=1)
         runs = np.array([mechanism.estimate(Aggregate(people, h)).mean.value for h in histograms])
         errors = (runs - np.nanmean(values))[:, None]
-        variance = mechanism.variance(np.tile(values, 14)).mean
+        variance = mechanism.variance(np.tile(values, 70)).mean
         # The ratio's own bias is of order variance: a thousandth here, a tenth of an error.
         assert abs(errors.mean()) < 0.1 * np.sqrt(variance)
         assert mean_square_is(errors, variance)
