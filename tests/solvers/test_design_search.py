@@ -263,13 +263,9 @@ def _all_types(problem):
     return np.array(rows, dtype=np.int64)
 
 
-@pytest.mark.parametrize("rule", ["min", "avg"])
-@pytest.mark.parametrize("most_work", [0, 10, 10**6])
-def test_the_largest_ratio_is_that_of_all_types_tried(rule, most_work, monkeypatch):
-    """Multipliers of a third of the types: bounded, and tightly if nothing is cut off."""
-    monkeypatch.setattr(counts, "_FEW_POINTS", 4)  # divide boxes rather than list them
-    monkeypatch.setattr(counts, "_WORK", most_work)
-    rng = np.random.default_rng(22)
+def _of_some_types(rule, seed=22):
+    """Multipliers of a third of the types: the types, the ratio of each, what bounds them."""
+    rng = np.random.default_rng(seed)
     for _ in range(3):
         policy = PrivacyPolicy(rng.uniform(0.5, 3, 3), rng.integers(1, 10, 3), rule)
         problem = _problem(policy)
@@ -277,13 +273,47 @@ def test_the_largest_ratio_is_that_of_all_types_tried(rule, most_work, monkeypat
         some = problem.columns(types[rng.random(len(types)) < 0.3])
         at = saddle(game, some, 1e-9).multipliers
         every = ratios(game, at, problem.columns(types))
-        priced = counts._Priced(Counts(problem, 1e-6), at)
+        yield types, every, counts._Priced(Counts(problem, 1e-6), at)
+
+
+@pytest.mark.parametrize("rule", ["min", "avg"])
+@pytest.mark.parametrize("most_work", [0, 10, 10**6])
+def test_the_largest_ratio_is_that_of_all_types_tried(rule, most_work, monkeypatch):
+    """Bounded, and tightly if nothing is cut off."""
+    monkeypatch.setattr(counts, "_FEW_POINTS", 4)  # divide boxes rather than list them
+    monkeypatch.setattr(counts, "_WORK", most_work)
+    for _, every, priced in _of_some_types(rule):
         true = float(every.max())
         seen, ratio = largest_ratio(priced, priced.every, 1e-9, 1e-9)
         assert ratio >= true * (1 - 1e-12)
         if most_work == 10**6:
             assert ratio <= true * (1 + 2e-9)
             assert priced.ratios(seen).max() == pytest.approx(true, rel=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["min", "avg"])
+def test_no_type_of_a_box_exceeds_its_ceiling(rule):
+    """Boxes of any size; those of one type have its ratio, and small ones are bounded tightly."""
+    rng, excess = np.random.default_rng(23), []
+    for types, every, priced in _of_some_types(rule):
+        window = rng.integers(len(priced.low), size=300)
+        low = rng.integers(priced.m + 1, size=(300, 3))
+        side = rng.integers(3, size=(300, 1)) * rng.integers(4, size=(300, 3))
+        high = np.minimum(low + side, priced.m)
+        wide = (priced.gap > 0)[window]
+        low, high = np.where(wide, low, 0), np.where(wide, high, 0)
+        inside = (types[:, 0] == window[:, None]) & np.all(
+            (low[:, None] <= types[:, 1:]) & (types[:, 1:] <= high[:, None]), axis=2
+        )
+        true = np.where(inside, every, -np.inf).max(axis=1)
+        for rho in (0.5, 0.9, 1.0):
+            above, top, _, _ = priced.bounded(counts.Boxes(window, low, high), rho * every.max())
+            assert (top >= true * (1 - 1e-12)).all()
+            assert above[true > rho * every.max()].all()
+            lone = above & (low == high).all(axis=1)
+            excess += list(top[lone] / true[lone] - 1)
+    assert len(excess) > 10
+    assert max(excess) < 1e-9
 
 
 @pytest.mark.parametrize("rule", RULES)
