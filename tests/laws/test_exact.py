@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from planner import InputError, VerificationError, solve
 from planner.laws import exact
 from planner.laws.answers import MEAN_OF_SCORES, Item, Number, Ordered
+from planner.laws.bits import Bits
 from planner.laws.die import Die
 from planner.laws.exact import (
     Likelihoods,
@@ -212,6 +213,13 @@ def test_the_least_budget_is_that_of_two_that_there_are():
     apart = [[5.0, 2.0, 1.0], [2.0, 0.1, 0.5], [1.0, 0.5, 5.0]]
     assert levels([1.0] * 3, apart, [2, 1, 2]).least_demanded() == 0.5
     assert levels([1.0], counts=[1]).least_demanded() == math.inf
+
+
+def test_of_many_levels_pairs_with_the_least_alone_are_listed(monkeypatch):
+    monkeypatch.setattr("planner.laws.shape._MOST_LEVELS", 3)
+    for counts, listed in (([1, 2], 2), ([2] * 3, 6), ([2] * 4, 4 + 3)):
+        some, size = levels([1.0] * len(counts), counts=counts), len(counts)
+        assert len(Bits(some, (D // 2,) * size, (D // 3,) * size).pairs()) == listed
 
 
 def test_rounding_stays_on_the_grid():

@@ -8,6 +8,7 @@ import copy
 import itertools
 import math
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ QUESTIONS = {
 }
 every = pytest.mark.parametrize("name", QUESTIONS)
 MANY, FEW = 100_000, 4000
+EDGED = ("rows", "die")  # a word decides the report
 
 
 def laws(name):
@@ -75,6 +77,7 @@ def test_probabilities_sum_to_one_and_keep_every_budget(name):
     assert all(sum(law.values()) == 1 for law in law_of(question))
     assert breaches(question) == []
     assert device.document() == collector.document() == question
+    assert question.get("yes_no", False) is name.startswith("yes")
     assert device.pairs == collector.pairs
 
 
@@ -190,6 +193,23 @@ def test_draws_in_bulk_follow_the_law(name):
         counter = collector.shape.counter()
         counter.add(rows)  # the strict parser takes them all
         assert follows(list(map(bytes, rows)), question, own) == (True, False)
+
+
+@pytest.mark.parametrize("name", [name for name in QUESTIONS if laws(name)[0]["law"] in EDGED])
+def test_in_bulk_a_word_decides_as_on_a_device(name):
+    """On both sides of every edge."""
+    question, device, collector = laws(name)
+    for own in owns(question):
+        faces = question.get("decoys") or question["rows"][own]
+        edges = np.cumsum([question.get("zero", 0), *faces])
+        at = np.concatenate([edges - 1, edges])
+        at = at[(at >= 0) & (at < D)].astype(np.uint32)
+        words = SimpleNamespace(half=lambda _count, at=at: at)
+        *_, many = collector.shape.draw_many(np.full(at.size, own), words)
+        about = inputs(question)[own]
+        for word, report in zip(at.tolist(), many, strict=True):
+            drawn = device.shape.draw(about, lambda _, word=word: word.to_bytes(4, "little"))
+            assert device.shape.output(drawn, about, device.rounds[-1]) == bytes(report)
 
 
 @every

@@ -6,7 +6,8 @@ import math
 import pytest
 
 from planner.errors import InputError, VerificationError
-from planner.laws.answers import Item, Number, OneOfSet
+from planner.laws.answers import Item, ItemOrNone, Number, OneOfSet
+from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.law import DEVICE, Law
 from planner.laws.levels import Levels
 from planner.laws.shape import octets
@@ -57,6 +58,10 @@ FORMS = [
     ("whole sets", ("steps",), [1, 2, 3], "rising from 0 to at most 2"),
     ("whole sets", ("held",), 7, "from 1 to 6"),
 ]  # fmt: skip
+UNRELEASED = QUESTIONS["sampled"]["guarantee"] | {
+    "relies_on": "aggregates-only",
+    "acknowledged": ACKNOWLEDGEMENTS["aggregates-only"],
+}
 PROOFS = [
     ("idue", ("a", 1), 3 * 10**9, "Levels 'severe' and 'common' realise"),
     ("avg", ("a", 1), 4 * 10**9, "realise"),
@@ -78,6 +83,7 @@ PROOFS = [
     ("sampled", ("none_epsilon",), 0.5, "none of the values realises"),
     ("sampled", ("guarantee", "round_two_epsilon"), 0.001, "Round two realises"),
     ("sampled", ("guarantee", "aggregates", "others_with_each_value"), [9], "1 numbers of others"),
+    ("sampled", ("guarantee",), UNRELEASED, "no finite epsilon"),
     ("whole sets", ("weights",), [10, 20, 30], "do not sum"),
     ("whole sets", ("cap",), 0.5, "below the smallest budget"),
     ("whole sets", ("cap",), 1.99, "Two sets: a report realises"),
@@ -127,6 +133,15 @@ AGE = Number(Levels(("all",), (1.0,), (4,), ((),)), 0.0, 120.0, yes_no=False, po
 )  # fmt: skip
 def test_answers(asked, answer, code):
     assert asked.code(answer) == code
+
+
+def test_nobody_has_no_value_where_everybody_has_one():
+    for everyone in (False, True):
+        asked = ItemOrNone.read(QUESTIONS["sampled"] | {"everyone_has_value": everyone})
+        assert (None in asked.examples()) is not everyone
+        assert asked.code("w") == 3
+    with pytest.raises(InputError, match="missing"):
+        asked.code(None)
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ def test_known_integers_and_error():
     chances = [float(chance) for chance in mechanism.shape.support()[0]]
     assert set_error(4, 2, *chances) == pytest.approx(11.049727, abs=1e-6)
     assert chances == pytest.approx(best_set_design(4, 2, 1.0, 2.0).support, rel=1e-6)
+    assert set_error(10, 2, 0.9, 0.5) == pytest.approx(10 * 0.5**2 / 0.4**2)  # nobody has an item
 
 
 # Steps that uniform reports seldom reach, or that are seldom drawn; the last cannot be held at all.
@@ -91,6 +92,7 @@ def test_other_reports_are_refused_by_number():
     packed = set_design(PrivacyPolicy([0.3], [30]), 2).shape
     wide = set_design(PrivacyPolicy([1.0], [500]), 5).shape
     assert (packed.width, wide.width) == (0, 2)
+    assert packed.written([0, 9]) == bytes([1, 2, 0, 0, 0, 0, 0, 0])
     bits = packed.draw_many(np.tile([0, 5], (6, 1)), words)[0]
     numbers = wide.draw_many(np.tile([0, 1, 2, 3, 4], (6, 1)), words)[0]
     twice, large = numbers.copy(), numbers.copy()

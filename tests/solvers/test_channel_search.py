@@ -8,10 +8,17 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from planner.errors import InfeasibleError, InputError
+from planner.errors import ConvergenceError, InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, Scenario
-from planner.solvers.channel_search import Ends, _Question, best_estimator, solve_channel
+from planner.solvers.channel_search import (
+    Ends,
+    _claim,
+    _Question,
+    best_estimator,
+    solve_channel,
+    unbiased,
+)
 from planner.solvers.game import lower_bound
 from planner.solvers.generation import generate
 from planner.solvers.rays import vertices, windows_of
@@ -87,6 +94,26 @@ def test_dense_program(rule, seed):
     assert channel.worst_error == pytest.approx(dense(policy, wanted, scenarios), rel=1e-5)
     one = solve_channel(policy, wanted, scenarios[:1]).certificate
     assert (one.over, one.lower_bound < channel.worst_error) == ("mechanisms", True)
+
+
+def test_whom_a_bound_is_about():
+    person, other, mixed = np.array([1.0, 0]), np.array([0, 1.0]), np.array([0.5, 0.5])
+    for about, over in (
+        ([(mixed, False)], "mechanisms"),
+        ([(person, False), (other, False)], "mechanisms"),
+        ([(person, False), (mixed, False)], "linear mechanisms"),
+        ([(person, False), (other, True)], "linear mechanisms"),
+    ):
+        assert _claim([Scenario("s", who, np.eye(2), drawn) for who, drawn in about]) == over
+    turned = [Scenario("s", person, np.eye(2)), Scenario("t", other, 2 * np.eye(2))]
+    assert _claim(turned) == "linear mechanisms"
+
+
+def test_reports_that_do_not_tell_a_number_are_refused():
+    estimator, blank = np.ones((1, 2)), np.full((2, 2), 0.5)
+    assert unbiased(estimator, np.array([[1.0, 1.0]]), blank) == pytest.approx(1)
+    with pytest.raises(ConvergenceError, match="do not tell"):
+        unbiased(estimator, np.array([[1.0, 1.001]]), blank)
 
 
 def test_a_cap_is_kept_and_costs():

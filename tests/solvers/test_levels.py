@@ -1,6 +1,7 @@
 """Levels merged: exactly where nothing is lost, honestly where something is."""
 
 from decimal import Decimal, localcontext
+from itertools import combinations
 from math import inf
 
 import numpy as np
@@ -92,6 +93,19 @@ def test_many_levels_are_merged_both_ways(rule):
                 g, h = merged.groups[[i, j]]
                 kept, allowed = merged.kept.bounds()[g, h], merged.allowed.bounds()[g, h]
                 assert kept <= policy.bounds()[i, j] <= allowed
+
+
+def test_a_line_is_cut_where_it_costs_least():
+    rng = np.random.default_rng(6)
+    for most in (1, 2, 3, 4, 9):
+        places, items = rng.permutation(100)[:7] * 1.0, rng.integers(1, 9, 7)
+        order, label = places.argsort(), levels.cut_line(places, items, most)
+        ways = [np.split(order, cuts) for cuts in combinations(range(1, 7), min(most, 7) - 1)]
+        ways.append([np.flatnonzero(label == k) for k in np.unique(label)])
+        *others, found = [
+            sum(items[one].sum() * np.ptp(places[one]) for one in groups) for groups in ways
+        ]
+        assert found == pytest.approx(min(others))
 
 
 def test_ten_thousand_levels_answer():
