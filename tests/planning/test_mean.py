@@ -12,8 +12,8 @@ from planner.planning import channels
 from planner.planning.channels import AssumedAnswers, bisample_error, five_populations
 from planner.planning.mean import AnswerRateModel, best_for
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import Channel, Scenario
-from planner.solvers.channel_search import best_estimator, solve_channel
+from planner.solvers.answers import Scenario
+from planner.solvers.channel_search import solve_channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Numeric
 
@@ -165,20 +165,6 @@ def test_where_bisample_is_optimal_on_two_points_at_mean_0(missing, epsilon, opt
     best, theirs = made_for_one(epsilon, assumed, 2), bisample_error(epsilon, assumed)
     assert best <= theirs * (1 + 1e-7)
     assert (theirs / best < 1 + 1e-6) == optimal
-
-
-def test_bisample_itself_is_a_channel_with_that_error():
-    """Its four reports as columns of subsets, with the estimator that is best for mean 0."""
-    high, low = (1 + np.tanh(0.5)) / 4, (1 - np.tanh(0.5)) / 4
-    matrix = np.array([[low, high, high, low], [high, low, low, high], [low, high, low, high]])
-    wanted = np.array([[-1.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
-    policy = PrivacyPolicy([1.0] * 3, [1] * 3)
-    assumed = AssumedAnswers(0.0, 0.3, 0.1)
-    scenario = assumed.scenario([-1.0, 1.0])
-    estimator = best_estimator(wanted, [scenario], np.ones(1), matrix)
-    channel = Channel(policy, wanted, ("sum", "number"), matrix, estimator, (scenario,))
-    assert channel.max_violation < 1e-12
-    assert channel.worst_error == pytest.approx(bisample_error(1.0, assumed), rel=1e-7)
 
 
 def test_units_do_not_matter():

@@ -237,18 +237,6 @@ def test_difference_against_fractions(others, sampling):
         assert truth <= found <= truth * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("epsilon", "window"), [(0.0005, 30_000), (0.001, 30_000)])
-def test_difference_of_ten_million_against_scipy(epsilon, window):
-    from scipy.stats import binom
-
-    k, s = 10**7, 0.45
-    x = np.arange(int(k * s) - window, int(k * s) + window)
-    p, q = binom.pmf(x, k, s), binom.pmf(x, k + 1, s)
-    found = difference_delta(k, s, epsilon)
-    assert found == pytest.approx(np.maximum(q - exp(epsilon) * p, 0).sum(), rel=1e-5)
-    assert np.maximum(p - exp(epsilon) * q, 0).sum() <= found
-
-
 @pytest.mark.parametrize(("leaving", "joining"), [(0, 0), (0, 9), (9, 0), (7, 12), (30, 25)])
 def test_exchange_against_fractions(leaving, joining):
     sampling = 0.375
