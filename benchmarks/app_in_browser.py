@@ -18,8 +18,8 @@ from planner.deployment.parameters import read_parameters
 from tests.browser.conftest import Visit
 from tests.browser.running import ROOT, launch_arguments, running_app
 
-VISITS, EDITS = 7, 12
-OPEN_WITHIN, REDRAW_WITHIN, MOST_ACTIONS = 3.0, 0.5, 12
+VISITS, EDITS, ROUNDS = 7, 12, 5
+OPEN_WITHIN, REDRAW_WITHIN, SWITCH_WITHIN, MOST_ACTIONS = 3.0, 0.5, 1.0, 12
 LEVELS = [("HIV", "1.2"), ("illness", "2"), ("cold", "3")]
 # Seen: on the page and not empty. Of everything that shall be seen, the last counts.
 WATCH_OPENING = """
@@ -54,6 +54,14 @@ WATCH_EDIT = """
   }).observe(document.body, {
     subtree: true, childList: true, attributes: true, characterData: true
   });
+}
+"""
+# From the press on a link to the last change of the page.
+WATCH_SWITCH = """
+() => {
+  document.addEventListener('mousedown', () => { window.pressed = performance.now(); }, true);
+  new MutationObserver(() => { window.drawn = performance.now() - window.pressed; })
+    .observe(document.querySelector('[data-testid=stMain]'), { subtree: true, childList: true });
 }
 """
 
@@ -95,6 +103,18 @@ def redraws(browser: Browser, address: str) -> list[float]:
             page.wait_for_timeout(2000)
             times.append(page.evaluate("window.drawn") / 1000)
     return times[1:]
+
+
+def switches(browser: Browser, address: str) -> list[float]:
+    """Seconds from a click on a page's link until the page stands still, the first times too."""
+    times = []
+    with opened(browser, address) as (visit, _):
+        visit.page.evaluate(WATCH_SWITCH)
+        for _ in range(ROUNDS):
+            for title in ("Result", "Export", "Try it on data", "What a report says", "Questions"):
+                visit.go(title)
+                times.append(visit.page.evaluate("window.drawn") / 1000)
+    return times
 
 
 def exported(browser: Browser, address: str, folder: Path) -> tuple[int, float]:
@@ -147,6 +167,7 @@ def in_chromium() -> list[Figure]:
         browser = playwright.chromium.launch(**launch_arguments())
         first, *times = openings(browser, address)
         plain = redraws(browser, address)
+        moved = switches(browser, address)
         actions, taken = exported(browser, address, Path(folder))
         browser.close()
     load = f"load {os.getloadavg()[0]:.1f}"
@@ -154,6 +175,7 @@ def in_chromium() -> list[Figure]:
         figure("first figures after opening", times, OPEN_WITHIN, load),
         Figure("the same, first visitor of a fresh server", f"{first:.2f} s, {load}"),
         figure("an edit, until all is redrawn", plain, REDRAW_WITHIN, load),
+        figure("a page switch, until all is drawn", moved, SWITCH_WITHIN, load),
         Figure(
             "to exported parameters for three levels",
             f"{actions} cells and clicks, {taken:.0f} s of a robot, {load}",

@@ -118,7 +118,8 @@ def test_the_decisive_figures_are_those_of_the_plan(plan):
         page = next(x for x in question_blocks(question) if isinstance(x, Facts))
         values = {fact.value for fact in page.facts}
         if question.sampling is None:
-            assert f"{people(question.total_error)} {question.unit}" in values
+            unit = "" if question.question.of_mean else " people"
+            assert f"{people(question.total_error)}{unit}" in values
             assert percent(question.error_share) in values
         else:
             assert f"{question.total_error:,.1f} people" in values

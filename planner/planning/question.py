@@ -235,8 +235,8 @@ class QuestionPlan(Framed):
 
     @property
     def unit(self) -> str:
-        """Of ``total_error``: ``"people"``, or ``"in the question's unit"`` for a mean."""
-        return "in the question's unit" if self.question.of_mean else "people"
+        """Of ``total_error``: ``"people"``, or ``"units of the question"`` for a mean."""
+        return "units of the question" if self.question.of_mean else "people"
 
     @property
     def share_of(self) -> str:

@@ -97,7 +97,7 @@ def frontier_figure(curve: Frontier) -> Chart:
             for name, errors, colour, dash in styles
         ),
     ]
-    titles = "all budgets times this (more private to the left)", "error, share of the people"
+    titles = "budgets times (left: more private)", "error, share of the people"
     return Chart([*lines, _upright("these budgets", 1.0, lines, RED)], titles, "xy", percent=True)
 
 
@@ -131,7 +131,7 @@ def error_figure(plan: AnswerRatePlan, channels: ChannelCurve | None = None) -> 
         Line(name, curve.epsilon, np.where(y < highest, y, np.nan), colour, dash)
         for name, y, colour, dash in parts
     ]
-    places = [_upright("best", plan.best.epsilon, lines, BLUE)]
+    places = [_upright("best", plan.best_planned(channels).epsilon, lines, BLUE)]
     if plan.offered is not None:
         places.append(_upright("offered", float(plan.offered.epsilon[0]), lines, PURPLE))
     titles = "epsilon (more private to the left)", "predicted error of the mean"
@@ -193,7 +193,8 @@ def plotly_of(drawn: Chart) -> Figure:
             if line.limits is None:
                 style["marker"] |= {"symbol": "diamond", "size": 11}
             else:
-                less, more = (np.abs(limit - np.asarray(line.values)) for limit in line.limits)
+                ends = (np.abs(limit - np.asarray(line.values)) for limit in line.limits)
+                less, more = (np.where(np.isfinite(end), end, 0) for end in ends)  # none is known
                 style[f"error_{along}"] = {"array": more, "arrayminus": less, "symmetric": False}
         mode = "markers" if not line.dash else "lines+markers" if line.marked else "lines"
         values = {across: x, along: line.values}

@@ -181,20 +181,18 @@ def cap_sentence(question: QuestionPlan) -> str:
         return ""
     cap, error = sets.larger_cap
     return (
-        f"With cap = {cap:.4g}, twice the budget, the error is {people(error)} people: one answer "
-        "alone keeps its budget, several sensitive ones together are protected by the cap only."
+        f"With a cap of {cap:.4g} for any two sets, twice the budget, the error is {people(error)} "
+        "people: several sensitive answers together are then protected by the cap only."
     )
 
 
 def reliance_sentence(plan: SamplingPlan) -> str:
     """What Sampling Privacy relies on, and whether somebody vouches for it."""
     needed = ACKNOWLEDGEMENTS[plan.relies_on]
+    relies = f'It relies on this: "{needed}" '
     if plan.acknowledged:
-        return f'Relies on {plan.relies_on}, acknowledged: "{needed}"'
-    return (
-        f"Relies on {plan.relies_on}, not acknowledged: parameters will not be written. If it is "
-        f'true, say so: "{needed}"'
-    )
+        return f"{relies}Somebody vouches for it."
+    return f"{relies}Nobody vouches for it yet: until then no parameters are written."
 
 
 def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:

@@ -118,7 +118,7 @@ def costs(plan: SurveyPlan) -> list[str]:
 
 def headline(question: QuestionPlan) -> Facts:
     """The figures that decide: the error, its share, the weakest level, people for the targets."""
-    error = f"{people(question.total_error)} {question.unit}"
+    error = people(question.total_error) + " people" * (not question.question.of_mean)
     facts = [
         Fact(question.objective_name, error, question.objective_answers),
         Fact(f"share of {question.share_of}", percent(question.error_share)),

@@ -141,7 +141,9 @@ CELLS = {  # by the key, with the table that it is in
     "weight": Cell("Weight", "1"),
 }
 _LABELS = {path.split(".")[-1]: cell.label.split(" (")[0] for path, cell in CELLS.items()}
-_KEYS_ALONE = re.compile(r"\b(epsilon(?= is)|item_count|yes_counts|padding_length|users)\b")
+_KEYS_ALONE = re.compile(
+    r"\b(epsilon(?= is)|item_count|yes_counts|padding_length|users|everyone_has_value)\b"
+)
 _ONE = ("name", "epsilon", "items", "item_count", "importance", "prior")
 LEVEL_KEYS = {  # what was typed while it was of another kind is kept, and left out
     "categorical": _ONE,

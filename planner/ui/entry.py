@@ -8,7 +8,7 @@ from importlib import import_module
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from planner.ui.document import MOST_IN_ADDRESS, kind_of, new_document, word_of
+from planner.ui.document import MOST_IN_ADDRESS, cleaned, new_document, word_of
 from planner.ui.fields import MOST_PASTED, refuse_paste
 from planner.ui.opening import opening
 from planner.ui.render import CHARTS, SCRIPT, STYLE
@@ -24,7 +24,7 @@ PAGES = {  # the title of each page, and where its function is
     "sampling": ("Sampling Privacy", "beside.sampling"),
     "glossary": ("Words", "beside.glossary"),
 }
-_ONLY_FOR = {"answer_rates": "numeric", "sampling": "sampled-choice"}
+_ONLY_FOR = {"answer_rates": "preferences", "sampling": "sampling"}  # what a question has
 
 
 def main() -> None:
@@ -32,11 +32,11 @@ def main() -> None:
     st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
     st.html(f"<style>{STYLE}</style>")
     here = session()
-    kinds = {kind_of(question) for question in here.document["question"]}
+    stated = {key for question in cleaned(here.document)["question"] for key in question}
     pages = [
         _page(name, title)
         for name, (title, _) in PAGES.items()
-        if _ONLY_FOR.get(name, "") in kinds or name not in _ONLY_FOR or title == here.page
+        if _ONLY_FOR.get(name, "") in stated or name not in _ONLY_FOR or title == here.page
     ]
     page = st.navigation(pages)
     here.enter(page.title)

@@ -4,6 +4,8 @@ import pytest
 
 from tests.ui.pages import by_label, open_page, session, tables, words
 
+DETAILS = {"trial-details": True}
+
 
 def run(app, runs=40):
     by_label(app.text_input, "Runs per mechanism").set_value(str(runs)).run()
@@ -28,7 +30,7 @@ def upload(app, name, data):
 
 
 def test_a_simulation_measures_what_was_predicted_and_draws_one_survey():
-    app = open_page("trial")
+    app = open_page("trial", **DETAILS)
     found = ratios(run(app))
     assert len(found) == 9
     assert all(0.5 < ratio < 2 for ratio in found)
@@ -46,7 +48,7 @@ def test_a_simulation_measures_what_was_predicted_and_draws_one_survey():
 
 
 def test_ordered_answers_are_tried_on_a_file():
-    app = open_page("trial", example="hours")
+    app = open_page("trial", example="hours", **DETAILS)
     upload(app, "c.csv", b"hours\n" + b"1-2\n" * 300 + b"0\n" * 500 + b"10+\n" * 200)
     found = run(app)
     assert found["mechanism"][0] == "Channel"
@@ -56,11 +58,11 @@ def test_ordered_answers_are_tried_on_a_file():
     app.run()
     by_label(app.button, "Run the simulation").click().run()
     assert not app.exception
-    assert tables(app)[0]["in the question's unit"]
+    assert tables(app)[0]["units of the question"]
 
 
 def test_numbers_are_tried_as_generated_and_from_a_file():
-    app = open_page("trial", example="answer-rate")
+    app = open_page("trial", example="answer-rate", **DETAILS)
     assert all(0.5 < ratio < 2 for ratio in ratios(run(app)))
     by_label(app.text_input, "Share without an answer").set_value("2").run()
     assert "share without an answer is '2'" in words(app)
@@ -83,7 +85,7 @@ ANSWERS = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_uploaded_answers_are_taken_or_refused_with_a_sentence(name):
     file, data, said = ANSWERS[name]
-    app = open_page("trial")
+    app = open_page("trial", **DETAILS)
     upload(app, file, data)
     assert said in words(app)
 

@@ -116,10 +116,16 @@ def answer_rates() -> None:
     with render.complaint():
         survey = Survey(name="survey", users=plan.everybody, questions=(question,))
         rates, channels = remembered(("rates", survey), lambda: _rates(survey))
-        render.render(answer_rate_blocks(question.name, rates, channels)[1:])
+        _, *said, table, explained, figure = answer_rate_blocks(question.name, rates, channels)
+        render.render(said)
         epsilon = f"{rates.best_planned(channels).epsilon:.3f}"
         offer = (question_at(place), epsilon)
         st.button(f"Offer {epsilon}", on_click=_offer, args=offer, type="primary")
+        render.draw(figure)
+        box = render.drawer("Details", "rates-details")
+        if box.open:
+            with box:
+                render.render([table, explained])
 
 
 def _rates(survey: Survey) -> tuple[AnswerRatePlan, ChannelCurve | None]:

@@ -12,7 +12,7 @@ from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import mechanism_choices
 from planner.planning.ledger import Ledger, read_ledger
-from planner.show.blocks import Facts, numbers, texts
+from planner.show.blocks import Facts, chosen, numbers, texts
 from planner.show.plan import question_blocks
 from planner.survey.preferences import read_preferences
 from planner.survey.values import text_of
@@ -87,7 +87,8 @@ def page() -> None:
     with figures, shown(found, "figures"):
         plan = planned_question(found.plan, place)
         if plan is not None:
-            render.render(block for block in question_blocks(plan) if isinstance(block, Facts))
+            blocks = chosen(question_blocks(plan), details=False)
+            render.render(block for block in blocks if isinstance(block, Facts))
 
 
 def _choose() -> int:

@@ -88,6 +88,10 @@ def _step(plan: QuestionPlan) -> _Step | None:
     if better:
         name = better[0].name
         return _Step(f"Use {better[0].title}", lambda _, question: question.update(mechanism=name))
+    if plan.set_promises is not None and plan.set_promises.larger_cap is not None:
+        cap = f"{plan.set_promises.larger_cap[0]:.4g}"
+        label = f"Let any two sets have a budget of {cap}"
+        return _Step(label, lambda _, question: question.setdefault("sets", {}).update(cap=cap))
     if not plan.relaxations:
         return None
     best = plan.relaxations[0]
@@ -121,8 +125,8 @@ def _picture(plan: QuestionPlan) -> None:
         return
     with render.complaint():
         st.markdown("##### What one survey could look like")
-        draw_survey(*remembered(("picture", plan), lambda: _one_survey(plan)))
-        st.caption("Made-up answers, few frequent and many rare; estimates with 95 % intervals.")
+        told = draw_survey(*remembered(("picture", plan), lambda: _one_survey(plan)))
+        st.caption(render.plain(f"Made-up answers, few frequent and many rare. {told}"))
 
 
 def _one_survey(plan: QuestionPlan) -> tuple[Trial, OneSurvey | OrderedEstimates]:

@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from planner.estimates.channel import OrderedEstimates
+from planner.show.blocks import Fact, Facts, people
 from planner.show.figures import one_survey_figure, ordered_figure
 from planner.show.others import about_trial, simulation_blocks
 from planner.survey.values import read_count
@@ -94,12 +95,22 @@ def _simulated(settings: _Settings) -> tuple[Simulated, ...]:
 
 
 def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
-    """Measured and predicted; then true beside estimated in one survey, or in another."""
+    """Measured and predicted, all mechanisms in details; then one survey, or another."""
+    trial, own = settings.trial, results[0]
+    spread = "" if own.spread is None else f" ± {people(own.spread)}"
+    measured = Fact(f"measured {trial.planned.objective_name}", people(own.error) + spread)
+    render.facts(Facts((measured, Fact("predicted", people(own.predicted)))))
+    box = render.drawer("Details: mechanisms compared", "trial-details")
+    if box.open:
+        with box:
+            render.render(simulation_blocks(trial, results)[1:])
+    if not trial.planned.question.of_mean:
+        _one_survey(settings)
+
+
+def _one_survey(settings: _Settings) -> None:
+    """True beside estimated."""
     trial, typed = settings.trial, session().typed
-    _, *blocks = simulation_blocks(trial, results)
-    render.render(blocks)
-    if trial.planned.question.of_mean:
-        return
     st.subheader("One survey: true and estimated")
     typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
     rng = np.random.default_rng((settings.seed, typed["t-draw"]))
@@ -109,10 +120,11 @@ def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
 def draw_survey(trial: Trial, found: OneSurvey | OrderedEstimates) -> str:
     """Draw one survey beside the truth, and say whether its intervals hold it."""
     if isinstance(found, OneSurvey):
+        cut = "" if np.isfinite(found.upper).all() else " Sets are cut: they have no upper ends."
         alt = "True counts and one survey's estimates with intervals, item by item."
         render.chart(one_survey_figure(found), "one-survey", alt)
         held = np.count_nonzero((found.lower <= found.truth) & (found.truth <= found.upper))
-        return f"{held} of {len(found.labels)} intervals hold the truth in this survey."
+        return f"{held} of {len(found.labels)} intervals hold the truth in this survey.{cut}"
     truth, (lower, upper), median = trial.shares_up_to, found.band, found.quantile()
     alt = "True and estimated shares of the people up to each answer, with their band."
     render.chart(ordered_figure(found, truth), "one-survey", alt)
