@@ -89,10 +89,10 @@ def _beside(what: str, design: QuestionPlan, table: QuestionPlan) -> Figure:
     bound = shape.lower_bound
     return Figure(
         f"{what}: predicted error",
-        f"{design.error:,.0f} people, l = {length}",
-        peer=f"IDUE-PS {table.error:,.0f} people, l = {table.padding_length}: "
-        f"{table.error / design.error:.2f} x; squared, worst sets: PrivSet {privset / worst:.3f} x,"
-        f" Wheel {wheel / worst:.3f} x",
+        f"{design.total_error:,.0f} people, l = {length}",
+        peer=f"IDUE-PS {table.total_error:,.0f} people, l = {table.padding_length}: "
+        f"{table.total_error / design.total_error:.2f} x; squared, worst sets: "
+        f"PrivSet {privset / worst:.3f} x, Wheel {wheel / worst:.3f} x",
         limit=f"bound over all mechanisms for sets of l: {worst / bound:.3f} x" if bound else "",
     )
 
@@ -105,7 +105,7 @@ def _measured(people: ItemSets, design: QuestionPlan, table: QuestionPlan) -> Fi
     return Figure(
         f"the same, measured on them in {taken[0]:.1f} s",
         f"{error[0]:,.0f} people, {ratio:.3f} of what is expected of these sets, "
-        f"{error[0] / design.error:.3f} of what was planned for",
+        f"{error[0] / design.total_error:.3f} of what was planned for",
         "expected to 3 %",
         bool(abs(ratio - 1) < 0.03),
         f"IDUE-PS {error[1]:,.0f} people, {error[1] / expected[1]:.3f} of expected, "
@@ -114,11 +114,11 @@ def _measured(people: ItemSets, design: QuestionPlan, table: QuestionPlan) -> Fi
 
 
 def _tried(mechanism: Any, people: ItemSets) -> tuple[float, float, float]:
-    """The error of one survey, the expected one, both in people, and the seconds it took."""
-    drawn = []
-    draw = lambda: drawn.append(mechanism.draw_aggregate(people, np.random.default_rng(1)))  # noqa: E731
+    """The error of one survey of deployed draws, the expected one, both in people, and the seconds it took."""
+    counter = mechanism.shape.counter()
+    draw = lambda: counter.add(mechanism.draw_many(people, system_words())[0])  # noqa: E731
     taken = seconds(draw, repeat=1, warm_up=False)
-    off = mechanism.estimate(drawn[0]).values - people.counts()
+    off = mechanism.estimate(counter.sums()).values - people.counts()
     expected = mechanism.variance(people) + mechanism.bias(people) ** 2
     return float(np.sqrt(np.square(off).sum())), float(np.sqrt(expected.sum())), taken
 

@@ -90,12 +90,13 @@ class ItemSets:
                 raise InputError("items of the sets", sets.items, allowed, remedy)
             return sets
         try:
-            lists = [list(one) for one in sets]
+            lists = list(sets)
             members = np.asarray(list(chain.from_iterable(lists)))
+            starts = np.cumsum([0, *map(len, lists)])
         except (TypeError, ValueError):
             remedy = "Write [[0, 2], [], [1]] for three users."
             raise InputError("sets", sets, "one list of item numbers per user", remedy) from None
-        return cls(items, members, np.cumsum([0, *map(len, lists)]))
+        return cls(items, members, starts)
 
     @property
     def users(self) -> int:

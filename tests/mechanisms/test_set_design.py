@@ -1,6 +1,5 @@
 """Set designs: reference values, tiny domains by enumeration, bounds, refusals."""
 
-import time
 from math import isclose, log
 from types import SimpleNamespace
 
@@ -177,16 +176,3 @@ def test_refusals_name_the_argument():
         for about in calls:
             with pytest.raises(InputError, match=f"^{named} is"):
                 best_set_design(*about)
-
-
-@pytest.mark.parametrize("epsilon", [1e-4, 0.17, 50.0])
-@pytest.mark.parametrize("items", [1, 10**6])
-@pytest.mark.parametrize("length", [1, 20, 300])
-def test_one_item_and_a_million(items, length, epsilon):
-    length = min(items, length)
-    start = time.process_time()
-    for cap in (epsilon, min(50.0, 20.5 * epsilon, length * epsilon)):
-        error = set_error(items, length, *best_set_design(items, length, epsilon, cap).support)
-        # Of the sixteen digits of both chances their difference has twelve.
-        assert 0 <= set_error_bound(items, length, epsilon, cap) <= error * (1 + 1e-11) < np.inf
-    assert time.process_time() - start < 2
