@@ -114,7 +114,7 @@ def _measured(people: ItemSets, design: QuestionPlan, table: QuestionPlan) -> Fi
 
 
 def _tried(mechanism: Any, people: ItemSets) -> tuple[float, float, float]:
-    """The error of one survey of deployed draws, the expected one, both in people, and the seconds it took."""
+    """The error of one survey as it is deployed, the expected one, in people, and the seconds."""
     counter = mechanism.shape.counter()
     draw = lambda: counter.add(mechanism.draw_many(people, system_words())[0])  # noqa: E731
     taken = seconds(draw, repeat=1, warm_up=False)

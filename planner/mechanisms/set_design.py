@@ -19,6 +19,7 @@ import numpy as np
 from planner.errors import InputError, VerificationError
 from planner.laws import staircase
 from planner.laws.levels import Levels
+from planner.laws.shape import octets
 from planner.laws.source import below
 from planner.limits import DENOMINATOR
 from planner.mechanisms.collected import Array, Collected, Numbers, as_bytes
@@ -36,7 +37,7 @@ _ALL_SIZES, _GRID = 3000, 300  # sizes up to which every one is tried, and else 
 _ALL_STAIRS = 1000  # up to which every place of a short step is tried
 _MOST_NATS = 20.0  # budgets above are not used up: whole numbers over 2^32 could not hold more
 _MOST_MIXED, _MOST_LOWERED = 1e-6, 1e-3  # shares that rounding to whole numbers may take
-_CHUNK = 2**18  # codes of reports at once: what stays in the cache
+_CHUNK = 2**18  # elements of reports at once: what stays in the cache
 
 
 class Staircase(staircase.Staircase, Collected):
@@ -95,7 +96,7 @@ class Staircase(staircase.Staircase, Collected):
 
     def draw_many(self, own: Numbers, words: Words) -> list[Rows]:
         """Of padded sets, shape ``(n, length)``."""
-        parts = 1 + len(own) * (self.held + own.shape[1]) // _CHUNK
+        parts = 1 + len(own) * self.cells // _CHUNK
         return [np.concatenate([self._drawn(one.T, words) for one in np.array_split(own, parts)])]
 
     def draw_aggregate(self, own: Numbers, rng: np.random.Generator) -> Aggregate:
@@ -114,30 +115,24 @@ class Staircase(staircase.Staircase, Collected):
     def _drawn(self, own: Numbers, words: Words) -> Rows:
         """Reports about sets side by side, each with its hits and, at random, some others.
 
-        A code is four times an element, and 0 for an own one that is not reported, 1 for a hit, 2
-        for another one; the others are drawn again while their element is there already.
+        All own elements are there while others are drawn, as often as some were there already.
         """
-        (length, n), none = own.shape, 4 * self.cells + 2
-        codes, left = np.full((n, length + self.held), none), self._hits_drawn(n, words)
-        others = np.arange(self.held) < (self.held - left)[:, None]
+        (length, n), width = own.shape, 8 * octets(self.cells)
+        bits, first, hit = np.zeros(n * width, np.bool_), np.arange(n) * width, own < 0
+        left = self._hits_drawn(n, words)
+        full = length + self.held - left
         for place in range(length):
-            hit = words.below(length - place, n) < left
-            codes[:, place] = 4 * own[place] + hit
-            left -= hit
-        codes[:, length:][others] = 4 * words.below(self.cells, int(others.sum())) + 2
-        rows = np.arange(n)
-        while rows.size:
-            some = np.sort(codes[rows], axis=1)
-            again = np.diff(some >> 2, axis=1, prepend=-1) == 0
-            again &= some != none
-            some[again] = 4 * words.below(self.cells, int(again.sum())) + 2
-            codes[rows], rows = some, rows[again.any(axis=1)]
-        chosen = codes[(codes & 3 > 0) & (codes < none)].reshape(n, self.held) >> 2
-        if self.width:
-            return as_bytes(chosen.astype(f"<u{self.width}"))
-        bits = np.zeros((n, 8 * self.size), dtype=np.bool_)
-        np.put_along_axis(bits, chosen, True, axis=1)
-        return np.packbits(bits, axis=1, bitorder="little")
+            hit[place] = words.below(length - place, n) < left
+            left -= hit[place]
+        bits[own + first] = True
+        while (missing := full - np.count_nonzero(bits.reshape(n, width), axis=1)).any():
+            rows = np.repeat(first, missing)
+            bits[rows + words.below(self.cells, rows.size)] = True
+        bits[(own + first)[~hit]] = False
+        if not self.width:
+            return np.packbits(bits.reshape(n, width), axis=1, bitorder="little")
+        numbers = (np.flatnonzero(bits) % width).reshape(n, self.held)
+        return as_bytes(numbers.astype(f"<u{self.width}"))
 
     def _hits_drawn(self, count: int, words: Words) -> Numbers:
         """The number of own elements in each report."""
