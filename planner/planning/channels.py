@@ -411,9 +411,11 @@ def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
 
 def _importance(question: Ordinal) -> list[float] | None:
     """The importance of each answer's level, of all whose share or count is wanted."""
-    if question.of_mean:
+    weights = question.objective.weights
+    if question.of_mean or weights is None:
         return None
-    importance = {item: level.importance for level in question.levels for item in level.items}
+    parts = zip(question.levels, weights, strict=True)
+    importance = {item: weight for level, weight in parts for item in level.items}
     answers = question.ordered if question.wanted == COUNTS else question.ordered[:-1]
     return [importance[answer] for answer in answers]
 
@@ -445,7 +447,7 @@ def errors_of(question: Ordinal) -> ErrorLaw:
     """
     if question.of_mean:
         return ErrorLaw(spread=1.0)
-    largest = max(level.importance for level in question.levels)
+    largest = max(question.objective.weights or (1.0,))
     if question.wanted == COUNTS:
         return ErrorLaw(spread=largest * (1 - 1 / len(question.ordered)))
     return ErrorLaw(spread=largest * (len(question.ordered) - 1) / 4)

@@ -292,7 +292,8 @@ class Levelled(Asked):
     def objective(self) -> Objective:
         """Worst-case error, the expected one where levels have priors, or the worst item's."""
         importance = [level.importance for level in self.levels]
-        weights = None if set(importance) <= {1.0} else importance
+        alike = len(set(importance)) == 1 and importance[0] > 0  # of one beside the others
+        weights = None if alike else importance
         priors = [level.prior for level in self.levels if level.prior is not None]
         if 0 < len(priors) < len(self.levels):
             allowed = "given for all levels of the question, or for none"

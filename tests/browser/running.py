@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ OF_THE_CHECKOUT = (
     *(sys.executable, "-c", "from planner.cli import main; main()"),
     *("app", "--no-browser", "--port"),
 )
+PORTS = count(20_000 + os.getpid() % 10_000)  # below those that systems give to connections
 QUIET = {"STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none"}
 SILENT = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -40,9 +41,7 @@ def running_app(
 
     The port is added to the command as its last word.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    address = f"http://127.0.0.1:{next(PORTS)}"
     words, environment = [*command, address.rpartition(":")[2]], os.environ | QUIET
     with (
         log.open("wb") as output,

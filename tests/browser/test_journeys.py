@@ -195,7 +195,7 @@ def test_work_ends_with_its_visitor_and_with_the_server(browser, tmp_path):
                 half = 15  # of the 30 seconds that it may take
                 wait_for(lambda: seconds_of(server) < 0.1, "the plan is still being made", half)
         server.terminate()
-        server.wait(timeout=5)  # or fails: it is still there
+        server.wait(timeout=15)  # or fails: it is still there
         visit.page.close()
 
 

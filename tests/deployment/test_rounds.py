@@ -29,7 +29,7 @@ from tests.deployment.readers import asked, both_clients_agree
 ONCE = {"count": 4, "scheme": "once"}
 VALUE = {"count": 4, "scheme": "one-value", "changes": 1, "acknowledged": TIMES_OPEN}
 ITEMS = ("a", "b", "c")
-PEOPLE = [f"person {i}" for i in range(64)]  # some in every round
+PEOPLE = [f"person {i}" for i in range(64)]  # some in every round, but for 4e-8 of all files
 
 
 def asked_again(rounds, budget=1.0):

@@ -11,7 +11,6 @@ from planner import (
     Level,
     NormalPreferences,
     Numeric,
-    PrivacyPolicy,
     Survey,
     compare_plans,
     plan_survey,
@@ -64,12 +63,14 @@ def test_the_objective_is_that_of_the_errors(design):
 
 
 def test_importance_raises_what_a_sample_may_miss():
-    levels, other = (Level("a", 3.0, item_count=2, importance=4.0),), (Level("b", 3.0, ("x", "y")),)
-    questions = (Categorical("q", levels, mechanism="opt0"), Categorical("other", other))
-    found = plan_survey(Survey("s", 1000, questions, "one-each")).allocation.some_each
-    error, missed = solve(PrivacyPolicy([3.0], [2])).worst_case_mse, 0.5  # a fair coin's variance
-    expected = 4 * ((error + missed) / found.fractions[0] - missed)
-    assert found.errors[0] == pytest.approx(expected, rel=1e-9)
+    levels = Level("a", 3.0, item_count=1, importance=4.0), Level("c", 3.0, item_count=1)
+    other = Categorical("other", (Level("b", 3.0, ("x", "y")),))
+    question = Categorical("q", levels, mechanism="opt0")
+    found = plan_survey(Survey("s", 1000, (question, other), "one-each")).allocation.some_each
+    error = solve(question.policy, objective=question.objective).objective_value
+    missed = 4 * 0.5  # a fair coin's variance, times the largest importance
+    expected = (error + missed) / found.fractions[0] - missed
+    assert found.errors[0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_item_sets_of_a_pilot_get_the_best_padding_length(tmp_path):

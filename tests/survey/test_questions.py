@@ -110,6 +110,8 @@ def test_what_is_made_small():
     several = [Level("a", 1.0, item_count=2, prior=0.5), Level("b", 1.0, item_count=2, prior=1.5)]
     assert QUESTION.objective.kind == "worst-case"
     assert Categorical("q", weighed).objective.weights == (2.0, 1.0)
+    alike = [level.replacing(importance=0.01) for level in LEVELS]
+    assert Categorical("q", alike).objective == QUESTION.objective  # beside each other they are 1
     assert ItemSet("q", several).objective.prior == (0.5, 1.5)
     assert Categorical("q", LEVELS, criterion="minimax").objective.kind == "minimax"
 
