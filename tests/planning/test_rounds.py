@@ -1,4 +1,4 @@
-"""Rounds: reference values, brute force of the promise, histories drawn."""
+"""Rounds: reference values and bounds; histories are drawn where they are estimated."""
 
 from datetime import date
 
@@ -63,43 +63,6 @@ def test_bounds_of_histories(policy, rounds, least, most):
     changes = rounds.get("changes", rounds["count"] - 1)
     factors = np.sqrt([spread(again, changes, m) for m in policy.item_counts.tolist()])
     assert least < history_bound(policy, Objective(), factors) <= most
-
-
-@pytest.mark.parametrize("scheme", ["once", "one value"])
-def test_errors_are_those_of_histories_drawn(scheme):
-    """Four answers by randomised response, six rounds, 30 % of the people change once.
-
-    z tests of means of squares at a false alarm of 1e-6 together; 10 % more would show.
-    """
-    rng, people, rounds, runs = np.random.default_rng(5), 400, 6, 4000
-    odds, answers = 5.0, 4
-    p, q = odds / (odds + answers - 1), 1 / (odds + answers - 1)
-    value = ((answers - 1) * q * (1 - q) + p * (1 - p)) / (p - q) ** 2
-    history = np.repeat(rng.integers(answers, size=(people, 1)), rounds, axis=1)
-    changed = rng.random(people) < 0.3
-    history[changed, 3:] = (history[changed, 3:] + 1) % answers
-    truth = np.eye(answers)[history].sum(axis=0)
-    expected = (once(value, rounds) if scheme == "once" else one_value(value, 1)).each
-    errors, means = [], []
-    for _ in range(runs):
-        wild = rng.integers(answers, size=(people, rounds))
-        said = np.where(rng.random((people, rounds)) < p - q, history, wild)
-        if scheme == "once":
-            asked = rng.integers(rounds, size=people)
-            active, scale = asked[:, None] == np.arange(rounds), rounds
-        else:  # the same report as long as the value lasts
-            epoch = changed[:, None] & (np.arange(rounds) >= 3)
-            said = np.where(epoch, said[:, 3:4], said[:, :1])
-            active, scale = epoch == rng.integers(2, size=people)[:, None], 2
-        counts = (np.eye(answers)[said] * active[..., None]).sum(axis=0)
-        estimate = scale * (counts - q * active.sum(axis=0)[:, None]) / (p - q)
-        errors.append(np.square(estimate - truth).sum(axis=1)[2])
-        means.append(estimate - truth)
-    mean, sem = np.mean(errors) / people, np.std(errors) / people / np.sqrt(runs)
-    assert abs(mean - expected) < 5.2 * sem
-    assert abs(mean - 1.1 * expected) > 5.2 * sem
-    bias = np.mean(means, axis=0) / (np.std(means, axis=0) / np.sqrt(runs))
-    assert np.abs(bias).max() < 5.7
 
 
 def planned(rounds):
