@@ -229,6 +229,11 @@ def settled(question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
 
     Of ``"best"`` it is that of the set design, or of the best table if its error is smaller.
     """
+    least = rounding.levels_of(question.policy, 1).least_demanded()
+    if question.cap is not None and question.cap < least:  # no mechanism is made to keep it
+        remedy = "Leave it out for one budget of any two sets, or lower the levels' budgets."
+        what, allowed = f"cap of question {question.name!r}", f"at least {least:g}, that of items"
+        raise InputError(what, question.cap, allowed, remedy)
     if question.padding_length is not None:
         return question
     sets = set_model_of(question)
@@ -302,7 +307,7 @@ def whole_sets(part: Part[ItemSet], length: int) -> Option:
         refused = "it is made for the total error, unweighted"
         return Option(SET_DESIGN, inf, ErrorLaw(), refused=refused)
     longer = None if sets is None else sets.longer(length, int(items))
-    if cap is not None and part.asked.padding_length is None:  # for a length that is found
+    if cap is not None:  # more is no use
         cap = min(cap, length * rounding.levels_of(policy, 1).least_demanded())
     try:
         found: Any = set_design(policy, length, cap, longer)

@@ -172,10 +172,10 @@ def test_a_cap_that_is_planned_with_is_used_as_far_as_the_length_allows():
     assert plans[0].total_error < before.total_error
     for plan, cap in zip(plans, caps, strict=True):
         assert plan.set_promises.cap == pytest.approx(min(cap, plan.padding_length))
-    with pytest.raises(InputError, match=r"cap is 0.5 but must be 1 to .* Leave it out"):
-        planned(sets=SIZES.replacing(cap=0.5))
-    with pytest.raises(InputError, match="cap"):
-        planned(padding_length=3, sets=AssumedSets(cap=4.0), mechanism="set-design")
+    assert planned(padding_length=3, sets=AssumedSets(cap=4.0)).set_promises.cap == 3.0
+    for sets in ({"sets": SIZES}, {"sets": AssumedSets(), "padding_length": 3}):
+        with pytest.raises(InputError, match=r"cap of .* is 0.5 but must be at least 1.*Leave it"):
+            planned(**sets | {"sets": sets["sets"].replacing(cap=0.5)})
 
 
 def test_the_gap_is_to_the_bound_for_such_sets():
