@@ -16,10 +16,8 @@ from planner import (
     plan_survey,
     solve,
 )
-from planner.mechanisms.rivals import first_order
 from planner.planning import solve as solving_once
 from planner.planning.ledger import Collection, Ledger
-from planner.planning.mean import answer_rate, model_of
 from planner.planning.shares import bisample_worst
 from planner.show.plan import design_sentence, spending_sentence
 from planner.solvers import solving
@@ -162,22 +160,6 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
         both.question("x")
     with pytest.raises(InputError, match="no question shares the budgets"):
         alone.collection(datetime.date(2026, 1, 1))
-
-
-@pytest.mark.parametrize("design", ["split", "one-each"])
-def test_a_means_error_is_that_of_its_mechanism_among_all(design):
-    range_ = {"lower": 0, "upper": 50}
-    about_people = {"preferences": NormalPreferences(5, 1.5), "epsilon": 3.0}
-    for about in (range_ | about_people, range_ | {"epsilon": 2.0, "mean": 10.0}):
-        survey = with_numeric(HOUSEHOLD, **about).replacing(design=design)
-        question = plan_survey(survey).question("income")
-        rate = answer_rate(question.question)
-        spent, people = question.deployed.epsilon, question.fraction * question.everybody
-        means = np.linspace(0, 1, 1001)  # where everybody answers, the least favourable
-        if rate is not None:
-            means = np.array([model_of(question.question, question.users).unit_mean])
-        errors = first_order(np.tanh(spent / 2), rate or 1.0, means, people).mean
-        assert question.total_error == pytest.approx(25 * np.sqrt(errors.max()), rel=1e-6)
 
 
 @pytest.mark.parametrize("about", [{}, {"padding_length": 1}])

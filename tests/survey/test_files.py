@@ -76,8 +76,8 @@ items = ["x", "y"]
 yes_counts = [3, 4]
 """
 SAMPLE = 'model = "normal"\nmean = 5\nsd = 1.5'
+SURVEY = '[survey]\nname = "x"\nusers = 1\n'
 TARGET = "item_count = 4\n[[question.target]]\n"
-TWICE = 'item_count = 4\n[[question]]\nname = "diagnosis"\n[[question.level]]\nname = "x"\n'
 
 # What is written, what is written instead, and the sentence: place, key, value, what is allowed.
 MISTAKES = {
@@ -124,13 +124,8 @@ MISTAKES = {
         ("item_count = 4\n", TARGET + 'error = 0.1\nlevel = "sever"\n', "mean 'severe'"),
         (
             "item_count = 4\n",
-            TARGET + "error = 0.1\n[[question.target]]\nerror = 0.2\n",
-            "target 2: error is 0.2",
-        ),
-        (
-            "item_count = 4\n",
-            TWICE + "epsilon = 1\nitem_count = 2\n",
-            "name is 'diagnosis' .* diff",
+            "item_count = 4\n" + GOOD[GOOD.index("[[q") :],
+            "name is 'dia",
         ),
         ('rule = "min"', "x = " + "[" * 5000 + "]" * 5000, "nested too deeply"),
         ('rule = "min"', "x = " + "{a=" * 3000 + "1" + "}" * 3000, "nested too deeply"),
@@ -138,7 +133,7 @@ MISTAKES = {
         (
             "users = ",
             f"ledger.{'.'.join('a' * 5000)} = 1\nusers = ",
-            "ledger: text is of type dict",
+            "ledger: text is of type",
         ),
         ('"ln 4"', "9" * 5000, "TOML: .*5000 digits"),
         ('"ln 4"', "0x" + "f" * 5000, "beyond 64 bits"),
@@ -185,14 +180,10 @@ MISTAKES = {
     ],
     "": [
         ("", "survey = 3\nquestion = []", "survey is 3 but must be a table of keys and values"),
-        ("", '[survey]\nname = "x"\nusers = 1', "question is missing"),
-        ("", 'question = []\n[survey]\nname = "x"\nusers = 1', "question is empty .* one or more"),
-        ("", 'question = [3]\n[survey]\nname = "x"\nusers = 1', "question 1 is 3 but must be a"),
-        (
-            "",
-            '[survey]\nname = "x"\nusers = 1\n[question]\nname = "q"',
-            "question is .* tables of a list in ..double",
-        ),
+        ("", SURVEY, "question is missing"),
+        ("", "question = []\n" + SURVEY, "question is empty .* one or more"),
+        ("", "question = [3]\n" + SURVEY, "question 1 is 3 but must be a"),
+        ("", SURVEY + '[question]\nname = "q"', "question is .* tables of a list in ..double"),
     ],
 }
 ALL = [(text, *mistake) for text, mistakes in MISTAKES.items() for mistake in mistakes]
