@@ -106,6 +106,14 @@ def drawer(label: str, name: str) -> ExpanderContainer:
     return box
 
 
+def details(label: str, name: str, make: Callable[[], Iterable[Block]]) -> None:
+    """Blocks in a drawer, made once it is open."""
+    box = drawer(label, name)
+    if box.open:
+        with box:
+            render(make())
+
+
 def render(blocks: Iterable[Block]) -> None:
     """Blocks in their order; neighbouring items are one list, a figure is drawn once asked for."""
     items: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import resources
 
 import numpy as np
@@ -12,7 +13,7 @@ from planner.planning.choice import beliefs_after
 from planner.planning.mean import AnswerRatePlan, ChannelCurve, plan_answer_rates
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
-from planner.show.blocks import Column, Sentence, texts
+from planner.show.blocks import Block, Column, Sentence, texts
 from planner.show.kinds import outsider_blocks, promises_of
 from planner.show.others import answer_rate_blocks, pairs_table
 from planner.show.plan import question_blocks
@@ -40,7 +41,8 @@ def meaning() -> None:
             _beliefs(plan)
         else:
             st.markdown("\n".join(f"- {render.plain(one)}" for one in promises_of(plan)))
-        _details(found.plan, plan)
+        make = partial(_details, found.plan, plan)
+        render.details("Details: pairs of levels, shuffled reports", "meaning-details", make)
 
 
 def _odds(plan: QuestionPlan) -> None:
@@ -85,17 +87,12 @@ def _beliefs(plan: QuestionPlan) -> None:
     )
 
 
-def _details(survey: SurveyPlan, plan: QuestionPlan) -> None:
+def _details(survey: SurveyPlan, plan: QuestionPlan) -> list[Block]:
     """Every pair of levels, and what an outsider learns who cannot tell reports apart."""
-    box = render.drawer("Details: pairs of levels, shuffled reports", "meaning-details")
-    if not box.open:
-        return
-    with box:
-        if plan.explanations and plan.deployed.policy.size <= _MOST_PAIRS:
-            (law,) = survey_parameters(survey, plan.name).questions
-            render.render([pairs_table(law)])
-        view = remembered(("outsiders", survey), survey.outsiders)
-        render.render(outsider_blocks(view))
+    pairs: list[Block] = []
+    if plan.explanations and plan.deployed.policy.size <= _MOST_PAIRS:
+        pairs = [pairs_table(law) for law in survey_parameters(survey, plan.name).questions]
+    return pairs + outsider_blocks(remembered(("outsiders", survey), survey.outsiders))
 
 
 def answer_rates() -> None:
@@ -122,10 +119,7 @@ def answer_rates() -> None:
         offer = (question_at(place), epsilon)
         st.button(f"Offer {epsilon}", on_click=_offer, args=offer, type="primary")
         render.draw(figure)
-        box = render.drawer("Details", "rates-details")
-        if box.open:
-            with box:
-                render.render([table, explained])
+        render.details("Details", "rates-details", lambda: [table, explained])
 
 
 def _rates(survey: Survey) -> tuple[AnswerRatePlan, ChannelCurve | None]:
@@ -153,10 +147,8 @@ def sampling() -> None:
             blocks = question_blocks(plan)
             spoken = [one for one in blocks if one.rank == "everybody" or isinstance(one, Sentence)]
             render.render(spoken)
-            box = render.drawer("Details", "sampling-details")
-            if box.open:
-                with box:
-                    render.render(block for block in blocks if block not in spoken)
+            rest = [block for block in blocks if block not in spoken]
+            render.details("Details", "sampling-details", lambda: rest)
 
 
 def glossary() -> None:

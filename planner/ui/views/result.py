@@ -51,10 +51,8 @@ def page() -> None:
             st.button(render.plain(step.label), on_click=_change, args=change, type="primary")
         _levels(plan)
         _picture(plan)
-        box = render.drawer("Details", "details")
-        if box.open:
-            with box:
-                render.render(block for block in blocks if block.rank == "details")
+        rest = [block for block in blocks if block.rank == "details"]
+        render.details("Details", "details", lambda: rest)
 
 
 def _levels(plan: QuestionPlan) -> None:

@@ -100,10 +100,8 @@ def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
     spread = "" if own.spread is None else f" ± {people(own.spread)}"
     measured = Fact(f"measured {trial.planned.objective_name}", people(own.error) + spread)
     render.facts(Facts((measured, Fact("predicted", people(own.predicted)))))
-    box = render.drawer("Details: mechanisms compared", "trial-details")
-    if box.open:
-        with box:
-            render.render(simulation_blocks(trial, results)[1:])
+    compared = simulation_blocks(trial, results)[1:]
+    render.details("Details: mechanisms compared", "trial-details", lambda: compared)
     if not trial.planned.question.of_mean:
         _one_survey(settings)
 
