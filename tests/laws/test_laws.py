@@ -212,6 +212,15 @@ def test_in_bulk_a_word_decides_as_on_a_device(name):
             assert device.shape.output(drawn, about, device.rounds[-1]) == bytes(report)
 
 
+def test_a_hash_is_told_below_its_threshold_alone():
+    law = laws("olh")[2].shape
+    halves = iter(np.array([[0, 0], [law.truth - 1, law.truth]], dtype=np.uint32))
+    other = lambda size, count: np.full(count, size)  # noqa: E731 - what no hash is
+    words = SimpleNamespace(half=lambda _count: next(halves), below=other)
+    told = law.draw_many(np.zeros(2, dtype=np.int64), words)[0].view("<u4")[:, 1]
+    assert (told == law.values).tolist() == [False, True]
+
+
 @every
 def test_the_devices_draws_follow_the_law(name):
     question, device, _ = laws(name)

@@ -55,6 +55,7 @@ FORMS = [
     ("sampled", ("guarantee", "acknowledged"), "yes", "acknowledged"),
     ("sampled", ("guarantee", "linkable_epsilon"), 1.0, "infinite"),
     ("whole sets", ("steps",), [0, 2, 1], "rising from 0 to at most 2"),
+    ("whole sets", ("steps",), [0, 1, 3], "rising from 0 to at most 2"),
     ("whole sets", ("steps",), [1, 2, 3], "rising from 0 to at most 2"),
     ("whole sets", ("held",), 7, "from 1 to 6"),
 ]  # fmt: skip

@@ -79,9 +79,10 @@ def test_unsuitable_generators_are_refused():
 def test_numbers_below_their_sizes():
     """Each by rejection: a size just above half of all words leaves half of them out."""
     size = 2**63 + 1
-    raw = iter([np.array([5, 2**63 + 1, 9], dtype=np.uint64), np.array([7], dtype=np.uint64)])
+    first = np.array([5, 2**63 + 1, 9, 2**63 - 1], dtype=np.uint64)
+    raw = iter([first, np.array([7], dtype=np.uint64)])
     words = Words(lambda _count: next(raw), lambda _count: [])
-    assert words.below([10, size, 1], 3).tolist() == [5, 7, 0]
+    assert words.below([10, size, 1, size], 4).tolist() == [5, 7, 0, 2**63 - 1]
     many = seeded_words(np.random.default_rng(3)).below(np.tile([3, 2**32], 50_000), 100_000)
     counts = np.bincount(many[::2], minlength=3)
     assert draws_follow(counts, np.full(3, 1 / 3))
