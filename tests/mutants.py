@@ -1,4 +1,4 @@
-"""What became of every mutant, by module, or of a random sample of them: ``make mutate``.
+"""What became of every mutant, or of a random sample of them: ``make mutate``.
 
 A mutant whose tests never end counts as noticed: the tests do not pass. As a plugin of ``make
 mutate``, it runs quick tests first, so that a mutant meets the slow ones only if all others missed
@@ -11,20 +11,14 @@ import json
 import random
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
-from rich.table import Table
 
 NOTICED = ("killed", "timeout", "caught by type check")
 UNTRIED = "not checked"
 # Trying one makes them all, and notes which tests reach each of them and how long these take.
 FIRST = "planner.policy.logodds.x_noise__mutmut_1"
-WIDTH = 100
 DURATIONS = Path("mutmut-stats.json")  # beside the changed sources, where mutmut runs the tests
-SIMULATED = "runs"  # a class's fixture in the mechanisms' suite, slower than the tests it serves
 
 
 def mutmut(*words: str, told: bool = False) -> str:
@@ -40,44 +34,24 @@ def statuses() -> list[tuple[str, str]]:
     return [(name, status) for name, status in pairs]
 
 
-def module_of(mutant: str) -> str:
-    """``planner.solvers.search.x__snap__mutmut_1`` is of the module ``solvers/search``."""
-    return "/".join(mutant.split(".")[1:-1])
-
-
 def show(found: list[tuple[str, str]]) -> None:
-    """A row a module, and the sum; the score is the share of those tried that were noticed."""
-    table = Table("module")
-    for heading in ("mutants", "tried", "noticed", "score"):
-        table.add_column(heading, justify="right")
-    rows: dict[str, Counter[str]] = {}
-    for mutant, status in found:
-        what = "noticed" if status in NOTICED else "untried" if status == UNTRIED else "survived"
-        rows.setdefault(module_of(mutant), Counter())[what] += 1
-    total = sum(rows.values(), Counter())
-    for name, row in [*sorted(rows.items()), ("all", total)]:
-        tried = row.total() - row["untried"]
-        score = f"{row['noticed'] / tried:.1%}" if tried else ""
-        table.add_row(name, f"{row.total():,}", f"{tried:,}", f"{row['noticed']:,}", score)
+    """Those that lived on, and the share of those tried that did not, as of a random sample."""
     from scipy.stats import binomtest  # later than conftest.py forbids LAPACK its threads
 
-    low, high = binomtest(total["noticed"], tried).proportion_ci(method="exact")
-    table.caption = f"95 % interval of a random sample's score: {low:.1%} to {high:.1%}"
-    Console(width=WIDTH).print(table)
+    tried = {name: status for name, status in found if status != UNTRIED}
+    left = [f"{status}: {name}\n" for name, status in tried.items() if status not in NOTICED]
+    noticed = len(tried) - len(left)
+    low, high = binomtest(noticed, len(tried)).proportion_ci(method="exact")
+    sys.stdout.writelines(left)
+    score = f"{noticed / len(tried):.1%} (95 %: {low:.1%} to {high:.1%})"
+    sys.stdout.write(f"{noticed:,} of {len(tried):,} were noticed: {score}.\n")
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Sort by the seconds measured before, simulations last; leave the order if none were."""
-    if not DURATIONS.exists():
-        return
-    seconds = json.loads(DURATIONS.read_text())["duration_by_test"]
-
-    def cost(item: Any) -> tuple[str, float]:
-        """A class that shares a simulation stays together, after all that do not."""
-        shared = SIMULATED in getattr(item, "fixturenames", ())
-        return item.nodeid.rpartition("::")[0] if shared else "", seconds.get(item.nodeid, 0.0)
-
-    items.sort(key=cost)
+    """Sort by the seconds measured before; leave the order if none were."""
+    if DURATIONS.exists():
+        seconds = json.loads(DURATIONS.read_text())["duration_by_test"]
+        items.sort(key=lambda item: seconds.get(item.nodeid, 0.0))
 
 
 def main(size: str = "", seed: str = "1") -> None:
