@@ -94,12 +94,6 @@ class NumericSuite(MechanismSuite):
             pairs = zip(law.max(axis=0).tolist(), law.min(axis=0).tolist(), strict=True)
             assert all(Decimal(top) <= limit * Decimal(low) for top, low in pairs)
 
-    def test_foreign_aggregate_is_refused(self):
-        mechanism = self.mechanism()
-        for users, counts in ((3, [3]), (9, np.zeros(mechanism.shape.cells, int)), (0, [])):
-            with pytest.raises(InputError, match="must be"):
-                mechanism.estimate(Aggregate(users, np.array(counts, dtype=int)))
-
     def test_yes_no_question_reports_the_frequency(self):
         mechanism = self.build(2.0, NumericDomain(-1, 1, yes_no=True))
         values = np.repeat([1.0, -1.0], [60_000, 40_000])
@@ -168,18 +162,6 @@ class TestBiSampleMD(NumericSuite):
     def test_bad_budget(self, epsilon):
         with pytest.raises(InputError, match="epsilon"):
             self.build(epsilon, self.domain)
-
-    def test_equations_18_and_20(self):
-        """By the shares of ones in each direction."""
-        mechanism = self.mechanism()
-        counts = np.array([900, 1100, 650, 1350])
-        f_neg, f_pos = 1100 / 2000, 1350 / 2000
-        p = np.exp(self.budget) / (np.exp(self.budget) + 1)
-        estimates = mechanism.estimate(Aggregate(4000, counts))
-        missing = (1 - f_pos - f_neg) / (2 * p - 1)
-        mean = (f_pos - f_neg) / (f_pos + f_neg + 2 * p - 2)
-        assert estimates.missing_rate.value == pytest.approx(missing, abs=1e-6)
-        assert estimates.mean.value == pytest.approx(20 + 10 * mean, abs=1e-5)
 
     def test_the_bits_are_those_of_the_paper(self):
         theta = np.tanh(self.budget / 2)

@@ -55,11 +55,6 @@ class TestOptimizedLocalHashing(SingleItemSuite):
         return local_hashing(self.budget, self.items)
 
 
-class TestRappor(SingleItemSuite):
-    def mechanism(self):
-        return rappor(self.budget, self.items)
-
-
 class TestInputDiscriminativeUnaryEncoding(SingleItemSuite):
     budget = float(np.log(0.672998 * (1 - 0.277564) / 0.277564 / (1 - 0.672998)))
 

@@ -75,7 +75,6 @@ def test_probabilities_round_to_the_private_side():
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ((0.5, 0.3, [0.1]), "must be 1"),
         ((0.5, 0.3, [0.2 + 1e-8]), "must be 1"),
         ((0.0, 0.5, [0.5]), "sampling"),
         ((1.0, 0.0, [0.0]), "sampling"),

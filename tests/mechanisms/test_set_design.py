@@ -85,21 +85,15 @@ def test_whole_numbers_lose_little_of_a_cap_of_many_budgets(length, epsilon, cap
     assert shape.cap == cap
 
 
-def test_other_reports_are_refused_by_number():
-    """Bits of another number; numbers that are twice in a report, or too large."""
+def test_bits_of_another_number_are_refused_by_number():
     words = seeded_words(np.random.Generator(np.random.SFC64(7)))
     packed = set_design(PrivacyPolicy([0.3], [30]), 2).shape
-    wide = set_design(PrivacyPolicy([1.0], [500]), 5).shape
-    assert (packed.width, wide.width) == (0, 2)
+    assert (packed.width, set_design(PrivacyPolicy([1.0], [500]), 5).shape.width) == (0, 2)
     assert packed.written([0, 9]) == bytes([1, 2, 0, 0, 0, 0, 0, 0])
     bits = packed.draw_many(np.tile([0, 5], (6, 1)), words)[0]
-    numbers = wide.draw_many(np.tile([0, 1, 2, 3, 4], (6, 1)), words)[0]
-    twice, large = numbers.copy(), numbers.copy()
-    bits[2], large[4] = 255, 255
-    twice.view("<u2")[3, 0] = twice.view("<u2")[3, 1]
-    for law, reports, wrong in ((packed, bits, 2), (wide, twice, 3), (wide, large, 4)):
-        with pytest.raises(InputError, match=f"report {wrong}"):
-            law.counter().add(reports)
+    bits[2] = 255
+    with pytest.raises(InputError, match="report 2"):
+        packed.counter().add(bits)
 
 
 def test_hits_that_64_bits_do_not_decide_take_more():

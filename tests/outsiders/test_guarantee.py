@@ -54,10 +54,8 @@ PAIRS_OF_LEVELS = ((0, 0), (0, 1)), ((0, 1), (0, 2)), ((1, 1), (2, 3))
     ("shape", "pairs"),
     [
         (randomized_response(1.0, 2).shape, INSIDE),
-        (randomized_response(1.0, 3).shape, INSIDE),
         (randomized_response(1.0, 5).shape, INSIDE),
         (subset_selection(0.5, 2).shape, INSIDE),
-        (subset_selection(0.5, 3).shape, INSIDE),
         (subset_selection(0.5, 5).shape, INSIDE),
         (unary(solve(TWO_LEVELS)).shape, PAIRS_OF_LEVELS),
         (Sides.of(best_design(TWO_LEVELS)), PAIRS_OF_LEVELS),

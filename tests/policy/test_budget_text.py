@@ -12,8 +12,6 @@ from planner.policy.budget_text import parse_epsilon
     ("text", "value"),
     [
         (1, 1.0),
-        (1.5, 1.5),
-        ("1.5", 1.5),
         (" 2 ", 2.0),
         (".5", 0.5),
         ("2.", 2.0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -31,14 +32,6 @@ A, B = [0.592, 0.673], [0.328, 0.278]
 def test_the_paper_s_rounded_table_2():
     table = UnaryTable(POLICY, [0.59, 0.67], [0.33, 0.28], "opt0", "the paper")
     assert 8.6 < table.worst_case_mse < 8.9  # its 8.68 n to 8.86 n come from rounding
-
-
-def test_worst_case_mse_is_equation_9():
-    table = UnaryTable(POLICY, A, B, "opt0", "by hand", Objective("minimax"))
-    noise = [b * (1 - b) / (a - b) ** 2 for a, b in zip(A, B, strict=True)]
-    signal = [(1 - a - b) / (a - b) for a, b in zip(A, B, strict=True)]
-    assert table.worst_case_mse == pytest.approx(noise[0] + 4 * noise[1] + max(signal))
-    assert table.objective_value == pytest.approx(max(noise))
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -69,27 +62,8 @@ def test_saturation_budget_buys_nothing_beyond():
     assert solve(PrivacyPolicy([1.0, 8.0], [3, 30], "avg")).saturation_epsilon is None
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "message"),
-    [
-        (
-            [0.5, 0.5],
-            [0.5, 0.2],
-            r"\(a, b\) of level 0 is \(0.5, 0.5\) but must be .*0 < b < a < 1",
-        ),
-        ([0.5, 1.0], [0.2, 0.2], "of level 1"),
-        ([0.5, 0.5], [0.2, 0.0], "of level 1"),
-        ([0.5, math.nan], [0.2, 0.2], "of level 1"),
-        ([0.5], [0.2], r"a is \(1,\) but must be one number per level, shape \(2,\)"),
-    ],
-)
-def test_impossible_probabilities(a, b, message):
-    with pytest.raises(InputError, match=message):
-        UnaryTable(POLICY, a, b, "opt0", "by hand")
-
-
 def test_a_table_cannot_be_changed():
-    table = UnaryTable(POLICY, A, B, "opt0", "by hand")
+    table = by_hand(A, B)
     with pytest.raises(ValueError, match="read-only"):
         table.a[0] = 1.0
     with pytest.raises(AttributeError):
@@ -162,48 +136,6 @@ def test_estimator_and_variances_are_those_of_every_output_written_out(item_coun
     assert design.value(Objective(weights=weights)) == pytest.approx(errors.max(), rel=1e-10)
 
 
-def test_a_million_items_lose_no_digits():
-    """Shares fixed, all items a thousand times more: the variance of another item settles."""
-    small, large = (
-        OutputTypes(
-            [m, 9 * m],
-            [0.4, 0.3],
-            [[1, 1], [1, 1]],
-            [[3, 2], [3, 4]],
-            [[m // 2, 2 * m], [m, 3 * m]],
-        )
-        for m in (100, 10**8)
-    )
-    near, far = (types.variances(types.estimator([0.3, 0.7])).other for types in (small, large))
-    np.testing.assert_allclose(near, far, rtol=0.1)
-    assert np.isfinite(far).all()
-
-
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        ({"weights": [0.5, 0.0]}, r"weights\[1\] is 0.0"),
-        ({"low": [[1.0, 3.0], [1.0, 1.0]]}, r"low\[0\]\[1\] is 3.0"),
-        ({"low": [[1.0, -1.0], [1.0, 1.0]]}, r"low\[0\]\[1\] is -1.0"),
-        ({"high": [[1.0, np.inf], [1.0, 1.0]]}, r"low\[0\]\[1\]"),
-        ({"high_counts": [[0, 4], [1, 0]]}, r"high_counts\[0\]\[1\] is 4"),
-        ({"high_counts": [[0, 3]]}, "high_counts is"),
-    ],
-)
-def test_bad_types_are_refused(change, name):
-    good = OutputTypes([1, 3], [0.5, 0.5], np.ones((2, 2)), np.full((2, 2), 2.0), [[0, 1], [1, 0]])
-    with pytest.raises(InputError, match=name):
-        replace(good, **change)
-
-
-def test_types_that_cannot_tell_items_apart_have_no_estimator():
-    blank = OutputTypes([2], [1.0], [[1.0]], [[2.0]], [[0]])
-    with pytest.raises(InputError, match="tell all items apart"):
-        blank.estimator([1.0])
-    with pytest.raises(InputError, match="prior"):
-        blank.estimator([0.0])
-
-
 def test_levels_of_one_group_have_their_own_errors():
     """Weights differ within a group: a person's error leaves out their own item's weight."""
     types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
@@ -213,16 +145,6 @@ def test_levels_of_one_group_have_their_own_errors():
     first, second = 10 * other[0, 0] + own[0], 6 * other[0, 0] + 5 * own[0]
     assert design.objective_value == pytest.approx(max(first, second), rel=1e-12)
     np.testing.assert_allclose(design.level_errors, 2 * other[0, 0] + own[0])
-
-
-def test_designs_refuse():
-    design = best_design(PrivacyPolicy([1.0, 2.0], [1, 4]))
-    assert repr(design).startswith("<SubsetDesign: 3 types of reports, worst-case error")
-    with pytest.raises(InputError, match="prior"):
-        replace(design, prior=np.ones(3))
-    for groups in ([0, 0], [0, 2], [1, 0], [0], [-1, 1]):
-        with pytest.raises(InputError, match="groups"):
-            replace(design, groups=groups)
 
 
 def test_levels_alike_give_up_nothing():
@@ -267,9 +189,35 @@ def test_error_of_randomised_response():
     assert loose.max_violation == pytest.approx(np.log(3) - 0.5)
 
 
+def by_hand(a, b):
+    return UnaryTable(POLICY, a, b, "opt0", "by hand")
+
+
+TYPES = OutputTypes([1, 3], [0.5, 0.5], np.ones((2, 2)), np.full((2, 2), 2.0), [[0, 1], [1, 0]])
+BLANK = OutputTypes([2], [1.0], [[1.0]], [[2.0]], [[0]])
+DESIGN = best_design(PrivacyPolicy([1.0, 2.0], [1, 4]))
+of_types, of_design = partial(replace, TYPES), partial(replace, DESIGN)
+NO_ORDER = r"\(a, b\) of level 0 is \(0.5, 0.5\) but must be .*0 < b < a < 1"
+
+
 @pytest.mark.parametrize(
-    ("make", "changed", "argument"),
+    ("make", "about", "message"),
     [
+        (by_hand, {"a": [0.5, 0.5], "b": [0.5, 0.2]}, NO_ORDER),
+        (by_hand, {"a": [0.5, 1.0], "b": [0.2, 0.2]}, "of level 1"),
+        (by_hand, {"a": [0.5, 0.5], "b": [0.2, 0.0]}, "of level 1"),
+        (by_hand, {"a": [0.5, math.nan], "b": [0.2, 0.2]}, "of level 1"),
+        (by_hand, {"a": [0.5], "b": [0.2]}, r"a is \(1,\) .* one number per level, shape \(2,\)"),
+        (of_types, {"weights": [0.5, 0.0]}, r"weights\[1\] is 0.0"),
+        (of_types, {"low": [[1.0, 3.0], [1.0, 1.0]]}, r"low\[0\]\[1\] is 3.0"),
+        (of_types, {"low": [[1.0, -1.0], [1.0, 1.0]]}, r"low\[0\]\[1\] is -1.0"),
+        (of_types, {"high": [[1.0, np.inf], [1.0, 1.0]]}, r"low\[0\]\[1\]"),
+        (of_types, {"high_counts": [[0, 4], [1, 0]]}, r"high_counts\[0\]\[1\] is 4"),
+        (of_types, {"high_counts": [[0, 3]]}, "high_counts is"),
+        (BLANK.estimator, {"prior": [1.0]}, "tell all items apart"),
+        (BLANK.estimator, {"prior": [0.0]}, "prior"),
+        (of_design, {"prior": np.ones(3)}, "prior"),
+        *((of_design, {"groups": g}, "groups") for g in ([0, 0], [0, 2], [1, 0], [0], [-1, 1])),
         (response, {"matrix": MATRIX[:, :1]}, "estimator"),
         (response, {"matrix": MATRIX * 0.99}, "matrix"),
         (response, {"estimator": ESTIMATOR + 1e-6}, "estimator"),
@@ -280,6 +228,10 @@ def test_error_of_randomised_response():
         (half, {"cap": 0.0}, "cap"),
     ],
 )
-def test_channels_and_scenarios_refuse(make, changed, argument):
-    with pytest.raises(InputError, match=argument):
-        make(**changed)
+def test_what_is_no_answer_is_refused(make, about, message):
+    with pytest.raises(InputError, match=message):
+        make(**about)
+
+
+def test_a_design_is_shown_in_a_line():
+    assert repr(DESIGN).startswith("<SubsetDesign: 3 types of reports, worst-case error")
