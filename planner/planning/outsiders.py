@@ -71,9 +71,9 @@ class OutsiderView:
     def _local(self) -> str:
         local = self.shuffled.local_epsilon
         return (
-            "Of 100 people whose answer is known to be one of two, both as likely, a guess is "
-            f"right for 50. After one report, seen with its sender, it is right for at most "
-            f"{_right_at_most(local)} (epsilon {rounded_up(local, 4)})."
+            "After one report, seen with its sender, a guess between two answers, both as likely "
+            f"before, is right for at most {_right_at_most(local)} of 100 people (epsilon "
+            f"{rounded_up(local, 4)})."
         )
 
     def _central(self) -> str:
@@ -81,8 +81,8 @@ class OutsiderView:
         return (
             f"After all reports without their senders it is right for at most "
             f"{_right_at_most(found.epsilon, found.delta)}, hidden among {found.people:,} people "
-            f"(epsilon {rounded_up(found.epsilon, 5)} at delta {delta_text(found.delta)}). "
-            f"This second view {CONDITION}."
+            f"(epsilon {rounded_up(found.epsilon, 5)} at delta {delta_text(found.delta)}): this "
+            f"second view {CONDITION}."
         )
 
     def _guess(self) -> str:

@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 from planner.arguments import whole_number
 from planner.errors import InputError, SolverError
 from planner.estimates.channel import (
+    ChannelEstimates,
+    Estimate,
     OrderedEstimates,
     estimate_ordered,
+    large_sample,
     shares_up_to,
     wanted_estimates,
 )
-from planner.estimates.counts import reach
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.catalogue import CATALOGUE
@@ -78,10 +80,10 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneSurvey:
-    """The most frequent answers of one simulated survey, shapes ``(k,)``.
+    """The most frequent answers of one simulated survey, or its mean; shapes ``(k,)``.
 
-    ``truth`` is how many of the people asked have each, as expected; ``lower`` and ``upper`` are
-    ends of each estimate's own 95 % interval.
+    ``truth`` is how many of the people asked have each, as expected, or their mean; ``lower`` and
+    ``upper`` are ends of each estimate's own 95 % interval.
     """
 
     labels: tuple[str, ...]
@@ -89,6 +91,14 @@ class OneSurvey:
     estimates: Array
     lower: Array
     upper: Array
+    unit: str = "people"
+
+    @classmethod
+    def of_mean(cls, truth: float, found: Estimate, unit: str) -> Self:
+        """A mean beside the true one; without an estimate it has its interval alone."""
+        value = np.nan if found.value is None else found.value
+        ends = np.array([found.lower]), np.array([found.upper])
+        return cls(("mean",), np.array([truth]), np.array([value]), *ends, unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +150,7 @@ class _Tried(NamedTuple):
     predicted: float
     draw: Callable[[np.random.Generator], Any]
     gap: Callable[[Any], tuple[float, float]]
-    picture: Callable[[np.random.Generator], Any] | None = None
+    picture: Callable[[np.random.Generator], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -268,18 +278,14 @@ class Trial:
     def one(
         self, name: str, rng: np.random.Generator, most: int = 20
     ) -> OneSurvey | OrderedEstimates:
-        """What one survey with the mechanism called ``name`` would say of shares or counts.
+        """What one survey with the mechanism called ``name`` would say.
 
         ``most`` is how many of the most frequent answers to give of counts, at least 1; an
-        InputError if it is less, or if a mean is asked for.
+        InputError if it is less.
         """
         whole_number("most", most, remedy="Show 20 items for a first look.")
-        tried = self._tried[name]
-        if self.planned.question.of_mean or tried.picture is None:
-            remedy = "Of a mean there is no more to see than its error."
-            raise InputError("question", self.planned.name, "one for shares or counts", remedy)
-        found = tried.picture(rng)
-        if isinstance(found, OrderedEstimates):
+        found = self._tried[name].picture(rng)
+        if isinstance(found, (OneSurvey, OrderedEstimates)):
             return found
         truth = self.asked.fraction * self.people
         chosen = np.argsort(-truth, kind="stable")[:most]
@@ -327,17 +333,26 @@ def _ordered(channel: Channel, question: Question, people: Numbers, asked: Asked
         some = asked.of_counts(people, rng)
         return np.asarray(rng.multinomial(some, channel.matrix).sum(axis=0))
 
+    def mean_of(found: ChannelEstimates) -> Estimate:
+        return large_sample(found.values[0], found.covariance[0, 0], _CONFIDENCE)
+
     def gap(reports: Numbers) -> tuple[float, bool]:
         found = wanted_estimates(channel.estimator, reports)
         error = float(np.square(scale * directions @ (found.values - truth)).sum())
         if question.of_mean:
-            half = reach(_CONFIDENCE) * np.sqrt(found.covariance[0, 0])
-            return error, bool(abs(found.values[0] - truth[0]) <= half)
+            mean = mean_of(found)
+            return error, bool(mean.lower <= truth[0] <= mean.upper)
         lower, upper = estimate_ordered(shown, reports).band
         reached = np.cumsum(shares)
         return error, bool(np.all((lower <= reached + 1e-12) & (reached <= upper + 1e-12)))
 
-    return _Tried(scale**2 * once, draw, gap, lambda rng: estimate_ordered(shown, draw(rng)))
+    def picture(rng: np.random.Generator) -> OneSurvey | OrderedEstimates:
+        if not question.of_mean:
+            return estimate_ordered(shown, draw(rng))
+        mean = mean_of(wanted_estimates(channel.estimator, draw(rng)))
+        return OneSurvey.of_mean(float(truth[0]), mean, "mean of scores")
+
+    return _Tried(scale**2 * once, draw, gap, picture)
 
 
 def _mean(law: Any, values: Array, asked: Asked) -> _Tried:
@@ -357,7 +372,10 @@ def _mean(law: Any, values: Array, asked: Asked) -> _Tried:
         value = (found.lower + found.upper) / 2 if found.value is None else found.value
         return float((value - truth) ** 2), bool(found.lower <= truth <= found.upper)
 
-    return _Tried(predicted, draw, gap)
+    def picture(rng: np.random.Generator) -> OneSurvey:
+        return OneSurvey.of_mean(truth, draw(rng), "mean of the answers")
+
+    return _Tried(predicted, draw, gap, picture)
 
 
 def _laws(planned: QuestionPlan) -> dict[str, Any]:

@@ -93,7 +93,6 @@ def _generated(plan: QuestionPlan) -> tuple[Answers, str]:
 
 
 def _generated_numbers(plan: QuestionPlan) -> tuple[NDArray[np.float64], str]:
-    """Normal around the expected mean, in steps, at the ends where they are beyond."""
     missing, seed = st.columns(2)
     refuse = kept_item(missing.text_input, "Share without an answer", "t-missing", "20 %")
     typed = kept_item(seed.text_input, "Seed of the answers", "t-data-seed", "1")
@@ -102,8 +101,16 @@ def _generated_numbers(plan: QuestionPlan) -> tuple[NDArray[np.float64], str]:
     if users > _MOST_PEOPLE:
         allowed = f"at most {_MOST_PEOPLE:,} people to simulate"
         raise InputError("users", users, allowed, "Try a smaller survey.")
+    values = drawn_numbers(about, users, share, np.random.default_rng(number))
+    return values, f"{refuse} {number} {users}"
+
+
+def drawn_numbers(
+    about: Question, users: int, missing: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Normal around the expected mean, in steps, and at the ends beyond; some have ``missing``."""
     assert isinstance(about, Numeric)  # noqa: S101 - of its kind
-    domain, rng = about.domain, np.random.default_rng(number)
+    domain = about.domain
     mean = domain.center if about.mean is None else about.mean
     spread = _SPREAD * domain.radius if about.sd is None else about.sd
     step = (domain.upper - domain.lower) / _STEPS
@@ -112,8 +119,8 @@ def _generated_numbers(plan: QuestionPlan) -> tuple[NDArray[np.float64], str]:
     if domain.yes_no:
         chance = (mean - domain.lower) / (domain.upper - domain.lower)
         values = np.where(rng.random(users) < chance, domain.upper, domain.lower)
-    values[rng.random(users) < share] = np.nan
-    return values, f"{refuse} {number} {users}"
+    values[rng.random(users) < missing] = np.nan
+    return values
 
 
 def _read(question: Question, name: str, data: bytes) -> tuple[Known, str]:

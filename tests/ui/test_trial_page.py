@@ -59,11 +59,13 @@ def test_ordered_answers_are_tried_on_a_file():
     by_label(app.button, "Run the simulation").click().run()
     assert not app.exception
     assert tables(app)[0]["units of the question"]
+    assert "The interval" in words(app)
 
 
 def test_numbers_are_tried_as_generated_and_from_a_file():
     app = open_page("trial", example="answer-rate", **DETAILS)
     assert all(0.5 < ratio < 2 for ratio in ratios(run(app)))
+    assert len(app.get("plotly_chart")) == 1
     by_label(app.text_input, "Share without an answer").set_value("2").run()
     assert "share without an answer is '2'" in words(app)
     upload(app, "c.csv", b"id,bill\n1,40\n2,\n3,x\n")

@@ -18,7 +18,7 @@ from planner.survey.values import text_of
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
 from planner.ui.document import KINDS, Document
-from planner.ui.known_answers import drawn_answers
+from planner.ui.known_answers import Known, drawn_answers, drawn_numbers
 from planner.ui.results import looked_at, question_at, remembered, shown
 from planner.ui.state import session
 from planner.ui.views.trial import draw_survey
@@ -114,20 +114,22 @@ def _raise(question: Document, level: str, amount: float) -> None:
 
 
 def _picture(plan: QuestionPlan) -> None:
-    """One simulated survey: true counts and estimates with their intervals."""
-    question = plan.deployed
-    items = sum(level.item_count for level in question.levels)
-    if plan.sampling is not None or question.of_mean or not items:
-        return
-    if plan.everybody > _MOST_DRAWN[0] or items > _MOST_DRAWN[1]:
+    """One simulated survey: what is true, and estimates with their intervals."""
+    items = sum(level.item_count for level in plan.deployed.levels)
+    if plan.sampling is not None or plan.everybody > _MOST_DRAWN[0] or items > _MOST_DRAWN[1]:
         return
     with render.complaint():
         st.markdown("##### What one survey could look like")
         told = draw_survey(*remembered(("picture", plan), lambda: _one_survey(plan)))
-        st.caption(render.plain(f"Made-up answers, few frequent and many rare. {told}"))
+        how = "few frequent and many rare" if items else "around the expected mean"
+        st.caption(render.plain(f"Made-up answers, {how}. {told}"))
 
 
 def _one_survey(plan: QuestionPlan) -> tuple[Trial, OneSurvey | OrderedEstimates]:
-    rng = np.random.default_rng(1)
-    trial = Trial.of(plan, drawn_answers(plan.deployed, plan.everybody, "power", rng), rng)
+    rng, asked, everybody = np.random.default_rng(1), plan.deployed, plan.everybody
+    if asked.levels:
+        answers: Known = drawn_answers(asked, everybody, "power", rng)
+    else:
+        answers = drawn_numbers(asked, everybody, 1 - plan.answering / plan.users, rng)
+    trial = Trial.of(plan, answers, rng)
     return trial, trial.one(trial.names[0], rng, most=12)

@@ -102,8 +102,7 @@ def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
     render.facts(Facts((measured, Fact("predicted", people(own.predicted)))))
     compared = simulation_blocks(trial, results)[1:]
     render.details("Details: mechanisms compared", "trial-details", lambda: compared)
-    if not trial.planned.question.of_mean:
-        _one_survey(settings)
+    _one_survey(settings)
 
 
 def _one_survey(settings: _Settings) -> None:
@@ -119,10 +118,13 @@ def draw_survey(trial: Trial, found: OneSurvey | OrderedEstimates) -> str:
     """Draw one survey beside the truth, and say whether its intervals hold it."""
     if isinstance(found, OneSurvey):
         cut = "" if np.isfinite(found.upper).all() else " Sets are cut: they have no upper ends."
-        alt = "True counts and one survey's estimates with intervals, item by item."
+        alt = "The truth and one survey's estimates with their intervals."
         render.chart(one_survey_figure(found), "one-survey", alt)
         held = np.count_nonzero((found.lower <= found.truth) & (found.truth <= found.upper))
-        return f"{held} of {len(found.labels)} intervals hold the truth in this survey.{cut}"
+        which = f"{held} of {len(found.labels)} intervals hold"
+        if len(found.labels) == 1:
+            which = f"The interval {'holds' if held else 'does not hold'}"
+        return f"{which} the truth in this survey.{cut}"
     truth, (lower, upper), median = trial.shares_up_to, found.band, found.quantile()
     alt = "True and estimated shares of the people up to each answer, with their band."
     render.chart(ordered_figure(found, truth), "one-survey", alt)
