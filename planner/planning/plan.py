@@ -74,6 +74,16 @@ class SurveyPlan(Framed):
         return self.allocation.some_each.asked
 
     @property
+    def better_design(self) -> str | None:
+        """The survey's ``design`` that has a smaller objective, or None."""
+        found, split = self.allocation, self.survey.design == "split"
+        if found is None:
+            return None
+        as_many = found.some_each.asked == found.best_each.asked
+        best = found.better == "split" if split else found.better != "split" and as_many
+        return None if best else found.better
+
+    @property
     def spending(self) -> tuple[Spending, ...]:
         """What every level of every question tolerates, has left and spends."""
         return tuple(row for one in self.questions for row in one.spending)

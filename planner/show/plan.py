@@ -177,11 +177,11 @@ def design_sentence(plan: SurveyPlan) -> str:
     found = plan.allocation
     if found is None:
         return ""
-    better, split = found.better, plan.survey.design == "split"
-    if split == (better == "split") and (split or found.some_each.asked == found.best_each.asked):
+    if plan.better_design is None:
         return f"{found.reason} This plan does so."
-    here = "splits the budgets" if split else f"asks everybody {found.some_each.in_words}"
-    return f'{found.reason} This plan {here} all the same: the better design is "{better}".'
+    each = f"asks everybody {found.some_each.in_words}"
+    here = "splits the budgets" if plan.survey.design == "split" else each
+    return f"{found.reason} This plan {here} all the same."
 
 
 def shares_sentence(plan: SurveyPlan) -> str:

@@ -34,6 +34,17 @@ def test_a_result_has_its_figures_one_picture_and_one_button():
     assert metric(app, TOTAL) == "622.1 people"
 
 
+def test_a_better_design_is_one_click_away():
+    document = example_document("health")
+    (question,) = document["question"]
+    document["question"] = [question, question | {"name": "again"}]
+    app = open_page("result", survey=word_of(document))
+    by_label(app.button, "Ask each person one question").click().run()
+    assert session(app).document["survey"]["design"] == "one-each"
+    assert "This plan does so." in words(app)
+    assert not [one for one in app.button if one.label.startswith("Ask each")]
+
+
 def texts_of(block):
     if isinstance(block, Table):
         return [cell for column in block.columns for cell in column.cells]

@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from planner.estimates.channel import OrderedEstimates
+from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
 from planner.policy.budget_text import parse_epsilon
@@ -45,7 +46,7 @@ def page() -> None:
         if several:
             blocks += survey_blocks(found.plan)[1:]
         render.render(chosen(blocks, details=False))
-        step = None if found.mistakes else _step(plan)
+        step = None if found.mistakes else _step(found.plan, plan)
         if step is not None:
             change = (place, step)
             st.button(render.plain(step.label), on_click=_change, args=change, type="primary")
@@ -77,8 +78,13 @@ def _change(place: int, step: _Step) -> None:
     here.revision += 1
 
 
-def _step(plan: QuestionPlan) -> _Step | None:
-    """More people for a target that is missed, a better mechanism, or a budget that limits."""
+def _step(survey: SurveyPlan, plan: QuestionPlan) -> _Step | None:
+    """A better design, more people for a missed target, another mechanism, or more budget."""
+    design = survey.better_design
+    if design is not None and survey.allocation is not None:
+        each = f"Ask each person {survey.allocation.best_each.in_words}"
+        label = "Ask everybody everything" if design == "split" else each
+        return _Step(label, lambda about, _: about.update(design=design, asked=""))
     missed = [answer for answer in plan.targets if not answer.met]
     if missed:
         return _people(missed)
