@@ -47,6 +47,7 @@ from planner.policy.policy import PrivacyPolicy
 Array = NDArray[np.float64]
 _PROVEN = 1e-6  # largest relative gap of shares of convex errors that are returned
 _ENOUGH, _CLOSE = 0.03, 1e-8  # the gaps at which the search ends, the second if all are convex
+_LITTLE = 1e-3  # of a bound: what it must rise by once all designs are tried
 _MOST_POINTS, _MOST_DESIGNS = 60, 12  # shares at which a question is solved
 _ASIDE, _NEAR = 1e-5, 1e-8  # a slope is seen from neighbours so near, and no nearer
 _BEYOND = 3.0  # logarithm of by how much a share may be smaller than all tried
@@ -426,14 +427,16 @@ def search_shares(blocks: Sequence[Block]) -> tuple[Array, Array, float]:
     """
     few = 1 / len(blocks)
     curves = [_Curve(block) for block in blocks]
+    designs = [k for k, block in enumerate(blocks) if not block.convex]
     for curve in curves:
         for share in (1.0, few, few / 4) if few < 1 else ():
             curve.try_share(share, TIGHT if share == 1 else ROUGH)
-    shares, enough = np.ones(1), _CLOSE if all(block.convex for block in blocks) else _ENOUGH
+    shares, enough = np.ones(1), _ENOUGH if designs else _CLOSE
+    bound = _Bound(-np.inf, [], [])
     while few < 1:
         still_wanted()
         shares, value = _guess(curves)
-        bound = _bound(curves)
+        before, bound = bound.value, _bound(curves)
         gaps = [one.height(*at) for one, *at in zip(curves, bound.shares, bound.parts, strict=True)]
         tried = sum(curve.tried for curve in curves)
         found = zip(curves, shares.tolist(), bound.shares, gaps, strict=True)
@@ -441,6 +444,8 @@ def search_shares(blocks: Sequence[Block]) -> tuple[Array, Array, float]:
             if curve.block.convex or 0 < gap == max(gaps):
                 curve.refine(share, weak)
         close = value - bound.value <= enough * abs(bound.value)
+        if designs and not any(gaps[k] for k in designs):  # what is left moves little
+            close |= bound.value - before <= _LITTLE * abs(bound.value)
         if close or tried == sum(curve.tried for curve in curves):
             break
     points = [one.at(share) for one, share in zip(blocks, shares.tolist(), strict=True)]

@@ -164,19 +164,22 @@ def _direction(
     game: Game, columns: Columns, now: _Second, at: _Point, mu: float, missing: tuple[Array, ...]
 ) -> _Point:
     """Newton's, the weights' part eliminated: their matrix is positive definite."""
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg.lapack import dposv
 
     theta, sigma, z, y, _, _ = at
     (n, r), k, free = columns.sums.shape, sigma.size, game.free
     root = np.sqrt(theta)
-    curved = cho_factor(root[:, None] * now.K * root + np.diag(z), check_finite=False)
+    curved = root[:, None] * now.K * root + np.diag(z)
     beside = np.hstack([now.X, columns.sums, np.zeros((n, 1))])
     corner = np.zeros((k + r + 1, k + r + 1))
     corner[:k, :k] = now.Y - np.diag(y / sigma)
     corner[:k, -1] = corner[-1, :k] = -free
     lacking = np.concatenate([missing[1] + y - mu / sigma, -missing[2], missing[3]])
     pull = np.column_stack([beside, mu / theta - z - missing[0]])
-    solved = root[:, None] * cho_solve(curved, root[:, None] * pull, check_finite=False)
+    _, found, failed = dposv(curved, root[:, None] * pull)
+    if failed:
+        raise np.linalg.LinAlgError
+    solved = root[:, None] * found
     move = np.linalg.solve(corner - beside.T @ solved[:, :-1], lacking - beside.T @ solved[:, -1])
     dt, ds = solved[:, -1] - solved[:, :-1] @ move, move[:k]
     dz, dy = (mu - z * dt) / theta - z, (mu - y * ds) / sigma - y
@@ -198,15 +201,21 @@ def _of_one_form(game: Game, columns: Columns, theta: Array, sigma: Array) -> _S
     people = columns.people
     w = people @ sigma
     share = theta / w
-    charges, K, value, alpha = np.zeros(w.size), np.zeros((w.size, w.size)), 0.0, []
-    for part, wanted in zip(columns.parts, game.wanted, strict=True):
-        inverse = np.linalg.inv((part * share[:, None]).T @ part)
-        one = inverse @ wanted.T
-        moved = part @ one
-        charges += np.square(moved).sum(axis=1) / w
-        K += 2 * (moved @ moved.T) * (part @ inverse @ part.T)
-        value += float((wanted * one.T).sum())
-        alpha.append(one)
+    first, *thin = columns.parts
+    inverse = np.linalg.inv((first * share[:, None]).T @ first)
+    one = inverse @ game.wanted[0].T
+    moved = first @ one
+    charges = np.square(moved).sum(axis=1) / w
+    K = 2 * (moved @ moved.T) * (first @ inverse @ first.T)
+    value, alpha = float((game.wanted[0] * one.T).sum()), [one]
+    if thin:  # of one number each, which need no matrices
+        squares, wanted = np.square(np.hstack(thin)), np.hstack(game.wanted[1:]).ravel()
+        known = share @ squares
+        each = wanted / known
+        charges += squares @ each**2 / w
+        K += 2 * (squares * (each**2 / known)) @ squares.T
+        value += float(wanted @ each)
+        alpha += list(each.reshape(-1, 1, 1))
     K /= np.outer(w, w)
     used = share[:, None] * people
     X = (charges / w)[:, None] * people - K @ used
