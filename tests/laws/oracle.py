@@ -126,12 +126,8 @@ def _die(question):
 def _hash(question):
     """Of the value, given that it is the item's: a number a value, whatever the seed."""
     others = Fraction(D - question["truth"], D * question["values"])
-    laws = []
-    for own in range(question["values"]):
-        chances = {y: others + Fraction(question["truth"], D) * (y == own)
-                   for y in range(question["values"])}  # fmt: skip
-        laws.append(chances)
-    return laws
+    truth, values = Fraction(question["truth"], D), range(question["values"])
+    return [{y: others + truth * (y == own) for y in values} for own in values]
 
 
 def _staircase(question):
@@ -199,9 +195,7 @@ def breaches(question):
         ratio = largest_ratio(laws, range(len(laws)), range(len(laws)))
         return [] if ratio <= true_exp(least) else ["values"]
     if question["law"] == "die":
-        epsilons = [
-            e for level in question["levels"] for e in [level["epsilon"]] * level["item_count"]
-        ]
+        epsilons = [members(question)[i][1] for i in level_of(question)]
         return [
             own
             for own, epsilon in enumerate([question["none_epsilon"], *epsilons])

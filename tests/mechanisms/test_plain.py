@@ -1,6 +1,5 @@
 """Mechanisms for one item each: the inherited suite, and integers that never exceed the budget."""
 
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +20,7 @@ from planner.mechanisms.making import (
     subset_selection,
     unary,
 )
+from tests.laws.oracle import true_exp
 from tests.mechanisms.suite import SingleItemSuite
 
 # Table II of the IDUE paper: ln 4 for one item, ln 6 for four (opt0, 8.567 n).
@@ -105,12 +105,6 @@ def weight_held(mechanism):
     return mechanism.shape.weights[0][0][1]
 
 
-def _exp(epsilon):
-    with localcontext() as context:
-        context.prec = 60
-        return Decimal(epsilon).exp()
-
-
 def _at_the_edge(odds):
     """Budgets whose best probability is a multiple of 2^-32 but for the budget's own rounding.
 
@@ -132,9 +126,9 @@ def test_subsets_never_round_over_their_budget(kind, items):
         except InputError:
             continue  # too small for the grid
         ((d,),), held = mechanism.shape.types, Fraction(weight_held(mechanism), DENOMINATOR)
-        assert held / (1 - held) * (items - d) / d <= _exp(epsilon)
+        assert held / (1 - held) * (items - d) / d <= true_exp(epsilon)
         more = held + Fraction(2, DENOMINATOR)  # and no budget is left over
-        assert more == 1 or more / (1 - more) * (items - d) / d > _exp(epsilon)
+        assert more == 1 or more / (1 - more) * (items - d) / d > true_exp(epsilon)
         tried += 1
     assert tried >= 6
 
@@ -146,13 +140,13 @@ def test_hashing_and_signs_never_round_over_their_budget():
     for epsilon in _at_the_edge(lambda share: 1 + share * 3 / (1 - share)):
         if epsilon > 1e-8:
             law = local_hashing(epsilon, 5).shape
-            assert spent(law.truth, law.values) <= _exp(epsilon)
-            assert spent(law.truth + 2, law.values) > _exp(epsilon)
+            assert spent(law.truth, law.values) <= true_exp(epsilon)
+            assert spent(law.truth + 2, law.values) > true_exp(epsilon)
     for epsilon in _at_the_edge(lambda low: (1 - low) / low):
         if epsilon >= 1e-4:
             few, many = bisample_md(epsilon).shape.rows[0][:2]
-            assert Fraction(many, few) <= _exp(epsilon)
-            assert few < 3 or Fraction(many + 2, few - 2) > _exp(epsilon)
+            assert Fraction(many, few) <= true_exp(epsilon)
+            assert few < 3 or Fraction(many + 2, few - 2) > true_exp(epsilon)
 
 
 def test_budgets_below_the_grid_are_refused():

@@ -26,10 +26,6 @@ TABLE = solve(POLICY)
 SEEN = seen_of(unary(TABLE).shape)
 
 
-def one_budget(mechanism):
-    return seen_of(mechanism.shape)
-
-
 PAIRS = [(0, 0), (0, 2), (1, 2), (2, 2)]
 PEOPLE = 100_000
 
@@ -86,7 +82,7 @@ def test_hashing_is_hidden_whatever_the_hash():
     for hashed in ((0, 1, 2), (0, 0, 1), (0, 1, 1), (0, 0, 0)):
         law = truth[list(hashed)]
         worst = worst_delta(law, 0, 1, 3, 0.1)
-        assert worst <= central_delta(one_budget(mechanism).blanket(0, 0), 0.1, 3).upper
+        assert worst <= central_delta(seen_of(mechanism.shape).blanket(0, 0), 0.1, 3).upper
 
 
 def test_sets_are_hidden_by_items_and_dummies():
@@ -108,7 +104,7 @@ def test_any_mechanism_covers_the_table():
 
 
 def test_one_alone_is_not_hidden():
-    reports = one_budget(randomized_response(1.0, 10))
+    reports = seen_of(randomized_response(1.0, 10).shape)
     assert shuffled(reports, 1, 1e-6).epsilon == pytest.approx(1.0, rel=1e-6)
     with pytest.raises(InputError, match="people"):
         shuffled(reports, 0, 1e-6)
