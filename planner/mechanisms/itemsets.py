@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.words import Words
-from planner.policy.policy import PrivacyPolicy, require_set_budgets
 
 Array = NDArray[np.float64]
 
@@ -170,30 +169,3 @@ def _no_repeats(members: NDArray[np.int64], starts: NDArray[np.int64], items: in
 
 
 Sets = ItemSets | Iterable[Sequence[int]]
-
-
-def set_budgets(policy: PrivacyPolicy, sets: Sets, padding_length: int) -> NDArray[np.float64]:
-    """Budget of each set that is padded and sampled, by eq. 16, in nats, shape ``(n,)``.
-
-    ``eps_x = ln[eta_x mean(e^eps_i, i in x) + (1 - eta_x) e^eps*]`` with
-    ``eta_x = |x| / max(|x|, l)`` and ``eps*`` the budget of the dummy items, the smallest. Items
-    are numbered through the levels.
-
-    Raises
-    ------
-    InputError
-        The policy's rule is not ``"min"``, for which alone the paper defines set budgets.
-
-    Examples
-    --------
-    >>> set_budgets(PrivacyPolicy([2.0], [4]), [[0, 1], [0], []], padding_length=2).tolist()
-    [2.0, 2.0, 2.0]
-    """
-    require_set_budgets(policy)
-    odds = np.exp(np.append(np.repeat(policy.epsilons, policy.item_counts), policy.epsilons.min()))
-    checked = ItemSets.of(sets, odds.size - 1)
-    size, length = checked.sizes, padding_length
-    user = np.repeat(np.arange(checked.users), size)
-    total = np.bincount(user, odds[checked.members], checked.users)
-    dummies = np.maximum(length - size, 0) * odds[-1]
-    return np.log((total + dummies) / np.maximum(size, length))

@@ -198,8 +198,7 @@ def padded(
     the level with the smallest budget (IDUE paper, algorithms 1 and 2).
 
     Privacy (theorem 4, eq. 18; read its eq. 17 with the denominator ``b_i (1-a_j)``): the
-    log-ratio between two sets is at most the smaller of their budgets by eq. 16, see
-    :func:`~planner.mechanisms.itemsets.set_budgets`.
+    log-ratio between two sets is at most the smaller of their budgets by eq. 16.
 
     Parameters
     ----------

@@ -206,13 +206,6 @@ def require_policy(value: Any) -> None:
         raise InputError("policy", value, "a PrivacyPolicy", remedy)
 
 
-def require_set_budgets(policy: PrivacyPolicy) -> None:
-    """Refuse a policy under whose rule sets of items have no budgets (IDUE paper, eq. 16)."""
-    if not policy.rule.covers_sets:
-        remedy = 'Set rule = "min", or ask for one answer a person.'
-        raise InputError("rule", policy.rule_name, '"min", which eq. 16 is made for', remedy)
-
-
 def _short(values: Sequence[Any] | NDArray[Any]) -> str:
     """A list in one line: its first entries, and how many follow."""
     texts = [
