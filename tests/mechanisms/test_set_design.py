@@ -130,6 +130,19 @@ def test_no_other_staircase_or_curve_is_better():
         assert not set_error(items, length, *chances) < least * (1 - 1e-12)
 
 
+def test_numbers_in_a_report_are_below_the_elements_and_rise():
+    shape = set_design(PrivacyPolicy([4.0], [1000]), 3).shape
+    words = seeded_words(np.random.Generator(np.random.SFC64(2)))
+    (rows,) = shape.draw_many(np.tile([0, 1, 2], (5, 1)), words)
+    numbers = rows.view("<u2")
+    numbers[3, -1] = shape.cells - 1
+    shape.counter().add(rows)
+    for wrong in (shape.cells, int(numbers[3, -2])):
+        numbers[3, -1] = wrong
+        with pytest.raises(InputError, match=r"report 3 .* 6 rising numbers below 1003"):
+            shape.counter().add(rows)
+
+
 def of_whole_sets(items, length, a, b):
     """Squared error per person of sets of exactly so many items."""
     return ((items - length) * b * (1 - b) + length * a * (1 - a)) / (a - b) ** 2
