@@ -133,7 +133,12 @@ class ItemSets:
         """
         dummies = np.arange(self.items + length - 1, self.items - 1, -1)
         own, user = np.tile(dummies, (self.users, 1)), np.repeat(np.arange(self.users), self.sizes)
-        mixed = self.members[np.lexsort((words.raw(user.size), user))]  # each set, at random
+        tied = True
+        while tied:  # equal words would favour an order, once in 10^18
+            drawn = words.raw(user.size)
+            order = np.lexsort((drawn, user))
+            tied = bool(np.any((np.diff(drawn[order]) == 0) & (np.diff(user) == 0)))
+        mixed = self.members[order]
         place = np.arange(user.size) - self.starts[user]
         kept = place < length
         own[user[kept], place[kept]] = mixed[kept]

@@ -1,6 +1,7 @@
 """Item sets through padding and sampling: the inherited suite, set budgets by exhaustion."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -109,6 +110,13 @@ class TestSetDesign(PaddedSuite):
 
 class TestSetDesignWithACap(TestSetDesign):
     budget = 2.0
+
+
+def test_equal_words_favour_no_order():
+    draws = iter([np.array([7, 7, 1]), np.array([2, 1, 2])])  # across two sets they may be equal
+    words = SimpleNamespace(raw=lambda count: next(draws)[:count])
+    own = ItemSets.of([[0, 1], [2]], 3).padded(2, words)
+    assert own.tolist() == [[1, 0], [2, 3]]
 
 
 # -- budgets of sets: equation 18 over all pairs of sets and all reports ------------
