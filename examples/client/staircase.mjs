@@ -2,40 +2,31 @@
 // is that of planner/laws/staircase.py.
 
 import { refuse } from "./document.mjs";
-import { below, octets, order, setBit, words } from "./draws.mjs";
+import { below, GRID, octets, order, setBit } from "./draws.mjs";
 import { checkRatio } from "./exact.mjs";
 import { leastDemanded } from "./levels.mjs";
 
-export function staircase({ held, cap, steps, weights }, { levels }) {
+const D = BigInt(GRID);
+
+export function staircase({ held, cap, ratios }, { levels }) {
   const { elements, dummies: length } = levels;
   if (held >= elements) refuse("a report has too many elements");
-  if (steps.length < 2 || steps.length !== weights.length) refuse("the steps do not fit the weights");
-  const rising = steps.every((hits, c) => (c ? hits > steps[c - 1] : hits === 0));
-  if (!rising || steps.at(-1) > Math.min(length, held)) refuse("the steps do not rise as they should");
-  if (weights.reduce((sum, w) => sum + w, 0) !== 2 ** 32) refuse("the weights do not sum to 2^32");
-  const ways = reportsByHits(BigInt(elements), BigInt(length), BigInt(held));
-  const within = steps.map((first, c) => sums(ways.slice(first, steps[c + 1] ?? length + 1)));
-  const counts = within.map((ends) => ends.at(-1));
-  if (counts.some((count) => count === 0n)) refuse("a step has no report");
+  const fewest = Math.max(0, held - (elements - length)); // own elements in a report
+  const most = Math.min(length, held);
+  if (ratios.length !== most - fewest) refuse("there is not one ratio for each number of own elements");
   const least = leastDemanded(levels);
   if (cap < least) refuse("the cap is below the smallest budget");
-  weights.forEach((w, c) => {
-    weights.forEach((other, d) => {
-      const ratio = [BigInt(w) * counts[d], BigInt(other) * counts[c]];
-      checkRatio(ratio, Math.abs(c - d) === 1 ? Math.min(least, cap) : cap);
-    });
-  });
-  requireHigher(ways, within, weights, steps, BigInt(elements), BigInt(length), BigInt(held));
-  const ends = weights.map(((sum) => (w) => (sum += w))(0));
+  checkRatio([GRID, ratios.reduce((x, y) => Math.min(x, y))], least);
+  checkRatio([D ** BigInt(ratios.length), product(ratios)], cap);
+  const ends = weightsUpTo(fewest, ratios, held, length, elements - length);
+  requireHigher(ends, most, held, length, elements - length);
   const width = reportWidth(elements, held);
   return {
     cells: elements,
     size: width ? held * width : octets(elements),
     draw: (own, source) => {
-      const [word] = words(source, 1);
-      const numbers = counts.map((count) => below(source, count));
-      const step = ends.findIndex((end) => word < end);
-      const hits = steps[step] + within[step].findIndex((end) => numbers[step] < end);
+      const number = below(source, ends.at(-1));
+      const hits = fewest + ends.findIndex((end) => number < end);
       const mine = [...own].sort((x, y) => x - y);
       const first = order(source, length, Math.min(held, length));
       const rest = order(source, elements - length, Math.min(held, elements - length));
@@ -48,34 +39,36 @@ export function staircase({ held, cap, steps, weights }, { levels }) {
   };
 }
 
-/** Reports by own elements, up to a factor: they add up to falling powers. */
-function reportsByHits(elements, length, held) {
-  const falling = (from, count) => {
-    let product = 1n;
-    for (let k = 0n; k < count; k += 1n) product *= from > k ? from - k : 0n;
-    return product;
-  };
-  const found = [];
-  for (let j = 0n; j <= length; j += 1n) {
-    const choices = falling(length, j) / falling(j, j);
-    found.push(choices * falling(held, j) * falling(elements - held, length - j));
-  }
+const product = (numbers) => numbers.reduce((all, one) => all * BigInt(one), 1n);
+
+function choices(from, count) {
+  let found = 1n;
+  for (let k = 0; k < count; k++) found = (found * BigInt(from - k)) / BigInt(k + 1);
   return found;
 }
 
-const sums = (list) => list.map(((sum) => (x) => (sum += x))(0n));
+/** Weights of reports with so many own elements or fewer, from the fewest on; no division leaves a
+ * remainder. */
+function weightsUpTo(fewest, ratios, held, length, others) {
+  const reports = choices(held, fewest) * choices(length + others - held, length - fewest);
+  let weight = reports * product(ratios);
+  let sum = weight;
+  const ends = [sum];
+  ratios.forEach((ratio, c) => {
+    const j = fewest + c;
+    const more = BigInt(held - j) * BigInt(length - j) * D;
+    weight = (weight * more) / (BigInt(j + 1) * BigInt(others - held + j + 1) * BigInt(ratio));
+    ends.push((sum += weight));
+  });
+  return ends;
+}
 
 /** An own element is reported more often than another. */
-function requireHigher(ways, within, weights, steps, elements, length, held) {
-  let [top, bottom] = [0n, 1n]; // expected own elements in a report, times 2^32
-  within.forEach((ends, c) => {
-    let hits = 0n;
-    ends.forEach((_, k) => (hits += BigInt(steps[c] + k) * ways[steps[c] + k]));
-    const count = ends.at(-1);
-    [top, bottom] = [top * count + BigInt(weights[c]) * hits * bottom, bottom * count];
-  });
-  const all = held * bottom * 2n ** 32n;
-  if (top * (elements - length) <= (all - top) * length) refuse("a report says too little");
+function requireHigher(ends, most, held, length, others) {
+  const all = ends.at(-1);
+  const own = BigInt(most) * all - ends.slice(0, -1).reduce((sum, end) => sum + end, 0n);
+  const rest = BigInt(held) * all - own; // both on average, times all weights
+  if (own * BigInt(others) <= rest * BigInt(length)) refuse("a report says too little");
 }
 
 function reportWidth(elements, held) {

@@ -245,8 +245,8 @@ def set_design(
     Examples
     --------
     >>> mechanism = set_design(PrivacyPolicy([1.0, 2.0], [2, 8]), padding_length=2)
-    >>> mechanism.shape.held, mechanism.shape.steps, mechanism.shape.largest() <= 1.0
-    (2, (0, 1), True)
+    >>> mechanism.shape.held, mechanism.shape.ratios, mechanism.shape.largest() <= 1.0
+    (2, (1580030169, 4294967296), True)
     """
     shape = Staircase.of(levels_of(policy, padding_length), cap)
     return _of_sets("set-design", WholeSet, shape, longer)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from planner.errors import InputError, VerificationError
+from planner.errors import InputError
 from planner.laws import staircase
 from planner.laws.levels import Levels
 from planner.laws.shape import octets
@@ -36,7 +36,6 @@ from planner.policy import logodds
 _ALL_SIZES, _GRID = 3000, 300  # sizes up to which every one is tried, and else so many at a time
 _ALL_STAIRS = 1000  # up to which every place of a short step is tried
 _MOST_NATS = 20.0  # budgets above are not used up: whole numbers over 2^32 could not hold more
-_MOST_MIXED, _MOST_LOWERED = 1e-6, 1e-3  # shares that rounding to whole numbers may take
 _CHUNK = 2**18  # elements of reports at once: what stays in the cache
 
 
@@ -50,44 +49,17 @@ class Staircase(staircase.Staircase, Collected):
         return set_error_bound(levels.total, levels.dummies, levels.least_demanded(), self.cap)
 
     @classmethod
-    def of(cls, levels: Levels, cap: float | None, used: float | None = None) -> Staircase:
-        """The best design, with probabilities rounded to the private side.
+    def of(cls, levels: Levels, cap: float | None) -> Staircase:
+        """The best design, with its ratios rounded up to whole numbers over 2^32.
 
-        Rounding takes less than ratios shrink by: a little of every step's uniform chance is mixed
-        in or, where that of a step is too small, all steps are a little lower. Hits at the ends
-        that are too rarely drawn have steps of their own no more, few hits as low a one as may be;
-        if that leaves nothing, less of ``cap`` is used.
+        The factor outweighs all rounding of the floats: up means private.
         """
-        epsilon, length = levels.least_demanded(), levels.dummies
-        size, heights, _ = best_set_design(levels.total, length, epsilon, used or cap)
-        logs, uniform = np.array(heights), _hits(levels.elements, length, np.array([size]))[0]
-        top, rise = float(logs[-1]), float(np.diff(logs).max())
-        logs -= top + np.log(uniform @ np.exp(logs - top))
-        drawn, seldom = uniform * np.exp(logs), _rounding(_MOST_LOWERED, rise)
-        most, rare = int(drawn.argmax()), np.flatnonzero(drawn < seldom)
-        low, high = rare[rare < most].max(initial=-1), rare[rare > most].min(initial=logs.size)
-        if low >= 0:
-            least = np.log(seldom / uniform[: low + 1].sum())
-            logs[: low + 1] = np.clip(least, logs[low], logs[low + 1])
-        logs[high:] = logs[high - 1]
-        steps = np.flatnonzero(np.diff(logs, prepend=-np.inf) > 0)
-        shares, logs = np.add.reduceat(uniform, steps), logs[steps]
-        chances = _normal(shares * np.exp(logs))
-        lowered = _rounding(chances.min(), rise)
-        if steps.size < 2 or lowered > 2 * _MOST_LOWERED:
-            if top > epsilon:
-                return cls.of(levels, cap, max(epsilon, top / 2))
-            reason = f"A budget of {epsilon:g} is too small for integers over 2^32"
-            raise VerificationError(reason, "Raise the smallest budget, or shorten the padding.")
-        mixed = _rounding(shares.min(), -expm1(-rise))
-        if mixed < _MOST_MIXED:
-            chances = (1 - mixed) * chances + mixed * shares
-        else:
-            chances = _normal(shares * np.exp((logs - logs[-1]) * (1 - lowered)))
-        weights = np.floor(chances * DENOMINATOR).astype(np.int64)
-        weights[np.argsort(-chances)[: DENOMINATOR - weights.sum()]] += 1
-        steps_and_weights = tuple(steps.tolist()), tuple(weights.tolist())
-        return cls(levels, size, max(epsilon, cap or epsilon), *steps_and_weights)
+        epsilon, items = levels.least_demanded(), levels.total
+        size, heights, _ = best_set_design(items, levels.dummies, epsilon, cap)
+        possible = -np.diff(heights)[max(0, size - items) : size]
+        ratios = np.ceil(DENOMINATOR * np.exp(possible) * (1 + 2**-40)).astype(np.int64)
+        ratios = np.minimum(ratios, DENOMINATOR)
+        return cls(levels, size, max(epsilon, cap or epsilon), tuple(ratios.tolist()))
 
     def counter(self) -> Counter:
         if self.width:
@@ -136,18 +108,14 @@ class Staircase(staircase.Staircase, Collected):
 
     def _hits_drawn(self, count: int, words: Words) -> Numbers:
         """The number of own elements in each report."""
-        step = np.searchsorted(np.cumsum(self.weights), words.half(count), side="right")
-        found = np.empty(count, dtype=np.int64)
-        for c, ends in enumerate(self._within):
-            rows, last = np.flatnonzero(step == c), ends[-1]
-            edges = np.array([(end << 64) // last for end in ends if end < last], dtype=np.uint64)
-            drawn = words.raw(rows.size)
-            places = np.searchsorted(edges, drawn, side="right")
-            for k in np.flatnonzero(np.isin(drawn, edges)):  # 64 bits do not tell: one in 10^18
-                number = int(drawn[k]) * last + below(words.octets, last)
-                places[k] = bisect_right([end << 64 for end in ends], number)
-            found[rows] = self.steps[c] + places
-        return found
+        *ends, last = self.ends
+        edges = np.array([(end << 64) // last for end in ends], dtype=np.uint64)
+        drawn = words.raw(count)
+        places = np.searchsorted(edges, drawn, side="right")
+        for k in np.flatnonzero(np.isin(drawn, edges)):  # 64 bits do not tell: one in 10^18
+            number = int(drawn[k]) * last + below(words.octets, last)
+            places[k] = bisect_right(ends, number >> 64)
+        return self.hits[0] + places
 
 
 # -- the best design ---------------------------------------------------------------------
@@ -212,7 +180,7 @@ def _staircases(length: int, epsilon: float, cap: float) -> Array:
     Where they are many, the short step is the first or the last.
     """
     whole = ceil(cap / epsilon - 1e-9) - 1
-    missing = epsilon - (cap - whole * epsilon)
+    missing = max(0.0, epsilon - (cap - whole * epsilon))
     places = np.arange(whole + 1 if missing > 1e-9 * cap else 1)
     if length * places.size > _ALL_STAIRS:
         places = places[[0, -1]]
@@ -229,11 +197,6 @@ def _hits(elements: int, length: int, sizes: Numbers) -> Array:
         rises = np.log((length - j) / (j + 1) * np.maximum(k - j, 0) / missed)
     logs = np.cumsum(np.pad(rises, ((0, 0), (1, 0))), axis=1)
     return _normal(np.exp(logs - logs.max(axis=1, keepdims=True)))
-
-
-def _rounding(chance: float, rise: float) -> float:
-    """Which share of a rise, or of what rises, makes up for one in 2^32 on either side."""
-    return 2 / (DENOMINATOR * chance * rise)
 
 
 def _normal(weights: Array) -> Array:

@@ -1,5 +1,6 @@
 """A survey with every mechanism, frozen files, and documents with the hash that they need."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from planner import Level, Survey, best_channel, best_design, plan_survey, solve
@@ -31,7 +32,7 @@ ORDERED = Ordinal(
 
 ANSWERS = {
     "idue": "flu", "avg": "cold", "matrix": "x", "rappor": "HIV", "oue": "é\n",
-    "sets": "flu;x", "whole sets": "HIV;flu",
+    "sets": "flu;x", "whole sets": "HIV;flu", "most": "",
     "grr": "x", "olh": "cold", "subset": "flu",
     "design": "flu", "design by avg": "HIV", "design by matrix": "é\n",
     "age": "53.5", "yes": "1", "hours": "40.25", "yes by channel": "", "order": "cold",
@@ -44,10 +45,10 @@ def every_mechanism():
     rules = {"idue": "min", "avg": "avg", "matrix": MATRIX, "design by avg": "avg"}
     rules["design by matrix"] = MATRIX
     names = ["idue", "avg", "matrix", "rappor", "oue", "sets", "grr", "olh", "subset"]
-    names += ["design", "design by avg", "design by matrix", "whole sets"]
+    names += ["design", "design by avg", "design by matrix", "whole sets", "most"]
     questions = [
         ItemSet(name, LEVELS, padding_length=2)
-        if name in ("sets", "whole sets")
+        if name in ("sets", "whole sets", "most")
         else Categorical(name, LEVELS, rules.get(name, "min"))
         for name in names
     ]
@@ -68,16 +69,20 @@ def every_mechanism():
         ),
     ]
     survey = Survey("every mechanism", 1000, tuple(questions))
+    cut = LongerSets(3, (5,), (0.2,))
+    most = set_design(questions[13].policy, 3, 1.5, cut)  # of eight elements six: always one's own
+    ratios = 2605029348, 1580030169  # 2^32 e^-0.5 and 2^32 e^-1, rounded up
     tables = {question.name: solve(question.policy) for question in questions[:3]}
     mechanisms = tables | {
         "rappor": rappor(1.0, 5),
         "oue": oue(1.0, 5),
-        "sets": padded(unary(tables["idue"]), 3, LongerSets(3, (5,), (0.2,))),
+        "sets": padded(unary(tables["idue"]), 3, cut),
         "grr": randomized_response(1.0, 5),
         "olh": local_hashing(1.0, 5),
         "subset": subset_selection(1.0, 5),
         **{question.name: best_design(question.policy) for question in questions[9:12]},
         "whole sets": set_design(questions[12].policy, 2, 2.0, LongerSets(2, (5,), (0.2,))),
+        "most": replace(most, shape=replace(most.shape, held=6, ratios=ratios)),
         "age": bisample_md(2.0, ages),
         "yes": bisample_md(1.0, yes),
         "hours": best_channel(2.0, five_populations(ages), points=4),

@@ -137,14 +137,16 @@ def _staircase(question):
     width = width if held * width < 8 * -(-elements // 64) else 0
     laws = []
     for own in owns:
-        hits, step = {}, {}
+        hits = {}
         for report in combinations(range(elements), held):
             bits = _packed([k in report for k in range(elements)])
             numbers = b"".join(k.to_bytes(width or 4, "little") for k in report)
             hits[numbers if width else bits] = len(set(own).intersection(report))
-        step = {report: sum(h >= s for s in question["steps"]) - 1 for report, h in hits.items()}
-        counts = [list(step.values()).count(c) for c in range(len(question["steps"]))]
-        laws.append({r: Fraction(question["weights"][c], D * counts[c]) for r, c in step.items()})
+        heights = {min(hits.values()): Fraction(1)}
+        for ratio in question["ratios"]:
+            heights[max(heights) + 1] = heights[max(heights)] * Fraction(D, ratio)
+        total = sum(heights[own_ones] for own_ones in hits.values())
+        laws.append({report: heights[own_ones] / total for report, own_ones in hits.items()})
     return laws
 
 

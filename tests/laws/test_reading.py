@@ -54,9 +54,8 @@ FORMS = [
     ("order", ("scores",), [1.0], "5 numbers, or none"),
     ("sampled", ("guarantee", "acknowledged"), "yes", "acknowledged"),
     ("sampled", ("guarantee", "linkable_epsilon"), 1.0, "infinite"),
-    ("whole sets", ("steps",), [0, 2, 1], "rising from 0 to at most 2"),
-    ("whole sets", ("steps",), [0, 1, 3], "rising from 0 to at most 2"),
-    ("whole sets", ("steps",), [1, 2, 3], "rising from 0 to at most 2"),
+    ("whole sets", ("ratios",), [D], "number of ratios is 1 but must be 2"),
+    ("whole sets", ("ratios",), [D, D, 1], "number of ratios is 3 but must be 2"),
     ("whole sets", ("held",), 7, "from 1 to 6"),
 ]  # fmt: skip
 UNRELEASED = QUESTIONS["sampled"]["guarantee"] | {
@@ -85,7 +84,7 @@ PROOFS = [
     ("sampled", ("guarantee", "round_two_epsilon"), 0.001, "Round two realises"),
     ("sampled", ("guarantee", "aggregates", "others_with_each_value"), [9], "1 numbers of others"),
     ("sampled", ("guarantee",), UNRELEASED, "no finite epsilon"),
-    ("whole sets", ("weights",), [10, 20, 30], "do not sum"),
+    ("whole sets", ("ratios",), [D, D], "the true item more often"),
     ("whole sets", ("cap",), 0.5, "below the smallest budget"),
     ("whole sets", ("cap",), 1.99, "Two sets: a report realises"),
     ("whole sets", ("levels", 0, "epsilon"), 0.999, "differ in one item: a report realises"),
