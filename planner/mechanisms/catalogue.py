@@ -58,7 +58,7 @@ _ALL = (
         _CHOICES,
         "A report is of one of a few types and puts each answer on one of two sides: on the high "
         "side with probability a if it is the person's own, and with at most b if it is not.",
-        "have it on the high side",
+        "send a report that counts for it",
         by_level=True,
         report_bytes=lambda items: 8 + _bits(items),
     ),

@@ -277,8 +277,8 @@ class SamplingPlan:
             f"Round two alone: epsilon {_up(self.round_two_epsilon)}. Holds only towards an "
             "observer who sees nothing of a person's round one.",
             "Both rounds of a person linkable: epsilon is INFINITE, there is no protection. "
-            "Whoever moves from 0 to a value has that value, with certainty; and a person seen "
-            f"at 0 in round one is a sampled one with probability {_up(likely)}.",
+            "Whoever moves from none to a value has that value, with certainty; who is seen at "
+            f"none in round one is a sampled one with probability {_up(likely)}.",
             "Only the estimates released, by a trusted aggregator: epsilon "
             f"{_up(self.released_epsilon)} at delta {self.delta:g}, exact. Holds if at least "
             f"{min(self.others)} other people have each value.",

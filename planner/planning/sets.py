@@ -239,8 +239,8 @@ def settled(question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
     sets = set_model_of(question)
     if sets is None:
         remedy = (
-            "Add padding_length, or a table [question.sets] with the share of people with "
-            "0, 1, 2, ... items (sizes) or the file of a pilot."
+            "Add padding_length, or under [question.sets] the shares of people with 0, 1, 2, ... "
+            "items (sizes) or the file of a pilot."
         )
         what = f"sets of question {question.name!r}"
         raise InputError(what, None, "given, or a padding length", remedy)
@@ -435,7 +435,7 @@ def _refuse_objective(question: ItemSet) -> None:
     if question.objective != TOTAL:
         remedy = (
             "Leave importance, prior and criterion out: what is known of the sets says what to "
-            "expect. Or give padding_length instead of [question.sets]."
+            "expect. Or give padding_length alone."
         )
         what = f"objective of question {question.name!r}"
         raise InputError(what, question.objective.kind, "the total error, unweighted", remedy)

@@ -250,16 +250,13 @@ class Allocation:
         split, each = self.value, self.best_each.value
         if self.better == "split":
             return (
-                f"Ask everybody everything: the objective is {split:,.6g}, and may be as large as "
-                f"{each:,.6g} if each person answers {self.best_each.in_words}. The budgets are so "
-                "large that leaving people out costs more than splitting."
+                f"Ask everybody everything: squared errors, weighted, may be {each / split:.3g} "
+                f"times as large if each person answers {self.best_each.in_words}. At such "
+                "budgets fewer answers cost more than splitting."
             )
         return (
-            f"Ask each person {self.best_each.in_words}: the objective is at most {each:,.6g}, "
-            f"{split / each:.2g} times smaller than {split:,.6g} when everybody answers "
-            "everything. A budget split over questions hurts more than fewer answers do: at "
-            "small budgets the error grows with the square of what is split, and only "
-            "in proportion to the people left out."
+            f"Ask each person {self.best_each.in_words}: squared errors, weighted, are at least "
+            f"{split / each:.3g} times smaller."
         )
 
 

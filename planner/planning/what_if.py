@@ -282,9 +282,7 @@ class _Search:
             if at == low:
                 opening = "The targets are met even with next to no budget"
             elif all(target.of_all for target in self.targets):  # what the certificate is about
-                opening = (
-                    "These are the smallest budgets, in their proportions, that meet the targets"
-                )
+                opening = "These are the smallest budgets in proportion that meet the targets"
             factor, enough = _times(exp(at)), self._saturated(found.certified)
             if enough is not None:
                 found, factor = enough, f"{factor}, or where more buys nothing"

@@ -166,10 +166,10 @@ def change(share: float) -> str:
     Examples
     --------
     >>> change(0.0123), change(-0.0123), change(-1e-9)
-    ('+1.2%', '-1.2%', '0.0%')
+    ('+1.2 %', '-1.2 %', '0.0 %')
     """
-    text = f"{share:+.1%}"
-    return "0.0%" if text in ("-0.0%", "+0.0%") else text
+    text = f"{100 * share:+.1f} %"
+    return text[1:] if text in ("-0.0 %", "+0.0 %") else text
 
 
 def lowered(value: float, digits: int) -> str:

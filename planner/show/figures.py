@@ -120,13 +120,13 @@ def error_figure(plan: AnswerRatePlan, channels: ChannelCurve | None = None) -> 
     """Predicted error of a mean against the budget: BiSample-MD, forced answers, a channel."""
     curve, highest = plan.curve, _HIDDEN_ABOVE * plan.best.rmse
     parts = [
-        ("missing stays missing (BiSample-MD)", curve.mean_rmse, BLUE, "solid"),
-        ("forced, at the top (TOP)", curve.top_rmse, ORANGE, "dash"),
-        ("forced, at random (RND)", curve.random_rmse, GREEN, "dot"),
+        ("BiSample-MD", curve.mean_rmse, BLUE, "solid"),
+        ("forced, at the top", curve.top_rmse, ORANGE, "dash"),
+        ("forced, at random", curve.random_rmse, GREEN, "dot"),
     ]
     if channels is not None:
         error = channels.channel_errors(curve.epsilon)
-        parts.append(("missing stays missing (best channel)", error, RED, "solid"))
+        parts.append(("best channel", error, RED, "solid"))
     lines = [
         Line(name, curve.epsilon, np.where(y < highest, y, np.nan), colour, dash)
         for name, y, colour, dash in parts
@@ -145,8 +145,8 @@ def ordered_figure(estimates: OrderedEstimates, truth: ArrayLike | None = None) 
     """
     answers, median = list(estimates.answers), estimates.quantile()
     between = answers[answers.index(median.lower) : answers.index(median.upper) + 1]
-    said = f"estimated; the band holds all at once, {estimates.confidence:.0%} confidence"
-    where = f"median {median.answer}, and where it may be"
+    said = f"estimated; the band holds all at once, {100 * estimates.confidence:.3g} % confidence"
+    where = f"median {median.answer}{', and where it may be' if len(between) > 1 else ''}"
     lines = [
         Line(said, answers, estimates.consistent, limits=estimates.band, marked=True),
         Line(where, between, [0.5] * len(between), RED, marked=True),
@@ -189,9 +189,9 @@ def plotly_of(drawn: Chart) -> Figure:
         if line.limits is not None and line.dash:
             _add_band(made, x, line)
         if not line.dash:
-            style = {"marker": {"color": line.colour, "size": 9}}
+            style = {"marker": {"color": line.colour, "size": 8}}
             if line.limits is None:
-                style["marker"] |= {"symbol": "diamond", "size": 11}
+                style["marker"] |= {"symbol": "diamond-open", "size": 12, "line": {"width": 2}}
             else:
                 ends = (np.abs(limit - np.asarray(line.values)) for limit in line.limits)
                 less, more = (np.where(np.isfinite(end), end, 0) for end in ends)  # none is known

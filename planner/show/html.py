@@ -153,7 +153,7 @@ def table_html(columns: Sequence[Column], accent: int | None, caption: str = "")
         cells = one.cells[:_MOST_ROWS]
         bodies.append([f'<td class="{kind}">{escape(cell)}</td>' for cell in cells])
         if one.lengths:
-            heads += "<th></th>"
+            heads += '<th class="bars"></th>'
             bodies.append(_bars(one.lengths, accent)[:_MOST_ROWS])
     own = ' class="accent"'
     rows = [

@@ -181,8 +181,8 @@ def cap_sentence(question: QuestionPlan) -> str:
         return ""
     cap, error = sets.larger_cap
     return (
-        f"With a cap of {cap:.4g} for any two sets, twice the budget, the error is {people(error)} "
-        "people: several sensitive answers together are then protected by the cap only."
+        f"With a budget of {cap:.4g} for any two sets the error is {people(error)} people: several "
+        "sensitive answers together are then protected by it only."
     )
 
 
@@ -248,8 +248,8 @@ def round_blocks(question: QuestionPlan) -> list[Block]:
         texts("way", (one.name for one in ways)),
         texts("times of changes", ("hidden" if one.hidden else "seen" for one in ways)),
         bars("a round", [question.part.total(one.each) for one in ways], people),
-        texts("average", (error(one.average) for one in ways)),
-        texts("change", (error(one.change) for one in ways)),
+        numbers("average", (error(one.average) for one in ways), str),
+        numbers("change", (error(one.change) for one in ways), str),
     )
     blocks: list[Block] = [
         Sentence(

@@ -28,6 +28,7 @@ from planner.show.blocks import (
     lowered,
     numbers,
     people,
+    percent,
     rows_table,
     said,
     texts,
@@ -63,13 +64,13 @@ def answer_rate_blocks(
     best = plan.best_planned(channels)
     facts = (
         Fact("best budget", f"epsilon {best.epsilon:.3f}"),
-        Fact("who answer", f"{best.answer_rate:.1%}"),
+        Fact("who answer", percent(best.answer_rate)),
         Fact("error of the mean", people(best.rmse)),
     )
     low, high = rounded_up(best.flat_lower, 2), lowered(best.flat_upper, 2)
     flat = (
-        f"Any epsilon in {low} to {high} is within {FLAT:.0%} of the best; the smallest of them "
-        "protects people most."
+        f"Any epsilon in {low} to {high} is within {percent(FLAT)} of the best; the smallest of "
+        "them protects people most."
     )
     hopeless = (
         "Too few people answer for this prediction: even the answer rate is hardly "
@@ -77,9 +78,8 @@ def answer_rate_blocks(
     )
     usual = "" if plan.model.sd is not None else " Its spread, left open, is 0.3 of half the range."
     explained = (
-        f"'mean' is BiSample-MD's error of the mean, 'channel' that of the best channel.{usual} "
-        "TOP and RND: those who would rather not answer are forced to (Harmony), and send the "
-        "largest value or a random one. 'missing' is the error of the missing rate."
+        "Forced: those who would rather not answer must (Harmony), and send the largest value or a "
+        f"random one. 'missing' is the error of the missing rate.{usual}"
     )
     alt = "Predicted error of the mean against the budget, with the best budget marked."
     return [
@@ -87,14 +87,14 @@ def answer_rate_blocks(
         Facts(facts),
         Sentence(flat),
         *said([] if plan.best.reliable else [hopeless], "missed"),
-        _curve(plan, channels, best),
+        *_curves(plan, channels, best),
         Sentence(explained, "details"),
         Figure("Error of the mean", lambda: error_figure(plan, channels), alt, "rates"),
     ]
 
 
-def _curve(plan: AnswerRatePlan, channels: ChannelCurve | None, best: BestBudget) -> Table:
-    named = {plan.best.epsilon: "best mean"}
+def _curves(plan: AnswerRatePlan, channels: ChannelCurve | None, best: BestBudget) -> list[Table]:
+    named = {plan.best.epsilon: "best for BiSample-MD"}
     if channels is not None:
         named[channels.best().epsilon] = "best channel"
     if plan.offered is not None:
@@ -103,19 +103,26 @@ def _curve(plan: AnswerRatePlan, channels: ChannelCurve | None, best: BestBudget
     budgets = np.union1d(even, list(named))
     curve = plan.model.curve(budgets)
     rated = zip(curve.mean_rmse, curve.reliable, strict=True)
-    columns = [
+    places = (
         texts("budget", (named.get(one, "") for one in budgets.tolist())),
         numbers("epsilon", budgets, ".3f"),
-        numbers("answer", curve.answer_rate, ".1%"),
-        numbers("mean", (people(e) if ok else "unreliable" for e, ok in rated), str),
-        numbers("missing", curve.missing_rate_rmse, ".5f"),
-        numbers("TOP", curve.top_rmse, people),
-        numbers("RND", curve.random_rmse, people),
+    )
+    columns = [
+        numbers("answer, %", 100 * curve.answer_rate, ".1f"),
+        numbers("BiSample-MD", (people(e) if ok else "unreliable" for e, ok in rated), str),
     ]
     if channels is not None:
-        columns.insert(4, numbers("channel", channels.channel_errors(budgets), people))
+        columns.append(numbers("channel", channels.channel_errors(budgets), people))
+    beside = (
+        numbers("missing", curve.missing_rate_rmse, ".5f"),
+        numbers("forced, at the top", curve.top_rmse, people),
+        numbers("forced, at random", curve.random_rmse, people),
+    )
     accent = budgets.tolist().index(best.epsilon)
-    return Table("Errors by budget", tuple(columns), "everybody", accent)
+    return [
+        Table("Error of the mean, by budget", (*places, *columns), "everybody", accent),
+        Table("Of the missing rate, and if answers are forced", (*places, *beside), accent=accent),
+    ]
 
 
 def pair_rows(question: Any) -> list[dict[str, Any]]:
@@ -277,7 +284,7 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
     held = again = ""
     if results[0].covered is not None:
         held = " Held: share of the runs whose 95 % intervals, all at once, hold the truth."
-        columns.append(numbers("held", (one.covered for one in results), ".1%"))
+        columns.append(numbers("held", (one.covered for one in results), percent))
     if plan.question.rounds is not None:
         again = " Everybody reports once: what is asked again, is tried as one round of all."
     title = f"{plan.objective_name.capitalize()}, measured and predicted"

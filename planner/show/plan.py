@@ -88,7 +88,7 @@ def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Bl
     if question.options:
         blocks += _mechanisms(question)
     if question.levels is not None:
-        blocks += [Heading("What a report does", "details", 3), _levels(question.levels)]
+        blocks += [Heading("Level by level", "details", 3), _levels(question.levels)]
     blocks += said(kinds.report_sentences(question), rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
     blocks += said((one for one in prices if one not in advice), rank="details")
@@ -97,7 +97,7 @@ def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Bl
 
 def asked_sentence(question: QuestionPlan) -> str:
     """Who answers, and with which share of the budgets."""
-    part = "" if question.share == 1 else f", with {question.share:.1%} of its budgets"
+    part = "" if question.share == 1 else f", with {percent(question.share)} of its budgets"
     fewer = question.answering < question.users
     asked = f"are asked, and about {question.answering:,} answer" if fewer else "answer it"
     return f"{question.users:,} people {asked}{part}."
@@ -121,7 +121,7 @@ def headline(question: QuestionPlan) -> Facts:
     error = people(question.total_error) + " people" * (not question.question.of_mean)
     facts = [
         Fact(question.objective_name, error, question.objective_answers),
-        Fact(f"share of {question.share_of}", percent(question.error_share)),
+        Fact(f"as a share of {question.share_of}", percent(question.error_share)),
     ]
     levels = question.levels
     if levels is not None and len(levels.names) > 1:
@@ -181,7 +181,7 @@ def design_sentence(plan: SurveyPlan) -> str:
         return f"{found.reason} This plan does so."
     each = f"asks everybody {found.some_each.in_words}"
     here = "splits the budgets" if plan.survey.design == "split" else each
-    return f"{found.reason} This plan {here} all the same."
+    return f"{found.reason} This plan {here} instead."
 
 
 def shares_sentence(plan: SurveyPlan) -> str:
@@ -233,7 +233,7 @@ def _prices(question: QuestionPlan) -> list[str]:
     """What a little more of one level's budget would buy, best first, and where it ends."""
     found = [
         f"Raising the budget of {one.level!r} by {one.amount:g} lowers the "
-        f"{question.objective_name} by {one.saving:.1%}."
+        f"{question.objective_name} by {100 * one.saving:.1f} %."
         for one in question.relaxations
     ]
     if question.saturation_epsilon is not None:
@@ -274,8 +274,8 @@ def _levels(levels: Levels) -> Table:
         texts("level", levels.names),
         numbers("items", levels.items.tolist(), ","),
         numbers("epsilon", levels.epsilons, ".4f"),
-        numbers("a", levels.a, ".6f"),
-        numbers("b", levels.b, ".6f"),
+        numbers("a", levels.a, ".4f"),
+        numbers("b", levels.b, ".4f"),
         bars("standard error, people", levels.standard_errors.tolist(), people),
     ]
     if levels.detectable is not None:
@@ -289,9 +289,9 @@ def _sharing(plan: SurveyPlan, found: Allocation) -> Table:
     some, users = found.some_each, plan.survey.users
     columns = (
         texts("question", found.names),
-        numbers("share if split", found.shares, ".1%"),
+        numbers("share if split, %", 100 * found.shares, ".1f"),
         bars("error", np.sqrt(found.errors / users).tolist(), percent),
-        numbers(f"asked {some.in_words}", some.fractions, ".1%"),
+        numbers(f"asked {some.in_words}, %", 100 * some.fractions, ".1f"),
         bars("its error", np.sqrt(np.maximum(some.errors, 0.0) / users).tolist(), percent),
     )
     return Table("One survey, one budget a person", columns)

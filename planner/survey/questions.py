@@ -539,7 +539,7 @@ class Numeric(Asked):
     def policy(self) -> PrivacyPolicy:
         """One level with the question's name; an :class:`InputError` if it has no budget."""
         if self.epsilon is None:
-            remedy = "Add epsilon, or [question.preferences] to have the best budget found."
+            remedy = "Add epsilon, or under [question.preferences] what people accept."
             raise InputError(f"epsilon of question {self.name!r}", None, "given", remedy)
         return PrivacyPolicy([self.epsilon], [1], names=[self.name])
 

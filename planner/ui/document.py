@@ -72,7 +72,7 @@ CELLS = {  # by the key, with the table that it is in
         },
     ),
     "survey.asked": Cell("Questions a person answers", "the best number"),
-    "name": Cell("Question"),
+    "name": Cell("Name of the question"),
     "target.error": Cell(
         "Exact enough at",
         "such as 2 %",
@@ -219,8 +219,9 @@ def sentence_of(mistake: Mistake) -> str:
 
 
 def labelled(text: str) -> str:
-    """A sentence in which keys that are no words have the labels of their cells."""
-    return _KEYS_ALONE.sub(lambda found: f'"{_LABELS[found[0]]}"', text)
+    """A sentence without places in a file, whose keys that are no words have cells' labels."""
+    plain = re.sub(r" under \[question\.\w+\]", "", text)
+    return _KEYS_ALONE.sub(lambda found: f'"{_LABELS[found[0]]}"', plain)
 
 
 def texts_of(rows: Sequence[Document]) -> list[Row]:

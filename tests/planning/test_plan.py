@@ -198,7 +198,7 @@ def test_several_attributes_are_sampled():
 def test_the_number_asked_may_be_given():
     plan = plan_survey(means(6.0, "some-each", 3))
     assert (plan.asked, plan.allocation.best_each.asked) == (3, 2)
-    assert "This plan asks everybody 3 of 5 questions all the same" in design_sentence(plan)
+    assert "This plan asks everybody 3 of 5 questions instead" in design_sentence(plan)
     assert plan.questions[0].law.asked.epsilon == pytest.approx(2.0)
     one = plan_survey(means(6.0, "one-each"))
     assert one.asked == 1

@@ -272,7 +272,7 @@ def test_a_plan_with_the_smallest_budgets_of_sets_meets_the_target():
 
     missed = planned(1.0)
     assert not missed.met
-    assert "in their proportions, that meet the targets: health" in missed.budgets
+    assert "in proportion that meet the targets: health" in missed.budgets
     scale = float(missed.budgets.split("(")[1].split()[0])
     assert planned(scale).reached == pytest.approx(0.2, rel=1e-3)  # as to what asking half adds
 

@@ -123,7 +123,7 @@ def test_a_missed_target_says_what_would_meet_it():
     missed = question(levels(1.0, 2.0) + "target = [{error = 0.001}]\n")
     (said,) = sentences(question_blocks(missed), tone="missed")
     assert said.startswith("Target, total error at most 0.1 % of the users: MISSED, reached")
-    assert "the smallest budgets, in their proportions, that meet the targets" in said
+    assert "the smallest budgets in proportion that meet the targets" in said
     assert said.endswith("Or ask more people.")  # how many stands among the facts
     (answer,) = missed.targets
     assert f"Or ask {answer.users:,} people." in target_sentence(answer)
@@ -182,7 +182,7 @@ def test_what_is_known_of_sets(sizes, length, said):
 
 def test_the_better_design_is_named():
     text = (EXAMPLES / "household.toml").read_text()
-    for design, end in (("split", "splits the budgets all the same."), ("one-each", "does so.")):
+    for design, end in (("split", "splits the budgets instead."), ("one-each", "does so.")):
         made = plan_survey(survey_from_text(text.replace('"split"', f'"{design}"')))
         said = sentences(plan_blocks(made))
         assert said[0].endswith(end)

@@ -85,7 +85,7 @@ def tables(app: AppTest) -> list[dict[str, list[str]]]:
     pages = [element.proto.body for element in app.get("html")]
     found = []
     for body in pages:
-        plain = re.sub(r'<th></th>|<td class="bars">.*?</td>', "", body)
+        plain = re.sub(r'<th class="bars"></th>|<td class="bars">.*?</td>', "", body)
         heads = re.findall("<th(?: [^>]*)?>(.*?)</th>", plain)
         cells = [unescape(cell) for cell in re.findall("<td[^>]*>(.*?)</td>", plain)]
         if heads:

@@ -196,8 +196,8 @@ def test_rare_answers_are_vouched_for_by_a_tick(questions):
 
 def test_questions_are_added_chosen_and_removed(questions):
     by_label(questions.button, "Add a question").click().run()
-    assert by_label(questions.text_input, "Question").value == "question 1"
-    write(questions, "Question", "income")
+    assert by_label(questions.text_input, "Name of the question").value == "question 1"
+    write(questions, "Name of the question", "income")
     table = f"levels-1-name-epsilon-items-item_count-{session(questions).revision}"
     edit(questions, table, {0: {"epsilon": "0.8"}})
     assert (question(questions, 1).name, question(questions, 1).levels[0].epsilon) == (
@@ -208,9 +208,9 @@ def test_questions_are_added_chosen_and_removed(questions):
     pages = [one["name"] for one in session(questions).document["question"]]
     assert pages == ["diagnosis", "income"]
     by_label(questions.get("button_group"), "Question").set_value(0).run()
-    assert by_label(questions.text_input, "Question").value == "diagnosis"
+    assert by_label(questions.text_input, "Name of the question").value == "diagnosis"
     by_label(questions.button, "Remove it").click().run()
-    assert by_label(questions.text_input, "Question").value == "income"
+    assert by_label(questions.text_input, "Name of the question").value == "income"
     by_label(questions.button, "Undo").click().run()
     assert len(session(questions).document["question"]) == 2
 

@@ -38,12 +38,12 @@ def test_a_simulation_measures_what_was_predicted_and_draws_one_survey():
     by_label(app.button, "Draw another survey").click().run()
     pictures.append(app.get("plotly_chart")[0].proto.spec)
     assert pictures[0] != pictures[1]
-    assert "5 intervals hold the truth in this survey" in words(app)
+    assert "5 intervals hold the truth" in words(app)
     app.run()
     assert app.get("plotly_chart")[0].proto.spec == pictures[1]  # drawn again on request only
-    by_label(app.text_input, "Seed").set_value("-1").run()
+    by_label(app.text_input, "Seed of the runs").set_value("-1").run()
     assert "seed is '-1'" in words(app)
-    by_label(app.text_input, "Seed").set_value("2").run()
+    by_label(app.text_input, "Seed of the runs").set_value("2").run()
     assert "belong to the settings of the last run" in words(app)
 
 

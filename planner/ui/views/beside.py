@@ -42,7 +42,7 @@ def meaning() -> None:
         else:
             st.markdown("\n".join(f"- {render.plain(one)}" for one in promises_of(plan)))
         make = partial(_details, found.plan, plan)
-        render.details("Details: pairs of levels, shuffled reports", "meaning-details", make)
+        render.details("Details: what outsiders learn", "meaning-details", make)
 
 
 def _odds(plan: QuestionPlan) -> None:
@@ -113,13 +113,15 @@ def answer_rates() -> None:
     with render.complaint():
         survey = Survey(name="survey", users=plan.everybody, questions=(question,))
         rates, channels = remembered(("rates", survey), lambda: _rates(survey))
-        _, *said, table, explained, figure = answer_rate_blocks(question.name, rates, channels)
+        _, *said, table, beside, explained, figure = answer_rate_blocks(
+            question.name, rates, channels
+        )
         render.render(said)
         epsilon = f"{rates.best_planned(channels).epsilon:.3f}"
         offer = (question_at(place), epsilon)
         st.button(f"Offer {epsilon}", on_click=_offer, args=offer, type="primary")
         render.draw(figure)
-        render.details("Details", "rates-details", lambda: [table, explained])
+        render.details("Details", "rates-details", lambda: [table, beside, explained])
 
 
 def _rates(survey: Survey) -> tuple[AnswerRatePlan, ChannelCurve | None]:

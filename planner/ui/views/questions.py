@@ -150,8 +150,8 @@ def _levels(question: Document, place: int) -> None:
             )
     edit_rows(f"levels-{place}", texts_of(rows), columns, partial(take_rows, question))
     st.caption(
-        f"Double-click to edit; the last row adds a level. At most 1,000 levels, {MOST_PASTED} "
-        "rows pasted at once: open more as a file."
+        f"Double-click to edit; the last row adds a level. Open more than {MOST_PASTED} rows as a "
+        "file."
     )
 
 

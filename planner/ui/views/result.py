@@ -13,7 +13,7 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
 from planner.policy.budget_text import parse_epsilon
-from planner.show.blocks import bars, chosen, numbers, people, texts
+from planner.show.blocks import chosen
 from planner.show.plan import question_blocks, survey_blocks
 from planner.survey.values import text_of
 from planner.trial.simulate import OneSurvey, Trial
@@ -36,7 +36,7 @@ class _Step(NamedTuple):
 
 def page() -> None:
     """Show the result of the chosen question, then of the survey, then the details."""
-    render.header("Result", "How exact the answers will be, and what is promised.")
+    render.header("Result", "How exact answers will be, and what is promised.")
     found, place, plan = looked_at(tuple(KINDS), "result")
     if place is None or plan is None or found.plan is None:
         return
@@ -50,25 +50,9 @@ def page() -> None:
         if step is not None:
             change = (place, step)
             st.button(render.plain(step.label), on_click=_change, args=change, type="primary")
-        _levels(plan)
         _picture(plan)
         rest = [block for block in blocks if block.rank == "details"]
         render.details("Details", "details", lambda: rest)
-
-
-def _levels(plan: QuestionPlan) -> None:
-    """The error of an answer's count, level by level."""
-    levels = plan.levels
-    if levels is None or len(levels.names) < 2:
-        return
-    st.markdown("##### Standard error of an answer's count")
-    render.table(
-        (
-            texts("level", levels.names),
-            bars("people", levels.standard_errors.tolist(), people),
-            numbers("%", levels.percent, ".3g"),
-        )
-    )
 
 
 def _change(place: int, step: _Step) -> None:
@@ -127,7 +111,7 @@ def _picture(plan: QuestionPlan) -> None:
     with render.complaint():
         st.markdown("##### What one survey could look like")
         told = draw_survey(*remembered(("picture", plan), lambda: _one_survey(plan)))
-        how = "few frequent and many rare" if items else "around the expected mean"
+        how = "few frequent, many rare" if items else "around the expected mean"
         st.caption(render.plain(f"Made-up answers, {how}. {told}"))
 
 
@@ -138,4 +122,4 @@ def _one_survey(plan: QuestionPlan) -> tuple[Trial, OneSurvey | OrderedEstimates
     else:
         answers = drawn_numbers(asked, everybody, 1 - plan.answering / plan.users, rng)
     trial = Trial.of(plan, answers, rng)
-    return trial, trial.one(trial.names[0], rng, most=12)
+    return trial, trial.one(trial.names[0], rng, most=8)

@@ -57,7 +57,11 @@ def _settings(trial: Trial) -> _Settings:
     repeats, seed = st.columns(2)
     runs = kept_item(repeats.text_input, "Runs per mechanism", "t-repeats", "100")
     start = kept_item(
-        seed.text_input, "Seed", "t-seed", "1", help="The same seed gives the same figures."
+        seed.text_input,
+        "Seed of the runs",
+        "t-seed",
+        "1",
+        help="The same seed gives the same figures.",
     )
     st.caption(f"{about_trial(trial)}.")
     repeated = read_count(runs, most=_MOST_RUNS, argument="runs")
@@ -117,20 +121,20 @@ def _one_survey(settings: _Settings) -> None:
 def draw_survey(trial: Trial, found: OneSurvey | OrderedEstimates) -> str:
     """Draw one survey beside the truth, and say whether its intervals hold it."""
     if isinstance(found, OneSurvey):
-        cut = "" if np.isfinite(found.upper).all() else " Sets are cut: they have no upper ends."
+        cut = "" if np.isfinite(found.upper).all() else " Sets are cut: upper ends are open."
         alt = "The truth and one survey's estimates with their intervals."
         render.chart(one_survey_figure(found), "one-survey", alt)
         held = np.count_nonzero((found.lower <= found.truth) & (found.truth <= found.upper))
         which = f"{held} of {len(found.labels)} intervals hold"
         if len(found.labels) == 1:
             which = f"The interval {'holds' if held else 'does not hold'}"
-        return f"{which} the truth in this survey.{cut}"
+        return f"{which} the truth.{cut}"
     truth, (lower, upper), median = trial.shares_up_to, found.band, found.quantile()
     alt = "True and estimated shares of the people up to each answer, with their band."
     render.chart(ordered_figure(found, truth), "one-survey", alt)
     inside = np.all((lower <= truth + _ROUNDING) & (truth <= upper + _ROUNDING))
+    where = "" if median.lower == median.upper else f", from {median.lower} to {median.upper}"
     return (
-        f"The band {'holds' if inside else 'does not hold'} the truth in this survey. Median "
-        f"{median.answer}, from {median.lower} to {median.upper}; truly "
-        f"{found.answers[int(np.argmax(truth >= 0.5))]}."
+        f"The band {'holds' if inside else 'does not hold'} the truth. Median "
+        f"{median.answer}{where}; truly {found.answers[int(np.argmax(truth >= 0.5))]}."
     )
