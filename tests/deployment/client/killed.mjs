@@ -1,19 +1,30 @@
-// A client in JavaScript that is killed on its way, like killed.py; the words are an argument.
+// A client in JavaScript that is killed before any step on its way, like killed.py.
+// A kill leaves files as they are: copied before every step, they are what the next client finds.
 
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
 
 const words = JSON.parse(process.argv[2]);
-let left = Infinity;
+let folder = words.folder;
+let watched = false;
+const copies = [];
 for (const name of ["openSync", "writeSync", "fsyncSync", "linkSync", "unlinkSync", "rmSync"]) {
   const real = fs[name];
   fs[name] = (...given) => {
-    if (left-- === 0) process.kill(process.pid, "SIGKILL");
+    if (watched) copy();
     return real(...given);
   };
 }
 syncBuiltinESMExports();
 const { Client, Memory } = await import(words.client);
+
+function copy() {
+  watched = false;
+  copies.push(`${folder} ${copies.length}`);
+  fs.cpSync(folder, copies.at(-1), { recursive: true });
+  watched = true;
+}
 
 let store = () => {};
 class Late extends Memory {
@@ -27,10 +38,23 @@ class Late extends Memory {
     store = () => first() || super.forget(key);
   }
 }
-const memory = new (words.late ? Late : Memory)(words.memory);
-const client = new Client(fs.readFileSync(words.params), memory);
-for (const [round, answer, changed] of words.asked) {
-  if (round === words.asked.at(-1)[0]) left = words.death.stage ?? Infinity;
-  fs.writeSync(1, client.report("q", answer, { user: words.user, round, changed }) + "\n");
-  store();
+
+function ask(asked, killed) {
+  const memory = new (words.late ? Late : Memory)(join(folder, "memory"));
+  const client = new Client(fs.readFileSync(words.params), memory);
+  const sent = fs.openSync(join(folder, "sent"), "a");
+  for (const [round, answer, changed] of asked) {
+    watched = killed && round === asked.at(-1)[0];
+    fs.writeSync(sent, client.report("q", answer, { user: words.user, round, changed }) + "\n");
+    store();
+  }
+  watched = false;
+  fs.closeSync(sent);
+}
+
+fs.mkdirSync(folder);
+ask(words.asked, true);
+for (folder of [...copies, words.folder]) {
+  ask(words.again, false);
+  console.log(JSON.stringify(fs.readFileSync(join(folder, "sent"), "utf8").trim().split("\n")));
 }

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from base64 import b64decode
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -31,27 +32,31 @@ def python(_request):
             print(json.dumps(words), file=process.stdin, flush=True)
             return json.loads(process.stdout.readline())
 
-        yield ask
+        yield partial(deaths, ask)
 
 
 @contextmanager
 def javascript(request):
     node = request.getfixturevalue("node")
 
-    def ask(words):
-        call = [node, HERE / "killed.mjs", json.dumps(words | {"client": CLIENT.as_uri()})]
-        done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
-        return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+    def sessions(words, folder, key, _step):
+        words = words | {
+            "folder": str(folder / f"{key} {words['late']}"),
+            "client": CLIENT.as_uri(),
+        }
+        call = [node, HERE / "killed.mjs", json.dumps(words)]
+        done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
+        return [list(map(json.loads, json.loads(line))) for line in done.stdout.splitlines()]
 
-    yield ask
+    yield sessions
 
 
-def deaths(ask, words, again, folder, key, step):
+def deaths(ask, words, folder, key, step):
     """What was sent before a death and after it, for every stage from the first to none."""
     for n in count():
         words = words | {"memory": str(folder / f"{key} {n} {words['late']}")}
         died, before = ask(words | {"death": {key: n * step}})
-        ended, after = ask(words | {"asked": again, "death": {}})
+        ended, after = ask(words | {"asked": words["again"], "death": {}})
         assert ended == 0
         yield before + after
         if not died:
@@ -87,11 +92,11 @@ def test_a_client_that_is_killed_reports_once(request, tmp_path, client, rounds,
     params = tmp_path / "params.json"
     params.write_text(json.dumps(asked_again(rounds)))
     user = person_of_value(Client(params), OWN)
-    words = {"params": str(params), "user": user, "asked": asked, "late": False}
-    with client(request) as ask:
-        assert check(rounds, deaths(ask, words, again, tmp_path, "stage", 1)) > 8
+    words = {"params": str(params), "user": user, "asked": asked, "again": again, "late": False}
+    with client(request) as sessions:
+        assert check(rounds, sessions(words, tmp_path, "stage", 1)) > 8
         if client is python:
-            assert check(rounds, deaths(ask, words, again, tmp_path, "size", 2048)) > 8
-        late = deaths(ask, words | {"late": True}, again, tmp_path, "stage", 1)
+            assert check(rounds, sessions(words, tmp_path, "size", 2048)) > 8
+        late = sessions(words | {"late": True}, tmp_path, "stage", 1)
         with pytest.raises(AssertionError, match="two reports of one round"):
             check(rounds, late)
