@@ -1,5 +1,6 @@
 """Set before NumPy loads: threads inside LAPACK slow the small problems of these tests down."""
 
+import gc
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -30,6 +31,17 @@ class _OneApp(LoadScopeScheduling):
 
 def pytest_xdist_make_scheduler(config, log):
     return _OneApp(config, log) if config.getvalue("dist") == "loadscope" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is collected stays: searching it for garbage again and again takes a third longer."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
