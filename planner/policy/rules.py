@@ -275,12 +275,12 @@ class MinRule(PairRule):
         import scipy.sparse as sp
 
         t = epsilons.size
-        eye, zero = sp.eye_array(t), sp.csr_array((t, t))
+        eye, both = sp.eye_array(t), sp.eye_array(2 * t)
         one, none = np.ones((t, 1)), np.zeros((t, 1))
-        levels = sp.block_array([[eye, zero], [zero, eye], [eye, zero], [zero, eye]])
         extra = np.block([[-one, none], [none, -one], [none, one], [one, none]])
         limit = np.concatenate([np.zeros(2 * t), np.tile(epsilons, 2)])
-        return levels, extra, limit, sp.hstack([zero, zero, eye, eye])
+        price = sp.hstack([sp.csr_array((t, 2 * t)), eye, eye])
+        return sp.vstack([both, both]), extra, limit, price
 
     def half_rows(self, epsilons: Array, b: Array) -> tuple[Any, Array, Array, Any]:
         """3t rows with the auxiliary ``X = max x``."""

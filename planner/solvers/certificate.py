@@ -64,13 +64,16 @@ def _tangent(program: Program, v0: Array) -> _Tangent:
         reason = f"The error at these budgets, {unit:.0e}, is too small to be told from rounding"
         raise ConvergenceError(reason, "Lower the largest budgets; the error stays negligible.")
     cost = np.concatenate([(slope * v0).ravel() / unit, np.zeros(extra), [1.0]])
-    planes = [sp.diags_array(one) for one in own * v0 / unit]
-    nothing, one = sp.csr_array((branches.size, extra)), np.ones((branches.size, 1))
-    step = sp.diags_array(np.append(v0.ravel(), np.full(extra, v0.max())))
-    privacy = [rows.matrix @ step, sp.csr_array((rows.limit.size, 1))]
-    matrix = sp.vstack([sp.hstack([*planes, nothing, -one]), sp.hstack(privacy)])
+    c, t = v0.shape
+    planes = np.vstack([own * v0 / unit, np.full(t, -1.0)])
+    where = np.vstack([np.arange(v0.size).reshape(c, t), np.full(t, cost.size - 1)])
+    step = np.append(v0.ravel(), np.full(extra, v0.max()))
+    privacy = rows.matrix.data * step[rows.matrix.indices]
+    entries = np.append(planes.T, privacy), np.append(where.T, rows.matrix.indices)
+    begins = np.append(np.arange(t) * (c + 1), t * (c + 1) + rows.matrix.indptr)
+    matrix = sp.csr_array((*entries, begins), shape=(begins.size - 1, cost.size))
     limit = np.concatenate([(np.sum(own * v0, axis=0) - branches) / unit, rows.limit])
-    return _Tangent(rows, pieces, unit, cost, sp.csr_array(matrix), limit)
+    return _Tangent(rows, pieces, unit, cost, matrix, limit)
 
 
 def prove(program: Program, v0: Array) -> Proof:
@@ -108,7 +111,7 @@ def prove(program: Program, v0: Array) -> Proof:
     rest = np.minimum(reduced * low, reduced * high)
     constant = (total - np.sum(slope * v0)) / unit
     # Sums are off by at most their terms' number and sizes: this is charged, too.
-    entries = np.diff(matrix.tocsc().indptr) + 3
+    entries = np.bincount(matrix.indices, minlength=cost.size) + 3
     doubt = (entries * (abs(cost) + abs(matrix).T @ multipliers))[:-1]
     sizes = abs(limit) @ multipliers + abs(rest).sum() + np.abs(branches / unit).max()
     sizes += (abs(total) + np.sum(np.abs(slope * v0))) / unit
@@ -123,12 +126,10 @@ def newton_step(program: Program, v: Array, weights: Array) -> Array:
     c, size = v.shape[0], v.size
     # Unknowns: relative steps d with v -> v (1 + d), auxiliaries, and the maximum's epigraph.
     curvature = program.curvature(v, weights) * v[:, None] * v[None, :] / at.unit
-    hessian = sp.block_array(
-        [[sp.diags_array(curvature[i, j]) for j in range(c)] for i in range(c)]
-    )
-    stay = _STAY * sp.eye_array(size)  # levels that do not matter must not wander off
-    rest = at.cost.size - size
-    quadratic = sp.block_diag([hessian + stay, sp.csr_array((rest, rest))])
+    curvature[np.diag_indices(c)] += _STAY  # levels that do not matter must not wander off
+    place = np.broadcast_to(np.arange(size).reshape(v.shape), curvature.shape)
+    where = place.swapaxes(0, 1).ravel(), place.ravel()
+    quadratic = sp.coo_array((curvature.ravel(), where), shape=(at.cost.size,) * 2)
     box = sp.eye_array(size, at.cost.size)
     matrix = sp.vstack([at.matrix, box, -box])
     limit = at.limit - at.matrix[:, :size].sum(axis=1)

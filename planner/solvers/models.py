@@ -80,8 +80,7 @@ class _Opt0:
         return p + product, q - p, tight
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:  # noqa: ARG002 - prices are constant
-        levels, *rest = policy.rule.log_odds_rows(policy.epsilons)
-        return Rows.of(levels @ sp.kron(self.mix, sp.eye_array(policy.size)), *rest)
+        return Rows.of(*policy.rule.log_odds_rows(policy.epsilons))
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
         return np.tile(policy.room(np.zeros(policy.size)), (self.mix.shape[1], 1))
@@ -118,6 +117,10 @@ class _Opt1(_Opt0):
         log_p, p0 = _log_p(u[0], unit[0]), logodds.p(unit[0])
         noise = cp.multiply(p0, cp.exp(log_p)) + cp.multiply(p0**2, cp.exp(2 * log_p))
         return noise, cp.Constant(np.zeros(p0.size)), []
+
+    def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:  # noqa: ARG002
+        levels, *rest = policy.rule.log_odds_rows(policy.epsilons)
+        return Rows.of(levels @ sp.kron(self.mix, sp.eye_array(policy.size)), *rest)
 
     def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
         # Lowering one tau loosens every other row, so one pass over the rows is enough.
