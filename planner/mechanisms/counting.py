@@ -348,7 +348,7 @@ class Segments(NamedTuple):
         starts = np.concatenate([[0], np.cumsum(item_counts)])
         low, high = starts[:-1] >> 6, (starts[1:] - 1) >> 6
         first = np.concatenate([[0], np.cumsum(high - low + 1)])
-        word = np.arange(first[-1]) - np.repeat(first[:-1] - low, np.diff(first))
+        word = np.arange(int(first[-1])) - np.repeat(first[:-1] - low, np.diff(first))
         mask = np.full(word.size, _ALL)
         mask[first[:-1]] &= _ALL << (starts[:-1] & 63).astype(np.uint64)
         mask[first[1:] - 1] &= _ALL >> (-starts[1:] & 63).astype(np.uint64)

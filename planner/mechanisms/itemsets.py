@@ -156,7 +156,7 @@ class ItemSets:
         """The sets of these users, shape ``(k,)``."""
         sizes = self.sizes[users]
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        place = np.arange(starts[-1]) + np.repeat(self.starts[users] - starts[:-1], sizes)
+        place = np.arange(int(starts[-1])) + np.repeat(self.starts[users] - starts[:-1], sizes)
         return ItemSets(self.items, self.members[place], starts)
 
     def firsts(self) -> NDArray[np.int64]:
