@@ -403,6 +403,14 @@ class CollectedLaw(Law):
         """Sums with the law that reports of these people give each, without reports."""
         return self.asked.draw_aggregate(self.shape, people, inputs.generator(rng))
 
+    def with_sizes(self, longer: Longer) -> Self:
+        """The same where so many sets are longer, for the upper limits of estimates.
+
+        Sizes, each with the share of people with a set longer than the one before, or than the
+        padding length. InputError if it is not about sets.
+        """
+        return replace(self, asked=self.asked.with_sizes(longer))
+
     def of(self, question: Question) -> Self:
         """The same mechanism with the levels, items and range of a question."""
         asked = self.asked.of(question)

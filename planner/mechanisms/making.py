@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil, exp, expm1
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -39,9 +39,6 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Question
-
-if TYPE_CHECKING:
-    from planner.estimates.truncation import LongerSets
 
 MAX_HASHING_EPSILON = 20.0
 """Beyond it there are too many hash values for a grid of 2^-32."""
@@ -189,9 +186,7 @@ def _too_coarse(epsilon: float, items: int) -> InputError:
 # -- item sets ---------------------------------------------------------------------------
 
 
-def padded(
-    mechanism: CollectedLaw, padding_length: int, longer: LongerSets | None = None
-) -> CollectedLaw:
+def padded(mechanism: CollectedLaw, padding_length: int) -> CollectedLaw:
     """A unary mechanism for item sets (IDUE-PS, RAPPOR-PS, OUE-PS): one item of a set is reported.
 
     A report has ``m + l`` bits; the last ``l`` belong to dummies, which have the probabilities of
@@ -207,14 +202,11 @@ def padded(
     padding_length:
         ``l``, a whole number of at least 1. Short sets lose little when it is large, but
         the variance grows with its square.
-    longer:
-        What is known of sets that are longer, for the upper limits of estimates, which are
-        not claimed without it. It changes no report.
 
     Raises
     ------
     InputError
-        The padding length is not a whole number of at least 1, or ``longer`` is of another one.
+        The padding length is not a whole number of at least 1.
     VerificationError
         An item and a dummy are told apart by more than the smallest budget.
 
@@ -226,19 +218,12 @@ def padded(
     """
     remedy = "Take about the number of items that a user has."
     arguments.whole_number("padding_length", padding_length, 1, MAX_PADDING_LENGTH, remedy)
-    if longer is not None and longer.padding_length != padding_length:
-        remedy = "Ask the model of the sets for this padding length."
-        stated = longer.padding_length
-        raise InputError("padding_length of longer", stated, f"{padding_length}", remedy)
     levels = mechanism.levels.with_dummies(padding_length)
-    return _of_sets(f"{mechanism.mechanism}-ps", OneOfSet, mechanism.shape.at(levels), longer)
+    return _of_sets(f"{mechanism.mechanism}-ps", OneOfSet, mechanism.shape.at(levels))
 
 
 def set_design(
-    policy: PrivacyPolicy,
-    padding_length: int,
-    cap: float | None = None,
-    longer: LongerSets | None = None,
+    policy: PrivacyPolicy, padding_length: int, cap: float | None = None
 ) -> CollectedLaw:
     """The best set design for these levels: sets are filled with dummies, or cut at random.
 
@@ -248,19 +233,14 @@ def set_design(
     >>> mechanism.shape.held, mechanism.shape.ratios, mechanism.shape.largest() <= 1.0
     (2, (1580030169, 4294967296), True)
     """
-    shape = Staircase.of(levels_of(policy, padding_length), cap)
-    return _of_sets("set-design", WholeSet, shape, longer)
+    return _of_sets("set-design", WholeSet, Staircase.of(levels_of(policy, padding_length), cap))
 
 
-def _of_sets(
-    name: str, asked: type[OneOfSet], shape: Collected, longer: LongerSets | None
-) -> CollectedLaw:
+def _of_sets(name: str, asked: type[OneOfSet], shape: Collected) -> CollectedLaw:
     shape.check(None)
     levels, length = shape.levels, shape.levels.dummies
-    known = None if longer is None else tuple(zip(longer.sizes, longer.shares, strict=True))
-    if longer is None and length >= levels.total:  # no set is longer
-        known = ()
-    return CollectedLaw("", name, asked(levels, length, known), shape)
+    longer = () if length >= levels.total else None  # no set is longer, or nothing is known
+    return CollectedLaw("", name, asked(levels, length, longer), shape)
 
 
 # -- numbers and ordered answers ---------------------------------------------------------

@@ -23,13 +23,7 @@ from planner.laws.shape import octets
 from planner.laws.source import below
 from planner.limits import DENOMINATOR
 from planner.mechanisms.collected import Array, Collected, Numbers, as_bytes
-from planner.mechanisms.counting import (
-    Aggregate,
-    Counter,
-    PackedCounter,
-    Rows,
-    SumCounter,
-)
+from planner.mechanisms.counting import Aggregate, Counter, PackedCounter, Rows, SumCounter
 from planner.mechanisms.words import Words
 from planner.policy import logodds
 
@@ -58,8 +52,7 @@ class Staircase(staircase.Staircase, Collected):
         size, heights, _ = best_set_design(items, levels.dummies, epsilon, cap)
         possible = -np.diff(heights)[max(0, size - items) : size]
         ratios = np.ceil(DENOMINATOR * np.exp(possible) * (1 + 2**-40)).astype(np.int64)
-        ratios = np.minimum(ratios, DENOMINATOR)
-        return cls(levels, size, max(epsilon, cap or epsilon), tuple(ratios.tolist()))
+        return cls(levels, size, cap or epsilon, tuple(np.minimum(ratios, DENOMINATOR).tolist()))
 
     def counter(self) -> Counter:
         if self.width:
@@ -150,8 +143,7 @@ def best_set_design(items: int, length: int, epsilon: float, cap: float | None =
     if not epsilon <= cap <= length * epsilon * (1 + 1e-12):
         allowed = f"{epsilon:g} to {length * epsilon:g}: once to length times the smallest budget"
         raise InputError("cap", cap, allowed, "Leave it out for one budget of any two sets.")
-    epsilon, cap = min(epsilon, _MOST_NATS), min(cap, length * _MOST_NATS)
-    return _best(items, length, _staircases(length, epsilon, max(epsilon, cap)))
+    return _best(items, length, _staircases(length, min(epsilon, _MOST_NATS), cap))
 
 
 def set_error_bound(items: int, length: int, epsilon: float, cap: float) -> float:
@@ -190,18 +182,13 @@ def _staircases(length: int, epsilon: float, cap: float) -> Array:
 
 
 def _hits(elements: int, length: int, sizes: Numbers) -> Array:
-    """Chance of each number of hits of a uniform report: (sizes, length + 1)."""
+    """Chance of each number of hits of a uniform report, up to a factor: (sizes, length + 1)."""
     j, k = np.arange(length), sizes[:, None]
     missed = np.maximum(elements - length - k + j + 1, 1e-200)
     with np.errstate(divide="ignore"):
         rises = np.log((length - j) / (j + 1) * np.maximum(k - j, 0) / missed)
     logs = np.cumsum(np.pad(rises, ((0, 0), (1, 0))), axis=1)
-    return _normal(np.exp(logs - logs.max(axis=1, keepdims=True)))
-
-
-def _normal(weights: Array) -> Array:
-    """Rows that sum to one."""
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+    return np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
 def _support(items: int, length: int, sizes: Numbers, stairs: Array) -> tuple[Array, Array]:

@@ -305,9 +305,8 @@ def seen_of(shape: Shape) -> Seen:
 
 def _any_two_sets(law: staircase.Staircase) -> Anything:
     """Any two sets are told apart by at most ``cap``, whatever they hold."""
-    levels = law.levels
-    caps = [law.cap] * len(levels.names)
-    return Anything.of(PrivacyPolicy(caps, levels.item_counts, names=levels.names))
+    names, counts = law.levels.names, law.levels.item_counts
+    return Anything.of(PrivacyPolicy([law.cap] * len(names), counts, names=names))
 
 
 def _table(law: rows.Rows) -> Rows:

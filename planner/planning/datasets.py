@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
-from planner.estimates.truncation import SIZES_MISS, LongerSets
+from planner.estimates.truncation import SIZES_MISS
 from planner.files import read_column, read_lines, unreadable
 from planner.mechanisms.itemsets import ItemSets
 from planner.survey.questions import ItemSet, Question
@@ -244,7 +244,7 @@ class PilotSets:
         drawn = once / n
         return SetMoments(lost2, of_one.squared / n, drawn, of_one.twice / n, of_one.lost / n)
 
-    def longer(self, length: int, items: int) -> LongerSets:
+    def longer(self, length: int, items: int) -> tuple[tuple[int, float], ...]:
         """Upper limits (Clopper and Pearson) that hold together with probability 0.999.
 
         Sets may be longer than all of the pilot's: up to all items.
@@ -252,13 +252,13 @@ class PilotSets:
         from scipy.special import betaincinv
 
         if length >= items:
-            return LongerSets(length, (), ())
+            return ()
         limits = [*size_limits(length, min(self.largest, items - 1)), items]
         n, sizes = self.sets.users, np.sort(self.sets.sizes)
         above = n - np.searchsorted(sizes, limits[:-1], side="right")
         miss = SIZES_MISS / above.size
         shares = np.where(above < n, betaincinv(above + 1.0, np.maximum(n - above, 1), 1 - miss), 1)
-        return LongerSets(length, tuple(limits[1:]), tuple(shares.tolist()))
+        return tuple(zip(limits[1:], shares.tolist(), strict=True))
 
 
 def set_model_of(question: Question) -> SetModel | None:

@@ -265,10 +265,10 @@ def block(question: ItemSet, users: int) -> Block:
     drawn = choice_block(name, question.policy, weight, *about, rough)
     if asked not in (BEST, SET_DESIGN):
         return drawn
-    parts = question.replacing(padding_length=None), question, question
 
     def whole(share: float) -> Option:
-        return whole_sets(Part(*parts, share, 1.0, users), question.padding_length or 1)
+        part = Part(question, question, question, share, 1.0, users)
+        return whole_sets(part, question.padding_length or 1)
 
     def at(share: float, *_: object) -> AtShare:
         found = whole(share)
@@ -300,21 +300,19 @@ def options(part: Part[ItemSet], **_: bool) -> list[Option]:
 
 def whole_sets(part: Part[ItemSet], length: int) -> Option:
     """The set design at a padding length, or why there is none."""
-    question = part.deployed
-    policy, sets, items = question.policy, set_model_of(question), question.policy.item_counts.sum()
-    length, cap = min(length, int(items)), question.cap
+    question, policy = part.deployed, part.deployed.policy
+    length, cap = min(length, int(policy.item_counts.sum())), question.cap
     if question.objective != TOTAL:
         refused = "it is made for the total error, unweighted"
         return Option(SET_DESIGN, inf, ErrorLaw(), refused=refused)
-    longer = None if sets is None else sets.longer(length, int(items))
     if cap is not None:  # more is no use
         cap = min(cap, length * rounding.levels_of(policy, 1).least_demanded())
     try:
-        found: Any = set_design(policy, length, cap, longer)
+        found: Any = set_design(policy, length, cap)
     except (InputError, VerificationError) as error:
         return Option(SET_DESIGN, inf, ErrorLaw(), refused=error.reason)
     law = LevelTerms.alike(policy, found)
-    bound = found.shape.lower_bound if sets is None else 0.0
+    bound = found.shape.lower_bound if set_model_of(question) is None else None
     return Option(SET_DESIGN, *_error_of_whole(part, length, law), law, bound or None)
 
 
@@ -341,9 +339,9 @@ def _rivals(part: Part[ItemSet], whole: Option) -> list[Option]:
 
 
 def least_error(part: Part[ItemSet]) -> float:
-    """Error per person asked, of the set design at the best length, or the one asked for."""
+    """Squared error per person of the set design at the best length, or the one asked for."""
     found = at_best_length(part, whole_sets(part, part.asked.padding_length or 1))
-    return found.errors.error(found.value)
+    return found.errors.error(found.value, part.fraction)
 
 
 def at_best_length(part: Part[ItemSet], option: Option) -> Option:
@@ -377,12 +375,11 @@ def total(part: Part[ItemSet], planned: Option) -> tuple[float, ErrorLaw]:
 
 def deployed(part: Part[ItemSet], planned: Option) -> Any:
     """The mechanism as a parameter file takes it."""
-    if planned.name == SET_DESIGN:
-        return planned.law.mechanism
-    question, length = part.deployed, part.question.padding_length or 1
-    sets, items = set_model_of(question), int(question.policy.item_counts.sum())
-    longer = None if sets is None else sets.longer(length, items)
-    return padded(unary(planned.law), length, longer)
+    length, sets = part.question.padding_length or 1, set_model_of(part.deployed)
+    whole = planned.name == SET_DESIGN
+    law = planned.law.mechanism if whole else padded(unary(planned.law), length)
+    items, length = law.levels.total, law.levels.dummies
+    return law if sets is None else law.with_sizes(sets.longer(length, items))
 
 
 def details(part: Part[ItemSet], planned: Option) -> dict[str, Any]:
@@ -419,9 +416,9 @@ def _with_larger_cap(part: Part[ItemSet], planned: Option) -> tuple[float, float
         return None
     asked = twice / part.share
     larger = replace(part, question=part.question.replacing(sets=known.replacing(cap=asked)))
-    found = at_best_length(larger, whole_sets(larger, shape.levels.dummies))
-    errors = [part.total(one.errors.error(one.value, part.fraction)) for one in (found, planned)]
-    return (asked, errors[0]) if errors[0] < errors[1] else None
+    error = least_error(larger)
+    better = error < planned.errors.error(planned.value, part.fraction)
+    return (asked, part.total(error)) if better else None
 
 
 def every_length(part: Part[ItemSet], padding: PaddingPlan) -> tuple[Array, Array]:

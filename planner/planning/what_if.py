@@ -55,7 +55,6 @@ _TURNS = 5
 _MOST_IMPORTANT = 20.0  # times the least important level: of tables more gains nothing
 _MOST_IMPORTANT_OF_DESIGNS = 50_000.0  # then the others still have an error
 _STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale
-_MOST_OF_SETS = 20.0  # more budget is of no use to a set design
 _ROUNDS, _LESS = 2, 0.99  # budgets that one more turn must lower them to
 
 
@@ -554,12 +553,14 @@ def _smallest_of_curve(part: Part[Any], planned: Option, block: Block, target: T
 
     def error(at: float) -> float:
         share = part.share * exp(at)
-        found = least_error(replace(part, share=share)) if whole else block.at(share).error
-        return sqrt(planned.errors.of_sample(found, part.fraction) / part.everybody)
+        if whole:
+            return sqrt(least_error(replace(part, share=share)) / part.everybody)
+        error = planned.errors.of_sample(block.at(share).error, part.fraction)
+        return sqrt(error / part.everybody)
 
-    policy = part.deployed.policy
-    epsilon = float(policy.room(np.zeros(policy.size)).min())
-    low, high = _limits(policy, (_MOST_OF_SETS if whole else MAX_EPSILON) / epsilon)
+    policy, cap = part.deployed.policy, getattr(part.deployed, "cap", None)
+    epsilon, most = float(policy.room(np.zeros(policy.size)).min()), _largest_scale(policy)
+    low, high = _limits(policy, min(most, MAX_EPSILON / cap) if cap else most)
     if error(high) > target.value:
         return f"Impossible: whatever the budgets, the best is {100 * error(high):.4g} %."
     at = smallest_scale(lambda at: log(error(at) / target.value), low, high, 0.0, _STEP_OF_DESIGNS)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -25,7 +26,6 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, model_validator
 
 from planner.errors import InputError
-from planner.estimates.truncation import LongerSets
 from planner.survey.description import Description
 from planner.survey.values import Budget, Masses, NamedFile, wrong
 
@@ -60,8 +60,8 @@ class SetModel(Protocol):
     ) -> SetMoments:
         """The moments at one or many padding lengths, at least 1, for levels of so many items."""
 
-    def longer(self, length: int, items: int) -> LongerSets:
-        """Which sets of at most so many ``items`` are longer than ``length``."""
+    def longer(self, length: int, items: int) -> tuple[tuple[int, float], ...]:
+        """Sizes up to ``items``, and the shares of sets above the one before, or ``length``."""
 
 
 class AssumedSets(Description):
@@ -125,12 +125,11 @@ class AssumedSets(Description):
         once = at.once[..., None] * item_counts / items
         return SetMoments(np.clip(lost2, least, most), at.squared, once, at.twice, at.lost)
 
-    def longer(self, length: int, items: int) -> LongerSets:
+    def longer(self, length: int, items: int) -> tuple[tuple[int, float], ...]:
         """By the histogram, taken at its word."""
         least = np.minimum(1.0, np.cumsum(self._shares[::-1])[::-1])  # sets of 0, 1, ... or more
         limits = size_limits(length, min(self.largest, items))
-        shares = [float(least[limit + 1]) for limit in limits[:-1]]
-        return LongerSets(length, tuple(limits[1:]), tuple(shares))
+        return tuple((size, float(least[last + 1])) for last, size in pairwise(limits))
 
     def _concentration(self, items: int) -> float:
         """Sum of the squared popularities: 1 over the effective number of items."""

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from planner import Level, Survey, best_channel, best_design, plan_survey, solve
 from planner.deployment.client.document import content_hash
-from planner.estimates.truncation import LongerSets
 from planner.mechanisms.making import (
     bisample_md,
     local_hashing,
@@ -69,20 +68,20 @@ def every_mechanism():
         ),
     ]
     survey = Survey("every mechanism", 1000, tuple(questions))
-    cut = LongerSets(3, (5,), (0.2,))
-    most = set_design(questions[13].policy, 3, 1.5, cut)  # of eight elements six: always one's own
+    most = set_design(questions[13].policy, 3, 1.5)  # of eight elements six: always one's own
+    cut = ((5, 0.2),)
     ratios = 2605029348, 1580030169  # 2^32 e^-0.5 and 2^32 e^-1, rounded up
     tables = {question.name: solve(question.policy) for question in questions[:3]}
     mechanisms = tables | {
         "rappor": rappor(1.0, 5),
         "oue": oue(1.0, 5),
-        "sets": padded(unary(tables["idue"]), 3, cut),
+        "sets": padded(unary(tables["idue"]), 3).with_sizes(cut),
         "grr": randomized_response(1.0, 5),
         "olh": local_hashing(1.0, 5),
         "subset": subset_selection(1.0, 5),
         **{question.name: best_design(question.policy) for question in questions[9:12]},
-        "whole sets": set_design(questions[12].policy, 2, 2.0, LongerSets(2, (5,), (0.2,))),
-        "most": replace(most, shape=replace(most.shape, held=6, ratios=ratios)),
+        "whole sets": set_design(questions[12].policy, 2, 2.0).with_sizes(cut),
+        "most": replace(most.with_sizes(cut), shape=replace(most.shape, held=6, ratios=ratios)),
         "age": bisample_md(2.0, ages),
         "yes": bisample_md(1.0, yes),
         "hours": best_channel(2.0, five_populations(ages), points=4),

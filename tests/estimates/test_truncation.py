@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from planner import InputError, ItemSets, oue, padded
+from planner import ItemSets, oue, padded
 from planner.estimates.truncation import LongerSets
 from planner.planning.datasets import PilotSets
 from planner.survey.sets import AssumedSets
@@ -77,12 +77,12 @@ def test_limits_cover_sets_that_were_cut(population, known):
             ItemSets.of([population.members[starts[u] : starts[u + 1]] for u in asked], items)
         )
     unary, longer = oue(2.0, items), model.longer(length, items)
-    told = padded(unary, length, longer)
+    told = padded(unary, length).with_sizes(longer)
     assert coverage(told, population, 50, seed=1) >= 1 - 6 / 500
-    ignored = padded(unary, length, LongerSets(length, (), ()))
+    ignored = padded(unary, length).with_sizes(())
     assert coverage(ignored, population, 50, seed=1) < 0.5
-    fewer = LongerSets(length, longer.sizes, tuple(share / 6 for share in longer.shares))
-    assert coverage(padded(unary, length, fewer), population, 50, seed=1) < 0.9
+    fewer = padded(unary, length).with_sizes((size, share / 6) for size, share in longer)
+    assert coverage(fewer, population, 50, seed=1) < 0.9
 
 
 def test_a_pilot_allows_for_larger_sets_than_it_shows():
@@ -93,15 +93,10 @@ def test_a_pilot_allows_for_larger_sets_than_it_shows():
     for _ in range(200):
         drawn = rng.choice(5, size=300, p=share)
         longer = PilotSets(ItemSets.of([range(size) for size in [1, *drawn]], 9)).longer(1, 9)
-        assert longer.sizes[-1] == 9
-        limits = [1, *longer.sizes[:-1]]
-        true = np.array([share[limit + 1 :].sum() for limit in limits])
-        wrong += bool(np.any(np.array(longer.shares) < true - 1e-12))
-        near += bool(np.any(np.array(longer.shares) < true + 0.07))
+        sizes, shares = zip(*longer, strict=True)
+        assert sizes[-1] == 9
+        true = np.array([share[limit + 1 :].sum() for limit in (1, *sizes[:-1])])
+        wrong += bool(np.any(np.array(shares) < true - 1e-12))
+        near += bool(np.any(np.array(shares) < true + 0.07))
     assert wrong <= 5  # one in a thousand at most is wrong: six of 200 with probability 1e-7
     assert near > 20  # limits that are true and say something
-
-
-def test_a_statement_about_another_length_is_refused():
-    with pytest.raises(InputError, match="padding_length of longer is 3 but must be 2"):
-        padded(oue(1.0, 9), 2, LongerSets(3, (), ()))

@@ -75,6 +75,7 @@ def test_plans_that_do_not_fit_are_refused():
 
 
 TWO = (Level("a", 1.0, item_count=5), Level("b", 1.2, item_count=25))
+LONG = AssumedSets([0, 1, 2, 3, 2, 1, 1, 1, 1, 1, 1])
 SIZES = AssumedSets(sizes=[0.1, 0.2, 0.3, 0.2, 0.1, 0.1], popularity="uniform")
 
 
@@ -204,17 +205,23 @@ def test_any_rule_has_its_smallest_budget(rule):
         planned(padding_length=3, rule=rule, mechanism="opt0")
 
 
-def test_targets_of_sets_are_met_where_it_says_so():
-    plan = planned(padding_length=3, targets=[Target(error=0.02)])
-    (answer,) = plan.targets
-    assert not answer.met
-    scale = float(answer.budgets.split("times ")[1].split(" ")[0])
-    levels = [one.replacing(epsilon=scale * one.epsilon) for one in TWO]
-    for factor, met in ((1.0, True), (0.99, False)):
-        at = [one.replacing(epsilon=factor * one.epsilon) for one in levels]
-        question = ItemSet("q", at, padding_length=3, targets=[Target(error=0.02)])
-        again = plan_survey(Survey("s", 20_000, (question,))).questions[0]
-        assert again.targets[0].met == met
+@pytest.mark.parametrize(("names", "known"), [("a", {"padding_length": 3}), ("ab", {"sets": LONG})])
+def test_targets_of_sets_are_met_where_it_says_so(names, known):
+    """To four digits; also where half of the people are asked, at the best length of any budget."""
+
+    def answer(scale):
+        levels = [one.replacing(epsilon=scale * one.epsilon) for one in TWO]
+        each = [ItemSet(name, levels, targets=[Target(error=0.05)], **known) for name in names]
+        return plan_survey(Survey("s", 20_000, each, design="one-each")).questions[0].targets[0]
+
+    assert not answer(1.0).met
+    scale = float(answer(1.0).budgets.split("times ")[1].split(" ")[0])
+    assert [answer(scale * factor).met for factor in (1.0005, 0.99)] == [True, False]
+
+
+def test_budgets_are_searched_until_a_cap_is_the_largest_there_is():
+    plan = planned(sets=SIZES.replacing(cap=5.0), targets=[Target(error=1e-4)])
+    assert plan.targets[0].budgets.startswith("Impossible: whatever the budgets, the best is ")
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 0.17, 50.0])

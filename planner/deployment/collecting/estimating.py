@@ -134,7 +134,7 @@ def _with_sizes(
         remedy = "Collect them first, or estimate without set sizes."
         raise InputError.because("reports", f"question {of_sizes.name!r} has none", remedy)
     longer = of_sizes.asked.set_sizes(of_sizes.shape.estimate(stacked(rounds)))
-    return replace(law, asked=law.asked.with_sizes(longer))
+    return law.with_sizes(longer)
 
 
 def _table(name: str, rows: AnswerRows, what: str = "") -> pa.Table:
