@@ -159,7 +159,7 @@ def ordered_figure(estimates: OrderedEstimates, truth: ArrayLike | None = None) 
 def one_survey_figure(survey: OneSurvey) -> Chart:
     """True counts or a true mean, and estimates with their own 95 % intervals."""
     limits = survey.lower, survey.upper
-    estimated = "estimated, with its 95 % interval"
+    estimated = "estimated, 95 % interval"
     lines = [
         Line(estimated, survey.labels, survey.estimates, BLUE, "", limits),
         Line("true", survey.labels, survey.truth, ORANGE, ""),

@@ -225,7 +225,7 @@ def _advice(question: QuestionPlan) -> list[str]:
     if better:
         return [f"{_short(better[0].title)} would have {_against(better[0])} error."]
     if all(answer.met for answer in question.targets) and not _drowned(question):
-        return _prices(question)[:1]
+        return _prices(question)[: bool(question.relaxations)]
     return []
 
 
@@ -236,7 +236,7 @@ def _prices(question: QuestionPlan) -> list[str]:
         f"{question.objective_name} by {100 * one.saving:.1f} %."
         for one in question.relaxations
     ]
-    if question.saturation_epsilon is not None:
+    if question.saturation_epsilon is not None and question.deployed.policy.size > 1:
         found.append(
             f"Saturation: budget above {question.saturation_epsilon:.4f} buys nothing while the "
             "other levels stay as they are."

@@ -93,7 +93,7 @@ CELLS = {  # by the key, with the table that it is in
     ),
     "level.importance": Cell("Importance", help="1 if empty."),
     "level.prior": Cell("Expected share", help="Of the people: 0.2 or 20 %. Sum 1."),
-    "sets.sizes": Cell("People with 0, 1, 2, ... answers", "their shares, such as 10; 40; 30; 20"),
+    "sets.sizes": Cell("People with 0, 1, 2, ... answers", "such as 10; 40; 30"),
     "sets.popularity": Cell(
         "Answers are", options={"zipf": "few popular, many rare", "uniform": "all equally popular"}
     ),
@@ -162,7 +162,7 @@ def new_document() -> Document:
 def new_question(taken: Sequence[str]) -> Document:
     """A question of another name than those that are ``taken``."""
     name = next(f"question {k}" for k in range(1, 10_000) if f"question {k}" not in taken)
-    return {"name": name, "level": [{"name": "usual", "epsilon": "1", "item_count": "10"}]}
+    return {"name": name, "level": [{"name": "usual", "epsilon": "1", "items": "A; B; C"}]}
 
 
 def example_document(name: str) -> Document:

@@ -82,6 +82,7 @@ def test_results_are_greyed_while_something_is_wrong(questions):
     for name in ("result", "meaning"):
         app = open_page(name, questions)
         assert "Greyed" in words(app)
+        assert "Saturation" not in words(app)  # a detail
         assert "severe" in app.warning[0].value
     assert not [one for one in open_page("result", questions).button if "Raise" in one.label]
 
