@@ -12,16 +12,17 @@ their value's precision: near the optimum each Newton step squares the error.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import clarabel
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from planner.errors import ConvergenceError
 from planner.policy.rules import Rows
 from planner.solvers.models import Program
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 Array = NDArray[np.float64]
 
@@ -56,6 +57,8 @@ class _Tangent(NamedTuple):
 
 
 def _tangent(program: Program, v0: Array) -> _Tangent:
+    import scipy.sparse as sp
+
     rows = program.model.rows(program.policy, v0)
     total, branches, slope, own = pieces = program.pieces(v0)
     extra = rows.matrix.shape[1] - v0.size
@@ -122,6 +125,9 @@ def prove(program: Program, v0: Array) -> Proof:
 
 def newton_step(program: Program, v: Array, weights: Array) -> Array:
     """Minimise the quadratic model of the program at ``v``; ``weights`` of the branches, sum 1."""
+    import clarabel
+    import scipy.sparse as sp
+
     at = _tangent(program, v)
     c, size = v.shape[0], v.size
     # Unknowns: relative steps d with v -> v (1 + d), auxiliaries, and the maximum's epigraph.

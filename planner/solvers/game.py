@@ -57,15 +57,20 @@ class Columns(NamedTuple):
         return Columns(parts, self.people[which], self.sums[which], self.about[which])
 
     def joined(self, *others: Columns) -> Columns:
-        """All together, each once."""
+        """All together, each once: these first."""
         every = (self, *others)
         parts = tuple(np.vstack(blocks) for blocks in zip(*(c.parts for c in every), strict=True))
-        people, sums, about = (np.vstack([c[i] for c in every]) for i in (1, 2, 3))
-        rows = np.hstack([about, sums.round(12)])
-        order = np.lexsort(rows.T[::-1])
+        found = Columns(parts, *(np.vstack([c[i] for c in every]) for i in (1, 2, 3)))
+        order, rows = found.order()
         first = np.ones(order.size, dtype=np.bool_)
-        first[1:] = (rows[order][1:] != rows[order][:-1]).any(axis=1)
-        return Columns(parts, people, sums, about).take(order[first])
+        first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        return found.take(np.sort(order[first]))
+
+    def order(self) -> tuple[NDArray[np.int64], Array]:
+        """Their places, sorted by what tells them apart, and that."""
+        rows = np.hstack([self.about, self.sums.round(12)])
+        order = np.lexsort(rows.T[::-1])
+        return order, rows[order]
 
 
 class Game(NamedTuple):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from planner.patience import still_wanted
 from planner.solvers.game import Columns, Game, Multipliers, lower_bound, ratios
-from planner.solvers.saddle import Answer, saddle
+from planner.solvers.saddle import Answer, continued, saddle
 
 Array = NDArray[np.float64]
 
@@ -17,7 +17,7 @@ _ROUNDS, _PATIENCE = 60, 12  # and those without a better bound after which digi
 _WAY = 0.5  # from the newest multipliers to the best ones: between them prices lead further
 _TIGHT, _SENT = 0.05, 1e-3  # below 1, and of the largest weight: other columns go
 _FALL = 1e-3  # of the tolerance: what a value must fall by for columns to go
-_DIGITS = 1e-12
+_DIGITS, _ROUGH = 1e-12, 1e-3
 _PRESENT = 1e-10  # of the largest weight: less is noise
 _LOST = 1e-3  # of a direction's largest entry: a smaller one is none to divide by
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
@@ -54,14 +54,16 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
 
     If rounds or digits run out first, the gap that is left is proven all the same.
     """
-    columns, centre = oracle.start(), None
-    likely, bound, best, lowest, stuck = -np.inf, -np.inf, np.inf, np.inf, 0
+    columns, centre, near, news = oracle.start(), None, None, list[Columns]()
+    likely, bound, best, lowest, stuck, enough = -np.inf, -np.inf, np.inf, np.inf, 0, _ROUGH
     proof: tuple[Multipliers, float] | None = None
     for left in reversed(range(rounds)):
         still_wanted()
+        columns = columns.joined(*news)
         # Where the bound does not move, multipliers that are hardly charged need more digits.
-        answer = saddle(game, columns, max(_DIGITS, tolerance / 100 / 10**stuck))
-        newest, news = answer.multipliers, []
+        close = max(tolerance / 100, min(_ROUGH, enough)) / 10**stuck
+        answer = saddle(game, columns, max(_DIGITS, close), near)
+        near, newest, news = answer, answer.multipliers, []
         for way in (_WAY, 0.0) if centre is not None else (0.0,):
             here = newest.between(centre, way) if centre is not None else newest
             new, largest = oracle.price(here, columns)
@@ -72,9 +74,10 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
         if centre is not None:  # a new column may exceed the best multipliers after all
             likely = _charged(game, centre, news, likely)
             gap = answer.value - likely
+            enough = gap / (answer.value + float(game.offsets @ newest.scenarios)) / 100
             stuck, best = (0, gap) if gap < 0.9 * best else (stuck + 1, best)
             over = left == 0 or stuck >= _PATIENCE
-            if over or gap <= tolerance / 2 * abs(likely):
+            if over or (close <= tolerance / 100 and gap <= tolerance / 2 * abs(likely)):
                 missed, largest = oracle.prove(centre)
                 proven = lower_bound(game, centre, max(1.0, largest))
                 if proof is None or proven > bound:
@@ -87,11 +90,13 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
         if likely > -np.inf and answer.value < lowest - _FALL * tolerance * abs(answer.value):
             # Where the value stands still, what is dropped would come back round after round.
             share = answer.weights * columns.sums.max(axis=1)
-            tight = 1 - min(_TIGHT, (answer.value - likely) / abs(likely))
+            tight = 1 - min(_TIGHT, gap / abs(likely))
             kept = (ratios(game, newest, columns) > tight) | (share > _SENT * share.max())
             columns, lowest = columns.take(kept), answer.value
-        columns = columns.joined(*news)
-    answer = saddle(game, columns, _DIGITS)
+            near = near._replace(weights=answer.weights[kept])
+    answer = continued(game, columns, answer, _DIGITS)
+    order, _ = columns.order()  # whatever order they were found in
+    columns, answer = columns.take(order), answer._replace(weights=answer.weights[order])
     at, largest = proof or (answer.multipliers, np.inf)
     return Generated(columns, answer, bound, at, largest)
 

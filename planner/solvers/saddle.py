@@ -1,8 +1,8 @@
 """The saddle point over a list of columns, by Newton's method from the interior.
 
 The conditions ``theta z = mu``, ``sigma y = mu`` are perturbed, with ``z`` the slack of what
-columns are charged and ``y`` that of the scenarios' errors; the columns' weights are eliminated by
-Cholesky factors, so that as many unknowns are left as there are scenarios and sums. Each step is
+columns are charged and ``y`` that of the scenarios' errors; the columns' weights are eliminated,
+so that as many unknowns are left as there are scenarios and sums. Each step is
 halved until the norm of the conditions, weighted by the point at hand, falls: Newton's direction
 lowers it, so that nothing goes round in circles.
 """
@@ -21,18 +21,10 @@ from planner.solvers.game import Columns, Game, Multipliers
 Array = NDArray[np.float64]
 
 _STEPS, _HALVINGS = 100, 25
+_ROOM, _ROOM_NEAR = 0.1, 0.01  # of the value: slack to begin with, from afar and from near by
 _NEARER = 0.1  # share of the complementarity that a step leaves
 _INWARD = 0.99  # of the way to the boundary
 _FALL = 0.05  # of what a step's length promises
-
-
-class Answer(NamedTuple):
-    """Multipliers, the columns' weights, the value, and how far it is from the conditions."""
-
-    multipliers: Multipliers
-    weights: Array
-    value: float
-    distance: float
 
 
 class _Second(NamedTuple):
@@ -61,10 +53,21 @@ class _Point(NamedTuple):
         return _Point(theta, sigma, z, y, rows, self.nu + step * by.nu)
 
 
-def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
+class Answer(NamedTuple):
+    """Multipliers, the columns' weights, the value, and how far it is from the conditions."""
+
+    multipliers: Multipliers
+    weights: Array
+    value: float
+    distance: float
+    point: _Point
+
+
+def saddle(game: Game, columns: Columns, close: float = 1e-9, near: Answer | None = None) -> Answer:
     """The best weights of these columns and their multipliers: the best point seen.
 
     ``close``: relative distance from the conditions at which to stop; digits may end before.
+    ``near`` has weights of the first of these columns, to begin from.
 
     Raises
     ------
@@ -72,15 +75,27 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
         These columns cannot tell apart what is wanted.
     """
     n, k = columns.people.shape
-    R = columns.sums
+    R, room = columns.sums, _ROOM if near is None else _ROOM_NEAR
     theta = np.full(n, R.shape[1] / R.sum())
     sigma = np.where(game.free > 0, 1 / game.free.sum(), 0.1 / k)
+    if near is not None:
+        known = np.pad(near.weights, (0, n - near.weights.size))
+        theta, sigma = known + room * theta, near.multipliers.scenarios + room * sigma
 
     now = _second_order(game, columns, theta, sigma)
     if now is None:
         reason = "The first reports cannot tell all that is wanted apart"
         raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
-    at = _first(game, columns, now, theta, sigma)
+    return _descended(game, columns, _first(game, columns, now, theta, sigma, room), now, close)
+
+
+def continued(game: Game, columns: Columns, answer: Answer, close: float) -> Answer:
+    """An answer about the same columns, with more digits."""
+    now = _second_order(game, columns, answer.point.theta, answer.point.sigma)
+    return answer if now is None else _descended(game, columns, answer.point, now, close)
+
+
+def _descended(game: Game, columns: Columns, at: _Point, now: _Second, close: float) -> Answer:
     best, missing = None, _missing(game, columns, now, at)
     for _ in range(_STEPS):
         still_wanted()
@@ -88,10 +103,10 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
         if best is None or distance < best.distance:
             value = now.value - float(game.offsets @ at.sigma)
             multipliers = Multipliers(now.alpha, at.rows, at.sigma)
-            best = Answer(multipliers, at.theta, value, distance)
+            best = Answer(multipliers, at.theta, value, distance, at)
         if distance < close:
             break
-        mu = _NEARER * float(at.theta @ at.z + at.sigma @ at.y) / (n + k)
+        mu = _NEARER * float(at.theta @ at.z + at.sigma @ at.y) / (at.theta.size + at.sigma.size)
         moved = _step(game, columns, now, at, mu, missing)
         if moved is None:
             break  # digits are used up: the best point stands
@@ -100,14 +115,16 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
     return best
 
 
-def _first(game: Game, columns: Columns, now: _Second, theta: Array, sigma: Array) -> _Point:
-    """Multipliers that leave slack everywhere."""
+def _first(
+    game: Game, columns: Columns, now: _Second, theta: Array, sigma: Array, room: float
+) -> _Point:
+    """Multipliers that leave slack everywhere: a share ``room`` of the value."""
     R, size = columns.sums, float(now.charges @ theta)
     rows = np.linalg.lstsq(R, now.charges, rcond=None)[0]
     short = max(0.0, float(((now.charges - R @ rows) / R.sum(axis=1)).max()))
-    rows = rows + 1.1 * short + 0.1 * size / R.shape[1]
-    nu = float((now.errors * game.free).max()) + 0.1 * size
-    slack = np.maximum(nu * game.free - now.errors, 0.1 * size)
+    rows = rows + 1.1 * short + room * size / R.shape[1]
+    nu = float((now.errors * game.free).max()) + room * size
+    slack = np.maximum(nu * game.free - now.errors, room * size)
     return _Point(theta, sigma, R @ rows - now.charges, slack, rows, nu)
 
 
@@ -164,8 +181,6 @@ def _direction(
     game: Game, columns: Columns, now: _Second, at: _Point, mu: float, missing: tuple[Array, ...]
 ) -> _Point:
     """Newton's, the weights' part eliminated: their matrix is positive definite."""
-    from scipy.linalg.lapack import dposv
-
     theta, sigma, z, y, _, _ = at
     (n, r), k, free = columns.sums.shape, sigma.size, game.free
     root = np.sqrt(theta)
@@ -176,10 +191,7 @@ def _direction(
     corner[:k, -1] = corner[-1, :k] = -free
     lacking = np.concatenate([missing[1] + y - mu / sigma, -missing[2], missing[3]])
     pull = np.column_stack([beside, mu / theta - z - missing[0]])
-    _, found, failed = dposv(curved, root[:, None] * pull)
-    if failed:
-        raise np.linalg.LinAlgError
-    solved = root[:, None] * found
+    solved = root[:, None] * np.linalg.solve(curved, root[:, None] * pull)
     move = np.linalg.solve(corner - beside.T @ solved[:, :-1], lacking - beside.T @ solved[:, -1])
     dt, ds = solved[:, -1] - solved[:, :-1] @ move, move[:k]
     dz, dy = (mu - z * dt) / theta - z, (mu - y * ds) / sigma - y
