@@ -21,7 +21,7 @@ from planner.solvers.solving import BASELINES, baseline, solve
 DESIGN = SubsetDesign.model
 """The name of subset designs beside the models of tables."""
 
-TIGHT, ROUGH = 1e-6, 3e-3
+TIGHT, ROUGH = 1e-6, 1e-4
 """The gaps to which designs are solved: those that are planned, and points of a curve."""
 
 TOTAL = Objective()

@@ -87,10 +87,12 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
                     break
                 news.append(missed)
                 best = np.inf
+            if gap <= tolerance / 2 * abs(likely):
+                continue  # only digits are missing
         if likely > -np.inf and answer.value < lowest - _FALL * tolerance * abs(answer.value):
             # Where the value stands still, what is dropped would come back round after round.
             share = answer.weights * columns.sums.max(axis=1)
-            tight = 1 - min(_TIGHT, gap / abs(likely))
+            tight = 1 - min(_TIGHT, max(gap / abs(likely), close / _SENT))
             kept = (ratios(game, newest, columns) > tight) | (share > _SENT * share.max())
             columns, lowest = columns.take(kept), answer.value
             near = near._replace(weights=answer.weights[kept])

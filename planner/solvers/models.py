@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from planner.errors import ConvergenceError, InputError
@@ -119,6 +118,8 @@ class _Opt1(_Opt0):
         return noise, cp.Constant(np.zeros(p0.size)), []
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:  # noqa: ARG002
+        import scipy.sparse as sp
+
         levels, *rest = policy.rule.log_odds_rows(policy.epsilons)
         return Rows.of(levels @ sp.kron(self.mix, sp.eye_array(policy.size)), *rest)
 
