@@ -1,6 +1,7 @@
 """A running app, Chromium, and pages that record what they ask for and complain about."""
 
 import os
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,7 +50,7 @@ class Visit:
 
     def watch(self):
         self.page.set_default_timeout(MOST_PATIENCE)
-        self.page.route("**/*", self._refuse_outside)
+        self.page.on("request", lambda request: self._look_at(request.url))
         self.page.on("websocket", self._listen)
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -58,21 +59,13 @@ class Visit:
         if message.type == "error":
             self.complaints.append(message.text)
 
-    def _refuse_outside(self, route):
-        if self._ours(route.request.url):
-            route.continue_()
-        else:
-            route.abort()
-
-    def _ours(self, url):
+    def _look_at(self, url):
         host = self.address.removeprefix("http")
-        if url.startswith(("http" + host, "ws" + host, "data:", "blob:")):
-            return True
-        self.outside.append(url)
-        return False
+        if not url.startswith(("http" + host, "ws" + host, "data:", "blob:")):
+            self.outside.append(url)
 
     def _listen(self, socket):
-        self._ours(socket.url)
+        self._look_at(socket.url)
         socket.on("framesent", self._sent)
         socket.on("framereceived", self._received)
 
@@ -170,22 +163,29 @@ class Visit:
         raise AssertionError(f"cell {column}, {row} did not open")
 
 
+@pytest.fixture(scope="session")
+def one_browser(browser):
+    """What all pages share: the app's scripts are fetched and compiled once."""
+    size = {"width": 1280, "height": 900}
+    with closing(browser.new_context(viewport=size, accept_downloads=True)) as context:
+        yield context
+
+
 @pytest.fixture
-def visitor(browser, address):
-    """Opens the five diagnoses for one more visitor."""
-    contexts = []
+def visitor(one_browser, address):
+    """Opens the five diagnoses for one more visitor, each in a page of its own."""
+    pages = []
 
     def new():
-        size = {"width": 1280, "height": 900}
-        contexts.append(browser.new_context(viewport=size, accept_downloads=True))
-        found = Visit(contexts[-1].new_page(), address)
+        pages.append(one_browser.new_page())
+        found = Visit(pages[-1], address)
         found.watch()
         found.open("?example=health")
         return found
 
     yield new
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
 
 
 @pytest.fixture

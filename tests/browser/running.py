@@ -24,6 +24,7 @@ QUIET = {"STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none"}
 SILENT = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 
 
