@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise, starmap
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -66,16 +67,16 @@ def wanted_estimates(
     users = int(column.sum())
     if users < 1:
         raise InputError("counts", users, "of at least one person", "Collect reports first.")
-    parts = np.split(np.arange(outputs), np.cumsum([size for size, _ in blocks])[:-1].astype(int))
-    shares = [share for _, share in blocks]
+    ends = [0, *accumulate(size for size, _ in blocks)]
+    parts, shares = list(starmap(slice, pairwise(ends))), [share for _, share in blocks]
     if not blocks or not all(column[part].any() for part in parts):
-        parts, shares = [np.arange(outputs)], [1.0]
+        parts, shares = [slice(None)], [1.0]
     values, covariance = np.zeros(len(estimator)), np.zeros((len(estimator), len(estimator)))
     for part, share in zip(parts, shares, strict=True):
         meaning, seen, n = estimator[:, part], column[part], int(column[part].sum())
         values += share * (meaning @ seen) / n
         if n == 1:  # of one report nothing is known: as if all had come equally often
-            seen = np.full(part.size, 1 / part.size)
+            seen = np.full(seen.size, 1 / seen.size)
         spread = meaning - (meaning @ seen / seen.sum())[:, None]
         covariance += share**2 * (spread * seen) @ spread.T / max(1, n - 1) / n
     return ChannelEstimates(values, covariance, users)

@@ -214,9 +214,10 @@ class Number(answers.Number, Estimating):
         no. Of other numbers reports do not tell how they differ (docs/how-to/collect.md), and the
         mean's interval is wide enough for people who do not differ at all.
         """
-        domain, rate = self.domain, float(np.clip(found.values[1], 0, 1))
-        mean_of_all = float(np.clip(found.values[0] / rate, -1, 1)) if rate else 0.0
-        known = rate * (1 - rate) * np.outer([mean_of_all, 1.0], [mean_of_all, 1.0])
+        domain, (total_of_all, answered) = self.domain, found.values.tolist()
+        rate = min(max(answered, 0.0), 1.0)
+        mean_of_all = min(max(total_of_all / rate, -1.0), 1.0) if rate else 0.0
+        known = rate * (1 - rate) * np.array([[mean_of_all**2, mean_of_all], [mean_of_all, 1.0]])
         known[0, 0] += rate * (1 - mean_of_all**2) * domain.yes_no
         found = found.of_draws(known)
         (_, number), covariance, users = found
