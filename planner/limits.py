@@ -32,6 +32,8 @@ They are the bits of a report, or the items that it may name, for each round or 
 
 MAX_PADDING_LENGTH = 2**20
 """Size to which sets are padded or cut."""
+MAX_WHOLE_SET = 2**10
+"""The same where a report is about the whole set: weights of hits then take 10 MB of memory."""
 
 MAX_FILE_BYTES = 64 * MEBIBYTE
 """Of a JSON file that is read whole."""

@@ -48,12 +48,12 @@ def show(found: list[tuple[str, str]]) -> None:
 
     tried = {name: status for name, status in found if status != UNTRIED}
     lived = [name for name, status in tried.items() if status not in NOTICED]
-    tried = {name: status for name, status in tried.items() if name not in set(filter(loosens, lived))}
-    noticed = len(tried) - len(left)
-    low, high = binomtest(noticed, len(tried)).proportion_ci(method="exact")
-    sys.stdout.writelines(left)
-    score = f"{noticed / len(tried):.1%} (95 %: {low:.1%} to {high:.1%})"
-    sys.stdout.write(f"{noticed:,} of {len(tried):,} were noticed: {score}.\n")
+    left = [name for name in lived if not loosens(name)]
+    noticed, count = len(tried) - len(lived), len(tried) - len(lived) + len(left)
+    low, high = binomtest(noticed, count).proportion_ci(method="exact")
+    sys.stdout.writelines(f"{tried[name]}: {name}\n" for name in left)
+    score = f"{noticed / count:.1%} (95 %: {low:.1%} to {high:.1%})"
+    sys.stdout.write(f"{noticed:,} of {count:,} were noticed: {score}.\n")
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:

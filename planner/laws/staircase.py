@@ -17,7 +17,7 @@ from planner.laws.schema import BUDGET, Schema, list_of, whole
 from planner.laws.shape import Own, Shape, Wanted, octets
 from planner.laws.source import Source, below, order
 from planner.limits import DENOMINATOR as D
-from planner.limits import EXPORT_REMEDY, MAX_COUNT
+from planner.limits import EXPORT_REMEDY, MAX_COUNT, MAX_WHOLE_SET
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,9 @@ class Staircase(Shape):
     ratios: tuple[int, ...]
 
     def require_fit(self) -> None:
+        if self.levels.dummies > MAX_WHOLE_SET:
+            allowed = f"at most {MAX_WHOLE_SET:,} where a report is about the whole set"
+            raise InputError("padding_length", self.levels.dummies, allowed, EXPORT_REMEDY)
         if not 1 <= self.held < self.cells:
             raise InputError("held", self.held, f"from 1 to {self.cells - 1}", EXPORT_REMEDY)
         if len(self.ratios) != len(self.hits) - 1:

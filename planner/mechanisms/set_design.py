@@ -21,13 +21,13 @@ from planner.laws import staircase
 from planner.laws.levels import Levels
 from planner.laws.shape import octets
 from planner.laws.source import below
-from planner.limits import DENOMINATOR
+from planner.limits import DENOMINATOR, MAX_WHOLE_SET
 from planner.mechanisms.collected import Array, Collected, Numbers, as_bytes
 from planner.mechanisms.counting import Aggregate, Counter, PackedCounter, Rows, SumCounter
 from planner.mechanisms.words import Words
 from planner.policy import logodds
 
-_ALL_SIZES, _GRID = 3000, 300  # sizes up to which every one is tried, and else so many at a time
+_ALL_HITS, _GRID = 30_000, 300  # hits of all sizes up to which each is tried; else so many sizes
 _ALL_STAIRS = 1000  # up to which every place of a short step is tried
 _MOST_NATS = 20.0  # budgets above are not used up: whole numbers over 2^32 could not hold more
 _CHUNK = 2**18  # elements of reports at once: what stays in the cache
@@ -138,8 +138,9 @@ class SetDesign(NamedTuple):
 def best_set_design(items: int, length: int, epsilon: float, cap: float | None = None) -> SetDesign:
     """Return the set design of the smallest worst-case error among all sizes and staircases."""
     cap = epsilon if cap is None else cap
-    if not 1 <= length <= items:
-        raise InputError("length", length, f"1 to {items:,}, the number of items", "Shorten it.")
+    if not 1 <= length <= min(items, MAX_WHOLE_SET):
+        allowed = f"1 to {items:,}, the number of items, and at most {MAX_WHOLE_SET:,}"
+        raise InputError("length", length, allowed, "Shorten it.")
     if not epsilon <= cap <= length * epsilon * (1 + 1e-12):
         allowed = f"{epsilon:g} to {length * epsilon:g}: once to length times the smallest budget"
         raise InputError("cap", cap, allowed, "Leave it out for one budget of any two sets.")
@@ -204,7 +205,7 @@ def _best(items: int, length: int, stairs: Array) -> SetDesign:
     low, high = 1, items + length - 1
     while True:
         sizes = np.arange(low, high + 1)
-        if sizes.size > _ALL_SIZES:
+        if sizes.size > max(_GRID, _ALL_HITS // length):
             sizes = np.unique(np.geomspace(low, high, _GRID).astype(np.int64))
         own, other = _support(items, length, sizes, stairs)
         errors = set_error(items, length, own, other)

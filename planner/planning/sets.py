@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
-from planner.limits import MAX_EPSILON
+from planner.limits import MAX_EPSILON, MAX_WHOLE_SET
 from planner.mechanisms import rounding
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import padded, set_design, unary
@@ -88,9 +88,9 @@ class PaddingPlan:
         return np.sqrt(self.users * self.variance)
 
     @property
-    def uncut(self) -> int:
-        """The smallest length at which no set is cut, as far as is known of the sets."""
-        return int(self.lengths[np.argmax(self.lost <= 0)])
+    def uncut(self) -> int | None:
+        """The smallest length at which no set is cut, as far as is known of the sets, if any."""
+        return next(iter(self.lengths[self.lost <= 0].tolist()), None)
 
     @property
     def mse(self) -> Array:
@@ -127,8 +127,8 @@ def plan_whole_sets(
 ) -> PaddingPlan:
     """The same where reports are about whole sets: the best set design of every length.
 
-    Lengths up to the number of items. Of more than 60 the designs of 60 are made, whose two
-    chances those of the others lie between.
+    Lengths up to the number of items, and to 1,024. Of more than 60 the designs of 60 are made,
+    whose two chances those of the others lie between.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def plan_whole_sets(
     [1, 2, 4]
     """
     items, epsilon = int(policy.item_counts.sum()), rounding.levels_of(policy, 1).least_demanded()
-    lengths = tried = np.arange(1, min(sets.largest, items) + 1)
+    lengths = tried = np.arange(1, min(sets.largest, items, MAX_WHOLE_SET) + 1)
     if tried.size > _DESIGNS:
         tried = np.unique(np.geomspace(1, tried.size, _DESIGNS).astype(np.int64))
     caps = [min(cap or epsilon, length * epsilon) for length in tried.tolist()]

@@ -39,6 +39,7 @@ from planner.planning.solve import (
     scaled,
     solve_for,
 )
+from planner.policy.budget_text import digits_up
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import UnaryTable
@@ -441,14 +442,15 @@ def _with_importance(search: _Search) -> BudgetAnswer:
 
 
 def _named_budgets(policy: PrivacyPolicy) -> str:
-    shown = [f"{policy.names[i]} {policy.epsilons[i]:.4g}" for i in range(min(policy.size, 6))]
+    pairs = zip(policy.names[:6], policy.epsilons, strict=False)
+    shown = [f"{name} {digits_up(epsilon)}" for name, epsilon in pairs]
     more = policy.size - len(shown)
     return ", ".join(shown) + (f" and {more} more levels" if more else "")
 
 
 def _times(scale: float) -> str:
     if abs(scale - 1) >= 0.0005:  # of four digits
-        return f"{scale:.4g} times what they are"
+        return f"{digits_up(scale)} times what they are"
     return f"a little {'more' if scale > 1 else 'less'} than they are"
 
 
@@ -564,10 +566,10 @@ def _smallest_of_curve(part: Part[Any], planned: Option, block: Block, target: T
     if error(high) > target.value:
         return f"Impossible: whatever the budgets, the best is {100 * error(high):.4g} %."
     at = smallest_scale(lambda at: log(error(at) / target.value), low, high, 0.0, _STEP_OF_DESIGNS)
-    budget = f"{exp(at) * epsilon:.4g}"
+    budget = digits_up(exp(at) * epsilon)
     if not whole:
         return f"The smallest budget that meets the target: {budget}."
     return (
-        f"With a set design all budgets times {exp(at):.4g} meet the target: the smallest pair "
-        f"budget is then {budget}."
+        f"With a set design all budgets times {digits_up(exp(at))} meet the target: the smallest "
+        f"pair budget is then {budget}."
     )

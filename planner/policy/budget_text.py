@@ -80,6 +80,18 @@ def _factor(text: str) -> float:
     return math.log(number) if match["ln"] else number
 
 
+def digits_up(value: float) -> str:
+    """Four digits of a positive number, never shown smaller than it is.
+
+    Examples
+    --------
+    >>> digits_up(1.48201), digits_up(0.8), digits_up(50.0)
+    ('1.483', '0.8', '50')
+    """
+    rounded = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(float(value)))
+    return f"{float(rounded):.4g}"
+
+
 def magnitude_up(value: float) -> str:
     """Two digits of a positive number that spans magnitudes, never shown smaller than it is.
 

@@ -163,11 +163,10 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
     ]
     if lost > 0:
         errors = plan.errors if question.padding_errors is None else question.padding_errors
-        error = people(errors[plan.uncut - 1])
-        uncut = (
-            f"A padding length of {plan.uncut} cuts none of these sets: {error} people of error."
-        )
-        found.append(Sentence(uncut, "details"))
+        whole = plan.uncut
+        if whole is not None:
+            figure = f"none of these sets: {people(errors[whole - 1])} people of error."
+            found.append(Sentence(f"A padding length of {whole} cuts {figure}", "details"))
         if getattr(getattr(question.question, "sets", None), "sizes", ()):
             assumed = "Which items the long sets hold is assumed: a pilot tells more."
             found.append(Sentence(assumed, "details"))

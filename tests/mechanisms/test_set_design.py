@@ -1,5 +1,6 @@
 """Set designs: reference values, tiny domains by enumeration, bounds, refusals."""
 
+from dataclasses import replace
 from math import ceil, e, isclose, log
 from types import SimpleNamespace
 
@@ -168,8 +169,14 @@ def test_bounds_and_rivals():
 
 
 def test_refusals_name_the_argument():
-    wrong = {"length": ((3, 4, 1.0), (3, 0, 1.0)), "cap": ((9, 3, 1.0, 0.5), (9, 3, 1.0, 3.1))}
+    wrong = {
+        "length": ((3, 4, 1.0), (3, 0, 1.0), (9999, 1025, 1.0)),
+        "cap": ((9, 3, 1.0, 0.5), (9, 3, 1.0, 3.1)),
+    }
     for named, calls in wrong.items():
         for about in calls:
             with pytest.raises(InputError, match=f"^{named} is"):
                 best_set_design(*about)
+    law = set_design(PrivacyPolicy([1.0], [1500]), 2).shape
+    with pytest.raises(InputError, match=r"padding_length is 1025 but must be at most 1,024"):
+        replace(law, levels=law.levels.with_dummies(1025)).require_fit()
