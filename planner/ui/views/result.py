@@ -13,7 +13,7 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
 from planner.policy.budget_text import parse_epsilon
-from planner.show.blocks import chosen
+from planner.show.blocks import chosen, people
 from planner.show.plan import question_blocks, survey_blocks
 from planner.survey.values import text_of
 from planner.trial.simulate import OneSurvey, Trial
@@ -25,6 +25,7 @@ from planner.ui.state import session
 from planner.ui.views.trial import draw_survey
 
 _MOST_DRAWN = 10_000_000, 200_000  # people, answers
+_MOST_LEVELS = 8  # in a sentence
 
 
 class _Step(NamedTuple):
@@ -50,9 +51,21 @@ def page() -> None:
         if step is not None:
             change = (place, step)
             st.button(render.plain(step.label), on_click=_change, args=change, type="primary")
+        _levels(plan)
         _picture(plan)
         rest = [block for block in blocks if block.rank == "details"]
         render.details("Details", "details", lambda: rest)
+
+
+def _levels(plan: QuestionPlan) -> None:
+    """The error of an answer's count, level by level."""
+    levels = plan.levels
+    if levels is None or len(levels.names) < 2:
+        return
+    pairs = list(zip(levels.names, levels.standard_errors.tolist(), strict=True))
+    said = ", ".join(f"{people(error)} for {name!r}" for name, error in pairs[:_MOST_LEVELS])
+    more = f", and {len(pairs) - _MOST_LEVELS} more levels" if len(pairs) > _MOST_LEVELS else ""
+    st.markdown(render.plain(f"Standard error of an answer's count, people: {said}{more}."))
 
 
 def _change(place: int, step: _Step) -> None:
