@@ -99,13 +99,19 @@ def relay(cluster):
 
 
 def wait_for_the_pipe(cluster):
-    """The address of the worker that reads the pipe, once nothing else is under way."""
+    """The address of the worker that reads the pipe, once nothing else is under way.
+
+    If it is the only worker, what is left waits for it.
+    """
+    latest = time.monotonic() + 60
     with distributed.Client(cluster, set_as_default=False) as client:
-        while True:
-            busy = [address for address, tasks in client.processing().items() for _ in tasks]
-            if len(busy) == 1:
+        while time.monotonic() < latest:
+            tasks = client.processing()
+            busy = [address for address in tasks for _ in tasks[address]]
+            if busy and 1 in (len(busy), len(tasks)):
                 return busy[0]
             time.sleep(0.01)
+    raise TimeoutError(f"Nobody reads the pipe alone: {tasks}")
 
 
 def kill(cluster, *addresses):
