@@ -256,7 +256,7 @@ def best_estimator(
     floor = _SECONDARY * np.trace(forms.sum(axis=0)) / p * total / total.sum()
     inverses = np.linalg.inv(forms + floor[:, None, None] * np.eye(p))
     system = np.einsum("xo,zo,opq->xpzq", matrix, matrix, inverses).reshape(m * p, m * p)
-    alpha = np.linalg.lstsq(system, wanted.T.ravel(), rcond=1e-14)[0].reshape(m, p)
+    alpha = np.linalg.lstsq(system, wanted.T.ravel())[0].reshape(m, p)
     estimator = np.einsum("opq,xq,xo->po", inverses, alpha, matrix)
     return unbiased(estimator, wanted, matrix)
 

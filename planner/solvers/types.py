@@ -160,7 +160,7 @@ class OutputTypes:
         # Of each level sum over items of (v - mean)^2 / (m - 1).
         within = share @ (np.square(gap) * x * self.low_counts / np.maximum(m - 1, 1))
         between = (means * share[:, None]).T @ means
-        totals = np.linalg.lstsq(between, means.T, rcond=1e-15)[0].T / m
+        totals = np.linalg.lstsq(between, means.T)[0].T / m
         if not (within[several] > 0).all() or np.linalg.matrix_rank(between) < m.size:
             raise InputError("types", self.size, "enough to tell all items apart", "Add types.")
         slope = gap * np.divide(1.0, within, out=np.zeros_like(within), where=several)

@@ -7,6 +7,7 @@ import pytest
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel_search import _Question
 from planner.solvers.game import Columns, Multipliers, lower_bound, ratios, worst
+from planner.solvers.generation import fewest
 from planner.solvers.saddle import _second_order, saddle
 from tests.solvers.questions import cumulative, random_question, rays_of, worst_case
 
@@ -36,6 +37,16 @@ def test_a_saddle_point_meets_every_condition(common):
     assert theta @ (1 - ratio) == pytest.approx(0, abs=1e-8)
     assert lower_bound(game, at, ratio.max()) == pytest.approx(answer.value, rel=1e-7)
     assert lower_bound(game, at, 1.0) <= answer.value * (1 + 1e-9)
+
+
+def test_few_columns_have_the_same_sums():
+    """As many as there are sums that do not follow from each other."""
+    rng = np.random.default_rng(6)
+    rows, weights = rng.random((6, 40)), rng.random(40)
+    rows[5] = rows[0] + 1e6 * rows[1]
+    live, left = fewest(rows, weights)
+    assert (live.size, left.min() > 0) == (5, True)
+    assert rows[:, live] @ left == pytest.approx(rows @ weights, rel=1e-9)
 
 
 @pytest.mark.parametrize("common", [True, False])
