@@ -8,7 +8,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
-from xdist.scheduler import LoadScopeScheduling
 
 # The same examples on every run; no test is judged by the clock.
 settings.register_profile("planner", deadline=None, derandomize=True, max_examples=16)
@@ -21,27 +20,14 @@ settings.register_profile("mutation", parent=settings.get_profile("planner"), ma
 settings.load_profile("planner")
 
 
-class _OneApp(LoadScopeScheduling):
-    """A module to a process at a time, and all tests of the browser to one, with one app."""
-
-    def _split_scope(self, nodeid):
-        browser = "tests/browser/"
-        return browser if nodeid.startswith(browser) else super()._split_scope(nodeid)
-
-
-def pytest_xdist_make_scheduler(config, log):
-    return _OneApp(config, log) if config.getvalue("dist") == "loadscope" else None
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """What is collected stays: searching it for garbage again and again takes a third longer."""
     gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.freeze()
-        gc.enable()
+    done = yield
+    gc.freeze()
+    gc.enable()
+    return done
 
 
 @pytest.hookimpl(wrapper=True)

@@ -174,17 +174,15 @@ def one_browser(browser):
 @pytest.fixture
 def visitor(one_browser, address):
     """Opens the five diagnoses for one more visitor, each in a page of its own."""
-    pages = []
 
     def new():
-        pages.append(one_browser.new_page())
-        found = Visit(pages[-1], address)
+        found = Visit(one_browser.new_page(), address)
         found.watch()
         found.open("?example=health")
         return found
 
     yield new
-    for page in pages:
+    for page in one_browser.pages:
         page.close()
 
 

@@ -65,24 +65,20 @@ def deaths(ask, words, folder, key, step):
 
 def check(rounds, sessions):
     """A round has one report, and a value is counted and drawn for once; how many there are."""
-    stages = 0
-    for sent in sessions:
-        stages += 1
-        check_one(rounds, sent)
+    for stages, sent in enumerate(sessions, 1):
+        by_round = {}
+        for one in sent:
+            by_round.setdefault(one["round"], set()).add(json.dumps(one))
+        assert all(len(same) == 1 for same in by_round.values()), (
+            f"two reports of one round, {stages}"
+        )
+        if rounds is ONCE:
+            assert list(by_round) == [OWN]
+        else:
+            reports = [b64decode(json.loads(*by_round[n])["report"]) for n in (1, 2, 3)]
+            assert [one[0] for one in reports] == [0, 1, 1]
+            assert reports[1] == reports[2]
     return stages
-
-
-def check_one(rounds, sent):
-    by_round = {}
-    for one in sent:
-        by_round.setdefault(one["round"], set()).add(json.dumps(one))
-    assert all(len(same) == 1 for same in by_round.values()), "two reports of one round"
-    if rounds is ONCE:
-        assert list(by_round) == [OWN]
-        return
-    reports = [b64decode(json.loads(*by_round[n])["report"]) for n in (1, 2, 3)]
-    assert [one[0] for one in reports] == [0, 1, 1]
-    assert reports[1] == reports[2]
 
 
 @pytest.mark.parametrize("client", [python, javascript])
@@ -97,6 +93,5 @@ def test_a_client_that_is_killed_reports_once(request, tmp_path, client, rounds,
         assert check(rounds, sessions(words, tmp_path, "stage", 1)) > 8
         if client is python:
             assert check(rounds, sessions(words, tmp_path, "size", 2048)) > 8
-        late = sessions(words | {"late": True}, tmp_path, "stage", 1)
         with pytest.raises(AssertionError, match="two reports of one round"):
-            check(rounds, late)
+            check(rounds, sessions(words | {"late": True}, tmp_path, "stage", 1))
