@@ -64,7 +64,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if json_output:
         print_json(plan_json(made, parameters))
         return
-    show(plan_blocks(made), details=details)
+    show(plan_blocks(made, details=details), details=details)
     if out is not None:
         say(f"Parameters written to {out} and verified.")
     for path, what in pages.items():
@@ -96,7 +96,7 @@ def compare(
     from planner.show.json import to_json
     from planner.show.others import comparison_blocks
 
-    plans = (planned(path, mechanism, what_if=False) for path in (first, second))
+    plans = (planned(path, mechanism) for path in (first, second))
     found = compare_plans(*plans)
     show(comparison_blocks(found, (first.name, second.name)), to_json(found), json=json_output)
 
@@ -119,7 +119,7 @@ def outsiders(
     from planner.show.json import to_json
     from planner.show.kinds import outsider_blocks
 
-    made = planned(survey, mechanism, what_if=False)
+    made = planned(survey, mechanism)
     view = made.outsiders(delta)
     show(outsider_blocks(view), to_json(view), details=details, json=json_output)
 
@@ -145,12 +145,12 @@ def answer_rate(survey: SurveyFile, details: Details = False, json_output: Json 
     show(blocks, document, details=details, json=json_output)
 
 
-def planned(path: Path, mechanism: str | None, *, what_if: bool = True) -> SurveyPlan:
+def planned(path: Path, mechanism: str | None) -> SurveyPlan:
     """The plan of a survey file, with another mechanism if one is named."""
     from planner.planning.plan import plan_survey
     from planner.survey.file import load_survey
 
-    return plan_survey(_with_mechanism(load_survey(path), mechanism), what_if=what_if)
+    return plan_survey(_with_mechanism(load_survey(path), mechanism))
 
 
 def _with_mechanism(survey: Survey, name: str | None) -> Survey:

@@ -461,7 +461,7 @@ def block(question: Ordinal, _users: int) -> Block:
     return choice_block(question.name, policy, weight, question.objective, errors_of(question))
 
 
-def options(part: Part[Ordinal], **_: bool) -> list[Option]:
+def options(part: Part[Ordinal]) -> list[Option]:
     """The channel of least worst-case error of what is wanted, and what is compared with it alone.
 
     That is the best of all mechanisms for counts, where these are not wanted, and generalised

@@ -256,17 +256,27 @@ def block(question: LevelledQuestion, _users: int) -> Block:
     return choice_block(question.name, policy, question.weight, objective, law, rough)
 
 
-def options(part: Part[Categorical], *, rivals_too: bool = True) -> list[Option]:
+def tables(part: Part[Categorical], names: Iterable[str] = MODELS) -> list[Option]:
+    """What the question can have of tables and designs."""
+    about = part.deployed.policy, errors_of(part.question)
+    return [
+        solved(about[0], name, part.question.objective, about[1], must=name == part.asked.mechanism)
+        for name in names
+    ]
+
+
+def options(part: Part[Categorical]) -> list[Option]:
     """What the question can have, and direct encoding, which is compared alone.
 
-    Without ``rivals_too`` no other is solved where a design is proven the best and wanted.
+    Tables are left out where a design is proven the best and wanted.
     """
     question = part.question
     policy, objective, errors = part.deployed.policy, question.objective, errors_of(question)
-    if not rivals_too and part.asked.mechanism in (BEST, DESIGN) and policy.item_counts.sum() > 1:
-        best = solved(policy, DESIGN, objective, errors, must=part.asked.mechanism == DESIGN)
-        if not best.refused and best.law.certificate.relative_gap <= TIGHT:
-            return [best]
+    found = tables(part, [DESIGN] if policy.item_counts.sum() > 1 else [])
+    proven = [one for one in found if not one.refused and one.law.certificate.relative_gap <= TIGHT]
+    if not proven or part.asked.mechanism not in (BEST, DESIGN):
+        found += tables(part)
+    found += tables(part, BASELINES)
     plain = {
         name: LevelTerms.alike(policy, mechanism)
         for name, mechanism in rivals(policy).items()
@@ -274,11 +284,6 @@ def options(part: Part[Categorical], *, rivals_too: bool = True) -> list[Option]
     }
     if plain and np.ptp(policy.room(np.zeros(policy.size))) > 0:  # else it is that response
         plain["direct"] = LevelTerms.with_probabilities(policy, *direct_encoding(policy))
-    found = [
-        solved(policy, name, objective, errors, must=name == part.asked.mechanism)
-        for name in (DESIGN, *MODELS, *BASELINES)
-        if name != DESIGN or policy.item_counts.sum() > 1
-    ]
     found += [
         Option(name, terms.value(objective), errors, terms, compared=name == "direct")
         for name, terms in plain.items()

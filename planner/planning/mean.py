@@ -408,7 +408,7 @@ def block(question: Numeric, users: int) -> Block:
     return mean_block(question.name, epsilon, question.weight, ErrorLaw(scale, full - scale))
 
 
-def options(part: Part[Numeric], **_: bool) -> list[Option]:
+def options(part: Part[Numeric]) -> list[Option]:
     """The best channel and BiSample-MD, and mechanisms that are compared alone, for one people.
 
     They are those that the question states; of ``bisample-md`` where everybody answers the least

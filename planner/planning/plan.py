@@ -186,9 +186,7 @@ class SurveyPlan(Framed):
         }
 
 
-def plan_survey(
-    survey: Survey | str | Path, ledger: Ledger | None = None, *, what_if: bool = True
-) -> SurveyPlan:
+def plan_survey(survey: Survey | str | Path, ledger: Ledger | None = None) -> SurveyPlan:
     """Plan every question of a survey and the budget they share.
 
     Every question is planned with its :attr:`~planner.survey.questions.Question.mechanism`; the
@@ -203,9 +201,6 @@ def plan_survey(
     ledger:
         Earlier collections from the same people; when omitted those of the file that the survey
         names, none if there is no such file yet.
-    what_if:
-        Whether to solve what else could be planned (``options``) and what more budget would buy
-        (``relaxations``), too: most of the work.
 
     Raises
     ------
@@ -235,7 +230,7 @@ def plan_survey(
     allocation = None
     if sharing:
         parts, allocation = _settled(survey.replacing(questions=sharing), ledger)
-        planned = {part.asked.name: plan_question(part, what_if=what_if) for part in parts}
+        planned = {part.asked.name: plan_question(part) for part in parts}
     for question in survey.questions:
         if isinstance(question, SampledChoice):
             planned[question.name] = plan_sampled(question, survey.users)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -41,6 +43,7 @@ from planner.planning.what_if import (
     usual_scales,
 )
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
+from planner.solvers.models import MODELS
 from planner.survey.questions import (
     BEST,
     COUNTS,
@@ -54,7 +57,7 @@ from planner.survey.questions import (
 _POINTS, _DESIGNS = 50, 9  # of a curve; designs take longer
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QuestionPlan(Framed):
     """A question with the budgets that it really spends and the mechanism that is deployed.
 
@@ -65,9 +68,9 @@ class QuestionPlan(Framed):
         states it, with the budgets spent, and nothing open.
     mechanism:
         What was planned: a table, a design, a channel or a law, or a plan of two rounds.
-    options, refused:
-        All mechanisms with an error, best first (none for the kind ``"sampled-choice"``); those
-        without one, or that cannot be deployed.
+    found:
+        Mechanisms that decided it, best first (none for the kind ``"sampled-choice"``), last those
+        without an error, or that cannot be deployed.
     error:
         Predicted squared error per person of the survey, which the survey's objective adds up; for
         the kind ``"sampled-choice"`` the square of ``total_error`` over the people.
@@ -77,9 +80,8 @@ class QuestionPlan(Framed):
     padding, padding_errors, set_promises:
         Every padding length's squared bias and variance, and its total error in people, where sets
         are known; what a report about a whole set promises.
-    targets, relaxations:
-        What becomes of the question's targets; for the levels with the highest prices what a
-        little more budget saves of ``total_error``, best first.
+    targets:
+        What becomes of the question's targets.
     block:
         What its error is at any share of its budgets, as the shares were planned; None for the
         kind ``"sampled-choice"``.
@@ -88,8 +90,7 @@ class QuestionPlan(Framed):
     part: Part[Any]
     deployed: Question
     mechanism: Any
-    options: tuple[Option, ...]
-    refused: tuple[Option, ...]
+    found: tuple[Option, ...]
     error: float
     levels: Levels | None = None
     explanations: tuple[LevelExplanation, ...] = ()
@@ -98,7 +99,6 @@ class QuestionPlan(Framed):
     padding_errors: NDArray[np.float64] | None = None
     set_promises: SetPromises | None = None
     targets: tuple[TargetAnswer, ...] = ()
-    relaxations: tuple[Relaxation, ...] = ()
     block: Block | None = None
 
     @property
@@ -167,7 +167,35 @@ class QuestionPlan(Framed):
     @property
     def planned(self) -> Option | None:
         """The option that is deployed."""
-        return next((one for one in self.options if one.name == self.deployed.mechanism), None)
+        return next((one for one in self.found if one.name == self.deployed.mechanism), None)
+
+    @cached_property
+    def every(self) -> tuple[Option, ...]:
+        """As ``found``, tables beside the best design included: solved when asked for."""
+        planned, known = self.planned, {one.name for one in self.found}
+        if planned is None or planned.name != DESIGN or MODELS.keys() & known:
+            return self.found
+        return _ranked(self.part, [*choice.tables(self.part), *self.found], planned)
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """All mechanisms with an error, best first."""
+        return tuple(one for one in self.every if not one.refused)
+
+    @property
+    def refused(self) -> tuple[Option, ...]:
+        """Those without one, or that cannot be deployed."""
+        return tuple(one for one in self.every if one.refused)
+
+    @cached_property
+    def relaxations(self) -> tuple[Relaxation, ...]:
+        """What a little more budget saves of ``total_error``, best first: solved when asked for.
+
+        For the levels with the highest prices.
+        """
+        if self.certified is None or self.planned is None:
+            return ()
+        return relaxations(self.certified, self.planned.errors, self.fraction)
 
     def option(self, name: str) -> Option:
         """The option called ``name``; an :class:`InputError` if there is none."""
@@ -206,7 +234,7 @@ class QuestionPlan(Framed):
         """
         if self.question.kind == ORDINAL:  # what a sample misses is known from above only
             return self.lower_bound if self.fraction == 1 else None
-        best = next((x for x in (*self.options, *self.refused) if x.name == DESIGN), None)
+        best = next((one for one in self.found if one.name == DESIGN), None)
         if self.question.kind != "categorical" or best is None or best.bound is None:
             return None
         # The perturbation alone: what a sample misses is known from above only.
@@ -364,10 +392,10 @@ class QuestionPlan(Framed):
         }
 
 
-def plan_question(part: Part[Any], *, what_if: bool = True) -> QuestionPlan:
+def plan_question(part: Part[Any]) -> QuestionPlan:
     """Plan a settled question: rank its options, take the one asked for or the best."""
     kind = KINDS[part.asked.kind]
-    found = kind.options(part, rivals_too=what_if)
+    found = kind.options(part)
     name = part.asked.mechanism
     if name == BEST:
         best = least(found, mechanism_choices(part.asked))
@@ -376,27 +404,21 @@ def plan_question(part: Part[Any], *, what_if: bool = True) -> QuestionPlan:
             raise InputError("mechanism", BEST, "one that can be planned", remedy)
         name = best.name
     planned = next(one for one in found if one.name == name)
-    if what_if and part.asked.kind == "item-set":
+    if part.asked.kind == "item-set":
         found = [one if one is planned else sets.at_best_length(part, one) for one in found]
-    error = planned.errors.error(planned.value, part.fraction)
-    ranked = _ranked(part, found, planned, error)
+    details = {} if kind in (channels, mean) else kind.details(part, planned)
     block = kind.block(part.question, part.everybody)
-    plan = QuestionPlan(
+    total = kind.total(part, planned)
+    return QuestionPlan(
         part=part,
         deployed=part.deployed.replacing(mechanism=name),
         mechanism=mechanism_of(part, planned),
-        options=ranked,
-        refused=tuple(one for one in found if one.refused),
-        error=error,
+        found=_ranked(part, found, planned),
+        error=planned.errors.error(planned.value, part.fraction),
+        targets=answer_targets(part, planned, total, details.get("padding"), block),
         block=block,
-        **({} if kind in (channels, mean) else kind.details(part, planned)),
+        **details,
     )
-    relaxed: tuple[Relaxation, ...] = ()
-    if what_if and plan.certified is not None:
-        relaxed = relaxations(plan.certified, planned.errors, part.fraction)
-    total = kind.total(part, planned)
-    targets = answer_targets(part, planned, total, plan.padding, block)
-    return replace(plan, targets=targets, relaxations=relaxed)
 
 
 def mechanism_of(part: Part[Any], option: Option) -> Any:
@@ -410,20 +432,22 @@ def plan_sampled(question: SampledChoice, users: int) -> QuestionPlan:
     plan = plan_sampling(question, users)
     largest = float(plan.absolute_errors().max())
     part = Part(question, question, question, 1.0, 1.0, users)
-    return QuestionPlan(part, question, plan, (), (), largest**2 / users)
+    return QuestionPlan(part, question, plan, (), largest**2 / users)
 
 
-def _ranked(
-    part: Part[Any], found: list[Option], planned: Option, error: float
-) -> tuple[Option, ...]:
-    own = part.total(error)
-    every = []
-    for one in found:
-        if one.refused:
-            continue
-        total = part.total(one.errors.error(one.value, part.fraction))
-        every.append(replace(one, error=total, against=over(total, own)))
-    return tuple(sorted(every, key=lambda one: (rounded(one.error), one.name != planned.name)))
+def _ranked(part: Part[Any], found: Sequence[Option], planned: Option) -> tuple[Option, ...]:
+    def total(one: Option) -> float:
+        return part.total(one.errors.error(one.value, part.fraction))
+
+    def order(one: Option) -> tuple[bool, float, bool]:
+        return bool(one.refused), rounded(one.error), one.name != planned.name
+
+    own = total(planned)
+    ranked = [
+        one if one.refused else replace(one, error=total(one), against=over(total(one), own))
+        for one in found
+    ]
+    return tuple(sorted(ranked, key=order))
 
 
 KINDS: dict[str, Any] = {

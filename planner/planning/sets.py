@@ -281,7 +281,7 @@ def block(question: ItemSet, users: int) -> Block:
     return Block(name, weight, whole(1.0).errors, SET_DESIGN, at)
 
 
-def options(part: Part[ItemSet], **_: bool) -> list[Option]:
+def options(part: Part[ItemSet]) -> list[Option]:
     """A set design, tables for one item that is drawn of a set, and rivals, at one length."""
     question, length = part.deployed, part.question.padding_length or 1
     about, must = law_at(question, part.everybody), part.asked.mechanism

@@ -11,7 +11,7 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.outsiders import NOTHING_TO_SAY, SurveyOutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
-from planner.planning.rounds import compared
+from planner.planning.rounds import asked_again, compared
 from planner.planning.sampled import SamplingPlan
 from planner.policy.budget_text import magnitude_up, rounded_up
 from planner.show.blocks import (
@@ -229,12 +229,12 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
 # Rounds
 
 
-def round_blocks(question: QuestionPlan) -> list[Block]:
+def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
     """Errors of a round, of the average and of a change, and other ways of asking again."""
     again = question.question.rounds
     if again is None:
         return []
-    ways, bound = compared(question)
+    ways, bound = compared(question) if details else (asked_again(question), None)
     own = ways[0]
 
     def error(squared: float | None) -> str:

@@ -43,12 +43,12 @@ _FEW_PEOPLE = 100
 _USUAL = 0.01  # what the people are counted for where no target is stated
 
 
-def plan_blocks(plan: SurveyPlan) -> list[Block]:
-    """Everything that is shown of a planned survey."""
+def plan_blocks(plan: SurveyPlan, *, details: bool = True) -> list[Block]:
+    """Everything that is shown of a planned survey, or what everybody is shown at least."""
     several = len(plan.questions) > 1
     blocks = survey_blocks(plan)
     for question in plan.questions:
-        blocks += question_blocks(question, several=several)
+        blocks += question_blocks(question, several=several, details=details)
     return blocks
 
 
@@ -70,28 +70,37 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
     return blocks
 
 
-def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Block]:
-    """Everything that is shown of a planned question; with its name if there are ``several``."""
+def question_blocks(
+    question: QuestionPlan, *, several: bool = False, details: bool = True
+) -> list[Block]:
+    """What is shown of a planned question; with its name if there are ``several``.
+
+    Without ``details`` what takes time and is among them alone is left out.
+    """
     blocks: list[Block] = [Heading(question.name)] if several else []
     if question.sampling is not None:
         return blocks + kinds.sampled_blocks(question, question.sampling)
     asked = f"{asked_sentence(question)} " if several or question.share < 1 else ""
     blocks += said([asked + _how(question)])
-    blocks += [headline(question), *kinds.round_blocks(question)]
+    blocks += [headline(question), *kinds.round_blocks(question, details=details)]
     blocks += said(cautions(question), "note")
     blocks += kinds.set_blocks(question)
     for target in question.targets:
         sentence = target_sentence(target, in_headline=len(question.targets) == 1)
         blocks += said([sentence], "met" if target.met else "missed")
-    advice, prices = _advice(question), _prices(question)
+    advice = _advice(question)
     blocks += said([*kinds.promises_of(question), kinds.cap_sentence(question), *advice])
-    if question.options:
-        blocks += _mechanisms(question)
+    return blocks + _details(question, advice) if details else blocks
+
+
+def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
+    blocks = _mechanisms(question)
     if question.levels is not None:
         blocks += [Heading("Level by level", "details", 3), _levels(question.levels)]
     blocks += said(kinds.report_sentences(question), rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
-    blocks += said((one for one in prices if one not in advice), rank="details")
+    prices = (one for one in _prices(question) if one not in advice)
+    blocks += said(prices, rank="details")
     return [*blocks, *_figures(question)]
 
 
@@ -211,7 +220,7 @@ def _how(question: QuestionPlan) -> str:
     """The mechanism in a few words: what is proven of it, and what discriminating gains."""
     proven, own = kinds.proven_in_short(question), question.planned
     text = f"Mechanism: {_short(question.mechanism_label)}{f', {proven}' if proven else ''}."
-    plain = next((one for one in question.options if not one.by_level), None)
+    plain = next((one for one in question.found if not one.by_level), None)
     if own is None or question.levels is None or not own.by_level or plain is None:
         return text
     if plain.against < 0.001:
@@ -221,7 +230,7 @@ def _how(question: QuestionPlan) -> str:
 
 def _advice(question: QuestionPlan) -> list[str]:
     """One recommendation: another mechanism that can be deployed, or more of one level's budget."""
-    better = [one for one in question.options if one.against < -0.005 and not one.compared]
+    better = [one for one in question.found if one.against < -0.005 and not one.compared]
     if better:
         return [f"{_short(better[0].title)} would have {_against(better[0])} error."]
     if all(answer.met for answer in question.targets) and not _drowned(question):

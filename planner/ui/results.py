@@ -41,22 +41,19 @@ class Result:
     mistakes: tuple[str, ...]
 
 
-def result(*, what_if: bool = True) -> Result:
-    """The plan of the document, and all that is wrong with it.
-
-    ``what_if`` adds the other mechanisms and what more budget would buy: most of the work.
-    """
+def result() -> Result:
+    """The plan of the document, and all that is wrong with it."""
     here = session()
     survey, mistakes = settle(cleaned(here.document))
     if survey is not None:
         try:
-            here.planned = survey_plan(survey, what_if=what_if)
+            here.planned = survey_plan(survey)
         except PlannerError as error:
             return Result(here.planned, (labelled(str(error)),))
     return Result(here.planned, tuple(map(sentence_of, mistakes)))
 
 
-def survey_plan(survey: Survey, *, what_if: bool) -> SurveyPlan:
+def survey_plan(survey: Survey) -> SurveyPlan:
     """The plan of a survey, after what the ledger has.
 
     Raises
@@ -68,9 +65,9 @@ def survey_plan(survey: Survey, *, what_if: bool) -> SurveyPlan:
 
     def make() -> SurveyPlan:
         spent = None if ledger is None else Ledger.model_validate_json(ledger)
-        return plan_survey(survey, spent, what_if=what_if)
+        return plan_survey(survey, spent)
 
-    return remembered(("plan", survey, ledger, what_if), make)
+    return remembered(("plan", survey, ledger), make)
 
 
 def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:

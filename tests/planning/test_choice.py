@@ -35,7 +35,7 @@ def planned(epsilons, counts, people=1000, **about):
     levels = zip(map(float, epsilons), counts, strict=True)
     made = tuple(Level(f"l{i}", e, item_count=n) for i, (e, n) in enumerate(levels))
     question = Categorical("q", made, **({"mechanism": "opt0"} | about))
-    return plan_survey(Survey("s", people, (question,)), what_if=False).questions[0]
+    return plan_survey(Survey("s", people, (question,))).questions[0]
 
 
 def test_errors_of_rivals_are_their_worst_total_variance():

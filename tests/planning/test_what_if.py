@@ -291,7 +291,7 @@ def test_sets_means_and_ordered_answers_have_a_total_error_alone(asked):
 def test_targets_of_sets_are_about_the_total_error_whatever_is_made_small():
     levels = (Level("a", 1.0, item_count=2), Level("b", 2.0, item_count=6))
     sets = ItemSet("q", levels, criterion="minimax", padding_length=2, targets=total(0.03))
-    (question,) = plan_survey(Survey("s", 100, (sets,)), what_if=False).questions
+    (question,) = plan_survey(Survey("s", 100, (sets,))).questions
     pairs = [[i, j] for i in range(8) for j in range(i)]
     worst = max(question.mechanism.variance([pair] * 100).sum() for pair in pairs)
     assert question.targets[0].reached == pytest.approx(np.sqrt(worst) / 100, rel=1e-6)
@@ -304,7 +304,7 @@ def test_targets_of_ordered_answers_are_not_weighted():
         levels = Level("rare", 1.0, answers[:2]), Level("often", 1.0, answers[2:])
         levels = levels[0].replacing(importance=importance), levels[1]
         ordered = Ordinal("q", levels, targets=total(0.05))
-        (question,) = plan_survey(Survey("s", 1000, (ordered,)), what_if=False).questions
+        (question,) = plan_survey(Survey("s", 1000, (ordered,))).questions
         reached.append(question.targets[0].reached)
         stated.append(question.error_share)
     assert reached[0] == pytest.approx(stated[0], rel=1e-3)

@@ -85,7 +85,7 @@ def test_sets_are_padded_to_the_planned_length():
 
 def test_a_question_gets_its_share_of_the_budgets():
     """The plan says more than 10,000 people for 100 pages; the whole budgets would leave 2,512."""
-    plan = plan_survey(load_survey(EXAMPLES / "household.toml"), what_if=False).question("page")
+    plan = plan_survey(load_survey(EXAMPLES / "household.toml")).question("page")
     answers = Answers(tuple(map(str, range(100))), np.full(100, 2000))
     trial = Trial.of(plan, answers, rng())
     assert plan.share < 0.4

@@ -12,8 +12,8 @@ from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import mechanism_choices
 from planner.planning.ledger import Ledger, read_ledger
-from planner.show.blocks import Facts, chosen, numbers, texts
-from planner.show.plan import question_blocks
+from planner.show.blocks import Facts, numbers, texts
+from planner.show.plan import headline, question_blocks
 from planner.survey.preferences import read_preferences
 from planner.survey.values import text_of
 from planner.ui import render
@@ -81,13 +81,13 @@ def page() -> None:
     wrong = st.container()
     _options(question, place)
     _whole_survey(here.document)
-    found = result(what_if=False)
+    found = result()
     with wrong:
         render.problems(found.mistakes, "What is shown is from before; nothing is exported.")
     with figures, shown(found, "figures"):
         plan = planned_question(found.plan, place)
         if plan is not None:
-            blocks = chosen(question_blocks(plan), details=False)
+            blocks = question_blocks(plan) if plan.sampling else [headline(plan)]
             render.render(block for block in blocks if isinstance(block, Facts))
 
 

@@ -13,7 +13,7 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
 from planner.policy.budget_text import parse_epsilon
-from planner.show.blocks import chosen, people
+from planner.show.blocks import Block, chosen, people
 from planner.show.plan import question_blocks, survey_blocks
 from planner.survey.values import text_of
 from planner.trial.simulate import OneSurvey, Trial
@@ -41,20 +41,21 @@ def page() -> None:
     found, place, plan = looked_at(tuple(KINDS), "result")
     if place is None or plan is None or found.plan is None:
         return
-    with shown(found):
-        several = len(found.plan.questions) > 1
-        blocks = question_blocks(plan)
-        if several:
-            blocks += survey_blocks(found.plan)[1:]
-        render.render(chosen(blocks, details=False))
+    shared = survey_blocks(found.plan)[1:] if len(found.plan.questions) > 1 else []
+
+    def details() -> list[Block]:
+        return [one for one in question_blocks(plan) + shared if one.rank == "details"]
+
+    with shown(found), render.complaint():
+        blocks = remembered(("result", plan), lambda: question_blocks(plan, details=False))
+        render.render(chosen(blocks + shared, details=False))
         step = None if found.mistakes else _step(found.plan, plan)
         if step is not None:
             change = (place, step)
             st.button(render.plain(step.label), on_click=_change, args=change, type="primary")
         _levels(plan)
         _picture(plan)
-        rest = [block for block in blocks if block.rank == "details"]
-        render.details("Details", "details", lambda: rest)
+        render.details("Details", "details", lambda: remembered(("details", plan), details))
 
 
 def _levels(plan: QuestionPlan) -> None:
@@ -85,7 +86,7 @@ def _step(survey: SurveyPlan, plan: QuestionPlan) -> _Step | None:
     missed = [answer for answer in plan.targets if not answer.met]
     if missed:
         return _people(missed)
-    better = [one for one in plan.options if one.against < -0.005 and not one.compared]
+    better = [one for one in plan.found if one.against < -0.005 and not one.compared]
     if better:
         name = better[0].name
         return _Step(f"Use {better[0].title}", lambda _, question: question.update(mechanism=name))
