@@ -189,7 +189,7 @@ def test_work_ends_with_its_visitor_and_with_the_server(browser, tmp_path):
             visit.open("result")
             visit.upload("long.toml", LONG)
             visit.page.get_by_text(re.compile("Planning for [1-9]")).wait_for()
-            wait_for(lambda: seconds_of(server) > 0.2, "nothing is being planned", 10)
+            wait_for(lambda: seconds_of(server) > 0.1, "nothing is being planned", 30)
             if not last:
                 visit.page.close()
                 half = 15  # of the 30 seconds that it may take
