@@ -257,12 +257,10 @@ def block(question: LevelledQuestion, _users: int) -> Block:
 
 
 def tables(part: Part[Categorical], names: Iterable[str] = MODELS) -> list[Option]:
-    """What the question can have of tables and designs."""
-    about = part.deployed.policy, errors_of(part.question)
-    return [
-        solved(about[0], name, part.question.objective, about[1], must=name == part.asked.mechanism)
-        for name in names
-    ]
+    """What the question can have of tables, or designs."""
+    policy, wanted = part.deployed.policy, part.asked.mechanism
+    about = part.question.objective, errors_of(part.question)
+    return [solved(policy, name, *about, must=name == wanted) for name in names]
 
 
 def options(part: Part[Categorical]) -> list[Option]:

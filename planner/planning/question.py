@@ -182,11 +182,6 @@ class QuestionPlan(Framed):
         """All mechanisms with an error, best first."""
         return tuple(one for one in self.every if not one.refused)
 
-    @property
-    def refused(self) -> tuple[Option, ...]:
-        """Those without one, or that cannot be deployed."""
-        return tuple(one for one in self.every if one.refused)
-
     @cached_property
     def relaxations(self) -> tuple[Relaxation, ...]:
         """What a little more budget saves of ``total_error``, best first: solved when asked for.
@@ -208,7 +203,9 @@ class QuestionPlan(Framed):
     def left_out(self) -> tuple[str, ...]:
         """Why mechanisms have no error here, or are not deployed, in sentences."""
         return tuple(
-            f"{CATALOGUE[one.name].label} is left out: {one.refused}." for one in self.refused
+            f"{CATALOGUE[one.name].label} is left out: {one.refused}."
+            for one in self.every
+            if one.refused
         )
 
     @property
@@ -436,18 +433,11 @@ def plan_sampled(question: SampledChoice, users: int) -> QuestionPlan:
 
 
 def _ranked(part: Part[Any], found: Sequence[Option], planned: Option) -> tuple[Option, ...]:
-    def total(one: Option) -> float:
-        return part.total(one.errors.error(one.value, part.fraction))
-
-    def order(one: Option) -> tuple[bool, float, bool]:
-        return bool(one.refused), rounded(one.error), one.name != planned.name
-
-    own = total(planned)
-    ranked = [
-        one if one.refused else replace(one, error=total(one), against=over(total(one), own))
-        for one in found
-    ]
-    return tuple(sorted(ranked, key=order))
+    own, ranked = part.total(planned.errors.error(planned.value, part.fraction)), list[Option]()
+    for one in found:
+        error = inf if one.refused else part.total(one.errors.error(one.value, part.fraction))
+        ranked.append(replace(one, error=error, against=0.0 if one.refused else over(error, own)))
+    return tuple(sorted(ranked, key=lambda one: (rounded(one.error), one.name != planned.name)))
 
 
 KINDS: dict[str, Any] = {
@@ -479,7 +469,8 @@ def budget_curve(
     policy, points = certified.policy, _POINTS if question.design is None else _DESIGNS
     chosen = usual_scales(policy, points) if scales is None else scales
     chosen = chosen[chosen * largest_budgets(policy).max() <= MAX_EPSILON]
-    curve = frontier(policy, question.users, chosen, certified.model, certified.objective)
+    about = certified.model, certified.objective, certified
+    curve = frontier(policy, question.users, chosen, *about)
     asked = curve.total_error**2 * question.users
     errors = [block.law.of_sample(float(one), question.fraction) for one in asked]
     return replace(curve, total_error=np.sqrt(np.array(errors) / question.everybody))

@@ -69,31 +69,25 @@ def one_value(value: float, changes: int, size: float = 1.0) -> Scheme:
     return Scheme("one report of one value", False, each, each, 2 * each)
 
 
-def asked_again(plan: QuestionPlan) -> list[Scheme]:
-    """Ways of asking a planned question with rounds, its own first: errors squared, per person."""
-    again, size = plan.question.rounds, length(plan.question)
-    assert again is not None  # noqa: S101 - asked of questions with rounds
-    if again.changes == "never":
-        return [Scheme("one report for all rounds", True, plan.error, plan.error, 0.0)]
-    ways = [once(plan.error, again.count, size)]
-    if again.changes != "any":
-        ways.append(one_value(plan.error, _most_changes(again), size))
-    return sorted(ways, key=lambda one: one.hidden == again.times_open)
+def compared(plan: QuestionPlan, *, others: bool = True) -> tuple[list[Scheme], float | None]:
+    """Ways of asking a planned question again, its own first, and what none of them undercuts.
 
-
-def _most_changes(again: AskedAgain) -> int:
-    never = 0 if again.changes == "never" else again.count - 1
-    return again.changes if isinstance(again.changes, int) else never
-
-
-def compared(plan: QuestionPlan) -> tuple[list[Scheme], float | None]:
-    """The same beside others, and what none of them undercuts, which takes long to prove.
-
-    The published protocols are of choices; the bound is None where none is proven.
+    Errors are squared, per person. The published protocols are of choices; the bound is None
+    where none is proven. Without ``others``, which take long, its own ways alone.
     """
     again = plan.question.rounds
     assert again is not None  # noqa: S101 - asked of questions with rounds
-    changes, count, ways = _most_changes(again), again.count, asked_again(plan)
+    size, count = length(plan.question), again.count
+    changes = again.changes if isinstance(again.changes, int) else count - 1
+    if again.changes == "never":
+        changes, ways = 0, [Scheme("one report for all rounds", True, plan.error, plan.error, 0.0)]
+    else:
+        ways = [once(plan.error, count, size)]
+        if again.changes != "any":
+            ways.append(one_value(plan.error, changes, size))
+        ways.sort(key=lambda one: one.hidden == again.times_open)
+    if not others:
+        return ways, None
     ways.append(Scheme("asked one time", True, plan.error))
     if plan.block is not None:
         each = plan.block.at(plan.share / count, _ROUGH).error

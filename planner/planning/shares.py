@@ -9,9 +9,10 @@ with ``k = 1``, *one each*, at its full budget.
 A question's error falls in its share, and of opt0 and a mean it is convex. So it is known from
 below wherever it was solved at a few shares: between two of them by the lines through their
 neighbours if it is convex, else by the error at the larger one. (Of a subset design it is not:
-where the best subset size changes, the slope jumps down.) No shares beat the best for these
-bounds, by Lagrange's relaxation for a sum. The shares tried next are those that would be best if
-errors were powers of the share between those tried.
+where the best subset size changes, the slope jumps down. But larger budgets help only so much:
+docs/theory/surveys.md.) No shares beat the best for these bounds, by Lagrange's relaxation for a
+sum. The shares tried next are those that would be best if errors were powers of the share between
+those tried.
 """
 
 from __future__ import annotations
@@ -46,9 +47,11 @@ from planner.policy.policy import PrivacyPolicy
 
 Array = NDArray[np.float64]
 _PROVEN = 1e-6  # largest relative gap of shares of convex errors that are returned
-_ENOUGH, _CLOSE = 0.03, 1e-8  # the gaps at which the search ends, the second if all are convex
+_ENOUGH, _CLOSE = 0.025, 1e-8  # the gaps at which the search ends, the second if all are convex
+_WAYS = np.linspace(0.01, 1, 100)  # from a share to the next, at which bounds are carried
 _LITTLE = 1e-3  # of a bound: what it must rise by once all designs are tried
 _MOST_POINTS, _MOST_DESIGNS = 60, 12  # shares at which a question is solved
+_MOST_LEVELS = 1_000  # whose pairs are looked at
 _ASIDE, _NEAR = 1e-5, 1e-8  # a slope is seen from neighbours so near, and no nearer
 _BEYOND = 3.0  # logarithm of by how much a share may be smaller than all tried
 _LOG_PRICES = (-69.0, 69.0)
@@ -70,6 +73,7 @@ class Block:
     """A question with its error at any share of its budgets, as shares are planned.
 
     ``at`` takes a share, above 0 and at most 1, the gap to which a design is solved, and one near.
+    ``carried`` is what its part of a sum is at least at larger shares, by a bound at a share.
     """
 
     name: str
@@ -78,6 +82,7 @@ class Block:
     mechanism: str
     at: Callable[..., AtShare]
     convex: bool = False
+    carried: Callable[[Array, Array, Array], Array] | None = None
 
     def __post_init__(self) -> None:
         if not (isfinite(self.weight) and self.weight > 0):
@@ -120,7 +125,18 @@ def choice_block(
         proven = found.certificate.lower_bound if found.certificate else -np.inf
         return AtShare(law.error(found.objective_value), law.error(proven), found)
 
-    return Block(name, weight, law, mechanism, at, convex=mechanism == "opt0")
+    closed = policy.size <= _MOST_LEVELS and not policy.rule.open_pairs
+    if mechanism != DESIGN or objective.kind != "worst-case" or not closed:
+        return Block(name, weight, law, mechanism, at, convex=mechanism == "opt0")
+    item = weight * law.scale * float(objective.item_weights(policy).max())
+    least, most = policy.bounds().min(), policy.bounds().max(axis=1).min()
+
+    def carried(part: Array, share: Array, larger: Array) -> Array:
+        lost = np.exp(larger * most) * np.expm1((share - larger) * least) / np.expm1(share * least)
+        kept = 1 / (1 - lost)
+        return (part + item) * kept**2 - item
+
+    return Block(name, weight, law, mechanism, at, carried=carried)
 
 
 def mean_block(
@@ -359,7 +375,8 @@ class _Curve:
                 self.try_share(share)
             return
         top = tried[bisect_left(tried, weak * (1 + 1e-12))] if weak < 1 else 1.0
-        self.try_share((top * weak) ** 0.5 if weak else top / 2)
+        near = weak if self.block.carried and weak not in tried else (top * weak) ** 0.5
+        self.try_share(near if weak else top / 2)
 
     @property
     def _logs(self) -> tuple[Array, Array]:
@@ -393,6 +410,10 @@ class _Curve:
     def below(self) -> tuple[Array, Array]:
         """Corners of a falling line that the error is nowhere below."""
         x, error, bound = np.array(self._points).T
+        if self.block.carried is not None:
+            ways = x[:-1, None] * (x[1:] / x[:-1])[:, None] ** _WAYS
+            lows = self.block.carried(bound[:-1, None], x[:-1, None], ways)
+            x, bound = np.append(x[0], ways), np.append(bound[0], np.maximum(lows, bound[1:, None]))
         before, after = np.full(x.size, np.inf), np.zeros(x.size)  # slopes of lines to either side
         if self.block.convex:
             before[1:] = np.maximum((error[:-1] - bound[1:]) / np.diff(x), 0.0)
@@ -419,14 +440,14 @@ class _Bound(NamedTuple):
 def search_shares(blocks: Sequence[Block]) -> tuple[Array, Array, float]:
     """Shares with a small objective, the errors there, and a lower bound for all shares; proven.
 
-    The search ends within 1e-9 of it if all errors are convex, else within 3 %, or after a dozen
+    The search ends within 1e-9 of it if all errors are convex, else within 2.5 %, or after a dozen
     designs a question.
     """
     few = 1 / len(blocks)
     curves = [_Curve(block) for block in blocks]
     designs = [k for k, block in enumerate(blocks) if not block.convex]
     for curve in curves:
-        for share in (1.0, few, few / 4) if few < 1 else ():
+        for share in (1.0, few, few / 1.5) if few < 1 else ():
             curve.try_share(share, TIGHT if share == 1 else ROUGH)
     shares, enough = np.ones(1), _ENOUGH if designs else _CLOSE
     bound = _Bound(-np.inf, [], [])

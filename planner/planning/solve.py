@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,7 +158,7 @@ def crossing(
         return low
     if there >= 0:
         return high
-    way = 0.5
+    way = at / (at - there) if isfinite(at - there) else 0.5
     while abs(other - x) > 2 * step and at:
         last, then = x, at
         x += way * (other - x)

@@ -56,6 +56,7 @@ _TURNS = 5
 _MOST_IMPORTANT = 20.0  # times the least important level: of tables more gains nothing
 _MOST_IMPORTANT_OF_DESIGNS = 50_000.0  # then the others still have an error
 _STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale
+_FAR = 1.1  # times an excess: how far off it is 0 at most, about
 _ROUNDS, _LESS = 2, 0.99  # budgets that one more turn must lower them to
 
 
@@ -153,6 +154,7 @@ def frontier(
     scales: ArrayLike | None = None,
     model: str = "opt0",
     objective: Objective | None = None,
+    near: Certified | None = None,
 ) -> Frontier:
     """Solve ``policy`` at each common scale of its budgets; every point is certified.
 
@@ -165,6 +167,8 @@ def frontier(
     model, objective:
         ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``, and what is minimised; the total
         error for the least favourable answers when omitted.
+    near:
+        What is best at similar budgets, to begin from.
 
     Raises
     ------
@@ -183,7 +187,7 @@ def frontier(
     else:
         chosen = np.sort(positive_numbers("scales", scales, _largest_scale(policy)))
     wanted = objective or Objective()
-    solved = [solve_for(scaled(policy, scale), model, wanted) for scale in chosen.tolist()]
+    solved = [solve_for(scaled(policy, one), model, wanted, near=near) for one in chosen.tolist()]
     return Frontier(
         policy.names,
         chosen,
@@ -226,13 +230,16 @@ def smallest_scale(
 ) -> float:
     """The smallest logarithm of a scale, to a ``step``, at which a falling excess is at most 0.
 
-    ``low`` if it is there already; ``high`` if it is not even there, which the caller checks.
+    It is a logarithm of errors, which fall about as budgets grow. ``low`` if it is there already;
+    ``high`` if it is not even there, which the caller checks.
     """
-    excess, at, width = cache(excess_at), min(max(start, low), high), 0.1
+    excess, at, width = cache(excess_at), min(max(start, low), high), step
     while low < at and excess(at) <= 0:
-        high, at, width = at, max(at - width, low), 4 * width
+        width = max(4 * width, -_FAR * excess(at))
+        high, at = at, max(at - width, low)
     while at < high and excess(at) > 0:
-        low, at, width = at, min(at + width, high), 4 * width
+        width = max(4 * width, _FAR * excess(at))
+        low, at = at, min(at + width, high)
     found = crossing(excess, low, at if excess(at) <= 0 else high, step / 10)
     while found < high and excess(found) > -1e-14:  # never promise what misses by rounding
         found, step = min(found + step, high), 2 * step

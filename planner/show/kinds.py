@@ -11,7 +11,7 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.outsiders import NOTHING_TO_SAY, SurveyOutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
-from planner.planning.rounds import asked_again, compared
+from planner.planning.rounds import compared
 from planner.planning.sampled import SamplingPlan
 from planner.policy.budget_text import magnitude_up, rounded_up
 from planner.show.blocks import (
@@ -234,7 +234,7 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
     again = question.question.rounds
     if again is None:
         return []
-    ways, bound = compared(question) if details else (asked_again(question), None)
+    ways, bound = compared(question, others=details)
     own = ways[0]
 
     def error(squared: float | None) -> str:

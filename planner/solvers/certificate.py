@@ -12,7 +12,7 @@ their value's precision: near the optimum each Newton step squares the error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,6 @@ from numpy.typing import NDArray
 from planner.errors import ConvergenceError
 from planner.policy.rules import Rows
 from planner.solvers.models import Program
-
-if TYPE_CHECKING:
-    import scipy.sparse as sp
 
 Array = NDArray[np.float64]
 
@@ -52,7 +49,7 @@ class _Tangent(NamedTuple):
     pieces: tuple[float, Array, Array, Array]
     unit: float  # of the objective, that all numbers are near 1
     cost: Array
-    matrix: sp.csr_array
+    matrix: Any  # sparse
     limit: Array
 
 

@@ -74,7 +74,7 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
         if centre is not None:  # a new column may exceed the best multipliers after all
             likely = _charged(game, centre, news, likely)
             gap = answer.value - likely
-            enough = gap / (answer.value + float(game.offsets @ newest.scenarios)) / 100
+            enough = gap / (answer.value + float(game.offsets @ newest.scenarios)) / 1000
             stuck, best = (0, gap) if gap < 0.9 * best else (stuck + 1, best)
             over = left == 0 or stuck >= _PATIENCE
             if over or (close <= tolerance / 100 and gap <= tolerance / 2 * abs(likely)):
@@ -104,8 +104,8 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
 
 
 def _charged(game: Game, at: Multipliers, news: list[Columns], likely: float) -> float:
-    largest = [float(ratios(game, at, new).max(initial=0.0)) for new in news]
-    return lower_bound(game, at, max(largest)) if max(largest) > 1 else likely
+    largest = max(float(ratios(game, at, new).max(initial=1.0)) for new in news)
+    return min(likely, lower_bound(game, at, largest))
 
 
 def fewest(rows: Array, weights: Array) -> tuple[NDArray[np.int64], Array]:

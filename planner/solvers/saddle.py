@@ -9,6 +9,7 @@ lowers it, so that nothing goes round in circles.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -39,20 +40,6 @@ class _Second(NamedTuple):
     Y: Array  # by sigma twice, negative
 
 
-class _Point(NamedTuple):
-    theta: Array
-    sigma: Array
-    z: Array
-    y: Array
-    rows: Array
-    nu: float
-
-    def moved(self, by: _Point, step: float) -> _Point:
-        pairs = zip(self[:5], by[:5], strict=True)
-        theta, sigma, z, y, rows = (one + step * move for one, move in pairs)
-        return _Point(theta, sigma, z, y, rows, self.nu + step * by.nu)
-
-
 class Answer(NamedTuple):
     """Multipliers, the columns' weights, the value, and how far it is from the conditions."""
 
@@ -60,7 +47,7 @@ class Answer(NamedTuple):
     weights: Array
     value: float
     distance: float
-    point: _Point
+    point: Array
 
 
 def saddle(game: Game, columns: Columns, close: float = 1e-9, near: Answer | None = None) -> Answer:
@@ -82,32 +69,35 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9, near: Answer | Non
         known = np.pad(near.weights, (0, n - near.weights.size))
         theta, sigma = known + room * theta, near.multipliers.scenarios + room * sigma
 
-    now = _second_order(game, columns, theta, sigma)
+    inside, now = np.concatenate([theta, sigma]), _second_order(game, columns, theta, sigma)
     if now is None:
         reason = "The first reports cannot tell all that is wanted apart"
         raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
-    return _descended(game, columns, _first(game, columns, now, theta, sigma, room), now, close)
+    at = _first(columns, game.free, now, inside, room)
+    return _descended(game, columns, at, now, close)
 
 
 def continued(game: Game, columns: Columns, answer: Answer, close: float) -> Answer:
     """An answer about the same columns, with more digits."""
-    now = _second_order(game, columns, answer.point.theta, answer.point.sigma)
+    now = _second_order(game, columns, *_parts(columns, answer.point)[:2])
     return answer if now is None else _descended(game, columns, answer.point, now, close)
 
 
-def _descended(game: Game, columns: Columns, at: _Point, now: _Second, close: float) -> Answer:
-    best, missing = None, _missing(game, columns, now, at)
+def _descended(game: Game, columns: Columns, at: Array, now: _Second, close: float) -> Answer:
+    best, missing, inside = None, _missing(game, columns, now, at), sum(columns.people.shape)
     for _ in range(_STEPS):
         still_wanted()
-        distance = _distance(missing, abs(now.value), at)
+        theta, sigma, _, _, rows, _ = _parts(columns, at)
+        met = float(at[:inside] @ at[inside : 2 * inside])
+        off = _weights(columns, now, at) * np.abs(missing)
+        starts = (0, theta.size, inside, off.size - 1)
+        distance = max(met, float(np.add.reduceat(off, starts).max())) / abs(now.value)
         if best is None or distance < best.distance:
-            value = now.value - float(game.offsets @ at.sigma)
-            multipliers = Multipliers(now.alpha, at.rows, at.sigma)
-            best = Answer(multipliers, at.theta, value, distance, at)
+            value = now.value - float(game.offsets @ sigma)
+            best = Answer(Multipliers(now.alpha, rows, sigma), theta, value, distance, at)
         if distance < close:
             break
-        mu = _NEARER * float(at.theta @ at.z + at.sigma @ at.y) / (at.theta.size + at.sigma.size)
-        moved = _step(game, columns, now, at, mu, missing)
+        moved = _step(game, columns, now, at, _NEARER * met / inside, missing)
         if moved is None:
             break  # digits are used up: the best point stands
         at, now, missing = moved
@@ -115,59 +105,58 @@ def _descended(game: Game, columns: Columns, at: _Point, now: _Second, close: fl
     return best
 
 
-def _first(
-    game: Game, columns: Columns, now: _Second, theta: Array, sigma: Array, room: float
-) -> _Point:
-    """Multipliers that leave slack everywhere: a share ``room`` of the value."""
-    R, size = columns.sums, float(now.charges @ theta)
+def _parts(columns: Columns, at: Array) -> tuple[Array, ...]:
+    """A point's ``theta``, ``sigma``, ``z``, ``y``, multipliers of the sums, and ``nu``."""
+    n, k = columns.people.shape
+    ends = (0, n, n + k, 2 * n + k, 2 * (n + k), at.size - 1, at.size)
+    return tuple(at[first:last] for first, last in pairwise(ends))
+
+
+def _first(columns: Columns, free: Array, now: _Second, inside: Array, room: float) -> Array:
+    """A point with slack everywhere, a share ``room`` of the value."""
+    R, size = columns.sums, float(now.charges @ inside[: now.charges.size])
     rows = np.linalg.lstsq(R, now.charges, rcond=None)[0]
     short = max(0.0, float(((now.charges - R @ rows) / R.sum(axis=1)).max()))
     rows = rows + 1.1 * short + room * size / R.shape[1]
-    nu = float((now.errors * game.free).max()) + room * size
-    slack = np.maximum(nu * game.free - now.errors, room * size)
-    return _Point(theta, sigma, R @ rows - now.charges, slack, rows, nu)
+    nu = float((now.errors * free).max()) + room * size
+    slack = np.maximum(nu * free - now.errors, room * size)
+    return np.concatenate([inside, R @ rows - now.charges, slack, rows, [nu]])
 
 
-def _missing(game: Game, columns: Columns, now: _Second, at: _Point) -> tuple[Array, ...]:
+def _missing(game: Game, columns: Columns, now: _Second, at: Array) -> Array:
     """By how much columns' slack, scenarios' slack, sums and the scenarios' weights are off."""
-    return (
-        columns.sums @ at.rows - now.charges - at.z,
-        at.nu * game.free - now.errors - at.y,
-        columns.sums.T @ at.theta - 1,
-        np.atleast_1d(game.free @ at.sigma - 1),
-    )
+    theta, sigma, z, y, rows, nu = _parts(columns, at)
+    first, second = columns.sums @ rows - now.charges - z, nu * game.free - now.errors - y
+    return np.concatenate([first, second, columns.sums.T @ theta - 1, [game.free @ sigma - 1]])
 
 
-def _distance(missing: tuple[Array, ...], size: float, at: _Point) -> float:
-    """How far the conditions are from being met, over the value."""
-    weights = (at.theta, at.sigma, np.abs(at.rows), np.full(1, size))
-    off = (weight @ np.abs(one) for weight, one in zip(weights, missing, strict=True))
-    return float(max(*off, at.theta @ at.z + at.sigma @ at.y)) / size
+def _weights(columns: Columns, now: _Second, at: Array) -> Array:
+    """What each of these weighs beside the value."""
+    theta, sigma, _, _, rows, _ = _parts(columns, at)
+    firm = np.abs(rows) + 1e-3 * np.abs(rows).max()
+    return np.concatenate([theta, sigma, firm, [abs(now.value)]])
 
 
 def _step(
-    game: Game, columns: Columns, now: _Second, at: _Point, mu: float, missing: tuple[Array, ...]
-) -> tuple[_Point, _Second, tuple[Array, ...]] | None:
+    game: Game, columns: Columns, now: _Second, at: Array, mu: float, missing: Array
+) -> tuple[Array, _Second, Array] | None:
     """The next point, or none if no step lowers the conditions' norm."""
     try:
         by = _direction(game, columns, now, at, mu, missing)
     except np.linalg.LinAlgError:
         return None
-    firm = np.abs(at.rows) + 1e-3 * np.abs(at.rows).max()
-    weights = (at.theta, at.sigma, firm, np.full(1, abs(now.value)))
+    weights, inside = _weights(columns, now, at), sum(columns.people.shape)
 
-    def merit(point: _Point, missing: tuple[Array, ...]) -> float:
-        conditions = [weight * one for weight, one in zip(weights, missing, strict=True)]
-        conditions += [point.theta * point.z - mu, point.sigma * point.y - mu]
-        return float(np.linalg.norm(np.concatenate(conditions)))
+    def merit(point: Array, missing: Array) -> float:
+        products = point[:inside] * point[inside : 2 * inside]
+        return float(np.linalg.norm(np.concatenate([weights * missing, products - mu])))
 
-    here, step = merit(at, missing), 1.0
-    for one, move in zip(at[:4], by[:4], strict=True):
-        room = np.min(-one[move < 0] / move[move < 0], initial=np.inf)
-        step = min(step, _INWARD * float(room))
+    down = np.flatnonzero(by[: 2 * inside] < 0)
+    room = float(np.min(-at[down] / by[down], initial=np.inf))
+    here, step = merit(at, missing), min(1.0, _INWARD * room)
     for _ in range(_HALVINGS):
-        new = at.moved(by, step)
-        then = _second_order(game, columns, new.theta, new.sigma)
+        new = at + step * by
+        then = _second_order(game, columns, *_parts(columns, new)[:2])
         least = (1 - _FALL * step) * here
         if then is not None:
             left = _missing(game, columns, then, new)
@@ -178,10 +167,10 @@ def _step(
 
 
 def _direction(
-    game: Game, columns: Columns, now: _Second, at: _Point, mu: float, missing: tuple[Array, ...]
-) -> _Point:
+    game: Game, columns: Columns, now: _Second, at: Array, mu: float, missing: Array
+) -> Array:
     """Newton's, the weights' part eliminated: their matrix is positive definite."""
-    theta, sigma, z, y, _, _ = at
+    theta, sigma, z, y, _, _ = _parts(columns, at)
     (n, r), k, free = columns.sums.shape, sigma.size, game.free
     root = np.sqrt(theta)
     curved = root[:, None] * now.K * root + np.diag(z)
@@ -189,13 +178,14 @@ def _direction(
     corner = np.zeros((k + r + 1, k + r + 1))
     corner[:k, :k] = now.Y - np.diag(y / sigma)
     corner[:k, -1] = corner[-1, :k] = -free
-    lacking = np.concatenate([missing[1] + y - mu / sigma, -missing[2], missing[3]])
-    pull = np.column_stack([beside, mu / theta - z - missing[0]])
+    lacking = np.concatenate([missing[n : n + k] + y - mu / sigma, -missing[n + k :]])
+    lacking[-1] *= -1
+    pull = np.column_stack([beside, mu / theta - z - missing[:n]])
     solved = root[:, None] * np.linalg.solve(curved, root[:, None] * pull)
     move = np.linalg.solve(corner - beside.T @ solved[:, :-1], lacking - beside.T @ solved[:, -1])
     dt, ds = solved[:, -1] - solved[:, :-1] @ move, move[:k]
     dz, dy = (mu - z * dt) / theta - z, (mu - y * ds) / sigma - y
-    return _Point(dt, ds, dz, dy, move[k:-1], float(move[-1]))
+    return np.concatenate([dt, ds, dz, dy, move[k:]])
 
 
 def _second_order(game: Game, columns: Columns, theta: Array, sigma: Array) -> _Second | None:

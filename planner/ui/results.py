@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -42,32 +43,20 @@ class Result:
 
 
 def result() -> Result:
-    """The plan of the document, and all that is wrong with it."""
+    """The plan of the document, after what the ledger has, and all that is wrong with it."""
     here = session()
     survey, mistakes = settle(cleaned(here.document))
     if survey is not None:
         try:
-            here.planned = survey_plan(survey)
+            here.planned = remembered(("plan", survey, here.ledger), partial(_plan, survey))
         except PlannerError as error:
             return Result(here.planned, (labelled(str(error)),))
     return Result(here.planned, tuple(map(sentence_of, mistakes)))
 
 
-def survey_plan(survey: Survey) -> SurveyPlan:
-    """The plan of a survey, after what the ledger has.
-
-    Raises
-    ------
-    PlannerError
-        The survey cannot be planned, or not in the time there is.
-    """
+def _plan(survey: Survey) -> SurveyPlan:
     ledger = session().ledger
-
-    def make() -> SurveyPlan:
-        spent = None if ledger is None else Ledger.model_validate_json(ledger)
-        return plan_survey(survey, spent)
-
-    return remembered(("plan", survey, ledger), make)
+    return plan_survey(survey, None if ledger is None else Ledger.model_validate_json(ledger))
 
 
 def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:

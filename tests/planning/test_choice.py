@@ -145,7 +145,7 @@ def test_the_budget_curve_is_the_designs(question):
 def test_where_there_is_no_design_the_best_of_the_others_is_planned():
     for kind, name in (({"padding_length": 2}, "set-design"), ({}, "subset-design")):
         one = best_of(criterion="minimax", **kind)
-        assert {option.name: option.refused for option in one.refused}[name]
+        assert {option.name: option.refused for option in one.every}[name]
         assert one.deployed.mechanism == one.options[0].name != name
         assert one.design is None
 
