@@ -7,9 +7,11 @@ import { checkRatio } from "./exact.mjs";
 import { leastDemanded } from "./levels.mjs";
 
 const D = BigInt(GRID);
+const MAX_WHOLE_SET = 1024; // the weights of hits would fill the memory
 
 export function staircase({ held, cap, ratios }, { levels }) {
   const { elements, dummies: length } = levels;
+  if (length > MAX_WHOLE_SET) refuse("a report about the whole set has too many dummies");
   if (held >= elements) refuse("a report has too many elements");
   const fewest = Math.max(0, held - (elements - length)); // own elements in a report
   const most = Math.min(length, held);
