@@ -14,7 +14,6 @@ from planner.errors import InputError
 if TYPE_CHECKING:
     from planner.deployment.parameters import Parameters
     from planner.planning.plan import SurveyPlan
-    from planner.survey.questions import Survey
 
 
 def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -45,10 +44,11 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """
     from planner.deployment.parameters import write_parameters
     from planner.files import replace_file
+    from planner.planning.plan import plan_survey
     from planner.show.json import plan_json
     from planner.show.plan import plan_blocks
 
-    made = planned(survey, mechanism)
+    made = plan_survey(survey, mechanism=mechanism)
     parameters = None
     if out is not None or question is not None or json_output:
         parameters = _parameters(made, question, needed=out is not None)
@@ -92,12 +92,11 @@ def compare(
     json_output: Json = False,
 ) -> None:
     """Put two scenarios side by side: budgets and errors."""
-    from planner.planning.plan import compare_plans
+    from planner.planning.plan import compare_plans, plan_survey
     from planner.show.json import to_json
     from planner.show.others import comparison_blocks
 
-    plans = (planned(path, mechanism) for path in (first, second))
-    found = compare_plans(*plans)
+    found = compare_plans(*(plan_survey(path, mechanism=mechanism) for path in (first, second)))
     show(comparison_blocks(found, (first.name, second.name)), to_json(found), json=json_output)
 
 
@@ -116,11 +115,11 @@ def outsiders(
     One report and the best guess from it; all reports if a shuffler or a secure sum takes their
     senders off; false reports. Never instead of the budgets that the survey promises.
     """
+    from planner.planning.plan import plan_survey
     from planner.show.json import to_json
     from planner.show.kinds import outsider_blocks
 
-    made = planned(survey, mechanism)
-    view = made.outsiders(delta)
+    view = plan_survey(survey, mechanism=mechanism).outsiders(delta)
     show(outsider_blocks(view), to_json(view), details=details, json=json_output)
 
 
@@ -143,28 +142,6 @@ def answer_rate(survey: SurveyFile, details: Details = False, json_output: Json 
         document[name] = to_json(found)
         blocks += answer_rate_blocks(name, one, channels)
     show(blocks, document, details=details, json=json_output)
-
-
-def planned(path: Path, mechanism: str | None) -> SurveyPlan:
-    """The plan of a survey file, with another mechanism if one is named."""
-    from planner.planning.plan import plan_survey
-    from planner.survey.file import load_survey
-
-    return plan_survey(_with_mechanism(load_survey(path), mechanism))
-
-
-def _with_mechanism(survey: Survey, name: str | None) -> Survey:
-    """The survey with another mechanism for every question with levels that is asked once."""
-    if name is None:
-        return survey
-    if not name.strip():
-        remedy = "Leave --mechanism out to plan each question's own."
-        raise InputError("mechanism", name, "the name of a mechanism", remedy)
-    kinds = ("categorical", "item-set")
-    questions = [
-        one.replacing(mechanism=name) if one.kind in kinds else one for one in survey.questions
-    ]
-    return survey.replacing(questions=tuple(questions))
 
 
 def _parameters(made: SurveyPlan, question: str | None, *, needed: bool) -> Parameters | None:

@@ -186,7 +186,9 @@ class SurveyPlan(Framed):
         }
 
 
-def plan_survey(survey: Survey | str | Path, ledger: Ledger | None = None) -> SurveyPlan:
+def plan_survey(
+    survey: Survey | str | Path, ledger: Ledger | None = None, mechanism: str | None = None
+) -> SurveyPlan:
     """Plan every question of a survey and the budget they share.
 
     Every question is planned with its :attr:`~planner.survey.questions.Question.mechanism`; the
@@ -201,6 +203,8 @@ def plan_survey(survey: Survey | str | Path, ledger: Ledger | None = None) -> Su
     ledger:
         Earlier collections from the same people; when omitted those of the file that the survey
         names, none if there is no such file yet.
+    mechanism:
+        In place of that of every choice and item set.
 
     Raises
     ------
@@ -222,6 +226,15 @@ def plan_survey(survey: Survey | str | Path, ledger: Ledger | None = None) -> Su
         remedy = 'Write plan_survey("survey.toml").'  # type: ignore[unreachable]
         allowed = "a Survey, or the path of a survey file"
         raise InputError("survey", type(survey).__name__, allowed, remedy)
+    if mechanism is not None:
+        if not mechanism.strip():
+            remedy = "Leave it out to plan each question's own."
+            raise InputError("mechanism", mechanism, "the name of a mechanism", remedy)
+        changed = (
+            one.replacing(mechanism=mechanism) if one.kind in {"categorical", "item-set"} else one
+            for one in survey.questions
+        )
+        survey = survey.replacing(questions=tuple(changed))
     for question in survey.questions:
         check_mechanism(question)
     ledger = earlier(survey.ledger) if ledger is None else ledger
