@@ -215,6 +215,8 @@ def mechanism_choices(question: Question) -> list[str]:
 
 def check_mechanism(question: Question) -> None:
     """Check that a question can be deployed with its mechanism."""
+    if question.kind == "categorical" and question.mechanism == BEST:
+        return  # one of them always can be
     known = mechanism_choices(question)
     if question.mechanism not in known:
         what = f"mechanism of question {question.name!r}"
@@ -256,7 +258,7 @@ def block(question: LevelledQuestion, _users: int) -> Block:
     return choice_block(question.name, policy, question.weight, objective, law, rough)
 
 
-def tables(part: Part[Categorical], names: Iterable[str] = MODELS) -> list[Option]:
+def tables(part: Part[Categorical], names: Iterable[str]) -> list[Option]:
     """What the question can have of tables, or designs."""
     policy, wanted = part.deployed.policy, part.asked.mechanism
     about = part.question.objective, errors_of(part.question)
@@ -264,17 +266,18 @@ def tables(part: Part[Categorical], names: Iterable[str] = MODELS) -> list[Optio
 
 
 def options(part: Part[Categorical]) -> list[Option]:
-    """What the question can have, and direct encoding, which is compared alone.
-
-    Tables are left out where a design is proven the best and wanted.
-    """
-    question = part.question
-    policy, objective, errors = part.deployed.policy, question.objective, errors_of(question)
-    found = tables(part, [DESIGN] if policy.item_counts.sum() > 1 else [])
+    """What the question can have: of a design that is proven the best and wanted it alone."""
+    found = tables(part, [DESIGN] if part.deployed.policy.item_counts.sum() > 1 else [])
     proven = [one for one in found if not one.refused and one.law.certificate.relative_gap <= TIGHT]
-    if not proven or part.asked.mechanism not in (BEST, DESIGN):
-        found += tables(part)
-    found += tables(part, BASELINES)
+    wanted = part.asked.mechanism in (BEST, DESIGN)
+    return found if proven and wanted else [*found, *others(part)]
+
+
+def others(part: Part[Categorical]) -> list[Option]:
+    """What the question can have beside a design, and direct encoding, which is compared alone."""
+    question, policy = part.question, part.deployed.policy
+    objective, errors = question.objective, errors_of(question)
+    few = policy.item_counts.sum() <= _MOST_DEPLOYED_ITEMS
     plain = {
         name: LevelTerms.alike(policy, mechanism)
         for name, mechanism in rivals(policy).items()
@@ -282,11 +285,17 @@ def options(part: Part[Categorical]) -> list[Option]:
     }
     if plain and np.ptp(policy.room(np.zeros(policy.size))) > 0:  # else it is that response
         plain["direct"] = LevelTerms.with_probabilities(policy, *direct_encoding(policy))
-    found += [
-        Option(name, terms.value(objective), errors, terms, compared=name == "direct")
+    return tables(part, (*MODELS, *BASELINES)) + [
+        Option(name, terms.value(objective), errors, terms, compared=name == "direct" or not few)
         for name, terms in plain.items()
     ]
-    return found
+
+
+def alike(part: Part[Categorical]) -> Option:
+    """The best of all that protect every pair of answers like the strictest, which is a design."""
+    policy, about = part.deployed.policy, (part.question.objective, errors_of(part.question))
+    budgets = np.full(policy.size, policy.room(np.zeros(policy.size)).min())
+    return solved(PrivacyPolicy(budgets, policy.item_counts), DESIGN, *about, must=False)
 
 
 def solved(

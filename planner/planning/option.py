@@ -178,13 +178,10 @@ class Option:
         return CATALOGUE[self.name].by_level
 
 
-def least(options: Sequence[Option], offered: Sequence[str]) -> Option | None:
-    """The one of ``offered`` with the smallest error that is not refused; of equal ones the first.
-
-    None if there is none.
-    """
-    known = [one for one in options if one.name in offered and not (one.refused or one.compared)]
-    known.sort(key=lambda one: offered.index(one.name))
+def least(options: Sequence[Option]) -> Option | None:
+    """The one that can be deployed with the smallest error; of equal ones the catalogue's first."""
+    known = [one for one in options if not (one.refused or one.compared)]
+    known.sort(key=lambda one: list(CATALOGUE).index(one.name))
     return min(known, key=lambda one: rounded(one.errors.error(one.value)), default=None)
 
 

@@ -19,7 +19,7 @@ from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import law_of
 from planner.planning import channels, choice, mean, sets
-from planner.planning.choice import LevelExplanation, Levels, SetPromises, mechanism_choices
+from planner.planning.choice import LevelExplanation, Levels, SetPromises
 from planner.planning.option import (
     Option,
     Part,
@@ -43,7 +43,6 @@ from planner.planning.what_if import (
     usual_scales,
 )
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
-from planner.solvers.models import MODELS
 from planner.survey.questions import (
     BEST,
     COUNTS,
@@ -171,11 +170,27 @@ class QuestionPlan(Framed):
 
     @cached_property
     def every(self) -> tuple[Option, ...]:
-        """As ``found``, tables beside the best design included: solved when asked for."""
-        planned, known = self.planned, {one.name for one in self.found}
-        if planned is None or planned.name != DESIGN or MODELS.keys() & known:
+        """As ``found``, with what a design that is proven the best beats: solved when asked for."""
+        if self.planned is None or not self._proven_best:
             return self.found
-        return _ranked(self.part, [*choice.tables(self.part), *self.found], planned)
+        return _ranked(self.part, [*choice.others(self.part), *self.found], self.planned)
+
+    @cached_property
+    def alike(self) -> Option | None:
+        """The best that protects all answers like the most sensitive: solved when asked for.
+
+        None if none has an error.
+        """
+        found = self.found
+        if self.planned is not None and self._proven_best:
+            found = _ranked(self.part, [choice.alike(self.part)], self.planned)
+            return None if found[0].refused else found[0]
+        return next((one for one in found if not one.by_level), None)
+
+    @property
+    def _proven_best(self) -> bool:
+        """Whether it is a design that is proven the best, so that nothing else was solved."""
+        return [one.name for one in self.found] == [DESIGN]
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -395,7 +410,7 @@ def plan_question(part: Part[Any]) -> QuestionPlan:
     found = kind.options(part)
     name = part.asked.mechanism
     if name == BEST:
-        best = least(found, mechanism_choices(part.asked))
+        best = least(found)
         if best is None:
             remedy = "Ask for a mechanism by its name to see why."
             raise InputError("mechanism", BEST, "one that can be planned", remedy)

@@ -220,10 +220,10 @@ def _how(question: QuestionPlan) -> str:
     """The mechanism in a few words: what is proven of it, and what discriminating gains."""
     proven, own = kinds.proven_in_short(question), question.planned
     text = f"Mechanism: {_short(question.mechanism_label)}{f', {proven}' if proven else ''}."
-    plain = next((one for one in question.found if not one.by_level), None)
-    if own is None or question.levels is None or not own.by_level or plain is None:
+    if own is None or question.levels is None or not own.by_level:
         return text
-    if plain.against < 0.001:
+    plain = question.alike
+    if plain is None or plain.against < 0.001:
         return text
     return f"{text} Protecting all answers like the most sensitive: {_against(plain)} error."
 
