@@ -27,7 +27,6 @@ from planner.planning.channels import AssumedAnswers as AssumedAnswers
 from planner.planning.channels import best_channel as best_channel
 from planner.planning.channels import best_ordered_channel as best_ordered_channel
 from planner.planning.channels import five_populations as five_populations
-from planner.planning.choice import explain as explain
 from planner.planning.choice import users_needed as users_needed
 from planner.planning.datasets import PilotSets as PilotSets
 from planner.planning.ledger import Ledger as Ledger

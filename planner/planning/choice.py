@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.mechanisms.asking import CollectedLaw
-from planner.mechanisms.catalogue import CATALOGUE, SENDS_A_BIT
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.rivals import direct_encoding
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.planning.shares import Block, choice_block
@@ -155,10 +155,12 @@ class Levels:
     """What a report does and how exact it is, one entry per level, shape ``(t,)``.
 
     ``a`` and ``b`` are the probabilities that a report supports an item that was drawn (the
-    person's answer, or one of their set), and one that was not. ``standard_errors`` are those of a
-    rare item's estimated count in people, ``percent`` of those who answer, padding included;
-    ``detectable`` the smallest share of them at which an item is told apart from one that nobody
-    has (95 %, power 80 %; None for sets).
+    person's answer, or one of their set), and one that was not; ``if_had`` that it supports an item
+    that the person has, drawn or not. ``odds`` says these in words, of the first forty levels, and
+    ``leakage`` is what a report may say of an answer at most, in nats. ``standard_errors`` are
+    those of a rare item's estimated count in people, ``percent`` of those who answer, padding
+    included; ``detectable`` the smallest share of them at which an item is told apart from one that
+    nobody has (95 %, power 80 %; None for sets).
     """
 
     names: tuple[str, ...]
@@ -166,20 +168,12 @@ class Levels:
     epsilons: Array
     a: Array
     b: Array
+    if_had: Array
+    odds: tuple[str, ...]
+    leakage: Array
     standard_errors: Array
     percent: Array
     detectable: Array | None
-
-
-@dataclass(frozen=True, slots=True)
-class LevelExplanation:
-    """One level in plain sentences."""
-
-    level: str
-    odds: str
-    with_answer: float
-    without_answer: float
-    leakage: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,18 +328,31 @@ def details(part: Part[Categorical], planned: Option) -> dict[str, Any]:
     leakage = policy.leakage_epsilons
     if not planned.by_level:  # protects every pair like the strictest
         leakage = np.minimum(leakage, float(policy.room(np.zeros(policy.size)).min()))
-    sends = CATALOGUE[planned.name].sends
     return {
-        "levels": levels_of(part, law),
-        "explanations": explain(law, part.asked.name, sends=sends, leakage=leakage),
+        "levels": levels_of(part, planned, leakage),
         "certified": None if isinstance(law, LevelTerms) else law,
     }
 
 
-def levels_of(part: Part[Any], terms: Terms, length: int | None = None) -> Levels:
-    """Level by level, of sets at a padding length."""
-    policy, people = part.deployed.policy, part.people
-    errors = np.sqrt(people * terms.noise) * (length or 1)
+def levels_of(
+    part: Part[Any], planned: Option, leakage: Array, length: int | None = None
+) -> Levels:
+    """Level by level; of sets at a padding length.
+
+    Examples
+    --------
+    >>> from planner import Level, Survey, plan_survey
+    >>> levels = Level("severe", "ln 4", ("HIV",)), Level("common", "ln 6", item_count=4)
+    >>> asked = Categorical("diagnosis", levels, mechanism="opt0")
+    >>> print(plan_survey(Survey("s", 1000, (asked,))).questions[0].levels.odds[0])
+    Of 100 people whose answer about diagnosis is one of 'severe', 59 send a 1 for it; of 100
+    with another answer, 33 do.
+    """
+    policy, people, terms = part.deployed.policy, part.people, planned.law
+    drawn = 1 if planned.name == SET_DESIGN else length or 1
+    if_had = terms.b + (terms.a - terms.b) / drawn
+    chances = zip(policy.names[:_MOST_EXPLAINED], if_had, terms.b, terms.least_b, strict=False)
+    errors = np.sqrt(people * terms.noise) * drawn
     detectable = None
     if length is None:
         detectable = detectable_frequencies(terms.noise, terms.signal, people)
@@ -355,52 +362,13 @@ def levels_of(part: Part[Any], terms: Terms, length: int | None = None) -> Level
         epsilons=policy.epsilons,
         a=terms.a,
         b=terms.b,
+        if_had=if_had,
+        odds=tuple(_odds(part.asked.name, planned, length, *one) for one in chances),
+        leakage=leakage,
         standard_errors=errors,
         percent=100 * errors / people,
         detectable=detectable,
     )
-
-
-def explain(
-    table: Terms,
-    question: str,
-    padding_length: int | None = None,
-    sends: str = SENDS_A_BIT,
-    leakage: Array | None = None,
-    *,
-    whole: bool = False,
-) -> tuple[LevelExplanation, ...]:
-    """The first forty levels of a question in plain sentences.
-
-    ``table`` is a table or the terms of another mechanism; of item sets a person has up to
-    ``padding_length`` answers or more, and unless a report is about the ``whole`` set one is drawn.
-    ``sends`` says what people do whose report supports an answer; ``leakage`` what a report may say
-    of an answer of each level, in nats, shape ``(t,)``: by the policy (table I), or of sets between
-    any two, when omitted.
-
-    Examples
-    --------
-    >>> from planner import PrivacyPolicy, solve
-    >>> policy = PrivacyPolicy(np.log([4, 6]), [1, 4], names=["severe", "common"])
-    >>> severe = explain(solve(policy), "diagnosis")[0]
-    >>> print(severe.odds)
-    Of 100 people whose answer about diagnosis is one of 'severe', 59 send a 1 for it; of 100
-    with another answer, 33 do.
-    """
-    policy = table.policy
-    if leakage is None:
-        leakage = policy.leakage_epsilons
-        if padding_length is not None:
-            s, w = logodds.to_log_odds(table.a, table.b)
-            leakage = np.full(policy.size, s.max() + w.max())
-    found = []
-    for i in range(min(_MOST_EXPLAINED, policy.size)):
-        a, b, least_b = (float(column[i]) for column in (table.a, table.b, table.least_b))
-        if padding_length is not None and not whole:
-            a = b + (a - b) / padding_length
-        odds = _odds(question, policy.names[i], (a, b, least_b), padding_length, sends)
-        found.append(LevelExplanation(policy.names[i], odds, a, b, float(leakage[i])))
-    return tuple(found)
 
 
 def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:
@@ -419,16 +387,16 @@ def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:
 
 
 def _odds(
-    question: str, level: str, chances: Sequence[float], length: int | None, sends: str
+    question: str, planned: Option, length: int | None, level: str, a: float, b: float, least: float
 ) -> str:
-    a, b, least_b = chances
     whose, other = f"whose answer about {question} is one of {level!r}", "with another answer"
     if length is not None:
         whose = f"with a certain one of {level!r} among up to {length} answers about {question}"
         other = "without it"
     others = _people(b)
-    if _people(least_b) != others:
-        others = f"{_people(least_b)} to {others}"
+    if _people(least) != others:
+        others = f"{_people(least)} to {others}"
+    sends = CATALOGUE[planned.name].sends
     return f"Of 100 people {whose}, {_people(a)} {sends}; of 100 {other}, {others} do."
 
 

@@ -19,7 +19,7 @@ from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import law_of
 from planner.planning import channels, choice, mean, sets
-from planner.planning.choice import LevelExplanation, Levels, SetPromises
+from planner.planning.choice import Levels, SetPromises
 from planner.planning.option import (
     Option,
     Part,
@@ -73,9 +73,9 @@ class QuestionPlan(Framed):
     error:
         Predicted squared error per person of the survey, which the survey's objective adds up; for
         the kind ``"sampled-choice"`` the square of ``total_error`` over the people.
-    levels, explanations, certified:
-        What a report does, level by level, and the first 40 in plain sentences; the table or the
-        design that is deployed, with its proof. None and empty for others.
+    levels, certified:
+        What a report does, level by level; the table or the design that is deployed, with its
+        proof. None for others.
     padding, padding_errors, set_promises:
         Every padding length's squared bias and variance, and its total error in people, where sets
         are known; what a report about a whole set promises.
@@ -92,7 +92,6 @@ class QuestionPlan(Framed):
     found: tuple[Option, ...]
     error: float
     levels: Levels | None = None
-    explanations: tuple[LevelExplanation, ...] = ()
     certified: Certified | None = None
     padding: PaddingPlan | None = None
     padding_errors: NDArray[np.float64] | None = None

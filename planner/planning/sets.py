@@ -25,10 +25,9 @@ from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
 from planner.limits import MAX_EPSILON, MAX_WHOLE_SET
 from planner.mechanisms import rounding
-from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import padded, set_design, unary
 from planner.mechanisms.set_design import best_set_design, rival_supports, set_error
-from planner.planning.choice import LevelTerms, SetPromises, explain, levels_of, solved
+from planner.planning.choice import LevelTerms, SetPromises, levels_of, solved
 from planner.planning.datasets import set_model_of
 from planner.planning.option import ErrorLaw, Option, Part, flat_region
 from planner.planning.shares import AtShare, Block, choice_block
@@ -385,11 +384,9 @@ def deployed(part: Part[ItemSet], planned: Option) -> Any:
 def details(part: Part[ItemSet], planned: Option) -> dict[str, Any]:
     """Its levels, and every padding length's error with the very mechanism that is planned."""
     whole, sets = planned.name == SET_DESIGN, set_model_of(part.deployed)
-    length, sends = part.question.padding_length or 1, CATALOGUE[planned.name].sends
     leakage = np.full(part.deployed.policy.size, deployed(part, planned).shape.largest())
     found = {
-        "levels": levels_of(part, planned.law, 1 if whole else length),
-        "explanations": explain(planned.law, part.asked.name, length, sends, leakage, whole=whole),
+        "levels": levels_of(part, planned, leakage, part.question.padding_length or 1),
         "certified": None if whole else planned.law,
         "set_promises": _promises(part, planned) if whole else None,
     }

@@ -25,7 +25,7 @@ from planner.show import kinds
 _NAMED: dict[type, str] = {  # values and properties, beside or in place of the fields
     QuestionPlan: "name share fraction users measure total_error unit error_share share_of "
     "lower_bound proven_gap saturation_epsilon padding_length spending levels left_out "
-    "padding relaxations targets explanations options sampling",
+    "padding relaxations targets options sampling",
     Option: "name title error against compared",
     Allocation: "names reason shares errors value lower_bound relative_gap some_each best_each",
     ComparedRow: "question level what first second change",

@@ -15,12 +15,7 @@ from planner import (
 )
 from planner.errors import ConvergenceError
 from planner.planning import solve as solving_once
-from planner.planning.choice import (
-    beliefs_after,
-    explain,
-    mechanism_choices,
-    rivals,
-)
+from planner.planning.choice import beliefs_after, mechanism_choices, rivals
 from planner.planning.question import budget_curve
 from planner.planning.what_if import smallest_budgets
 from planner.show import kinds
@@ -31,10 +26,10 @@ from tests.mechanisms.listed import sets_law
 from tests.surveys import EXAMPLES
 
 
-def planned(epsilons, counts, people=1000, **about):
+def planned(epsilons, counts, kind=Categorical, *, people=1000, **about):
     levels = zip(map(float, epsilons), counts, strict=True)
     made = tuple(Level(f"l{i}", e, item_count=n) for i, (e, n) in enumerate(levels))
-    question = Categorical("q", made, **({"mechanism": "opt0"} | about))
+    question = kind("q", made, **({"mechanism": "opt0"} | about))
     return plan_survey(Survey("s", people, (question,))).questions[0]
 
 
@@ -205,23 +200,20 @@ def test_a_split_says_whose_errors_its_shares_are_planned_with():
     assert "whose errors" not in said.shares_sentence(plan_survey(tables_alone))
 
 
-def test_explanations_say_the_probabilities():
-    table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"]))
-    first = explain(table, "pages")[0]
-    assert "41 send a 1" in first.odds
-    assert "27 do" in first.odds
-    assert first.leakage == 1.0
-    padded = explain(table, "pages", padding_length=4)[0]
-    assert "31 send a 1" in padded.odds  # 27.4 + (40.9 - 27.4) / 4
+def test_odds_say_the_probabilities():
+    found = planned([1.0, 1.2, 2.0], [5, 5, 90]).levels
+    assert "41 send a 1" in found.odds[0]
+    assert "27 do" in found.odds[0]
+    assert found.leakage[0] == 1.0
+    padded = planned([1.0, 1.2, 2.0], [5, 5, 90], ItemSet, padding_length=4).levels
+    assert "31 send a 1" in padded.odds[0]  # 27.4 + (40.9 - 27.4) / 4
 
 
 def test_beliefs_about_sets_hold_for_every_report():
     from planner import padded, unary
 
-    policy = PrivacyPolicy([0.6, 1.0], [1, 2])
-    table = solve(policy)
-    law = sets_law(padded(unary(table), 2))  # 8 sets
-    leakage = np.array(explain(table, "x", padding_length=2)[0].leakage)
+    law = sets_law(padded(unary(solve(PrivacyPolicy([0.6, 1.0], [1, 2]))), 2))  # 8 sets
+    leakage = planned([0.6, 1.0], [1, 2], ItemSet, padding_length=2).levels.leakage[0]
     has = (np.arange(8) & 1).astype(bool)
     rng = np.random.default_rng(2)
     for belief in (0.01, 0.1, 0.5):

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from planner.deployment.building import survey_parameters
-from planner.planning.choice import beliefs_after
+from planner.planning.choice import Levels, beliefs_after
 from planner.planning.mean import AnswerRatePlan, ChannelCurve, plan_answer_rates
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
@@ -36,35 +36,33 @@ def meaning() -> None:
     if plan is None or found.plan is None:
         return
     with shown(found), render.complaint():
-        if plan.explanations:
-            _odds(plan)
-            _beliefs(plan)
+        if plan.levels is not None:
+            _odds(plan.levels)
+            _beliefs(plan.levels)
         else:
             st.markdown("\n".join(f"- {render.plain(one)}" for one in promises_of(plan)))
         make = partial(_details, found.plan, plan)
         render.details("Details: what outsiders learn", "meaning-details", make)
 
 
-def _odds(plan: QuestionPlan) -> None:
+def _odds(found: Levels) -> None:
     """One level in words, and the same hundred people drawn."""
-    names = [one.level for one in plan.explanations]
+    names = found.names[: len(found.odds)]
     level = names[0]
     if len(names) > 1:
-        level = kept_item(
-            st.selectbox, "Level", f"m-level-{hash(tuple(names))}", level, options=names
-        )
-    one = plan.explanations[names.index(level)]
-    st.markdown(render.plain(one.odds))
+        level = kept_item(st.selectbox, "Level", f"m-level-{hash(names)}", level, options=names)
+    place = names.index(level)
+    st.markdown(render.plain(found.odds[place]))
     having, others = st.columns(2)
     with having:
         st.caption("Of 100 people with such an answer")
-        render.dots(one.with_answer)
+        render.dots(float(found.if_had[place]))
     with others:
         st.caption("Of 100 people with another one")
-        render.dots(one.without_answer)
+        render.dots(float(found.b[place]))
 
 
-def _beliefs(plan: QuestionPlan) -> None:
+def _beliefs(found: Levels) -> None:
     st.subheader("What an observer may come to believe")
     prior = st.slider(
         "Belief before the report, in percent",
@@ -76,11 +74,10 @@ def _beliefs(plan: QuestionPlan) -> None:
         help="How likely somebody thought it, before seeing the report, that the person has one "
         "particular answer.",
     )
-    rows = plan.explanations[:_MOST_PAIRS]
-    low, high = beliefs_after(np.array([one.leakage for one in rows]), prior / 100)
+    low, high = beliefs_after(found.leakage[:_MOST_PAIRS], prior / 100)
     render.table(
         (
-            texts("an answer of", (one.level for one in rows)),
+            texts("an answer of", found.names[:_MOST_PAIRS]),
             Column("then at least", tuple(f"{np.floor(x * 1e4) / 1e2:.2f} %" for x in low)),
             Column("at most", tuple(f"{np.ceil(x * 1e4) / 1e2:.2f} %" for x in high)),
         )
@@ -90,7 +87,7 @@ def _beliefs(plan: QuestionPlan) -> None:
 def _details(survey: SurveyPlan, plan: QuestionPlan) -> list[Block]:
     """Every pair of levels, and what an outsider learns who cannot tell reports apart."""
     pairs: list[Block] = []
-    if plan.explanations and plan.deployed.policy.size <= _MOST_PAIRS:
+    if plan.levels is not None and plan.deployed.policy.size <= _MOST_PAIRS:
         pairs = [pairs_table(law) for law in survey_parameters(survey, plan.name).questions]
     return pairs + outsider_blocks(remembered(("outsiders", survey), survey.outsiders))
 
