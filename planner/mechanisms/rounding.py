@@ -30,6 +30,7 @@ from planner.solvers.answers import Certificate, Channel, SubsetDesign
 from planner.solvers.types import NO_SPLIT, OutputTypes, pooled
 
 Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 _TOLD = 1e-7  # relative singular value below which rounding alone tells answers apart
 _MOST_MIXED = Fraction(1, 100)
 _MOST_EXCESS = Fraction(1, 10**9)
@@ -42,26 +43,15 @@ def levels_of(policy: PrivacyPolicy, dummies: int = 0) -> Levels:
     return Levels(tuple(policy.names), epsilons, counts, none, rule, dummies)
 
 
-class GridTypes(NamedTuple):
-    """The types of a subset design on the grid, the blank type last.
-
-    ``high_counts``: items of each level on the high side, int64, shape ``(n, t)``; ``integers``:
-    ``2^32 Pr[type, own side | level]``, low and high, int64, shape ``(t, n, 2)``, 2^32 a level.
-    """
-
-    high_counts: NDArray[np.int64]
-    integers: NDArray[np.int64]
-
-    def output_types(self, item_counts: NDArray[np.int64]) -> OutputTypes:
-        """The same law as likelihoods, for the formulas of the estimator and the variances."""
-        high_counts = self.high_counts.T[:, :, None]
-        on_side = np.concatenate([item_counts[:, None, None] - high_counts, high_counts], axis=2)
-        scale = item_counts[:, None, None] / np.maximum(on_side, 1) / DENOMINATOR
-        value = self.integers * scale
-        # A side on which nobody stands has no likelihood: it gets that of the other.
-        value = np.where(on_side > 0, value, value[:, :, ::-1])
-        ones = np.ones(len(self.high_counts))
-        return OutputTypes(item_counts, ones, value[:, :, 0].T, value[:, :, 1].T, self.high_counts)
+def likelihoods(item_counts: Numbers, high_counts: Numbers, integers: Numbers) -> OutputTypes:
+    """Types on the grid as likelihoods, for the formulas of the estimator and the variances."""
+    high = high_counts.T[:, :, None]
+    on_side = np.concatenate([item_counts[:, None, None] - high, high], axis=2)
+    value = integers * (item_counts[:, None, None] / np.maximum(on_side, 1) / DENOMINATOR)
+    # A side on which nobody stands has no likelihood: it gets that of the other.
+    value = np.where(on_side > 0, value, value[:, :, ::-1])
+    ones = np.ones(len(high_counts))
+    return OutputTypes(item_counts, ones, value[:, :, 0].T, value[:, :, 1].T, high_counts)
 
 
 def drawn_design(design: SubsetDesign) -> SubsetDesign:
@@ -75,8 +65,8 @@ def drawn_design(design: SubsetDesign) -> SubsetDesign:
     (2, True)
     """
     groups = pooled(design.policy, design.groups)
-    grid = round_types(groups, design.types)
-    return replace(design, types=grid.output_types(groups.item_counts))
+    types = likelihoods(groups.item_counts, *round_types(groups, design.types))
+    return replace(design, types=types)
 
 
 class _Cell(NamedTuple):
@@ -88,16 +78,19 @@ class _Cell(NamedTuple):
     chance: Fraction  # Pr[type, own side | level]
 
 
-def round_types(policy: PrivacyPolicy, types: OutputTypes) -> GridTypes:
-    """Round a design's types to the private side.
+def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Numbers, Numbers]:
+    """Round a design's types to the private side; the blank type is last.
+
+    Returns how many items of each level are on the high side, int64, shape ``(n, t)``, and
+    ``2^32 Pr[type, own side | level]``, low and high, int64, shape ``(t, n, 2)``, 2^32 a level.
 
     Examples
     --------
     Generalised randomised response on three items, ``e^eps = 4``: the item itself with 2/3.
 
     >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
-    >>> grid = round_types(PrivacyPolicy([np.log(4)], [3]), types)
-    >>> grid.high_counts.tolist(), grid.integers.tolist()
+    >>> high_counts, integers = round_types(PrivacyPolicy([np.log(4)], [3]), types)
+    >>> high_counts.tolist(), integers.tolist()
     ([[1], [0]], [[[1431655766, 2863311527], [3, 0]]])
     """
     columns, uneven = _normalised([_cells(types, o) for o in range(types.size)], policy.size)
@@ -130,7 +123,7 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> GridTypes:
             if side:
                 high_counts[o, level] = share * int(types.item_counts[level])
     integers[:, -1, 0] = DENOMINATOR - integers.sum(axis=(1, 2))
-    return GridTypes(high_counts, integers)
+    return high_counts, integers
 
 
 def _cells(types: OutputTypes, o: int) -> list[_Cell]:
@@ -220,7 +213,7 @@ def drawn_channel(channel: Channel) -> Channel:
     one, likelihoods = np.ones(symbols, dtype=np.int64), channel.matrix.T
     high = np.ones((outputs, symbols), dtype=np.int64)
     types = OutputTypes(one, np.ones(outputs), likelihoods, likelihoods, high)
-    matrix = round_types(channel.policy, types).integers.sum(axis=2) / DENOMINATOR
+    matrix = round_types(channel.policy, types)[1].sum(axis=2) / DENOMINATOR
     estimator = np.column_stack([channel.estimator, np.zeros(len(channel.wanted))])
     inverse = np.linalg.pinv(matrix, rcond=_TOLD)
     for _ in range(2):

@@ -21,7 +21,7 @@ from planner.mechanisms.counting import (
     SidesCounter,
     words_for,
 )
-from planner.mechanisms.rounding import GridTypes, levels_of, round_types
+from planner.mechanisms.rounding import levels_of, likelihoods, round_types
 from planner.mechanisms.words import Words, map_rows
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes, Variances, pooled
@@ -67,9 +67,9 @@ class Sides(sides.Sides, Collected):
         The estimator is that of the rounded probabilities, and so exactly as unbiased.
         """
         groups = pooled(design.policy, design.groups)
-        grid = round_types(groups, design.types)
-        estimator = grid.output_types(groups.item_counts).estimator(design.prior)
-        parts = design.groups, grid.high_counts, grid.integers, estimator
+        drawn = round_types(groups, design.types)
+        estimator = likelihoods(groups.item_counts, *drawn).estimator(design.prior)
+        parts = design.groups, *drawn, estimator
         law = cls(levels_of(design.policy), *(as_tuples(part.tolist()) for part in parts))
         law.require_fit()
         law.check(None)
@@ -92,8 +92,7 @@ class Sides(sides.Sides, Collected):
     @cached_property
     def output_types(self) -> OutputTypes:
         """The types as they are drawn, by groups."""
-        grid = GridTypes(np.array(self.types), np.array(self.weights))
-        return grid.output_types(np.array(self.counts))
+        return likelihoods(*map(np.array, (self.counts, self.types, self.weights)))
 
     @cached_property
     def estimator(self) -> Array:

@@ -81,9 +81,6 @@ class QuestionPlan(Framed):
         are known; what a report about a whole set promises.
     targets:
         What becomes of the question's targets.
-    block:
-        What its error is at any share of its budgets, as the shares were planned; None for the
-        kind ``"sampled-choice"``.
     """
 
     part: Part[Any]
@@ -97,7 +94,6 @@ class QuestionPlan(Framed):
     padding_errors: NDArray[np.float64] | None = None
     set_promises: SetPromises | None = None
     targets: tuple[TargetAnswer, ...] = ()
-    block: Block | None = None
 
     @property
     def question(self) -> Question:
@@ -262,10 +258,18 @@ class QuestionPlan(Framed):
         return CATALOGUE[self.deployed.mechanism].label
 
     @property
+    def block(self) -> Block | None:
+        """What its error is at any share of its budgets, as shares are planned.
+
+        None for the kind ``"sampled-choice"``.
+        """
+        kind = KINDS.get(self.question.kind)
+        return kind and kind.block(self.part.question, self.everybody)
+
+    @property
     def shared_as(self) -> str | None:
         """What the mechanism is called whose errors decide its share; None where none does."""
-        name = None if self.block is None else self.block.mechanism
-        return None if name is None else CATALOGUE[name].label
+        return None if self.block is None else CATALOGUE[self.block.mechanism].label
 
     @property
     def padding_length(self) -> int | None:
@@ -418,7 +422,6 @@ def plan_question(part: Part[Any]) -> QuestionPlan:
     if part.asked.kind == "item-set":
         found = [one if one is planned else sets.at_best_length(part, one) for one in found]
     details = {} if kind in (channels, mean) else kind.details(part, planned)
-    block = kind.block(part.question, part.everybody)
     total = kind.total(part, planned)
     return QuestionPlan(
         part=part,
@@ -426,8 +429,7 @@ def plan_question(part: Part[Any]) -> QuestionPlan:
         mechanism=mechanism_of(part, planned),
         found=_ranked(part, found, planned),
         error=planned.errors.error(planned.value, part.fraction),
-        targets=answer_targets(part, planned, total, details.get("padding"), block),
-        block=block,
+        targets=answer_targets(part, planned, total, details.get("padding"), kind.block),
         **details,
     )
 
@@ -477,8 +479,8 @@ def budget_curve(
     At scale 1 the total error is the plan's. None where the budgets alone do not decide: for
     means, for sets, whose padding length changes too, and for mechanisms with one budget for all.
     """
-    certified, block = question.certified, question.block
-    if certified is None or block is None or not has_budget_curve(question):
+    certified, planned = question.certified, question.planned
+    if certified is None or planned is None or not has_budget_curve(question):
         return None
     policy, points = certified.policy, _POINTS if question.design is None else _DESIGNS
     chosen = usual_scales(policy, points) if scales is None else scales
@@ -486,5 +488,5 @@ def budget_curve(
     about = certified.model, certified.objective, certified
     curve = frontier(policy, question.users, chosen, *about)
     asked = curve.total_error**2 * question.users
-    errors = [block.law.of_sample(float(one), question.fraction) for one in asked]
+    errors = [planned.errors.of_sample(float(one), question.fraction) for one in asked]
     return replace(curve, total_error=np.sqrt(np.array(errors) / question.everybody))

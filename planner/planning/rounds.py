@@ -89,8 +89,9 @@ def compared(plan: QuestionPlan, *, others: bool = True) -> tuple[list[Scheme], 
     if not others:
         return ways, None
     ways.append(Scheme("asked one time", True, plan.error))
-    if plan.block is not None:
-        each = plan.block.at(plan.share / count, _ROUGH).error
+    block = plan.block
+    if block is not None:
+        each = block.at(plan.share / count, _ROUGH).error
         ways.append(Scheme("budgets shared by the rounds", True, each, each / count))
     bound = _bound(plan, again, changes)
     if plan.question.kind != "categorical":

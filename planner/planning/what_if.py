@@ -494,7 +494,7 @@ def answer_targets(
     planned: Option,
     total: tuple[float, ErrorLaw],
     padding: PaddingPlan | None,
-    block: Block,
+    block: Callable[..., Block],
 ) -> tuple[TargetAnswer, ...]:
     """What becomes of each target, for the option that is deployed.
 
@@ -540,10 +540,12 @@ def _of_total_alone(asked: Question, target: Target) -> InputError:
     return InputError(what, target.text, allowed, remedy)
 
 
-def _smallest(part: Part[Any], planned: Option, block: Block, target: Target, aside: float) -> str:
+def _smallest(
+    part: Part[Any], planned: Option, block: Callable[..., Block], target: Target, aside: float
+) -> str:
     """Which budgets would be enough; ``aside`` is the squared error that no budget lowers."""
     if planned.name in (SET_DESIGN, BISAMPLE):
-        return _smallest_of_curve(part, planned, block, target)
+        return _smallest_of_curve(part, planned, block(part.question, part.everybody), target)
     if planned.name not in (*MODELS, DESIGN):
         return f"Not searched for {CATALOGUE[planned.name].label}: ask for other budgets."
     room = target.value**2 - aside

@@ -45,6 +45,13 @@ def test_errors_of_rivals_are_their_worst_total_variance():
     assert plan.option("direct").title.endswith("not deployed here")
 
 
+def test_the_best_with_one_budget_for_all_is_the_best_rival():
+    plan = planned([1.0, 1.5, 3.0], [1, 3, 12], mechanism="best")
+    assert [one.name for one in plan.found] == ["subset-design"]
+    plain = min(one.error for one in plan.options if not one.by_level)
+    assert plan.alike.error == pytest.approx(plain, rel=1e-6)
+
+
 @pytest.mark.parametrize("name", ["opt0", "grr"])
 def test_options_are_ranked_and_judged_against_the_plan(name):
     plan = planned([1.0, 1.2, 2.0], [5, 5, 90], mechanism=name)
