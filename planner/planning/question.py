@@ -429,7 +429,7 @@ def plan_question(part: Part[Any]) -> QuestionPlan:
         mechanism=mechanism_of(part, planned),
         found=_ranked(part, found, planned),
         error=planned.errors.error(planned.value, part.fraction),
-        targets=answer_targets(part, planned, total, details.get("padding"), kind.block),
+        targets=answer_targets(part, planned, total, details.get("padding")),
         **details,
     )
 

@@ -24,12 +24,11 @@ from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.patience import still_wanted
+from planner.planning import mean
 from planner.planning.choice import achieved, check_targets, users_needed
 from planner.planning.datasets import set_model_of
-from planner.planning.mean import BISAMPLE
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.planning.sets import PaddingPlan, every_length, law_at, least_error, plan_padding
-from planner.planning.shares import Block
 from planner.planning.solve import (
     DESIGN,
     Certified,
@@ -494,7 +493,6 @@ def answer_targets(
     planned: Option,
     total: tuple[float, ErrorLaw],
     padding: PaddingPlan | None,
-    block: Callable[..., Block],
 ) -> tuple[TargetAnswer, ...]:
     """What becomes of each target, for the option that is deployed.
 
@@ -515,7 +513,7 @@ def answer_targets(
             people = users_needed(planned.law, target, part.fraction)
         budgets = ""
         if reached > target.value:
-            budgets = _smallest(part, planned, block, target, aside)
+            budgets = _smallest(part, planned, target, aside)
         answers.append(TargetAnswer(target, reached, budgets, people, part.asked.of_mean))
     return tuple(answers)
 
@@ -540,12 +538,10 @@ def _of_total_alone(asked: Question, target: Target) -> InputError:
     return InputError(what, target.text, allowed, remedy)
 
 
-def _smallest(
-    part: Part[Any], planned: Option, block: Callable[..., Block], target: Target, aside: float
-) -> str:
+def _smallest(part: Part[Any], planned: Option, target: Target, aside: float) -> str:
     """Which budgets would be enough; ``aside`` is the squared error that no budget lowers."""
-    if planned.name in (SET_DESIGN, BISAMPLE):
-        return _smallest_of_curve(part, planned, block(part.question, part.everybody), target)
+    if planned.name in (SET_DESIGN, mean.BISAMPLE):
+        return _smallest_of_curve(part, planned, target)
     if planned.name not in (*MODELS, DESIGN):
         return f"Not searched for {CATALOGUE[planned.name].label}: ask for other budgets."
     room = target.value**2 - aside
@@ -558,7 +554,7 @@ def _smallest(
     return _with_importance(_Search(*about, near=planned.law)).reason
 
 
-def _smallest_of_curve(part: Part[Any], planned: Option, block: Block, target: Target) -> str:
+def _smallest_of_curve(part: Part[Any], planned: Option, target: Target) -> str:
     """Of what has one budget: where the error at all budgets times a number is the target."""
     whole = planned.name == SET_DESIGN
 
@@ -566,8 +562,8 @@ def _smallest_of_curve(part: Part[Any], planned: Option, block: Block, target: T
         share = part.share * exp(at)
         if whole:
             return sqrt(least_error(replace(part, share=share)) / part.everybody)
-        error = planned.errors.of_sample(block.at(share).error, part.fraction)
-        return sqrt(error / part.everybody)
+        found = mean.block(part.question, part.everybody).at(share).error
+        return sqrt(planned.errors.of_sample(found, part.fraction) / part.everybody)
 
     policy, cap = part.deployed.policy, getattr(part.deployed, "cap", None)
     epsilon, most = float(policy.room(np.zeros(policy.size)).min()), _largest_scale(policy)
