@@ -15,7 +15,7 @@ from planner import Level, Survey, plan_survey
 from planner.deployment.building import survey_parameters
 from planner.deployment.client.document import parse_document
 from planner.deployment.parameters import json_schema
-from planner.limits import MAX_CELLS
+from planner.limits import MAX_CELLS, MAX_WHOLE_SET
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.survey.questions import SampledChoice, Sampling
 from tests.deployment.bad_files import bad_files, bad_totals, changed
@@ -28,6 +28,14 @@ from tests.laws.oracle import breaches, members
 
 def test_the_javascript_client_reads_the_schema_that_is_printed():
     assert (CLIENT.parent / "client" / "schema.json").read_text() == json_schema()
+
+
+def the_last_is_refused(node, files, folder, reason):
+    """By all readers, who accept the others."""
+    *right, wrong = files
+    assert javascript_client(node, files) == ["accepted"] * len(right) + ["Refused"]
+    assert all(python_client(data, folder) is collector(data) is None for data in right)
+    assert all(reason in said for said in (python_client(wrong, folder), collector(wrong)))
 
 
 def test_good_files_are_accepted_by_all(node, document, tmp_path):
@@ -59,11 +67,8 @@ def test_all_questions_together_have_as_many_items_as_a_collector_counts(node, d
             level["item_count"] = MAX_CELLS // 8 - others + (last if i == 7 else 0)
             questions.append(question | {"name": f"q{i}"})
         files.append(text(only(document, questions)))
-    right, wrong = files
-    assert javascript_client(node, files) == ["accepted", "Refused"]
-    assert python_client(right, tmp_path) is collector(right) is None
-    for reason in (python_client(wrong, tmp_path), collector(wrong)):
-        assert "all questions have 16,777,217 sums to count, at most 16,777,216" in reason
+    reason = "all questions have 16,777,217 sums to count, at most 16,777,216"
+    the_last_is_refused(node, files, tmp_path, reason)
 
 
 def test_a_file_of_too_many_commas_is_refused_by_all(node, document, tmp_path):
@@ -71,9 +76,19 @@ def test_a_file_of_too_many_commas_is_refused_by_all(node, document, tmp_path):
     count = 2**20
     question["levels"][0] |= {"item_count": count, "items": [str(i) for i in range(count)]}
     data = text(only(document, [question]))
-    assert javascript_client(node, [data]) == ["Refused"]
-    for reason in (python_client(data, tmp_path), collector(data)):
-        assert "more than 1,048,576 commas" in reason
+    the_last_is_refused(node, [data], tmp_path, "more than 1,048,576 commas")
+
+
+def test_whole_sets_that_are_too_long_are_refused_by_all(node, document, tmp_path):
+    """Of 2,000 items one is reported; a longer set than the longest is as private, but refused."""
+    files = []
+    for length in (MAX_WHOLE_SET, MAX_WHOLE_SET + 1):
+        question = copy.deepcopy(document["questions"][index(document, "whole sets")])
+        question["levels"][1] |= {"item_count": 2000, "items": []}
+        question |= {"padding_length": length, "longer_sets": [{"size": 2000, "share": 0.2}]}
+        question |= {"held": 1, "ratios": question["ratios"][:1]}
+        files.append(text(only(document, [question])))
+    the_last_is_refused(node, files, tmp_path, "padding_length is 1025 but must be at most 1,024")
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +113,7 @@ def test_what_a_device_cannot_check_is_what_the_page_says(node, many, tmp_path):
 
 def test_weaker_statements_of_a_guarantee_are_true_too(node, many, tmp_path):
     """More others, a larger epsilon or delta: what holds for the file's numbers holds for them."""
-    totals = ("guarantee", "aggregates")
+    totals, files = ("guarantee", "aggregates"), []
     for path, value in (
         ((*totals, "others_with_each_value"), [3000, 4000]),
         ((*totals, "epsilon"), 2.0),
@@ -106,9 +121,9 @@ def test_weaker_statements_of_a_guarantee_are_true_too(node, many, tmp_path):
         ((*totals, "delta"), 1e-3),
         (("guarantee", "round_two_epsilon"), 2.0),
     ):
-        data = text(changed(many, "sampled", path, value))
-        assert collector(data) is python_client(data, tmp_path) is None
-        assert javascript_client(node, [data]) == ["accepted"]
+        files.append(text(changed(many, "sampled", path, value)))
+        assert collector(files[-1]) is python_client(files[-1], tmp_path) is None
+    assert javascript_client(node, files) == ["accepted"] * len(files)
 
 
 @pytest.mark.parametrize("seed", range(1, 1 + tries(1, 4)))

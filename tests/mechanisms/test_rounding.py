@@ -119,3 +119,13 @@ def test_a_type_that_one_of_two_levels_never_sends_is_refused():
     types = OutputTypes([2, 2], [0.4, 1e-12], low, high, ones)
     with pytest.raises(VerificationError, match="Level 0 never sends what level 1 does"):
         round_types(PrivacyPolicy([2.0, 2.0], [2, 2]), types)
+
+
+def test_a_pair_that_exceeds_its_budget_is_refused_wherever_it_stands():
+    """Two levels of one budget, which a report spends; either alone goes a little beyond."""
+    policy = PrivacyPolicy(np.log([4.0, 4.0]), [2, 2])
+    for beyond in ([1e-8, 0.0], [0.0, 1e-8]):
+        high = 1.6 + np.array(beyond)
+        types = OutputTypes([2, 2], [1.0], [2 - high], [high], [[1, 1]])
+        with pytest.raises(VerificationError, match=r"exceeds a pair's budget by \S+e-08 nats"):
+            round_types(policy, types)

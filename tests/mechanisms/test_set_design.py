@@ -1,6 +1,5 @@
 """Set designs: reference values, tiny domains by enumeration, bounds, refusals."""
 
-from dataclasses import replace
 from math import ceil, e, isclose, log
 from types import SimpleNamespace
 
@@ -177,6 +176,3 @@ def test_refusals_name_the_argument():
         for about in calls:
             with pytest.raises(InputError, match=f"^{named} is"):
                 best_set_design(*about)
-    law = set_design(PrivacyPolicy([1.0], [1500]), 2).shape
-    with pytest.raises(InputError, match=r"padding_length is 1025 but must be at most 1,024"):
-        replace(law, levels=law.levels.with_dummies(1025)).require_fit()
