@@ -63,14 +63,7 @@ class TestInputDiscriminativeUnaryEncoding(SingleItemSuite):
 
 
 @pytest.mark.parametrize(
-    "build",
-    [
-        randomized_response,
-        subset_selection,
-        local_hashing,
-        rappor,
-        oue,
-    ],
+    "build", [randomized_response, subset_selection, local_hashing, rappor, oue]
 )
 def test_bad_budgets_and_domains_are_refused(build):
     for epsilon in (0, -1.0, np.nan, np.inf, 51, True, "1", None):

@@ -9,11 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.outsiders.positive_part import (
-    Bracket,
-    log_positive_part,
-    positive_part,
-)
+from planner.outsiders.positive_part import Bracket, log_positive_part, positive_part
 
 
 def exact(masses, values, draws):

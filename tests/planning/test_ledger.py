@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 from planner import FileError, InputError, PrivacyPolicy
-from planner.planning.ledger import (
-    Collection,
-    Ledger,
-    read_ledger,
-    record_collection,
-)
+from planner.planning.ledger import Collection, Ledger, read_ledger, record_collection
 from planner.planning.plan import plan_survey
 from planner.survey.file import survey_text
 from planner.survey.questions import Categorical, Level, Numeric, Survey

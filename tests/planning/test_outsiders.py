@@ -14,11 +14,7 @@ from planner.errors import InputError
 from planner.mechanisms.making import unary
 from planner.outsiders import shuffled
 from planner.outsiders.shapes import Rows
-from planner.outsiders.shown import (
-    delta_text,
-    of_hundred,
-    of_hundred_before,
-)
+from planner.outsiders.shown import delta_text, of_hundred, of_hundred_before
 from planner.planning.outsiders import negligible, outsider_view
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Sentence
