@@ -28,7 +28,6 @@ _COARSE = 0.01  # of delta; a tenth of it of epsilon
 _STEP = 5e-4  # of epsilon, from a guess to both ends
 _SLIP = 4e-15  # of differences of ratios, as shares of what was subtracted
 _ROUNDING = 1e-14  # of masses and ratios, relative, as computed from a mechanism's probabilities
-_Laws = tuple[bytes, ...]
 Array = NDArray[np.float64]
 
 
@@ -133,7 +132,8 @@ def shuffled(reports: Seen, people: int, delta: float) -> ShuffledGuarantee:
     epsilons, local = (np.full((size, size), np.nan) for _ in range(2))
     for i, j in _pairs(reports):
         blanket = reports.blanket(i, j)
-        epsilons[i, j] = epsilons[j, i] = _kept(_laws(blanket), delta, people)
+        laws = (column.tobytes() for column in (blanket.masses, blanket.first, blanket.second))
+        epsilons[i, j] = epsilons[j, i] = _kept(tuple(laws), delta, people)
         local[i, j] = local[j, i] = blanket.local_epsilon
     return ShuffledGuarantee(reports.names, people, delta, epsilons, local)
 
@@ -276,11 +276,6 @@ def _pairs(reports: Seen) -> list[tuple[int, int]]:
     return found
 
 
-def _laws(blanket: Blanket) -> _Laws:
-    """A blanket to remember a result by."""
-    return tuple(column.tobytes() for column in (blanket.masses, blanket.first, blanket.second))
-
-
 @lru_cache(maxsize=1024)
-def _kept(laws: _Laws, delta: float, people: int) -> float:
+def _kept(laws: tuple[bytes, ...], delta: float, people: int) -> float:
     return central_epsilon(Blanket(*map(np.frombuffer, laws)), delta, people)

@@ -18,7 +18,7 @@ bracket are proven, and the work does not grow with ``n``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, inf, log, log1p, pi, sqrt
+from math import ceil, exp, inf, log, log1p, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ _UNIT = 2.0**-52
 _ULPS = 32  # of NumPy's exponential and circular functions, products and sums, generously
 _MOST_POINTS = 2**21
 _SMALLEST = 1e-250  # values that are no more than that are left to the bound of single draws
-_BLOCK = 2**16
+_ROW, _BLOCK = 2**8, 2**16
+_CLOSE = 1e-3  # to which the best tilt is found
 Array = NDArray[np.float64]
 
 
@@ -102,10 +103,10 @@ def _inverted(masses: Array, values: Array, draws: int, accuracy: float) -> Brac
         if excess > 0.05 * accuracy * estimate and points < _MOST_POINTS:
             period *= 1.25
             continue
-        points = int(min(max(points, 64), _MOST_POINTS))
+        points = _ROW * ceil(min(points, _MOST_POINTS) / _ROW)
         step = 2 * pi / period
         middle, floats = cumulant.summed(tilt, step, points)
-        tail = 1 / (pi * step * points)
+        tail = 1 / (pi * step * (points - 1))
         low, high = middle - tail - floats - excess, middle + tail + floats
         enough = high - low <= accuracy * max(low, 0.0)
         if enough or points == _MOST_POINTS or high <= 0:
@@ -145,17 +146,21 @@ class _Cumulant:
         return self.draws * mean, self.draws * square / total
 
     def best_tilt(self) -> tuple[float, float]:
-        """The tilt that makes ``M(t)^n / t^2`` smallest, and the tilted sum's spread."""
-        from scipy.optimize import brentq  # takes a fifth of a second
+        """The tilt that makes ``M(t)^n / t^2`` smallest, and the tilted sum's spread.
 
-        def slope(tilt: float) -> float:
-            return tilt * self.moments(tilt)[0] - 2
-
-        high = 1 / float(self.values.max())
-        while slope(high) < 0:
-            high *= 2
-        tilt = float(brentq(slope, 0.0, high, rtol=1e-3))
-        return tilt, sqrt(self.moments(tilt)[1])
+        Its logarithm is convex; each step takes the mean as linear in the tilt.
+        """
+        low, high, tilt = 0.0, inf, 0.0
+        while True:
+            mean, variance = self.moments(tilt)
+            low, high = (tilt, high) if tilt * mean < 2 else (low, tilt)
+            aside = mean - variance * tilt
+            last, below = tilt, aside + sqrt(aside**2 + 8 * variance)
+            tilt = 4 / below if below > 0 else inf
+            if not low < tilt < high:
+                tilt = (low + high) / 2 if high < inf else max(2 * low, 1.0)
+            if abs(tilt - last) <= _CLOSE * tilt:
+                return tilt, sqrt(variance)
 
     def other_periods(self, tilt: float, period: float) -> float:
         """Bound of ``E_lam[sum over k != 0 of f(S + k P)]``.
@@ -182,28 +187,31 @@ class _Cumulant:
         return exp(best)
 
     def summed(self, tilt: float, step: float, points: int) -> tuple[float, float]:
-        """``step/(2 pi)`` times the sum over ``|j| <= points``, and a bound of its float error."""
+        """``step/(2 pi)`` times the sum over ``|j| < points``, and a bound of its float error.
+
+        Points stand in rows of ``_ROW``. With ``a`` the angle at a row's begin and ``b`` on from
+        there, ``e^(i(a + b)) - 1 = (e^(ia) - 1) e^(ib) + (e^(ib) - 1)``, so that matrices are
+        multiplied in place of a sine for every point and value.
+        """
         grown = self.masses * np.exp(tilt * self.values)
         real_shift = self.masses * np.expm1(tilt * self.values)
         level = 1 + float(real_shift.sum())  # M(tilt)
         size = float(grown.sum() + self.masses.sum()) / level
         reach = float(grown @ np.abs(self.values)) / level
-        total, error = 1 / tilt**2, 0.0
-        for start in range(1, points + 1, _BLOCK):
-            theta = step * np.arange(start, min(start + _BLOCK, points + 1))
-            angle = theta[:, None] * self.values
+        total, error, share = -1 / tilt**2, 0.0, grown / level
+        near = np.expm1(1j * step * np.multiply.outer(np.arange(_ROW), self.values))
+        for start in range(0, points, _BLOCK):
+            begin = step * np.arange(start, min(start + _BLOCK, points), _ROW)
+            theta = begin[:, None] + step * np.arange(_ROW)
+            far = np.expm1(1j * np.multiply.outer(begin, self.values))
             # M(lam + i theta) / M(lam) - 1, without cancellation where theta is small
-            real = -2 * (np.sin(angle / 2) ** 2 @ grown) / level
-            imaginary = (np.sin(angle) @ grown) / level
+            moved = (share * far) @ (1 + near).T + near @ share
+            real, imaginary = moved.real, moved.imag
             modulus = np.maximum(real * (2 + real) + imaginary**2, -1 + 1e-300)
             height = np.exp(self.draws / 2 * np.log1p(modulus))
             phase = self.draws * np.arctan2(imaginary, 1 + real)
-            square = tilt**2 + theta**2
-            # Re[e^(i phase) / (lam + i theta)^2]
-            terms = height * (
-                np.cos(phase) * (tilt**2 - theta**2) + np.sin(phase) * 2 * tilt * theta
-            )
-            total += 2 * float(np.sum(terms / square**2))
+            terms = height * np.exp(1j * phase) / (tilt + 1j * theta) ** 2
+            total += 2 * float(terms.real.sum())
             slips = _ULPS * _UNIT * (4 + self.draws * np.minimum(reach * theta, size + 1) + 1)
-            error += 2 * float(np.sum(np.minimum(slips, 2.0) / square))
-        return step / (2 * pi) * total, step / (2 * pi) * (error + _ULPS * _UNIT / tilt**2)
+            error += 2 * float(np.sum(np.minimum(slips, 2.0) / (tilt**2 + theta**2)))
+        return step / (2 * pi) * total, step / (2 * pi) * error

@@ -181,12 +181,16 @@ def frontier(
     [1015.294, 239.723, 48.49]
     """
     whole_number("users", users)
-    if scales is None:
-        chosen = usual_scales(policy)
-    else:
+    chosen = usual_scales(policy)
+    if scales is not None:
         chosen = np.sort(positive_numbers("scales", scales, _largest_scale(policy)))
     wanted = objective or Objective()
-    solved = [solve_for(scaled(policy, one), model, wanted, near=near) for one in chosen.tolist()]
+    found = dict[float, Certified]()
+    for one in sorted(chosen.tolist(), key=lambda one: abs(log(one))):
+        beside = min(found, key=lambda other: abs(log(other / one)), default=one)
+        begin = found.get(beside, near)
+        found[one] = solve_for(scaled(policy, one), model, wanted, near=begin)
+    solved = [found[one] for one in chosen.tolist()]
     return Frontier(
         policy.names,
         chosen,

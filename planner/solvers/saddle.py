@@ -9,7 +9,6 @@ lowers it, so that nothing goes round in circles.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -107,9 +106,9 @@ def _descended(game: Game, columns: Columns, at: Array, now: _Second, close: flo
 
 def _parts(columns: Columns, at: Array) -> tuple[Array, ...]:
     """A point's ``theta``, ``sigma``, ``z``, ``y``, multipliers of the sums, and ``nu``."""
-    n, k = columns.people.shape
-    ends = (0, n, n + k, 2 * n + k, 2 * (n + k), at.size - 1, at.size)
-    return tuple(at[first:last] for first, last in pairwise(ends))
+    n, inside = len(columns.people), sum(columns.people.shape)
+    slack, rows = at[inside : 2 * inside], at[2 * inside : -1]
+    return at[:n], at[n:inside], slack[:n], slack[n:], rows, at[-1:]
 
 
 def _first(columns: Columns, free: Array, now: _Second, inside: Array, room: float) -> Array:
@@ -173,14 +172,15 @@ def _direction(
     theta, sigma, z, y, _, _ = _parts(columns, at)
     (n, r), k, free = columns.sums.shape, sigma.size, game.free
     root = np.sqrt(theta)
-    curved = root[:, None] * now.K * root + np.diag(z)
-    beside = np.hstack([now.X, columns.sums, np.zeros((n, 1))])
+    curved = root[:, None] * now.K * root
+    curved.flat[:: n + 1] += z
     corner = np.zeros((k + r + 1, k + r + 1))
     corner[:k, :k] = now.Y - np.diag(y / sigma)
     corner[:k, -1] = corner[-1, :k] = -free
     lacking = np.concatenate([missing[n : n + k] + y - mu / sigma, -missing[n + k :]])
     lacking[-1] *= -1
-    pull = np.column_stack([beside, mu / theta - z - missing[:n]])
+    pull = np.column_stack([now.X, columns.sums, np.zeros(n), mu / theta - z - missing[:n]])
+    beside = pull[:, :-1]
     solved = root[:, None] * np.linalg.solve(curved, root[:, None] * pull)
     move = np.linalg.solve(corner - beside.T @ solved[:, :-1], lacking - beside.T @ solved[:, -1])
     dt, ds = solved[:, -1] - solved[:, :-1] @ move, move[:k]
