@@ -1,10 +1,18 @@
 """Data flows one way: the imports are read from the source, lazy ones included."""
 
 import ast
+import sys
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
+from planner.planning.option import Part
+from planner.planning.plan import SurveyPlan
+from planner.planning.question import QuestionPlan
+from planner.survey.questions import Asked, Survey
+from tests.cli.running import shown
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "planner"
@@ -135,14 +143,34 @@ def test_heavy_libraries_stay_in_their_places(module):
     assert not roots & {"tests", "app", "benchmarks", "examples"}
 
 
-def test_only_the_app_and_the_pages_know_streamlit():
-    found = [
-        path.relative_to(ROOT)
-        for folder in ("planner", "benchmarks", "examples")
-        for path in (ROOT / folder).rglob("*.py")
-        if "streamlit" in {name.partition(".")[0] for name in imports_of(path)}
-    ]
-    load = Path("benchmarks", "app.py")  # it starts many sessions of the app
-    assert all(path.parts[:2] == ("planner", "ui") or path == load for path in found)
-    outside = {name for name in imports_of(ROOT / "app.py") if name.startswith("planner")}
-    assert all(name.startswith("planner.ui") for name in outside)
+def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
+    """Which files hand it on, how often that goes back up, and whose methods run, solvers apart."""
+    survey = tmp_path / "clinic.toml"
+    text = (ROOT / "examples" / "clinic.toml").read_text()
+    survey.write_text(text.replace("epsilon = 1.5", "epsilon = 1.53"))  # solved by no other test
+    carried = (Survey, Asked, Part, QuestionPlan, SurveyPlan, Path)
+    entered, classes = {}, set()  # a function counts where it is met first
+
+    def see(frame, event, _):
+        code, kind = frame.f_code, type(frame.f_locals.get("self"))
+        ours = Path(code.co_filename).is_relative_to(PACKAGE)
+        if event != "call" or not (ours or code.co_filename == "<string>"):  # of dataclasses
+            return
+        if kind.__module__.startswith("planner.") and ".solvers." not in kind.__module__:
+            classes.add(kind)
+        given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        told = isinstance(getattr(kind, code.co_name, None), property)
+        if ours and not told and any(isinstance(frame.f_locals[name], carried) for name in given):
+            entered.setdefault(code, Path(code.co_filename).relative_to(PACKAGE))
+
+    shown("plan", ROOT / "examples" / "health.toml")  # what is loaded once is no way
+    sys.setprofile(see)
+    try:
+        shown("plan", survey)
+    finally:
+        sys.setprofile(None)
+    floors = [RANK[path.with_suffix("").parts[0]] for path in entered.values()]
+    climbs = sum(here < there for here, there in pairwise(floors))
+    assert 10 < len(set(entered.values())) <= 20
+    assert 3 < climbs <= 8
+    assert 10 < len(classes) <= 20

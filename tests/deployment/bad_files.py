@@ -1,24 +1,15 @@
 """Files that no reader may accept: one list for the two clients, ``verify`` and the collector."""
 
-import copy
 import json
 
 from tests.deployment.examples import index, sealed
 from tests.deployment.readers import text
-from tests.laws.test_reading import FORMS, PROOFS
+from tests.laws.test_reading import FORMS, PROOFS, replaced
 
 
 def changed(document, name, path, value):
     """A sealed copy with a value of the question of that name replaced (or, with ..., removed)."""
-    copied = copy.deepcopy(document)
-    place = copied["questions"][index(document, name)]
-    for key in path[:-1]:
-        place = place[key]
-    if value is ...:
-        del place[path[-1]]
-    else:
-        place[path[-1]] = value
-    return sealed(copied)
+    return sealed(replaced(document, ["questions", index(document, name), *path], value))
 
 
 def value_at(document, name, path):

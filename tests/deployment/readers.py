@@ -56,19 +56,20 @@ def replay(law, vector):
 
 def collector(data):
     """``ldp-planner verify`` and the collector: everything is checked."""
-    try:
-        parse_parameters(data)
-    except PlannerError as error:
-        return str(error)
-    return None
+    return refusal(parse_parameters, data)
 
 
 def python_client(data, folder):
     """The Python client, from a file."""
     path = folder / "params.json"
     path.write_bytes(data)
+    return refusal(Client, path)
+
+
+def refusal(read, source):
+    """What a reader says against a source, or None."""
     try:
-        Client(path)
+        read(source)
     except PlannerError as error:
         return str(error)
     return None

@@ -91,28 +91,28 @@ PROOFS = [
 ]  # fmt: skip
 
 
-def changed(name, path, value):
-    question = copy.deepcopy(QUESTIONS[name])
-    place = question
+def replaced(table, path, value):
+    """A copy of nested tables with the value at this path replaced (or, with ..., removed)."""
+    copied = place = copy.deepcopy(table)
     for key in path[:-1]:
         place = place[key]
     if value is ...:
         del place[path[-1]]
     else:
         place[path[-1]] = value
-    return question
+    return copied
 
 
 @pytest.mark.parametrize(("name", "path", "value", "reason"), FORMS, ids=range(len(FORMS)))
 def test_wrong_forms(name, path, value, reason):
     with pytest.raises(InputError, match=reason):
-        Law.read(changed(name, path, value), DEVICE)
+        Law.read(replaced(QUESTIONS[name], path, value), DEVICE)
 
 
 @pytest.mark.parametrize(("name", "path", "value", "reason"), PROOFS, ids=range(len(PROOFS)))
 def test_what_has_no_proof(name, path, value, reason):
     with pytest.raises(VerificationError, match=f"Question {name!r}: .*{reason}"):
-        Law.read(changed(name, path, value), DEVICE)
+        Law.read(replaced(QUESTIONS[name], path, value), DEVICE)
 
 
 # -- answers ---------------------------------------------------------------------------------------
