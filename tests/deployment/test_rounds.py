@@ -205,15 +205,15 @@ def grr_error():
 
 @pytest.mark.parametrize("rounds", [ONCE, VALUE])
 def test_estimates_vary_as_the_theory_says(rounds):
-    """Chance of failing about 1e-7 (5.3 standard deviations of 2.5 %); 30 % more is refused.
+    """Chance of failing about 1e-7 (5.3 standard deviations of 3.6 %); 45 % more is refused.
 
     The seed is fixed. Once: a round has T V + (T - 1)(1 - sum f^2), people being known; the change
     two of them, and 2 (1 - sum f f') between them. One value: its own formulas.
     """
     people, error = 1500, grr_error()
-    found, shares, moved = simulated(rounds, 400)
+    found, shares, moved = simulated(rounds, 200)
     gaps = found[:, :, 0]
-    assert np.abs(gaps.mean(axis=0) / (gaps.std(axis=0) / 20)).max() < 5.3
+    assert np.abs(gaps.mean(axis=0) / (gaps.std(axis=0) / 200**0.5)).max() < 5.3
     measured = np.square(gaps).sum(axis=2).mean(axis=0) / people
     if rounds is ONCE:
         spread = 1 - np.square(shares).sum(axis=1)
@@ -222,9 +222,9 @@ def test_estimates_vary_as_the_theory_says(rounds):
     else:
         expected = np.full(4, 2 * error + 1)
         change = moved * (4 * (error + 1) - 2)
-    assert measured[:4] == pytest.approx(expected, rel=0.14)
-    assert measured[:4] != pytest.approx(np.multiply(1.3, expected), rel=0.14)
-    assert measured[5] == pytest.approx(change, rel=0.14)
+    assert measured[:4] == pytest.approx(expected, rel=0.19)
+    assert measured[:4] != pytest.approx(np.multiply(1.45, expected), rel=0.19)
+    assert measured[5] == pytest.approx(change, rel=0.19)
     stated = np.square(found[:, :, 1]).sum(axis=2).mean(axis=0) / people
     assert stated[:4] == pytest.approx(expected, rel=0.02)
     assert (stated[4:] >= 0.95 * measured[4:]).all()  # at most, where histories decide

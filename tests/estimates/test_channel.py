@@ -70,7 +70,7 @@ def test_intervals_are_of_the_draws_alone_where_reports_tell_it(kind, epsilon):
         asked = mechanism.shape.estimate(Aggregate(2000, counts))
         wide = ratio(asked, 0.95, (-1, 1)).scaled(0.5, 0.5)
         for i, (one, truth) in enumerate(
-            ((found.mean, 0.6), (found.missing_rate, 0.25), (wide, 0.6))
+            ((found.frequency, 0.6), (found.missing_rate, 0.25), (wide, 0.6))
         ):
             covered[i] += one.lower <= truth <= one.upper
     assert FEWEST <= covered[:2].min() <= covered[:2].max() <= MOST
