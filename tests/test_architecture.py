@@ -146,8 +146,8 @@ def test_heavy_libraries_stay_in_their_places(module):
 def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
     """Which files hand it on, how often that goes back up, and whose methods run, solvers apart."""
     survey = tmp_path / "clinic.toml"
-    text = (ROOT / "examples" / "clinic.toml").read_text()
-    survey.write_text(text.replace("epsilon = 1.5", "epsilon = 1.53"))  # solved by no other test
+    example = (ROOT / "examples" / "clinic.toml").read_text()
+    survey.write_text(example.replace("1.5", "1.53"))  # solved by no other test
     carried = (Survey, Asked, Part, QuestionPlan, SurveyPlan, Path)
     entered, classes = {}, set()  # a function counts where it is met first
 

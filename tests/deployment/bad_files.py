@@ -12,14 +12,6 @@ def changed(document, name, path, value):
     return sealed(replaced(document, ["questions", index(document, name), *path], value))
 
 
-def value_at(document, name, path):
-    """A value of the question of that name."""
-    place = document["questions"][index(document, name)]
-    for key in path:
-        place = place[key]
-    return place
-
-
 def bad_files(document):
     """Name and bytes of every bad file, made of a good one with every mechanism."""
     for name, one in (*_documents(document), *_forged(document)):
@@ -47,7 +39,7 @@ def _documents(document):
 def bad_totals(document):
     """The same, where the fault takes sums over binomial laws, which no device makes."""
     totals = ("guarantee", "aggregates")
-    true = value_at(document, "sampled", (*totals, "epsilon"))
+    true = document["questions"][index(document, "sampled")]["guarantee"]["aggregates"]["epsilon"]
     wrong = [("epsilon", value) for value in (0, true / 2, true * 0.999999, 51)]
     for key, value in (*wrong, ("delta", 1e-30), (_OTHERS, [0, 0])):
         yield f"{key} {value}", text(changed(document, "sampled", (*totals, key), value))

@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from planner import Level, Survey
+from planner import Level, Survey, plan_survey
 from planner.deployment import Client
-from planner.deployment.building import parameters_from_mechanisms
+from planner.deployment.building import parameters_from_mechanisms, survey_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
@@ -39,6 +39,13 @@ def asked_again(rounds, budget=1.0):
     about |= {"questions": [made.document["questions"][0] | {"rounds": rounds}]}
     document = made.document | about
     return document | {"hash": content_hash(document)}
+
+
+def test_what_is_planned_for_rounds_is_deployed_for_them():
+    for known, said in (({}, ONCE), ({"changes": 1, "times_open": True}, VALUE)):
+        question = Categorical("q", (Level("all", 1.0, ITEMS),), rounds={"count": 4} | known)
+        written = survey_parameters(plan_survey(Survey("s", 100, (question,)))).document
+        assert written["questions"][0]["rounds"] == said
 
 
 @pytest.mark.parametrize(
