@@ -269,7 +269,8 @@ class QuestionPlan(Framed):
     @property
     def shared_as(self) -> str | None:
         """What the mechanism is called whose errors decide its share; None where none does."""
-        return None if self.block is None else CATALOGUE[self.block.mechanism].label
+        block = self.block
+        return None if block is None else CATALOGUE[block.mechanism].label
 
     @property
     def padding_length(self) -> int | None:

@@ -131,6 +131,9 @@ def mistakes(error: ValidationError, document: Document, under: str = "") -> lis
     ]
 
 
+_TABLES = {"survey": "[survey]", "question": "[[question]]", "sampling": "[question.sampling]"}
+
+
 def _where(loc: Where, under: str) -> Where:
     return (under, *loc) if under and loc[:1] != ("question",) else loc
 
@@ -139,7 +142,7 @@ def _told(found: ErrorDetails, where: Where, document: Document) -> Mistake:
     words, value = _words(where, document)
     kind, place = found["type"], ", ".join(words)
     if kind == "missing":
-        remedy = f"Add a line {words[-1]} = ... there."
+        remedy = f"Add a line {_TABLES.get(words[-1], f'{words[-1]} = ...')} there."
         return Mistake(where, InputError.because(place, f"{place} is missing", remedy))
     cause = found.get("ctx", {}).get("error")
     if not isinstance(cause, InputError):

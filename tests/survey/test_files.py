@@ -180,7 +180,7 @@ MISTAKES = {
     ],
     "": [
         ("", "survey = 3\nquestion = []", "survey is 3 but must be a table of keys and values"),
-        ("", SURVEY, "question is missing"),
+        ("", SURVEY, r"question is missing. Add a line \[\[question\]\] there"),
         ("", "question = []\n" + SURVEY, "question is empty .* one or more"),
         ("", "question = [3]\n" + SURVEY, "question 1 is 3 but must be a"),
         ("", SURVEY + '[question]\nname = "q"', "question is .* tables of a list in ..double"),
