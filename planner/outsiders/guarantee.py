@@ -195,7 +195,15 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
     >>> round(central_epsilon(blanket, delta=1e-6, people=100_000), 4)
     0.0124
     """
-    local = _checked(blanket, delta, people)
+    whole_number("people", people, most=MOST_PEOPLE)
+    if not 0 < finite("delta", delta) < 1:
+        remedy = "Take less than 1 over the number of people, such as 1e-8."
+        raise InputError("delta", delta, "above 0 and below 1", remedy)
+    local = blanket.local_epsilon * (1 + 1e-12)  # what its logarithm may err
+    if not isfinite(local):
+        reason = "a report that only one answer can make gives it away, however well it is shuffled"
+        remedy = "Take a mechanism with a finite budget for this pair of answers."
+        raise InputError.because("blanket", reason, remedy)
     sides = _sides(blanket)
     guess = _about(sides, log(delta) + log(people), people, local)
     if guess < 1e-9 * local and central_delta(blanket, 0.0, people).upper <= delta:
@@ -209,20 +217,6 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
             kept = guess * (1 + step)
         step *= 2
     return kept
-
-
-def _checked(blanket: Blanket, delta: float, people: int) -> float:
-    """The pair's local budget, raised by what its logarithm may err."""
-    whole_number("people", people, most=MOST_PEOPLE)
-    if not 0 < finite("delta", delta) < 1:
-        remedy = "Take less than 1 over the number of people, such as 1e-8."
-        raise InputError("delta", delta, "above 0 and below 1", remedy)
-    local = blanket.local_epsilon * (1 + 1e-12)
-    if not isfinite(local):
-        reason = "a report that only one answer can make gives it away, however well it is shuffled"
-        remedy = "Take a mechanism with a finite budget for this pair of answers."
-        raise InputError.because("blanket", reason, remedy)
-    return local
 
 
 def _sides(blanket: Blanket) -> list[Blanket]:

@@ -48,19 +48,55 @@ class Rows(NamedTuple):
 
 
 class Reduction(NamedTuple):
-    """opt0's optimum in one or two variables, however many levels there are.
+    """A model's optimum in one variable ``T`` (opt0: and a balance), however many levels there are.
 
-    These are ``T = max s + max w``, between the ends ``totals``, and the balance of s and w. At
-    ``kinks`` of ``T`` a level *saturates*: it follows the largest, and not its own budget.
-    ``centre(T)`` is ``(s_i + w_i) / 2``, ``saturated(T)`` the share of each level that is
-    saturated just below and just above; ``2 |s - w|`` of no level exceeds ``2 lowest - T``.
+    A level's coordinate, of opt0 ``(s_i + w_i) / 2``, is the smaller of two lines in ``T``: up to
+    its kink the level is *saturated*, it follows the largest; beyond, its own budget holds it.
+    The lines' ``offsets``, ``slopes`` and derivatives by the level's budget, ``prices(T)``, have
+    shape ``(2, t)``. The best ``T`` lies between ``ends``.
     """
 
-    lowest: float
-    totals: tuple[float, float]
+    ends: tuple[float, float]
     kinks: Array
-    centre: Callable[[float], Array]
-    saturated: Callable[[float], tuple[Array, Array]]
+    offsets: Array
+    slopes: Array
+    prices: Callable[[float], Array]
+
+    @classmethod
+    def of(cls, kinks: Array, offsets: Array, slopes: Array, prices: Any) -> Reduction:
+        """Between the first kink and the last, or where the first coordinate falls to 0."""
+        pole = float(np.min(-offsets[1] / slopes[1])) * SHORT_OF_POLE
+        ends = float(kinks.min()), min(pole, float(kinks.max()))
+        return cls(ends, kinks, offsets, slopes, prices)
+
+    @classmethod
+    def half(cls, following: Array, own: Array, prices: Array) -> Reduction:
+        """opt2's ``x_i``, by ``b_i >= (1 + following) z`` and ``1 - b_i <= (1 + own) z``.
+
+        ``T`` is ``1/2 - z``: so no digits of small budgets are lost.
+        """
+        kinks = (following + own) / (2 + following + own) / 2
+        slopes = np.array([1 + following, -1 - own])
+        return cls.of(kinks, np.array([-following, own]) / 2, slopes, lambda t: prices * (0.5 - t))
+
+    def at(self, total: float) -> Array:
+        """The coordinates at ``T``, shape ``(t,)``."""
+        return np.asarray((self.offsets + self.slopes * total).min(axis=0))
+
+    def rows(self, x: Array) -> Rows:
+        """The lines as rows on one coordinate a level and ``T``, with their prices at ``x``."""
+        import scipy.sparse as sp
+
+        total = np.max((x - self.offsets[0]) / self.slopes[0])
+        share = 1 / np.maximum(1.0, np.abs(self.slopes))  # steep ones have large numbers
+        levels = sp.vstack([sp.diags_array(one) for one in share])
+        extra, limit = -(share * self.slopes).reshape(-1, 1), (share * self.offsets).ravel()
+        prices = [sp.diags_array(one) for one in share * self.prices(float(total))]
+        return Rows.of(levels, extra, limit, sp.hstack(prices))
+
+    def saturated(self, total: float) -> tuple[Array, Array]:
+        """The share of each level that is saturated just below ``T`` and just above."""
+        return np.where(self.kinks >= total, 1.0, 0.0), np.where(self.kinks > total, 1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +193,11 @@ class PairRule:
     # -- solving ------------------------------------------------------------
 
     def reduction(self, epsilons: Array) -> Reduction | None:
-        """The rule's way of solving opt0 with one or two variables, if it has one."""
+        """The rule's way of solving opt0 and opt1 with one or two variables, if it has one."""
+        return None
+
+    def half_reduction(self, epsilons: Array) -> Reduction | None:
+        """The same of opt2."""
         return None
 
     def windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...] | None:
@@ -257,18 +297,14 @@ class MinRule(PairRule):
 
     def reduction(self, epsilons: Array) -> Reduction:
         """``s_i + w_i = 2 min(eps_i, T) - T``: a level with ``eps_i >= T`` is saturated."""
-        low, high = float(epsilons.min()), float(epsilons.max())
+        none, one = np.zeros(epsilons.size), np.ones(epsilons.size)
+        lines = np.array([none, epsilons]), np.array([one, -one]) / 2
+        return Reduction.of(epsilons, *lines, lambda _: np.array([none, one]))
 
-        def saturated(total: float) -> tuple[Array, Array]:
-            return np.where(epsilons >= total, 1.0, 0.0), np.where(epsilons > total, 1.0, 0.0)
-
-        return Reduction(
-            low,
-            (low, min(2 * low * SHORT_OF_POLE, high)),
-            np.unique(epsilons),
-            lambda total: np.minimum(epsilons, total) - total / 2,
-            saturated,
-        )
+    def half_reduction(self, epsilons: Array) -> Reduction:
+        """``b_i = max(z, 1 - z e^eps_i)``."""
+        none = np.zeros(epsilons.size)
+        return Reduction.half(none, np.expm1(epsilons), np.array([none, np.exp(epsilons)]))
 
     def log_odds_rows(self, epsilons: Array) -> tuple[Any, Array, Array, Any]:
         """4t rows: ``s_i <= S, w_i <= W, s_i + W <= eps_i, w_i + S <= eps_i``."""
@@ -281,18 +317,6 @@ class MinRule(PairRule):
         limit = np.concatenate([np.zeros(2 * t), np.tile(epsilons, 2)])
         price = sp.hstack([sp.csr_array((t, 2 * t)), eye, eye])
         return sp.vstack([both, both]), extra, limit, price
-
-    def half_rows(self, epsilons: Array, b: Array) -> tuple[Any, Array, Array, Any]:
-        """3t rows with the auxiliary ``X = max x``."""
-        import scipy.sparse as sp
-
-        t = epsilons.size
-        eye, one, shrink = sp.eye_array(t), np.ones((t, 1)), np.exp(-epsilons)
-        levels = sp.vstack([eye, eye, sp.diags_array(shrink)])
-        extra = np.concatenate([-one, shrink[:, None], one])
-        limit = np.concatenate([np.zeros(t), np.tile((1 - shrink) / 2, 2)])
-        slopes = [np.zeros(t), shrink * (1 - b.min()), shrink * (1 - b)]
-        return levels, extra, limit, sp.hstack([sp.diags_array(slope) for slope in slopes])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -321,10 +345,15 @@ class AvgRule(PairRule):
 
     def reduction(self, epsilons: Array) -> Reduction:
         """``s_i = eps_i / 2 + d, w_i = eps_i / 2 - d``: only the balance ``d`` is free."""
-        low, half = float(epsilons.min()), np.full(epsilons.size, 0.5)
-        return Reduction(
-            low, (low, low), np.zeros(0), lambda _: epsilons / 2, lambda _: (half, half)
-        )
+        both = np.tile(epsilons / 2, (2, 1))
+        prices = np.full(both.shape, 0.5)
+        return Reduction((0.0, 0.0), 0 * epsilons, both, 0 * both, lambda _: prices)
+
+    def half_reduction(self, epsilons: Array) -> Reduction:
+        """``b_i = max(z e^(-eps_i / 2), 1 - z e^(eps_i / 2))``."""
+        ends = np.multiply.outer([-0.5, 0.5], epsilons)
+        following, own = np.expm1(ends)
+        return Reduction.half(following, own, np.exp(ends) / 2)
 
     def log_odds_rows(self, epsilons: Array) -> tuple[Any, Array, Array, Any]:
         """2t rows: ``s_i - D <= eps_i / 2, w_i + D <= eps_i / 2``."""
@@ -334,19 +363,6 @@ class AvgRule(PairRule):
         eye, one = sp.eye_array(t), np.ones((t, 1))
         price = sp.hstack([eye, eye]) / 2
         return sp.eye_array(2 * t), np.concatenate([-one, one]), np.tile(epsilons / 2, 2), price
-
-    def half_rows(self, epsilons: Array, b: Array) -> tuple[Any, Array, Array, Any]:
-        """2t rows with the auxiliary ``z``: ``b_i >= z e^(-eps_i / 2)``."""
-        import scipy.sparse as sp
-
-        t = epsilons.size
-        one, shrink = np.ones((t, 1)), np.exp(-epsilons / 2)
-        z = np.max((1 - b) * shrink)
-        levels = sp.vstack([sp.eye_array(t), sp.diags_array(shrink)])
-        extra = np.concatenate([shrink[:, None], -one])
-        limit = np.concatenate([np.full(t, 0.5), -shrink / 2])
-        slopes = [z * shrink / 2, shrink * (1 - b) / 2]
-        return levels, extra, limit, sp.hstack([sp.diags_array(slope) for slope in slopes])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

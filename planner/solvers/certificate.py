@@ -60,7 +60,7 @@ def _tangent(program: Program, v0: Array) -> _Tangent:
     total, branches, slope, own = pieces = program.pieces(v0)
     extra = rows.matrix.shape[1] - v0.size
     unit = abs(total + branches.max())
-    if unit < _RESOLVED * max(np.max(c) for c in program.coefficients[1::2]):
+    if unit <= _RESOLVED * max(np.max(c) for c in program.coefficients[1::2]):
         reason = f"The error at these budgets, {unit:.0e}, is too small to be told from rounding"
         raise ConvergenceError(reason, "Lower the largest budgets; the error stays negligible.")
     cost = np.concatenate([(slope * v0).ravel() / unit, np.zeros(extra), [1.0]])
@@ -91,8 +91,8 @@ def prove(program: Program, v0: Array) -> Proof:
     cost, matrix, limit, unit, t = at.cost, at.matrix, at.limit, at.unit, branches.size
     ceiling = (program.model.ceiling(program.policy) / v0).ravel()
     extra = cost.size - 1 - v0.size
-    # No auxiliary exceeds the largest budget, or 1 (opt2 with the rule avg).
-    far = 10 * max(1.0, float(np.max(program.policy.epsilons))) / v0.max()
+    # No auxiliary exceeds the largest budget.
+    far = 10 * float(np.max(program.policy.epsilons)) / v0.max()
     low = np.concatenate([np.zeros(v0.size), np.full(extra, -far), [-np.inf]])
     high = np.concatenate([ceiling, np.full(extra, far), [np.inf]])
     answer = linprog(

@@ -32,7 +32,7 @@ def solve_slsqp(program: Program) -> Array:
     start = program.model.start(program.policy)
     rows = program.model.rows(program.policy, start)
     t, size, extra = start.shape[1], start.size, rows.matrix.shape[1] - start.size
-    unit = abs(program.value(start))
+    unit = abs(program.value(start)) or 1.0
     # Over u = (v / start, auxiliaries, z); unit * z bounds the maximum.
     step = np.concatenate([start.ravel(), np.full(extra, start.max())])
     privacy = np.column_stack([rows.matrix.toarray() * step, np.zeros(rows.limit.size)])
@@ -89,7 +89,7 @@ def solve_conic(program: Program) -> Array:
     start = program.model.start(program.policy)
     rows = program.model.rows(program.policy, start)
     extra = rows.matrix.shape[1] - start.size
-    unit = abs(program.value(start))
+    unit = abs(program.value(start)) or 1.0
     noise_sum, signal_sum, noise_max, signal_max = program.coefficients
 
     u = cp.Variable(start.shape)

@@ -22,7 +22,7 @@ from planner.errors import ConvergenceError, InputError
 from planner.policy import logodds
 from planner.policy.objective import Coefficients, Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.policy.rules import Rows
+from planner.policy.rules import Reduction, Rows
 
 Array = NDArray[np.float64]
 
@@ -47,13 +47,14 @@ class _Opt0:
     """Free ``a`` and ``b``: coordinates ``(s, w)``.
 
     Of each model solvers need its error terms, exact and as convex expressions, its privacy rows,
-    an upper bound of the coordinates (``ceiling``) and a point that keeps every pair (``start``),
-    the way to probabilities, and ``repair``: a point near by that keeps every pair budget, and
-    wastes none where it can tell. Points have shape ``(c, t)``.
+    their reduction if there is one, an upper bound of the coordinates (``ceiling``) and a point
+    that keeps every pair (``start``), the way to probabilities, and ``repair``: a point near by
+    that keeps every pair budget, and wastes none where it can tell. Points have shape ``(c, t)``.
     """
 
     name: ClassVar[str] = "opt0"
     mix: ClassVar[Array] = np.eye(2)  # of the coordinates, to (s, w)
+    balance: ClassVar[Array] = np.array([[1.0], [-1.0]])  # their step along (s - w) / 2, if free
 
     def atoms(self, v: Array) -> Atoms:
         p, q = logodds.p(v)
@@ -81,6 +82,9 @@ class _Opt0:
     def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:  # noqa: ARG002 - prices are constant
         return Rows.of(*policy.rule.log_odds_rows(policy.epsilons))
 
+    def reduction(self, policy: PrivacyPolicy) -> Reduction | None:
+        return policy.rule.reduction(policy.epsilons)
+
     def ceiling(self, policy: PrivacyPolicy) -> Array:
         return np.tile(policy.room(np.zeros(policy.size)), (self.mix.shape[1], 1))
 
@@ -101,6 +105,7 @@ class _Opt1(_Opt0):
 
     name: ClassVar[str] = "opt1"
     mix: ClassVar[Array] = np.ones((2, 1))
+    balance: ClassVar[Array] = np.zeros((1, 1))
 
     def atoms(self, v: Array) -> Atoms:
         noise, signal, *slopes = super().atoms(self.mix @ v)
@@ -132,10 +137,12 @@ class _Opt2:
     """``a = 1/2``: coordinate ``x = 1/2 - b``."""
 
     name: ClassVar[str] = "opt2"
+    balance: ClassVar[Array] = np.zeros((1, 1))
 
     def atoms(self, v: Array) -> Atoms:
         square = 0.25 / np.square(v[0])
-        return Atoms(square - 1, np.ones_like(square), -2 * square / v, np.zeros_like(v))
+        noise = (0.5 - v[0]) * (0.5 + v[0]) * 4 * square  # square - 1, with all its digits
+        return Atoms(noise, np.ones_like(noise), -2 * square / v, np.zeros_like(v))
 
     def curvature(self, v: Array) -> Curvature:
         return Curvature((1.5 / v[0] ** 4)[None, None], np.zeros((1, 1, v.shape[1])))
@@ -147,7 +154,13 @@ class _Opt2:
         return noise, cp.Constant(np.ones(u.shape[1])), []
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:
+        half = self.reduction(policy)
+        if half is not None:
+            return half.rows(v[0])
         return Rows.of(*policy.rule.half_rows(policy.epsilons, 0.5 - v[0]))
+
+    def reduction(self, policy: PrivacyPolicy) -> Reduction | None:
+        return policy.rule.half_reduction(policy.epsilons)
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
         return 0.5 - np.exp(-policy.room(np.zeros(policy.size)))[None] / 2

@@ -1,14 +1,14 @@
-"""Pair rules under which opt0 can be reduced: two variables, however many levels there are.
+"""Pair rules under which a model can be reduced: a variable or two, however many levels there are.
 
-Rule min: at the optimum ``s_i = min(S, eps_i - W)`` and ``w_i = min(W, eps_i - S)``.
+Rule min: at opt0's optimum ``s_i = min(S, eps_i - W)`` and ``w_i = min(W, eps_i - S)``.
 With ``T = S + W`` (the saturation point) and ``delta = (S - W) / 2`` this reads
 
     s_i = c_i + delta,   w_i = c_i - delta,   c_i = min(eps_i, T) - T / 2
 
-and the rule avg is the same with ``c_i = eps_i / 2``. The rule itself says so: see
-:class:`~planner.policy.rules.Reduction`. The error is convex with slopes known exactly and kinks
-where a level saturates or where the worst case passes from one level to another. A tangent plane
-in the reduced variables proves the optimum.
+and the rule avg is the same with ``c_i = eps_i / 2``. opt1 is the case ``delta = 0``, and opt2 has
+coordinates that follow ``T`` in the same manner: see :class:`~planner.policy.rules.Reduction`. The
+error is convex with slopes known exactly and kinks where a level saturates or where the worst case
+passes from one level to another. A tangent plane in the reduced variables proves the optimum.
 """
 
 from __future__ import annotations
@@ -28,19 +28,16 @@ Array = NDArray[np.float64]
 
 _FLAT = 1e-6  # largest relative slope that still counts as 0
 _SUMS = 2.0**-47  # charged for rounding, of all terms' sizes: NumPy adds them up in pairs
-_STEP = np.array([[1.0], [-1.0]])  # of s and w along delta
 
 
 def solve_reduced(program: Program) -> tuple[Array, Proof]:
     """Minimise the program's objective and prove it, in O(t) time and memory per step.
 
-    Returns the coordinates, shape ``(2, t)``, and the proof. Only opt0 has this reduction, and only
-    under rules that have one.
+    Returns the coordinates, shape ``(c, t)``, and the proof. Not all rules have a reduction.
     """
-    policy, model = program.policy, program.model.name
-    reduction = policy.rule.reduction(policy.epsilons)
-    if reduction is None or model != "opt0":
-        allowed = f'"slsqp" or "conic" for {model} and a policy with {policy.rule.words}'
+    reduction = program.model.reduction(program.policy)
+    if reduction is None:
+        allowed = f'"slsqp" or "conic" for a policy with {program.policy.rule.words}'
         raise InputError("method", "reduced", allowed, 'Use method="auto", which picks one.')
     return _Search(program, reduction).solve()
 
@@ -127,93 +124,108 @@ def minimise_convex(
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Variables ``T`` (rule min only) and ``delta``."""
+    """Variables ``T``, and of opt0 ``delta``."""
 
     program: Program
     reduction: Reduction
 
     def solve(self) -> tuple[Array, Proof]:
-        reduction = self.reduction
-        low, high = reduction.totals
+        reduction, balanced = self.reduction, self.program.model.balance.any()
+        low, high = reduction.ends
         start, delta = min(1.5 * low, (low + high) / 2), 0.0
 
         def faces(total: float) -> tuple[Face, Face]:
             nonlocal delta
-            centre = reduction.centre(total)
-            balance = self._balance(centre, delta)
+            sides = reduction.saturated(total)
+            if not balanced:
+                ways = tuple(_mixed(reduction.slopes, side)[None] for side in sides)
+                return self._faces(reduction.at(total)[None], ways, sides)
+            balance = self._balance(total, delta)
             delta = balance.x
-            below, above = reduction.saturated(total)
-            left = self._along_total(centre, balance, below)
-            if np.array_equal(below, above):
+            left = self._along_total(total, balance, sides[0])
+            if np.array_equal(*sides):
                 return left, left
-            return left, self._along_total(centre, balance, above)
+            return left, self._along_total(total, balance, sides[1])
 
-        if reduction.kinks.size == 0:  # T plays no role
+        if low == high:  # T plays no role
             found = Minimum(low, *faces(low))
         else:
-            found = minimise_convex(faces, low, high, start, reduction.kinks)
-        return self._proven(found, self._balance(reduction.centre(found.x), delta).x)
+            found = minimise_convex(faces, low, high, start, np.unique(reduction.kinks))
+        return self._proven(found, self._balance(found.x, delta).x if balanced else 0.0)
 
-    def _balance(self, centre: Array, guess: float) -> Minimum:
-        """The best ``delta`` for these centres."""
+    def _balance(self, total: float, guess: float) -> Minimum:
+        """The best ``delta`` at ``T``."""
+        centre, step, none = self.reduction.at(total), self.program.model.balance, np.zeros(0)
 
         def faces(delta: float) -> tuple[Face, Face]:
-            v = centre + delta * _STEP
-            total, branches, slope, own = self.program.pieces(v)
-            common, extra = float(np.sum(slope * _STEP)), np.sum(own * _STEP, axis=0)
-            top = float(branches.max())
-            ties = np.flatnonzero(branches >= top - 1e-14 * (abs(total) + abs(top)))
-            first, last = ties[np.argmin(extra[ties])], ties[np.argmax(extra[ties])]
-            left = self._across(v, common + float(extra[first]), total + top, first)
-            if first == last:
-                return left, left
-            return left, self._across(v, common + float(extra[last]), total + top, last)
+            return self._faces(centre + delta * step, (step, step), (none, none))
 
         reach = float(centre.min()) * SHORT_OF_POLE
         at = guess if abs(guess) < reach else 0.0
         # All branches of the plain worst case meet at delta = 0.
         return minimise_convex(faces, -reach, reach, at, np.zeros(1 if guess == 0 else 0))
 
-    def _across(self, v: Array, slope: float, value: float, branch: int) -> Face:
-        weights = np.zeros(v.shape[1])
-        weights[branch] = 1.0
-        curvature = self.program.curvature(v, weights)
-        bend = float(np.sum(curvature[0, 0] - 2 * curvature[0, 1] + curvature[1, 1]))
-        return Face(slope, bend, value, weights, np.zeros(0))
-
-    def _along_total(self, centre: Array, balance: Minimum, saturated: Array) -> Face:
-        """The face in direction ``T`` of the minimum over ``delta``."""
-        v = centre + balance.x * _STEP
-        weights = balance.mixed(balance.left.weights, balance.right.weights)
+    def _faces(
+        self, v: Array, ways: tuple[Array, ...], saturated: tuple[Array, Array]
+    ) -> tuple[Face, Face]:
+        """The left face and the right one at ``v``, which moves along the first way and goes on."""
         total, branches, slope, own = self.program.pieces(v)
-        sign = saturated - 0.5
-        rise = float(np.sum((slope + weights * own) * sign))
+        top = float(branches.max())
+        ties = np.flatnonzero(branches >= top - 1e-14 * (abs(total) + abs(top)))
+        rises = [np.sum(own * way, axis=0) for way in ways]
+        first, last = ties[rises[0][ties].argmin()], ties[rises[1][ties].argmax()]
+
+        def face(side: int, branch: int) -> Face:
+            way, weights = ways[side], np.zeros(v.shape[1])
+            weights[branch] = 1.0
+            bend = np.einsum("cdt,ct,dt", self.program.curvature(v, weights), way, way)
+            rise = float(np.sum(slope * way) + rises[side][branch])
+            return Face(rise, float(bend), total + top, weights, saturated[side])
+
+        left = face(0, first)
+        smooth = first == last and np.array_equal(*saturated)
+        return left, left if smooth else face(1, last)
+
+    def _along_total(self, total: float, balance: Minimum, saturated: Array) -> Face:
+        """The face in direction ``T`` of the minimum over ``delta``."""
+        v = self.reduction.at(total) + balance.x * self.program.model.balance
+        weights = balance.mixed(balance.left.weights, balance.right.weights)
+        value, branches, slope, own = self.program.pieces(v)
+        way = _mixed(self.reduction.slopes, saturated)
+        rise = float(np.sum((slope + weights * own) * way))
         curvature = self.program.curvature(v, weights)
-        bend = float(np.sum(curvature)) / 4
+        bend = float(np.sum(curvature * way**2))
         if balance.left is balance.right:  # delta follows T where smooth
-            twist = float(np.sum((curvature[0, 0] - curvature[1, 1]) * sign))
+            twist = float(np.sum((curvature[0, 0] - curvature[1, 1]) * way))
             bend -= twist**2 / balance.left.curvature
-        return Face(rise, bend, total + float(branches.max()), weights, saturated)
+        return Face(rise, bend, value + float(branches.max()), weights, saturated)
 
     def _proven(self, found: Minimum, delta: float) -> tuple[Array, Proof]:
-        # Where several branches meet at an end of the search, the plane is not stationary: the
-        # bound holds although no mix of the two branches at hand has slope 0.
-        reduction, (left, right) = self.reduction, (found.left, found.right)
-        weights = found.mixed(left.weights, right.weights)
-        unsaturated = 1 - found.mixed(left.saturated, right.saturated)
-        v = reduction.centre(found.x) + delta * _STEP
+        # Where more than two branches meet, the plane need not be stationary: the bound holds
+        # although no mix of the two at hand has slope 0.
+        reduction, step = self.reduction, self.program.model.balance
+        weights = found.mixed(found.left.weights, found.right.weights)
+        v = reduction.at(found.x) + delta * step
         value, branches, slope, own = self.program.pieces(v)
-        plane = slope + weights * own
-        both = plane.sum(axis=0)
-        along_total = float(np.sum(both * (0.5 - unsaturated)))
-        across = float(np.sum(plane[0] - plane[1]))
+        size, along_total, across = abs(value) + float(weights @ np.abs(branches)), 0.0, 0.0
+        prices, terms = np.zeros(branches.size), (reduction.offsets, reduction.slopes * found.x)
+        for share, face in ((found.share, found.left), (1 - found.share, found.right)):
+            plane = share * (slope + face.weights * own)
+            both = plane.sum(axis=0)
+            along_total += float(np.sum(both * _mixed(reduction.slopes, face.saturated)))
+            across += float(np.sum(plane * step))
+            prices -= both * _mixed(reduction.prices(found.x), face.saturated)
+            size += float(np.sum(np.abs(plane) * _mixed(np.abs(terms).sum(axis=0), face.saturated)))
         corners = [
-            along_total * (end - found.x) + across * (side * (reduction.lowest - end / 2) - delta)
-            for end in reduction.totals
+            along_total * (end - found.x) + across * (side * reduction.at(end).min() - delta)
+            for end in reduction.ends
             for side in (-1, 1)
         ]
         proven = value + float(weights @ branches)
-        stationary = (abs(along_total) + abs(across)) * found.x <= _FLAT * abs(proven)
-        size = abs(value) + weights @ np.abs(branches) + np.sum(np.abs(plane * v))
-        bound = proven + min(corners) - _SUMS * float(size)
-        return v, Proof(bound, -both * unsaturated, weights, stationary)
+        stationary = (abs(along_total) + abs(across)) * v.max() <= _FLAT * abs(proven)
+        return v, Proof(proven + min(corners) - _SUMS * size, prices, weights, stationary)
+
+
+def _mixed(lines: Array, saturated: Array) -> Array:
+    """What belongs to both lines, ``(2, t)``, by the share of each level that is saturated."""
+    return np.asarray(saturated * lines[0] + (1 - saturated) * lines[1])

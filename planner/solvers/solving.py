@@ -45,8 +45,8 @@ def solve(
     model:
         ``"opt0"`` (free a and b), ``"opt1"`` (a + b = 1) or ``"opt2"`` (a = 1/2).
     method:
-        ``"reduced"`` (opt0 under the rules min and avg, any number of levels), ``"slsqp"`` or
-        ``"conic"`` (any model and rule); ``"auto"`` picks one, and the table says which.
+        ``"reduced"`` (the rules min and avg, any number of levels), ``"slsqp"`` or ``"conic"`` (any
+        rule); ``"auto"`` picks one, and the table says which.
     objective:
         An :class:`~planner.policy.objective.Objective`, or the kind of one that needs no
         further numbers: ``"worst-case"`` or ``"minimax"``.
@@ -59,8 +59,8 @@ def solve(
     Raises
     ------
     InputError
-        An unknown name, a method that does not fit the rule, model or objective, or
-        pair budgets below 1e-9.
+        An unknown name, a method or an objective that does not fit the policy, or pair budgets
+        below 1e-9.
     SolverError
         No certified answer could be produced.
 
@@ -84,7 +84,7 @@ def solve(
         objective = Objective(objective)
     program = Program.of(policy, objective, model_named(model))
     smallest_budget(policy)
-    *first, last = _pick(policy, model) if method == "auto" else (method,)
+    *first, last = _pick(program) if method == "auto" else (method,)
     for attempt in first:
         try:
             return _solve_by(program, attempt)
@@ -115,13 +115,13 @@ def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
     return UnaryTable(policy, a, b, model, "closed form")
 
 
-def _pick(policy: PrivacyPolicy, model: str) -> tuple[str, ...]:
+def _pick(program: Program) -> tuple[str, ...]:
     """The methods to try in turn."""
-    if model == "opt0" and policy.rule.reduction(policy.epsilons) is not None:
-        return ("reduced", "conic") if policy.size <= _DENSE else ("reduced",)
-    if policy.size <= _SMALL:
-        return "slsqp", "conic"
-    return ("conic", "slsqp") if policy.size <= _DENSE else ("conic",)
+    size = program.policy.size
+    methods = ("slsqp", "conic") if size <= _SMALL else ("conic", "slsqp")
+    if program.model.reduction(program.policy) is not None:
+        methods = "reduced", "conic"
+    return methods if size <= _DENSE else methods[:1]
 
 
 def smallest_budget(policy: PrivacyPolicy) -> float:
@@ -137,7 +137,9 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
     if method == "reduced":
         v, proof = reduced.solve_reduced(program)
         if not _settled(program, v, proof):
-            proof = prove(program, v)  # the reduction's proof misses some ties of the maximum
+            # The reduction's proof misses some ties of the maximum.
+            proofs = proof, prove(program, v)
+            proof = max(proofs, key=lambda one: (one.stationary, one.lower_bound))
     else:
         from planner.solvers import general  # SciPy's and cvxpy's solvers take long to load
 

@@ -144,11 +144,12 @@ def test_a_point_without_room_cannot_be_repaired():
         ({"model": "opt3"}, "model is 'opt3' but must be one of opt0, opt1, opt2"),
         ({"method": "simplex"}, "method is 'simplex' but must be one of auto, reduced, slsqp"),
         ({"objective": "median"}, "objective is 'median' but must be one of worst-case"),
-        ({"model": "opt1", "method": "reduced"}, '\'reduced\' but must be "slsqp" or "conic"'),
     ],
 )
 def test_bad_arguments(arguments, message):
     with pytest.raises(InputError, match=message):
         solve(THREE, **arguments)
+    with pytest.raises(InputError, match='\'reduced\' but must be "slsqp" or "conic" for a policy'):
+        solve(PrivacyPolicy([1.0], [2], [[1.0]]), method="reduced")
     with pytest.raises(InputError, match="model is 'grr' but must be one of rappor, oue"):
         baseline(THREE, "grr")
