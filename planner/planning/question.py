@@ -53,7 +53,7 @@ from planner.survey.questions import (
     SampledChoice,
 )
 
-_POINTS, _DESIGNS = 50, 9  # of a curve; designs take longer
+_POINTS, _DESIGNS = 50, 7  # of a curve; designs take longer
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -70,14 +70,15 @@ class Reduction(NamedTuple):
         return cls(ends, kinks, offsets, slopes, prices)
 
     @classmethod
-    def half(cls, following: Array, own: Array, prices: Array) -> Reduction:
-        """opt2's ``x_i``, by ``b_i >= (1 + following) z`` and ``1 - b_i <= (1 + own) z``.
+    def half(cls, grown: Array, shares: Array) -> Reduction:
+        """opt2's ``x_i``, by ``b_i >= (1 + grown[0]) z`` and ``1 - b_i <= (1 + grown[1]) z``.
 
-        ``T`` is ``1/2 - z``: so no digits of small budgets are lost.
+        These grow with the budget times ``shares``. ``T`` is ``1/2 - z``: no digits of small
+        budgets are lost.
         """
-        kinks = (following + own) / (2 + following + own) / 2
-        slopes = np.array([1 + following, -1 - own])
-        return cls.of(kinks, np.array([-following, own]) / 2, slopes, lambda t: prices * (0.5 - t))
+        both, signs = grown.sum(axis=0), np.array([[1.0], [-1.0]])
+        lines, prices = (-signs * grown / 2, signs * (1 + grown)), shares * (1 + grown)
+        return cls.of(both / (2 + both) / 2, *lines, lambda t: prices * (0.5 - t))
 
     def at(self, total: float) -> Array:
         """The coordinates at ``T``, shape ``(t,)``."""
@@ -303,8 +304,8 @@ class MinRule(PairRule):
 
     def half_reduction(self, epsilons: Array) -> Reduction:
         """``b_i = max(z, 1 - z e^eps_i)``."""
-        none = np.zeros(epsilons.size)
-        return Reduction.half(none, np.expm1(epsilons), np.array([none, np.exp(epsilons)]))
+        grown = np.array([0 * epsilons, np.expm1(epsilons)])
+        return Reduction.half(grown, np.array([[0.0], [1.0]]))
 
     def log_odds_rows(self, epsilons: Array) -> tuple[Any, Array, Array, Any]:
         """4t rows: ``s_i <= S, w_i <= W, s_i + W <= eps_i, w_i + S <= eps_i``."""
@@ -352,8 +353,7 @@ class AvgRule(PairRule):
     def half_reduction(self, epsilons: Array) -> Reduction:
         """``b_i = max(z e^(-eps_i / 2), 1 - z e^(eps_i / 2))``."""
         ends = np.multiply.outer([-0.5, 0.5], epsilons)
-        following, own = np.expm1(ends)
-        return Reduction.half(following, own, np.exp(ends) / 2)
+        return Reduction.half(np.expm1(ends), np.array([[0.5], [0.5]]))
 
     def log_odds_rows(self, epsilons: Array) -> tuple[Any, Array, Array, Any]:
         """2t rows: ``s_i - D <= eps_i / 2, w_i + D <= eps_i / 2``."""

@@ -134,15 +134,15 @@ def headline(question: QuestionPlan) -> Facts:
     ]
     levels = question.levels
     if levels is not None and len(levels.names) > 1:
-        worst = int(np.argmax(levels.standard_errors))
-        error = f"{people(levels.standard_errors[worst])} people"
-        facts.append(Fact(f"least exact, an answer of {levels.names[worst]!r}", error))
+        errors = levels.standard_errors
+        name = f"least exact, an answer of {levels.names[errors.argmax()]!r}"
+        name = name if len({*map(people, errors)}) > 1 else "each answer's count"
+        facts.append(Fact(name, f"{people(errors.max())} people"))
     needed = [one.users for one in question.targets] or [_people_for(question, _USUAL)]
     for_what = "the targets" if question.targets else f"an error of {percent(_USUAL)}"
     known = [one for one in needed if one is not None]
-    figure = "no number is enough, as long sets are cut"
-    if len(known) == len(needed):
-        figure = f"{max(known):,}"
+    never = "no number is enough, as long sets are cut"
+    figure = f"{max(known):,}" if len(known) == len(needed) else never
     return Facts((*facts, Fact(f"people needed for {for_what}", figure)))
 
 

@@ -138,8 +138,7 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
         v, proof = reduced.solve_reduced(program)
         if not _settled(program, v, proof):
             # The reduction's proof misses some ties of the maximum.
-            proofs = proof, prove(program, v)
-            proof = max(proofs, key=lambda one: (one.stationary, one.lower_bound))
+            proof = max(proof, prove(program, v), key=lambda one: (one.stationary, one.lower_bound))
     else:
         from planner.solvers import general  # SciPy's and cvxpy's solvers take long to load
 

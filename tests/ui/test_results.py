@@ -27,7 +27,7 @@ def test_a_result_has_its_figures_one_picture_and_one_button():
         "Raise the budget of 'severe' by 0.1"
     ]
     assert tables(app) == []  # they are details
-    assert "Standard error of an answer's count, people: 279.0 for 'severe', " in words(app)
+    assert "Standard error of other answers' counts, people: 260.9 for 'common'." in words(app)
     by_label(app.button, "Raise the budget of 'severe' by 0.1").click().run()
     assert float(metric(app, TOTAL).split()[0]) < 622
     by_label(app.button, "Undo").click().run()

@@ -59,14 +59,16 @@ def page() -> None:
 
 
 def _levels(plan: QuestionPlan) -> None:
-    """The error of an answer's count, level by level."""
+    """The error of an answer's count, of the levels where it is below the headline's."""
     levels = plan.levels
-    if levels is None or len(levels.names) < 2:
+    if levels is None:
         return
-    pairs = list(zip(levels.names, levels.standard_errors.tolist(), strict=True))
-    said = ", ".join(f"{people(error)} for {name!r}" for name, error in pairs[:_MOST_LEVELS])
+    worst, errors = people(levels.standard_errors.max()), map(people, levels.standard_errors)
+    pairs = [pair for pair in zip(levels.names, errors, strict=True) if pair[1] != worst]
+    said = ", ".join(f"{error} for {name!r}" for name, error in pairs[:_MOST_LEVELS])
     more = f", and {len(pairs) - _MOST_LEVELS} more levels" if len(pairs) > _MOST_LEVELS else ""
-    st.markdown(render.plain(f"Standard error of an answer's count, people: {said}{more}."))
+    if pairs:
+        st.markdown(render.plain(f"Standard error of other answers' counts, people: {said}{more}."))
 
 
 def _change(place: int, step: _Step) -> None:
