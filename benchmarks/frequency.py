@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from measure import Figure, peak_megabytes, read_bandwidth, rows, seconds, show
 
-from planner import Level, Survey, best_design, plan_survey, solve
+from planner import Level, Survey, best_design, solve
 from planner.deployment import Client
-from planner.deployment.building import parameters_from_mechanisms, survey_parameters
+from planner.deployment.building import parameters_from_mechanisms
 from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import BitCounter
 from planner.mechanisms.itemsets import ItemSets
@@ -33,7 +33,7 @@ PEER_USERS = 10_000
 def figures() -> list[Figure]:
     return [
         *rows(collection),
-        *rows(multi_freq_ldpy, pure_ldp, multi_freq_ldpy_hashing, ours=False),
+        *rows(multi_freq_ldpy, pure_ldp, ours=False),
         *rows(
             design_collection,
             design_draw,
@@ -118,31 +118,6 @@ def pure_ldp() -> Figure:
         server.estimate_all(range(1, ITEMS + 1), suppress_warnings=True)
 
     return _peer("pure_ldp", run)
-
-
-def multi_freq_ldpy_hashing() -> Figure:
-    """Its local hashing, whose items are hashed as numbers: not with every version of xxhash."""
-    from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
-
-    question = Categorical("q", (Level("all", EPSILON, item_count=ITEMS),), mechanism="olh")
-    law = survey_parameters(plan_survey(Survey("s", PEER_USERS, (question,)))).questions[0]
-    values = np.random.default_rng(1).integers(ITEMS, size=PEER_USERS // 10)
-
-    def ours() -> None:
-        counter = law.shape.counter()
-        counter.add(law.draw_many(values, seeded_words(np.random.default_rng(2)))[0])
-        law.rows([counter.sums()], 0.95)
-
-    def theirs() -> None:
-        reports = [LH_Client(int(value), ITEMS, EPSILON, optimal=True) for value in values]
-        LH_Aggregator_MI(reports, ITEMS, EPSILON, optimal=True)
-
-    taken, other = seconds(ours), seconds(theirs, repeat=1, warm_up=False)
-    return Figure(
-        f"the same by local hashing, {values.size:,} users",
-        f"{taken:.4f} s",
-        peer=f"multi_freq_ldpy {other:.3f} s: {other / taken:.0f}x",
-    )
 
 
 def _peer(name: str, run: Callable[[], None]) -> Figure:
