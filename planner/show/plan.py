@@ -136,7 +136,7 @@ def headline(question: QuestionPlan) -> Facts:
     if levels is not None and len(levels.names) > 1:
         errors = levels.standard_errors
         name = f"least exact, an answer of {levels.names[errors.argmax()]!r}"
-        name = name if len({*map(people, errors)}) > 1 else "each answer's count"
+        name = name if len({*map(people, errors)}) > 1 else "error of each answer"
         facts.append(Fact(name, f"{people(errors.max())} people"))
     needed = [one.users for one in question.targets] or [_people_for(question, _USUAL)]
     for_what = "the targets" if question.targets else f"an error of {percent(_USUAL)}"
