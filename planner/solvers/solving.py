@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.errors import ConvergenceError, InputError
+from planner.errors import ConvergenceError, InputError, SolverError
 from planner.limits import LEAST_EPSILON
 from planner.policy import logodds
 from planner.policy.objective import Objective
@@ -84,13 +84,13 @@ def solve(
         objective = Objective(objective)
     program = Program.of(policy, objective, model_named(model))
     smallest_budget(policy)
-    *first, last = _pick(program) if method == "auto" else (method,)
-    for attempt in first:
+    failures = []
+    for attempt in _pick(program) if method == "auto" else (method,):
         try:
             return _solve_by(program, attempt)
-        except ConvergenceError:
-            continue
-    return _solve_by(program, last)
+        except SolverError as error:
+            failures.append(error)
+    raise failures[0]
 
 
 def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
@@ -150,7 +150,7 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
     if not gap <= _PROVEN:
         raise ConvergenceError(
             f"The method {method!r} is proven optimal only to a relative {gap:.1e}",
-            f"Use another method than {method!r}.",
+            "Use another method; where the error is next to nothing, lower the largest budgets.",
         )
     return table
 
