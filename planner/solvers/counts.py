@@ -33,8 +33,6 @@ Flags = NDArray[np.bool_]
 _ROUNDED = 2.0**-52  # of a window's high end: more than both of its ends are off by
 _LEAST_WEIGHT = 1e-6  # of the largest
 _FIRST = 300  # types to begin with, over all windows
-_RANDOM = 20
-_MOST_NEW = 4  # types a level
 _SWEEPS, _MOST_SWEEPS = 12, 60
 _SETTLED = 1e-3  # of a box's sides: more digits are not worth a sweep
 _WORK = 100_000  # boxes divided
@@ -143,10 +141,9 @@ class Counts:
         # None quite 0: a design estimates every count, also those no one minds.
         weights = np.maximum(problem.weights, _LEAST_WEIGHT * problem.weights.max())
         self.game = problem.game(weights)
-        self.rng = np.random.default_rng(0)  # starts of climbs; what is found is proven apart
 
     def start(self) -> Columns:
-        """Items of no level high, of some, of one level, of all but one, and splits near by.
+        """Items of some levels high, of one level, of all but one, and splits near by.
 
         In every window; "some" are as many as with that level alone.
         """
@@ -157,17 +154,14 @@ class Counts:
         for window in np.unique(np.linspace(0, len(low) - 1, each).astype(np.int64)):
             middle = np.maximum(1, some[window])
             one = np.diag(middle)
-            rows = np.vstack([0 * middle, middle, one, middle - one, *self.near])
+            rows = np.vstack([middle, one, middle - one, *self.near])
             tables.append(np.column_stack([np.full(len(rows), window), rows]))
         return self.problem.columns(np.unique(np.vstack(tables), axis=0))
 
     def price(self, multipliers: Multipliers, columns: Columns) -> tuple[Columns, float]:
-        """Types with large ratios, climbed to from those at hand and from random ones."""
-        priced, m = _Priced(self, multipliers), self.problem.item_counts.size
-        types = np.vstack([columns.about, self._random()])
-        found = np.unique(np.vstack([priced.improved(types), priced.least_covered()]), axis=0)
-        most = max(10, _MOST_NEW * m)
-        return worst(self.game, multipliers, self.problem.columns(found), most)
+        """Types with large ratios, climbed to from those at hand."""
+        found = np.unique(_Priced(self, multipliers).improved(columns.about), axis=0)
+        return worst(self.game, multipliers, self.problem.columns(found))
 
     def prove(self, multipliers: Multipliers) -> tuple[Columns, float]:
         """What was missed, and a ratio that no type exceeds."""
@@ -176,15 +170,6 @@ class Counts:
         if self.problem.spread is not None:
             ratio += priced.between(ratio)
         return self.problem.columns(types), ratio
-
-    def _random(self) -> Whole:
-        """Random splits of every window, half of them with all or none of a level's items high."""
-        windows, t = self.problem.windows.low.shape
-        size = windows * max(2, _RANDOM // windows)
-        x = np.square(self.rng.random((size, t)))
-        x[::2] = np.rint(x[::2])
-        counts = np.rint(x * self.problem.item_counts).astype(np.int64)
-        return np.column_stack([np.arange(size) % windows, counts])
 
 
 class _Priced:
@@ -281,12 +266,6 @@ class _Priced:
                 break
         return np.column_stack([window, k])
 
-    def least_covered(self) -> Whole:
-        """The split of every window that the rows cover least: it must not be negative."""
-        windows = np.arange(len(self.low))
-        corner = np.where(self.rows < 0, self.m, 0)
-        return np.column_stack([windows, np.tile(corner, (windows.size, 1))])
-
     # -- proof ----------------------------------------------------------------
 
     def bounded(self, boxes: Boxes, rho: float) -> tuple[Flags, Array, Array, Whole]:
@@ -301,8 +280,8 @@ class _Priced:
         window, low, high = boxes
         start, width, wide = low / self.m, (high - low) / self.m, high > low
         hessian = self._hessian(window, rho) * width[:, :, None] * width[:, None, :]
-        bends, axes = np.linalg.eigh(hessian)
-        nu = np.maximum(bends[:, -1], 0) / 2 + ROUNDING * np.abs(hessian).sum(axis=(1, 2))
+        bends = np.linalg.eigvalsh(hessian)[:, -1]
+        nu = np.maximum(bends, 0) / 2 + ROUNDING * np.abs(hessian).sum(axis=(1, 2))
 
         def raised(y: Array) -> tuple[Array, Array]:
             value, slope = self._value_and_slope(window, start + width * y, rho)
@@ -323,9 +302,7 @@ class _Priced:
         least = np.maximum(gains @ self.rows, 0) * (base @ self.people)
         with np.errstate(divide="ignore"):
             ceiling = np.where(top > 0, rho + top / least, rho)
-        weight = np.square(axes[:, :, -1]) * (y * (1 - y) + 0.05) * wide
-        weight += 1e-3 * wide * width
-        return top > 0, ceiling, y, weight.argmax(axis=1)
+        return top > 0, ceiling, y, width.argmax(axis=1)
 
 
 def _peak(

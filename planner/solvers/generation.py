@@ -16,8 +16,7 @@ Array = NDArray[np.float64]
 _ROUNDS, _PATIENCE = 60, 12  # and those without a better bound after which digits are used up
 _WAY = 0.5  # from the newest multipliers to the best ones: between them prices lead further
 _TIGHT, _SENT = 0.05, 1e-3  # below 1, and of the largest weight: other columns go
-_FALL = 1e-3  # of the tolerance: what a value must fall by for columns to go
-_DIGITS, _ROUGH = 1e-12, 1e-3
+_DIGITS = 1e-12
 _PRESENT = 1e-10  # of the largest weight: less is noise
 _LOST = 1e-3  # of a direction's largest entry: a smaller one is none to divide by
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
@@ -55,14 +54,14 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
     If rounds or digits run out first, the gap that is left is proven all the same.
     """
     columns, centre, near, news = oracle.start(), None, None, list[Columns]()
-    likely, bound, best, lowest, stuck, enough = -np.inf, -np.inf, np.inf, np.inf, 0, _ROUGH
+    likely, bound, best, lowest, stuck = -np.inf, -np.inf, np.inf, np.inf, 0
     proof: tuple[Multipliers, float] | None = None
     for left in reversed(range(rounds)):
         still_wanted()
         columns = columns.joined(*news)
         # Where the bound does not move, multipliers that are hardly charged need more digits.
-        close = max(tolerance / 100, min(_ROUGH, enough)) / 10**stuck
-        answer = saddle(game, columns, max(_DIGITS, close), near)
+        close = max(_DIGITS, tolerance / 100 / 10**stuck)
+        answer = saddle(game, columns, close, near)
         near, newest, news = answer, answer.multipliers, []
         for way in (_WAY, 0.0) if centre is not None else (0.0,):
             here = newest.between(centre, way) if centre is not None else newest
@@ -74,10 +73,9 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
         if centre is not None:  # a new column may exceed the best multipliers after all
             likely = _charged(game, centre, news, likely)
             gap = answer.value - likely
-            enough = gap / (answer.value + float(game.offsets @ newest.scenarios)) / 1000
             stuck, best = (0, gap) if gap < 0.9 * best else (stuck + 1, best)
             over = left == 0 or stuck >= _PATIENCE
-            if over or (close <= tolerance / 100 and gap <= tolerance / 2 * abs(likely)):
+            if over or gap <= tolerance / 2 * abs(likely):
                 missed, largest = oracle.prove(centre)
                 proven = lower_bound(game, centre, max(1.0, largest))
                 if proof is None or proven > bound:
@@ -89,10 +87,10 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
                 best = np.inf
             if gap <= tolerance / 2 * abs(likely):
                 continue  # only digits are missing
-        if likely > -np.inf and answer.value < lowest - _FALL * tolerance * abs(answer.value):
+        if likely > -np.inf and answer.value < lowest:
             # Where the value stands still, what is dropped would come back round after round.
             share = answer.weights * columns.sums.max(axis=1)
-            tight = 1 - min(_TIGHT, max(gap / abs(likely), close / _SENT))
+            tight = 1 - min(_TIGHT, gap / abs(likely))
             kept = (ratios(game, newest, columns) > tight) | (share > _SENT * share.max())
             columns, lowest = columns.take(kept), answer.value
             near = near._replace(weights=answer.weights[kept])

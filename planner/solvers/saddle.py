@@ -21,10 +21,9 @@ from planner.solvers.game import Columns, Game, Multipliers
 Array = NDArray[np.float64]
 
 _STEPS, _HALVINGS = 100, 25
-_ROOM, _ROOM_NEAR = 0.1, 0.01  # of the value: slack to begin with, from afar and from near by
+_ROOM = 0.01  # of the value: slack to begin with
 _NEARER = 0.1  # share of the complementarity that a step leaves
 _INWARD = 0.99  # of the way to the boundary
-_FALL = 0.05  # of what a step's length promises
 
 
 class _Second(NamedTuple):
@@ -61,18 +60,18 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9, near: Answer | Non
         These columns cannot tell apart what is wanted.
     """
     n, k = columns.people.shape
-    R, room = columns.sums, _ROOM if near is None else _ROOM_NEAR
+    R = columns.sums
     theta = np.full(n, R.shape[1] / R.sum())
-    sigma = np.where(game.free > 0, 1 / game.free.sum(), 0.1 / k)
+    sigma = np.full(k, 1 / game.free.sum())
     if near is not None:
         known = np.pad(near.weights, (0, n - near.weights.size))
-        theta, sigma = known + room * theta, near.multipliers.scenarios + room * sigma
+        theta, sigma = known + _ROOM * theta, near.multipliers.scenarios + _ROOM * sigma
 
     inside, now = np.concatenate([theta, sigma]), _second_order(game, columns, theta, sigma)
     if now is None:
         reason = "The first reports cannot tell all that is wanted apart"
         raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
-    at = _first(columns, game.free, now, inside, room)
+    at = _first(columns, game.free, now, inside)
     return _descended(game, columns, at, now, close)
 
 
@@ -111,14 +110,14 @@ def _parts(columns: Columns, at: Array) -> tuple[Array, ...]:
     return at[:n], at[n:inside], slack[:n], slack[n:], rows, at[-1:]
 
 
-def _first(columns: Columns, free: Array, now: _Second, inside: Array, room: float) -> Array:
-    """A point with slack everywhere, a share ``room`` of the value."""
-    R, size = columns.sums, float(now.charges @ inside[: now.charges.size])
+def _first(columns: Columns, free: Array, now: _Second, inside: Array) -> Array:
+    """A point with slack everywhere, a share of the value."""
+    R, room = columns.sums, _ROOM * float(now.charges @ inside[: now.charges.size])
     rows = np.linalg.lstsq(R, now.charges, rcond=None)[0]
     short = max(0.0, float(((now.charges - R @ rows) / R.sum(axis=1)).max()))
-    rows = rows + 1.1 * short + room * size / R.shape[1]
-    nu = float((now.errors * free).max()) + room * size
-    slack = np.maximum(nu * free - now.errors, room * size)
+    rows = rows + short + room / R.shape[1]
+    nu = float((now.errors * free).max())
+    slack = np.full(free.size, room)
     return np.concatenate([inside, R @ rows - now.charges, slack, rows, [nu]])
 
 
@@ -132,8 +131,7 @@ def _missing(game: Game, columns: Columns, now: _Second, at: Array) -> Array:
 def _weights(columns: Columns, now: _Second, at: Array) -> Array:
     """What each of these weighs beside the value."""
     theta, sigma, _, _, rows, _ = _parts(columns, at)
-    firm = np.abs(rows) + 1e-3 * np.abs(rows).max()
-    return np.concatenate([theta, sigma, firm, [abs(now.value)]])
+    return np.concatenate([theta, sigma, np.abs(rows), [abs(now.value)]])
 
 
 def _step(
@@ -156,10 +154,9 @@ def _step(
     for _ in range(_HALVINGS):
         new = at + step * by
         then = _second_order(game, columns, *_parts(columns, new)[:2])
-        least = (1 - _FALL * step) * here
         if then is not None:
             left = _missing(game, columns, then, new)
-            if merit(new, left) <= least:
+            if merit(new, left) < here:
                 return new, then, left
         step /= 2
     return None

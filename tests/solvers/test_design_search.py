@@ -368,7 +368,7 @@ def test_large_budgets_have_a_bound_above_zero(budget):
 
 def test_budgets_whose_differences_are_lost_in_rounding_are_named():
     with pytest.raises(ConvergenceError, match="Rounding hides at these budgets what tells the"):
-        best_design(PrivacyPolicy([1e-7, 2e-7], [100, 2]))
+        best_design(PrivacyPolicy([1e-7, 2e-7, 1.5e-7], [3, 4, 5], "avg"))
 
 
 def test_the_worst_single_item_is_for_tables():
