@@ -159,8 +159,9 @@ class Counts:
         return self.problem.columns(np.unique(np.vstack(tables), axis=0))
 
     def price(self, multipliers: Multipliers, columns: Columns) -> tuple[Columns, float]:
-        """Types with large ratios, climbed to from those at hand."""
-        found = np.unique(_Priced(self, multipliers).improved(columns.about), axis=0)
+        """Types with large ratios, climbed to from those at hand and from corners."""
+        priced = _Priced(self, multipliers)
+        found = np.unique(priced.improved(np.vstack([columns.about, priced.corners()])), axis=0)
         return worst(self.game, multipliers, self.problem.columns(found))
 
     def prove(self, multipliers: Multipliers) -> tuple[Columns, float]:
@@ -265,6 +266,11 @@ class _Priced:
             if still:
                 break
         return np.column_stack([window, k])
+
+    def corners(self) -> Whole:
+        """The split of every window that the rows cover least."""
+        corner = np.where(self.rows < 0, self.m, 0)
+        return np.column_stack([np.arange(len(self.low)), np.tile(corner, (len(self.low), 1))])
 
     # -- proof ----------------------------------------------------------------
 
