@@ -36,8 +36,7 @@ _FIRST = 300  # types to begin with, over all windows
 _SWEEPS, _MOST_SWEEPS = 12, 60
 _SETTLED = 1e-3  # of a box's sides: more digits are not worth a sweep
 _WORK = 100_000  # boxes divided
-_FEW_POINTS, _MOST_BOXES = 512, 4096  # tried one by one; bounded at once: a limit on memory
-_POINTS_OF_A_BOX = 50  # splits that take as long to try as a box to divide
+_MOST_BOXES = 4096  # bounded at once: a limit on memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,11 +123,6 @@ class Boxes(NamedTuple):
     def chosen(self, which: Flags | Whole) -> Boxes:
         """Some of them."""
         return Boxes(self.window[which], self.low[which], self.high[which])
-
-    @property
-    def points(self) -> Array:
-        """How many splits each holds."""
-        return np.prod((self.high - self.low + 1).astype(np.float64), axis=1)
 
 
 class Counts:
@@ -353,15 +347,11 @@ def largest_ratio(priced: _Priced, boxes: Boxes, seen: float, slack: float) -> t
     times the largest seen, or the work exceeds that of ``_WORK`` boxes; the open boxes
     are then charged to the bound, which is true in any case.
     """
-    work, ceiling, best = 0.0, 0.0, np.zeros((0, boxes.low.shape[1] + 1), dtype=np.int64)
+    work, ceiling, best = 0, 0.0, np.zeros((0, boxes.low.shape[1] + 1), dtype=np.int64)
     while boxes.window.size and np.isfinite(seen):
         still_wanted()
-        few = boxes.points <= _FEW_POINTS
-        work += boxes.window[~few].size + boxes.points[few].sum() / _POINTS_OF_A_BOX
+        work += boxes.window.size
         done = work > _WORK
-        if not done:
-            seen, best = _try_few(priced, boxes.chosen(few), seen, best)
-            boxes = boxes.chosen(~few)
         rho, rest = seen * (1 + slack), [boxes.chosen(np.zeros(0, dtype=np.int64))]
         for first in range(0, boxes.window.size, _MOST_BOXES):
             here = boxes.chosen(np.arange(first, min(first + _MOST_BOXES, boxes.window.size)))
@@ -370,7 +360,8 @@ def largest_ratio(priced: _Priced, boxes: Boxes, seen: float, slack: float) -> t
                 ceiling = max(ceiling, float(top[above].max(initial=0.0)))
             counts = here.low + np.rint(y * (here.high - here.low)).astype(np.int64)
             seen, best = _best(priced, np.column_stack([here.window, counts])[above], seen, best)
-            rest.append(_split(here.chosen(above), y[above], side[above]))
+            open_ = above & (here.low < here.high).any(axis=1)
+            rest.append(_split(here.chosen(open_), y[open_], side[open_]))
         if done:
             break
         boxes = Boxes(*(np.concatenate(column) for column in zip(*rest, strict=True)))
@@ -385,22 +376,6 @@ def _best(priced: _Priced, types: Whole, seen: float, best: Whole) -> tuple[floa
     if every.max() <= seen:
         return seen, best
     return float(every.max()), np.vstack([best, types[[int(every.argmax())]]])
-
-
-def _try_few(priced: _Priced, boxes: Boxes, seen: float, best: Whole) -> tuple[float, Whole]:
-    """Every split of boxes that hold few."""
-    sizes = boxes.points.astype(np.int64)
-    for part in np.array_split(np.arange(sizes.size), max(1, sizes.size * _FEW_POINTS // 200_000)):
-        count = sizes[part]
-        owner = np.repeat(part, count)
-        rest = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        types = np.empty((owner.size, boxes.low.shape[1] + 1), dtype=np.int64)
-        types[:, 0] = boxes.window[owner]
-        for i in range(boxes.low.shape[1]):
-            rest, digit = np.divmod(rest, (boxes.high - boxes.low)[owner, i] + 1)
-            types[:, 1 + i] = boxes.low[owner, i] + digit
-        seen, best = _best(priced, types, seen, best)
-    return seen, best
 
 
 def _split(boxes: Boxes, y: Array, side: Whole) -> Boxes:
