@@ -33,8 +33,7 @@ Flags = NDArray[np.bool_]
 _ROUNDED = 2.0**-52  # of a window's high end: more than both of its ends are off by
 _LEAST_WEIGHT = 1e-6  # of the largest
 _FIRST = 300  # types to begin with, over all windows
-_SWEEPS, _MOST_SWEEPS = 12, 60
-_SETTLED = 1e-3  # of a box's sides: more digits are not worth a sweep
+_SWEEPS = 12
 _WORK = 100_000  # boxes divided
 _MOST_BOXES = 4096  # bounded at once: a limit on memory
 
@@ -317,16 +316,13 @@ def _peak(
     bent[:, place, place] -= 2 * nu[:, None]
     y = np.where(wide, 0.5, 0.0)
     _, slope = raised(y)
-    for _ in range(_MOST_SWEEPS):
-        last = y.copy()
+    for _ in range(_SWEEPS):
         for i in place:
             curve = bent[:, i, i]
             step = np.where(curve < 0, -slope[:, i] / np.minimum(curve, -1e-300), 0.0)
             step = np.where(wide[:, i], np.clip(y[:, i] + step, 0, 1) - y[:, i], 0.0)
             y[:, i] += step
             slope = slope + bent[:, :, i] * step[:, None]
-        if np.abs(y - last).max() < _SETTLED:
-            break
     return y
 
 
@@ -379,12 +375,11 @@ def _best(priced: _Priced, types: Whole, seen: float, best: Whole) -> tuple[floa
 
 
 def _split(boxes: Boxes, y: Array, side: Whole) -> Boxes:
-    """Every box in two, divided at the point on the given side."""
+    """Every box in two, divided near the point on the given side."""
     rows = np.arange(boxes.window.size)
     left, right = boxes.low[rows, side], boxes.high[rows, side]
-    share = y[rows, side]
-    share = np.where((share < 0.1) | (share > 0.9), 0.5, share)
-    cut = np.clip(np.floor(left + share * (right - left)).astype(np.int64), left, right - 1)
+    share = np.clip(y[rows, side], 0.2, 0.8)
+    cut = np.floor(left + share * (right - left)).astype(np.int64)
     first_high, second_low = boxes.high.copy(), boxes.low.copy()
     first_high[rows, side] = cut
     second_low[rows, side] = cut + 1

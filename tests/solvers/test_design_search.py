@@ -267,7 +267,6 @@ def _of_some_types(rule, seed=22):
 @pytest.mark.parametrize("most_work", [0, 10, 10**6])
 def test_the_largest_ratio_is_that_of_all_types_tried(rule, most_work, monkeypatch):
     """Bounded, and tightly if nothing is cut off."""
-    monkeypatch.setattr(counts, "_FEW_POINTS", 4)  # divide boxes rather than list them
     monkeypatch.setattr(counts, "_WORK", most_work)
     for _, every, priced in _of_some_types(rule):
         true = float(every.max())
@@ -328,7 +327,7 @@ def test_a_careless_solver_proves_less_and_never_too_much(rule):
 CUT_SHORT = [
     *({"design_search.generate": partial(generate, rounds=rounds)} for rounds in (1, 2, 4)),
     *({"saddle._STEPS": steps} for steps in (1, 2, 5)),
-    {"counts._WORK": 50, "counts._FEW_POINTS": 2},
+    {"counts._WORK": 50},
 ]
 
 
