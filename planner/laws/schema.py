@@ -88,6 +88,24 @@ def check(value: Any, schema: Schema, place: str = "", where: str = "") -> None:
     Traceback (most recent call last):
     ...
     planner.errors.InputError: truth of question 'q' is -1 but must be a whole number...
+
+    What is allowed is said in words:
+
+    >>> names, form = either(choice("a", 1), choice("b")), {"type": "string", "pattern": "^x$"}
+    >>> least, lists = {"type": "number", "minimum": 2}, (list_of(TEXT, 2), list_of(TEXT, 0))
+    >>> for schema in (whole(0, 10**12), BUDGET, least, *lists, TEXT, form, names):
+    ...     try:
+    ...         check(None, schema)
+    ...     except InputError as refused:
+    ...         print(refused.allowed)
+    a whole number from 0 to 1000000000000
+    a number above 0 and at most 50
+    a number of at least 2
+    a list with at least 2 entries
+    a list
+    text that is not empty
+    text of the form ^x$
+    one of 'a', 1 or 'b'
     """
     if not _fits(value, schema):
         raise InputError(_name(place, where), value, _allowed(schema), EXPORT_REMEDY)

@@ -38,7 +38,7 @@ from planner.mechanisms.counting import (
 from planner.mechanisms.counting import Rows as Reports
 from planner.mechanisms.sampling_privacy import DieEstimates, SamplingPrivacy
 from planner.mechanisms.unary import draw_reports
-from planner.mechanisms.words import Words, map_rows
+from planner.mechanisms.words import Words, map_rows, rows_at_once
 from planner.policy import logodds
 
 _CHUNK_CELLS = 2**16
@@ -149,7 +149,7 @@ class Hash(hashing.Hash, Collected):
             seeds, told = pairs[part].T[:, :, None]
             return np.sum(xxh32(items, seeds) % np.uint32(self.values) == told, axis=0)
 
-        chunk = max(1, _CHUNK_CELLS // self.levels.total)
+        chunk = rows_at_once(_CHUNK_CELLS, self.levels.total)
         return np.asarray(np.sum(map_rows(support, len(pairs), chunk), axis=0))
 
 

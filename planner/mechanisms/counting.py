@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
+from planner.mechanisms.words import rows_at_once
 
 _CHUNK_WORDS = 2**16  # weighed at once: in the cache, yet few calls
 _ALL = ~np.uint64(0)
@@ -53,7 +54,7 @@ def require_inside(rows: Words, bits: int, first: int = 0) -> None:
     """InputError naming the first report with a bit beyond ``bits``; ``first`` is row 0's."""
     if bits % 64:
         beyond = rows[:, -1] >> np.uint64(bits % 64)
-        for u in np.flatnonzero(beyond)[:1]:
+        for u in np.flatnonzero(beyond):
             allowed = f"0 in all bits from {bits} on, as there are {bits}"
             remedy = "Read the reports with the mechanism that made them."
             raise InputError(f"reports[{first + u}]", hex(int(rows[u, -1])), allowed, remedy)
@@ -77,7 +78,7 @@ class BitCounter:
 
     def __init__(self, items: int) -> None:
         self._items, self._words = items, words_for(items)
-        self._height = max(1, _SLAB_WORDS // self._words)
+        self._height = rows_at_once(_SLAB_WORDS, self._words)
         self._adder = _Adder((self._height, self._words))
         self._slab, self._filled = self._adder.memory(), 0
 
@@ -113,7 +114,7 @@ class BitCounter:
 
 def _add_up(parts: list[tuple[int, Words]], words: int) -> list[tuple[int, Words]]:
     """The same number of set bits per column in fewer rows; parts are (plane, rows)."""
-    height = max(1, _LAST_WORDS // words)
+    height = rows_at_once(_LAST_WORDS, words)
     adder = _Adder((height, words))
     left = []
     for plane, rows in parts:
@@ -279,7 +280,7 @@ class SumCounter:
 
 def require_below(numbers: NDArray[Any], size: int) -> None:
     """InputError that names the first report whose number is not below ``size``."""
-    for u in np.flatnonzero(numbers >= size)[:1]:
+    for u in np.flatnonzero(numbers >= size):
         remedy = "Leave the damaged report out."
         raise InputError(f"report {u}", int(numbers[u]), f"from 0 to {size - 1}", remedy)
 
@@ -316,7 +317,7 @@ class PackedCounter:
         words = rows.view("<u8")
         if self._held is not None:
             ones = np.bitwise_count(words).sum(axis=1)
-            for u in np.flatnonzero(ones != self._held)[:1]:
+            for u in np.flatnonzero(ones != self._held):
                 allowed = f"{self._held}, the elements of a report"
                 raise InputError(f"ones of report {u}", int(ones[u]), allowed, "Leave it out.")
         require_inside(words, self._bits, self._users)
@@ -423,7 +424,7 @@ class _Weights:
         # The type and the lanes are read alike: a column of words, and which of its bits.
         self._masked = [(0, ~np.uint64(0))]
         self._masked += zip(1 + segments.word[~last], segments.mask[~last], strict=True)
-        shape = max(1, _CHUNK_WORDS // words.shape[1]), words.shape[1]
+        shape = rows_at_once(_CHUNK_WORDS, words.shape[1]), words.shape[1]
         self._room = np.empty(shape, dtype=np.uint8), np.empty(shape, dtype=exact)
 
     def types_of(self, rows: Words, first: int) -> NDArray[np.unsignedinteger]:

@@ -41,29 +41,26 @@ def item_numbers(values: ArrayLike, items: int, argument: str = "values") -> NDA
         allowed = "a list with one item number per user, not empty"
         remedy = "Put the answers of all users in one flat list."
         raise InputError(argument, array.shape, allowed, remedy)
-    allowed = f"an item number from 0 to {items - 1}"
-    if array.min() < 0 or array.max() >= items:
-        first = int(np.flatnonzero((array < 0) | (array >= items))[0])
+    for k in np.flatnonzero((array < 0) | (array >= items)):
+        allowed = f"an item number from 0 to {items - 1}"
         remedy = "Items are numbered from 0: the last is one less than their number."
-        raise InputError(f"{argument}[{first}]", int(array[first]), allowed, remedy)
-    return array.astype(np.int64, copy=False)
+        raise InputError(f"{argument}[{k}]", int(array[k]), allowed, remedy)
+    return np.asarray(array, np.int64)
 
 
 def true_counts(counts: ArrayLike, items: int) -> NDArray[np.int64]:
     """True numbers of users per item, shape ``(items,)``, whole, not negative, not all 0."""
     array = _whole_numbers("true_counts", counts)
+    remedy = "Give 0 for items that nobody has."
     if array.shape != (items,):
         allowed = f"one count per item, shape ({items},)"
-        remedy = "Give 0 for items that nobody has."
         raise InputError("true_counts", array.shape, allowed, remedy)
-    for k in np.flatnonzero(array < 0)[:1]:
-        raise InputError(
-            f"true_counts[{k}]", int(array[k]), "at least 0", "Give 0 for an item that nobody has."
-        )
+    for k in np.flatnonzero(array < 0):
+        raise InputError(f"true_counts[{k}]", int(array[k]), "at least 0", remedy)
     if not array.any():
         remedy = "Count at least one user."
         raise InputError("true_counts", "0 everywhere", "above 0 for at least one item", remedy)
-    return array.astype(np.int64, copy=False)
+    return np.asarray(array, np.int64)
 
 
 def _whole_numbers(argument: str, values: ArrayLike) -> NDArray[Any]:
@@ -75,7 +72,7 @@ def _whole_numbers(argument: str, values: ArrayLike) -> NDArray[Any]:
     if array.dtype.kind in "iu" or array.size == 0:
         return array
     if array.dtype.kind == "f":
-        for position in np.flatnonzero(array.ravel() != np.floor(array.ravel()))[:1]:
+        for position in np.flatnonzero(array.ravel() != np.floor(array.ravel())):
             value = float(array.ravel()[position])  # NaN too: it equals nothing
             remedy = "Items go by whole numbers: replace what is missing or broken."
             raise InputError(f"{argument}[{position}]", value, "a whole number", remedy)

@@ -167,7 +167,7 @@ class ItemSets:
 def _no_repeats(members: NDArray[np.int64], starts: NDArray[np.int64], items: int) -> None:
     user = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     keys = np.sort(user * items + members)
-    for position in np.flatnonzero(keys[1:] == keys[:-1])[:1]:
+    for position in np.flatnonzero(keys[1:] == keys[:-1]):
         who, item = divmod(int(keys[position]), items)
         remedy = "Give every item of a set once."
         raise InputError(f"set of user {who}", f"item {item} twice", "without repeats", remedy)

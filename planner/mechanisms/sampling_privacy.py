@@ -167,7 +167,7 @@ class SamplingPrivacy:
                 remedy = "Everyone must answer in both rounds; drop the others from both."
                 raise InputError(f"total of {name}", int(row.sum()), "the number of users", remedy)
         moved = np.asarray(aggregate.counts[1, 1:] - aggregate.counts[0, 1:])
-        for j in np.flatnonzero(moved < 0)[:1]:
+        for j in np.flatnonzero(moved < 0):
             remedy = "Nobody leaves a value between the rounds. Are the rounds in order?"
             raise InputError(f"round two minus round one at {j + 1}", int(moved[j]), "0+", remedy)
         return moved

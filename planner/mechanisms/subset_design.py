@@ -22,7 +22,7 @@ from planner.mechanisms.counting import (
     words_for,
 )
 from planner.mechanisms.rounding import levels_of, likelihoods, round_types
-from planner.mechanisms.words import Words, map_rows
+from planner.mechanisms.words import Words, map_rows, rows_at_once
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes, Variances, pooled
 
@@ -195,7 +195,7 @@ def draw_sides(
     ``place`` is the bit of each person's own item; bits stand group by group.
     """
     width = 1 + words_for(int(item_counts.sum()))
-    chunk = max(1, _CHUNK_WORDS // width)
+    chunk = rows_at_once(_CHUNK_WORDS, width)
     children = words.split(-(-place.size // chunk))
     reports = np.empty((place.size, width), dtype=np.uint64)
     segments, kinds = Segments.of(item_counts), len(high_counts)
@@ -248,7 +248,7 @@ def draw_sets(
     for kind, (start, end) in enumerate(zip(starts, runs, strict=True)):
         for level, target in enumerate(targets[kind].tolist()):
             part, mask = bits[words[level]], segments.mask[words[level]]
-            step = max(1, _NEAR_WORDS // mask.size)
+            step = rows_at_once(_NEAR_WORDS, mask.size)
             for row in range(start, end, step):
                 _near(part[:, row : min(row + step, end)], mask, target, sizes[level], source)
     own_level = np.searchsorted(segments.starts, own, side="right") - 1

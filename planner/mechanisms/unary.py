@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.limits import DENOMINATOR_BITS
 from planner.mechanisms.counting import pack, unpack, words_for
-from planner.mechanisms.words import CHUNK_WORDS, Words, map_rows
+from planner.mechanisms.words import CHUNK_WORDS, Words, map_rows, rows_at_once
 
 # Exact Bernoulli draws in bulk: a lane is 1 with probability k / 2^32 exactly. Draw a 32-digit
 # binary number U uniformly and ask whether U < k: the first digit at which they differ decides, and
@@ -129,7 +129,7 @@ def draw_reports(
 ) -> NDArray[np.uint64]:
     """Packed unary reports for checked item numbers; ``a``, ``b`` over 2^32, one per item."""
     width = words_for(a.size)
-    chunk = max(1, CHUNK_WORDS // width)
+    chunk = rows_at_once(CHUNK_WORDS, width)
     reports = np.empty((true.size, width), dtype=np.uint64)
     noise = BernoulliRows(b, min(chunk, true.size))
     children = words.split(-(-true.size // chunk))

@@ -95,6 +95,17 @@ def spawn(rng: np.random.Generator, count: int) -> list[np.random.Generator]:
     return [np.random.Generator(np.random.SFC64(child)) for child in children]
 
 
+def rows_at_once(size: int, width: int) -> int:
+    """How many rows of this width have about this size together: one at least.
+
+    Examples
+    --------
+    >>> rows_at_once(9, 3), rows_at_once(9, 5), rows_at_once(9, 10)
+    (3, 1, 1)
+    """
+    return max(1, size // width)
+
+
 def map_rows(function: Callable[[slice, int], T], rows: int, chunk: int) -> list[T]:
     """``function(rows of chunk i, i)`` for all chunks, on all processors, results in order.
 

@@ -159,14 +159,7 @@ def set_ratios(question):
     return worst
 
 
-_LAWS = {
-    "bits": _bits,
-    "sides": _sides,
-    "rows": _rows,
-    "die": _die,
-    "hash": _hash,
-    "staircase": _staircase,
-}
+_LAWS = {one.__name__[1:]: one for one in (_bits, _sides, _rows, _die, _hash, _staircase)}
 
 
 def largest_ratio(laws, first, second):

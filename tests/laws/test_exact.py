@@ -3,6 +3,7 @@
 import math
 import re
 import time
+from contextlib import nullcontext
 from fractions import Fraction
 
 import numpy as np
@@ -141,10 +142,10 @@ def test_a_single_unit_the_wrong_way_is_caught(rule):
 def test_dummies_are_told_from_items_by_the_least_budget():
     """One item of the least budget, and dummies of its probabilities."""
     alone = levels([1.0, 9.0], "min", [1, 1])
-    a, b = [D // 2] * 2, [E[0] - 1] * 2
-    check_unary(a, [E[0] - 1, D // 2 - 1], alone)
+    a, b = [D // 2] * 2, [E[0] - 1, D // 2 - 1]
+    check_unary(a, b, alone)
     for dummies in (1, 2):
-        with pytest.raises(PairViolation, match="Levels"):
+        with pytest.raises(PairViolation, match="'dummies'"):
             check_unary(a, b, alone.with_dummies(dummies))
         check_unary(a, [E[0], D // 2 - 1], alone.with_dummies(dummies))
 
@@ -172,10 +173,8 @@ def test_likelihoods_meet_at_the_largest_ratio_exactly(rows):
     """Doubles choose, fractions decide: also where ratios differ in the sixteenth digit."""
     near = [*rows, tuple(10**6 * x + 1 for x in rows[0])]
     ends = [sorted(row[:2]) + sorted(row[2:]) for row in near]
-    one, other = (
-        Likelihoods(*zip(*(e[:2] for e in ends), strict=True)),
-        Likelihoods(*zip(*(e[2:] for e in ends), strict=True)),
-    )
+    columns = list(zip(*ends, strict=True))
+    one, other = Likelihoods(*columns[:2]), Likelihoods(*columns[2:])
     assert one.ratio(other) == max(max(Fraction(b, c), Fraction(d, a)) for a, b, c, d in ends)
     endless = Likelihoods([*one.least, 0], [*one.most, 5])
     never = Likelihoods([*one.least, 0], [*one.most, 0])
@@ -238,11 +237,8 @@ def test_a_pair_gives_up_at_most_eight_units(excess, accepted):
     )
     a, b = [0.75, 0.5 + (best + excess) / D], [0.25, 0.5 - (best + excess) / D]
     some = levels([50.0, 1.0], [[50.0, math.inf], [math.inf, 1.0]])
-    if accepted:
+    with nullcontext() if accepted else pytest.raises(VerificationError, match="more than round"):
         assert round_inward(a, b, some) == ([3 * D // 4, D // 2 + best], [D // 4, D // 2 - best])
-    else:
-        with pytest.raises(VerificationError, match="by more than rounding"):
-            round_inward(a, b, some)
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (0.5 + 2**-33, 0.5 - 2**-40), (0.4, 0.6)])
@@ -294,11 +290,8 @@ def test_a_bias_of_a_billionth_decides():
         asked = Ordered(some, (0, 1), (largest, 0.0), MEAN_OF_SCORES)
         for off, good in ((0.0, True), (0.9e-9, True), (1.1e-9, False)):
             law = Rows(some, rows, ((largest * (1.5 + off), largest * (-0.5 + off)),))
-            if good:
+            with nullcontext() if good else pytest.raises(VerificationError, match=r"biased .*w 0"):
                 law.check(asked.counts_as())
-            else:
-                with pytest.raises(VerificationError, match="biased for the answers of row 0"):
-                    law.check(asked.counts_as())
 
 
 def test_a_bisample_that_says_next_to_nothing_is_counted():

@@ -115,6 +115,20 @@ def test_what_has_no_proof(name, path, value, reason):
         Law.read(replaced(QUESTIONS[name], path, value), DEVICE)
 
 
+def test_limits_may_be_reached_and_not_exceeded(monkeypatch):
+    for name, limit, size in (
+        ("design", "sides.MAX_TYPES", 4), ("design", "sides.MAX_GROUPS", 2),
+        ("age", "rows.MAX_ROWS", 3), ("age", "rows.MAX_REPORTS", 4),
+        ("order", "answers._MAX_ANSWERS", 5), ("whole sets", "staircase.MAX_WHOLE_SET", 2),
+    ):  # fmt: skip
+        with monkeypatch.context() as patch:
+            patch.setattr(f"planner.laws.{limit}", size)
+            Law.read(QUESTIONS[name], DEVICE)
+            patch.setattr(f"planner.laws.{limit}", size - 1)
+            with pytest.raises(InputError, match="at most"):
+                Law.read(QUESTIONS[name], DEVICE)
+
+
 # -- answers ---------------------------------------------------------------------------------------
 
 NAMED = Levels(("s", "t"), (1.0, 2.0), (1, 2), (("x",), ("y", "z")))
@@ -136,6 +150,7 @@ def test_answers(asked, answer, code):
 
 
 def test_nobody_has_no_value_where_everybody_has_one():
+    assert Item.read({"rule": "min", "levels": QUESTIONS["idue"]["levels"][:1]}).code("HIV") == 0
     for everyone in (False, True):
         asked = ItemOrNone.read(QUESTIONS["sampled"] | {"everyone_has_value": everyone})
         assert (None in asked.examples()) is not everyone
@@ -180,6 +195,7 @@ def test_words_and_choices_at_their_edges():
     assert choose(playing(D - 1), 2**32) == D - 1
     assert choose_all(playing(last, 5, 7, 2), [3, 4]) == [2, 3]  # the rejected word is drawn again
     assert choose_all(playing(), []) == []
+    assert OneOfSet(NAMED, 1).own((2,), playing(5)) == (2,)  # no choice of a lone dummy
     assert [octets(bits) for bits in (1, 64, 65)] == [8, 8, 16]
     for wrong in (b"", bytes(3), bytes(5), "1234", None):
         with pytest.raises(VerificationError, match="source of entropy failed"):

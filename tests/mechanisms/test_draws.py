@@ -35,9 +35,8 @@ def test_bulk_draws_have_the_stated_law(thresholds):
     # all bits of a row together: independent of each other
     middle = bits[:, 5:8] @ np.array([1, 2, 4])
     p = thresholds[5:8] / DENOMINATOR
-    law = np.array(
-        [np.prod([p[j] if (y >> j) & 1 else 1 - p[j] for j in range(3)]) for y in range(8)]
-    )
+    ones = np.arange(8)[:, None] >> np.arange(3) & 1
+    law = np.where(ones, p, 1 - p).prod(axis=1)
     assert draws_follow(np.bincount(middle, minlength=8), law)
     assert not draws_follow(np.bincount(middle, minlength=8), np.roll(law, 1))
 
@@ -136,8 +135,7 @@ def test_reports_do_not_depend_on_the_number_of_processors(monkeypatch):
     for processors in (1, 2, 5):
         monkeypatch.setattr(os, "cpu_count", lambda processors=processors: processors)
         reports.append(draw_reports(true, a, b, seeded_words(np.random.default_rng(1))))
-    np.testing.assert_array_equal(reports[0], reports[1])
-    np.testing.assert_array_equal(reports[0], reports[2])
+        np.testing.assert_array_equal(reports[0], reports[-1])
 
 
 @pytest.mark.parametrize("items", [1, 64, 70, 40_000])
@@ -181,10 +179,15 @@ def test_counts_that_no_reports_have():
 
 
 def test_the_first_wrong_item_is_named():
-    for values, message in (
-        ([0, 1, 5, 6], r"^values\[2\] is 5 but must be an item number from 0 to 4"),
-        ([1.0, 2.5, 0.5], r"^values\[1\] is 2\.5 but must be a whole number"),
-        ([1.0, float("nan")], r"^values\[1\] is nan but must be a whole number"),
-    ):
+    numbers, counts = inputs.item_numbers, inputs.true_counts
+    for read, values, message in (
+        (numbers, [0, 1, 5, 6], r"^values\[2\] is 5 but must be an item number from 0 to 4"),
+        (numbers, [1.0, 2.5, 0.5], r"^values\[1\] is 2\.5 but must be a whole number"),
+        (numbers, [1.0, float("nan")], r"^values\[1\] is nan but must be a whole number"),
+        (numbers, [], r"^values is \(0,\) but"), (numbers, [[1]], r"^values is \(1, 1\) but"),
+        (counts, [1, -1, -2, 0, 0], r"^true_counts\[1\] is -1 but must be at least 0"),
+        (counts, [0.5] * 5, r"^true_counts\[0\] is 0\.5 but must be a whole number"),
+    ):  # fmt: skip
         with pytest.raises(InputError, match=message):
-            inputs.item_numbers(values, 5)
+            read(values, 5)
+    assert numbers(np.array([7], dtype=np.uint8), 8).dtype == np.int64

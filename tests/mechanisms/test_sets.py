@@ -31,18 +31,12 @@ class PaddedSuite(MechanismSuite):
     def mechanism(self):
         return self.padded(self.length)
 
-    def padded(self, length):
-        raise NotImplementedError
-
     def truth(self):
         return PEOPLE
 
     def expectation(self):
         chance = [[(k in x) / max(len(x), self.length) for k in range(ITEMS)] for x in PEOPLE]
         return self.length * np.sum(chance, axis=0)
-
-    def epsilon(self):
-        return self.budget
 
     def law(self):
         return sets_law(self.mechanism())
@@ -63,9 +57,6 @@ class PaddedSuite(MechanismSuite):
 class UnarySuite(PaddedSuite):
     def padded(self, length):
         return padded(self.unary(), length)
-
-    def unary(self):
-        raise NotImplementedError
 
     def test_standard_errors_are_those_of_a_count_that_is_possible(self):
         """Estimated shares of ones outside ``[b, a]`` count as ``b`` and ``a``."""
@@ -161,6 +152,8 @@ def test_one_wrong_probability_is_found_out():
 def test_padding_lengths_end_where_stated(length):
     plain = oue(1.0, 2)
     assert padded(plain, 2**20).asked.padding_length == 2**20
+    made = [padded(plain, length) for length in (1, 2)]  # of two items no set has more than two
+    assert [(one.name, one.asked.longer_sets) for one in made] == [("", None), ("", ())]
     with pytest.raises(InputError, match="padding_length"):
         padded(plain, length)
 

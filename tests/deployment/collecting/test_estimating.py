@@ -21,7 +21,10 @@ def test_every_mechanism_is_estimated_within_its_intervals(parameters, everythin
         ("yes", "frequency"): 1.0, ("hours", "mean"): 40.25, ("hours", "total"): 40.25 * 3000,
         ("yes by channel", "missing rate"): 1.0, ("order", "mean score"): 2.5,
         ("order", "up to cold"): 3000.0, ("order", "up to x"): 3000.0,
+        ("sampled", "none of the values"): 0.0,
     }  # fmt: skip
+    assert {row["level"] for row in rows} == {"", "severe", "common", "a", "b"}
+    assert numbers.keys() <= {(row["question"], row["answer"]) for row in rows}
     for row in rows:
         key = (row["question"], row["answer"])
         held = row["answer"] in ANSWERS[row["question"]].split(";")
