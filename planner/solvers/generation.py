@@ -84,7 +84,6 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
                 if over or answer.value - bound <= tolerance * abs(bound) or not len(missed.sums):
                     break
                 news.append(missed)
-                best = np.inf
             if gap <= tolerance / 2 * abs(likely):
                 continue  # only digits are missing
         if likely > -np.inf and answer.value < lowest:
