@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from planner import Objective, PrivacyPolicy
 
 RULES = ("min", "avg", "matrix")
+KINDS = ("worst-case", "expected", "minimax")
 
 
 def log_uniform(rng, low, high, size):

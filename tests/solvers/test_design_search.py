@@ -88,12 +88,6 @@ def test_the_variances_of_the_published_example():
     assert np.ptp(design.level_errors) < 1e-6
 
 
-@pytest.mark.parametrize("tolerance", [0.0, 1.0, -1e-6])
-def test_a_tolerance_outside_its_range_is_refused(tolerance):
-    with pytest.raises(InputError, match="tolerance"):
-        best_design(PrivacyPolicy([1.0], [3]), tolerance=tolerance)
-
-
 def test_what_newtons_steps_went_round_in_circles_for():
     """Undamped they ended at 1,793.9."""
     policy = PrivacyPolicy([1, 1], [3, 1], ((0.07, 4.9), (4.9, 1.0)))
@@ -107,6 +101,12 @@ def test_large_budgets_of_many_items_begin_far_from_the_optimum():
     pairs = np.array([[8.6, 8.8, 9.8], [8.8, 6.0, 5.9], [9.8, 5.9, 2.2]])
     design = best_design(PrivacyPolicy([1.0] * 3, [327, 678, 944], pairs))
     assert design.certificate.relative_gap < 1e-6
+
+
+@pytest.mark.parametrize("rule", ["min", "avg"])
+def test_a_design_near_by_saves_rounds(rule):
+    near = best_design(PrivacyPolicy(np.multiply(SCALED, 1.01), (5, 5, 90), rule))
+    best_design(PrivacyPolicy(SCALED, (5, 5, 90), rule), near=near)
 
 
 def test_a_component_whose_errors_nobody_minds_counts_nothing():
@@ -370,6 +370,9 @@ def test_budgets_whose_differences_are_lost_in_rounding_are_named():
         best_design(PrivacyPolicy([1e-7, 2e-7, 1.5e-7], [3, 4, 5], "avg"))
 
 
-def test_the_worst_single_item_is_for_tables():
+def test_refusals():
+    for tolerance in (0.0, 1.0, -1e-6):
+        with pytest.raises(InputError, match="tolerance"):
+            best_design(PrivacyPolicy([1.0], [3]), tolerance=tolerance)
     with pytest.raises(InputError, match='\'minimax\' but must be "worst-case" or "expected"'):
         best_design(PrivacyPolicy([1.0], [3]), "minimax")

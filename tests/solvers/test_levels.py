@@ -23,17 +23,8 @@ def test_equal_budgets_are_one_level_and_its_best_design_is_subset_selection():
 
     Likelihoods that small budgets bring near each other lost digits, and bounds were too high.
     """
-    sizes = [
-        (1.0, 100),
-        (0.5, 7),
-        (2.5, 12),
-        (4.0, 5),
-        (0.3, 1000),
-        (1e-3, 7),
-        (1e-5, 3),
-        (1e-6, 9),
-    ]
-    for epsilon, items in sizes:
+    sizes = {1.0: 100, 0.5: 7, 2.5: 12, 4.0: 5, 0.3: 1000, 1e-3: 7, 1e-5: 3, 1e-6: 9}
+    for epsilon, items in sizes.items():
         policy = PrivacyPolicy(np.full(3, epsilon), [items - items // 2 - 1, items // 2, 1])
         design = best_design(policy, tolerance=1e-10)
         assert design.types.item_counts.tolist() == [items]
@@ -52,10 +43,8 @@ def test_budget_above_twice_the_smallest_merges_exactly():
     merged = _merged(PrivacyPolicy([1.0, 2.0, 3.0, 40.0], [1, 2, 3, 4]))
     assert merged.exact
     assert merged.groups.tolist() == [0, 1, 1, 1]
-    near, far = (
-        best_design(PrivacyPolicy([1.0, top], [3, 4])).worst_case_mse for top in (2.0, 9.0)
-    )
-    assert near == far
+    near, far = (best_design(PrivacyPolicy([1.0, top], [3, 4])) for top in (2.0, 9.0))
+    assert near.worst_case_mse == far.worst_case_mse
 
 
 def test_a_group_of_single_items_has_the_budgets_of_their_pairs_alone():

@@ -11,9 +11,8 @@ from planner import Objective, solve
 from planner.policy import logodds
 from planner.solvers import certificate
 from planner.solvers.models import MODELS, Program
-from tests.policies import RULES, random_objective, random_policy, seeds, worst_excess
+from tests.policies import KINDS, RULES, random_objective, random_policy, seeds, worst_excess
 
-KINDS = ("worst-case", "expected", "minimax")
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 every_rule = pytest.mark.parametrize("rule", RULES)
 

@@ -5,16 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import ConvergenceError, PrivacyPolicy, solve
+from planner import ConvergenceError, Objective, PrivacyPolicy, solve
 from planner.solvers import reduced, solving
 from planner.solvers.certificate import prove
 from planner.solvers.models import MODELS, Program
 from planner.solvers.reduced import Face, Minimum, minimise_convex
-from tests.policies import random_objective, random_policy, seeds
+from tests.policies import KINDS, random_objective, random_policy, seeds
 
 every_model = pytest.mark.parametrize("model", MODELS)
 every_rule = pytest.mark.parametrize("rule", ["min", "avg"])
-KINDS = ("worst-case", "expected", "minimax")
 
 
 def _program(rng, rule, model, kind=None):
@@ -78,26 +77,19 @@ def test_a_proof_holds_wherever_the_search_stops(rule, model, seed):
         assert not stopped.stationary
 
 
-@pytest.mark.parametrize(
-    ("policy", "most"),
-    [
-        (PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]), 60),
-        (PrivacyPolicy(np.linspace(1, 1.9, 20), np.full(20, 5)), 30),
-        (PrivacyPolicy(np.linspace(0.5, 4, 40), np.arange(1, 41)), 95),
-        (PrivacyPolicy(np.geomspace(1, 3, 300), np.full(300, 7)), 100),
-    ],
-)
-def test_exact_slopes_and_curvatures_need_few_steps(policy, most, monkeypatch):
-    """Evaluations of the objective, a fifth above what is; a wrong curvature halves instead."""
-    evaluated = []
-
-    def counted(self, v, pieces=Program.pieces):
-        evaluated.append(v)
-        return pieces(self, v)
-
-    monkeypatch.setattr(Program, "pieces", counted)
-    solve(policy, "opt0", "reduced")
-    assert len(evaluated) <= most
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rule", ["min", "avg"])
+def test_exact_slopes_and_curvatures_need_few_steps(rule, kind, model):
+    """Counted in conftest.py; a wrong curvature halves instead."""
+    for budgets, items in (
+        ([1.0, 1.2, 2.0], [5, 5, 90]),
+        (np.linspace(1, 1.9, 20), np.full(20, 5)),
+        (np.linspace(0.5, 4, 40), np.arange(1, 41)),
+        (np.geomspace(1, 3, 300), np.full(300, 7)),
+    ):
+        prior = np.divide(items, np.sum(items)) if kind == "expected" else None
+        solve(PrivacyPolicy(budgets, items, rule), model, "reduced", Objective(kind, prior=prior))
 
 
 def _face(slope, curvature=0.0, value=1.0):
