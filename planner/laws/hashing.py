@@ -23,6 +23,18 @@ class Hash(Shape):
 
     Seed and value have four bytes each, little-endian. Draws a word as the seed, a word that tells
     the truth if it is below ``truth``, and if it is not a choice of any value.
+
+    Examples
+    --------
+    The seed 7 hashes item 1 to value 2 of 4; without the truth the last word chooses 3.
+
+    >>> from planner.laws.levels import Levels
+    >>> law = Hash(Levels(("all",), (1.0,), (9,), ((),)), "xxh32", truth=2**31, values=4)
+    >>> for word in (2**31 - 1, 2**31):
+    ...     played = iter([7, word, 3])
+    ...     law.draw((1,), lambda count: next(played).to_bytes(count, "little")).hex()
+    '0700000002000000'
+    '0700000003000000'
     """
 
     name: ClassVar[str] = "hash"

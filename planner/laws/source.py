@@ -73,6 +73,9 @@ def below(source: Source, size: int) -> int:
     --------
     >>> below(lambda count: bytes([7] + [0] * (count - 1)), 10**30)
     7
+    >>> numbers = iter([2**96 - 1, 2**96 - 2])  # the largest multiple of 3 up to 2^96 is 2^96 - 1
+    >>> below(lambda count: next(numbers).to_bytes(count, "little"), 3)
+    2
     """
     count = -(-size.bit_length() // 32) + 2
     top = DENOMINATOR**count

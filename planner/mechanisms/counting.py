@@ -457,7 +457,7 @@ class _Weights:
     def _wrong(self, report: Words, number: int) -> InputError:
         segments, kind = self._segments, int(report[0])
         ones = np.bitwise_count(report[1 + segments.word] & segments.mask)
-        seen = np.add.reduceat(ones, segments.first, dtype=np.int64)
+        seen = np.add.reduceat(ones, segments.first)
         allowed = f"{self._high_counts[kind].tolist()}, by level, for type {kind}"
         remedy = "The mechanism sends no such report."
         return InputError(f"size of reports[{number}]", seen.tolist(), allowed, remedy)

@@ -156,9 +156,9 @@ def of_mean():
 def test_a_mean_is_planned_in_the_unit_of_its_scores(of_mean):
     best = best_ordered_channel(policy_of_answers(MEAN), SCORES, tolerance=1e-7)
     error = np.sqrt(best.worst_error / USERS)
-    assert of_mean.total_error == pytest.approx(error, rel=1e-4)
+    assert (of_mean.total_error, of_mean.least_error) == pytest.approx((error, error), rel=1e-4)
     assert of_mean.error_share == pytest.approx(error / 6, rel=1e-4)
-    assert of_mean.least_error == pytest.approx(error, rel=1e-4)
+    assert of_mean.law.asked.counts_as() == [[0, 12, 2, 7]]  # items stand level by level
     assert said.error_sentence(of_mean).endswith("% of half the range.")
     assert "lowers the error of the mean by more" in kinds.certificate_sentences(of_mean)[0]
     assert of_mean.expected is None
