@@ -161,9 +161,7 @@ class _Search:
             return self._faces(centre + delta * step, (step, step), (none, none))
 
         reach = float(centre.min()) * SHORT_OF_POLE
-        at = guess if abs(guess) < reach else 0.0
-        # All branches of the plain worst case meet at delta = 0.
-        return minimise_convex(faces, -reach, reach, at, np.zeros(1 if guess == 0 else 0))
+        return minimise_convex(faces, -reach, reach, guess, np.zeros(0))
 
     def _faces(
         self, v: Array, ways: tuple[Array, ...], saturated: tuple[Array, Array]
