@@ -90,6 +90,7 @@ class MechanismSuite:
 
     def test_one_generator_repeats_by_its_seed_alone(self) -> None:
         truth = self.truth()
+        assert getattr(self.mechanism(), "name", "") == ""  # it is of no question
         first, again = (self.draw(truth, np.random.default_rng(3)) for _ in "12")
         np.testing.assert_array_equal(first.counts, again.counts)
 

@@ -143,10 +143,9 @@ def test_hashing_and_signs_never_round_over_their_budget():
 
 
 def test_budgets_below_the_grid_are_refused():
-    items = 1000
-    least = randomized_response(1.5 * items / DENOMINATOR, items)
-    assert weight_held(least) == DENOMINATOR // items + 1
+    assert weight_held(randomized_response(1500 / DENOMINATOR, 1000)) == DENOMINATOR // 1000 + 1
     with pytest.raises(InputError, match=r"epsilon is .* large enough for 1000 items"):
-        randomized_response(0.6 * items / DENOMINATOR, items)
-    with pytest.raises(InputError, match=r"epsilon is 1e-10 .*grid of 2\^-32.*Raise it or merge"):
-        subset_selection(1e-10, 1000)
+        randomized_response(600 / DENOMINATOR, 1000)
+    for make in (subset_selection, local_hashing):
+        with pytest.raises(InputError, match=r"epsilon is 1e-10 .*grid of 2\^-32.*Raise it or mer"):
+            make(1e-10, 1000)
