@@ -125,7 +125,7 @@ def first_order(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike, users: float
     >>> round(float(np.sqrt(result.mean)), 5)
     0.0038
     """
-    theta, rate, mean = (np.asarray(x, dtype=np.float64) for x in (theta, rate, mean))
+    theta, rate, mean = (np.asarray(x) for x in (theta, rate, mean))
     floor = (1 - theta) / 2
     positive = theta * rate * (1 + mean) / 2 + floor
     negative = theta * rate * (1 - mean) / 2 + floor

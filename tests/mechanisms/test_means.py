@@ -13,12 +13,13 @@ from planner import best_channel, best_ordered_channel
 from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.making import bisample_md, mean_channel
+from planner.mechanisms.making import bisample_md, law_of, mean_channel
 from planner.mechanisms.rivals import first_order
 from planner.mechanisms.rounding import drawn_channel, integers_of
 from planner.planning.channels import five_populations
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.numeric_domain import NumericDomain
+from planner.survey.questions import Numeric
 from tests.effort import tries
 from tests.laws.oracle import true_exp
 from tests.mechanisms.decisions import mean_is, mean_square_is
@@ -229,10 +230,9 @@ def test_budgets_that_differ_are_rounded_pair_by_pair():
 
 def test_channels_for_other_numbers_are_refused():
     with pytest.raises(InputError, match="points is 5 but must be 2"):
-        mean_channel(solved(1.0, points=5), yes_no=True)
-    ordered = best_ordered_channel(PrivacyPolicy([1.0] * 3, [1] * 3))
+        law_of(Numeric("q", 0, 1, yes_no=True, epsilon=1.0), solved(1.0, points=5))
     with pytest.raises(InputError, match="not for a mean"):
-        mean_channel(ordered)
+        mean_channel(best_ordered_channel(PrivacyPolicy([1.0] * 3, [1] * 3)))
 
 
 @pytest.mark.parametrize("answer", [11.0, 29.0])
