@@ -130,7 +130,7 @@ class _Question:
         forms, inner = seen @ squares @ seen.T, seen @ wanted
         populations = np.array([scenario.population for scenario in scenarios])
         known = np.array([scenario.known(wanted) + (scenario.cap or 0.0) for scenario in scenarios])
-        size = np.einsum("px,kpq,qx,kx->k", inner, forms, inner, populations, optimize=True)
+        size = np.einsum("px,kpq,qx,kx->k", inner, forms, inner, populations)
         # About the error of a number of size 1: that of randomised response.
         hardness = float(1 + 1 / np.sinh(float(policy.bounds().min()) / 2) ** 2)
         unit = hardness * float(size.max())
