@@ -5,6 +5,7 @@ Statistical tests have fixed seeds, raise a false alarm once in a million, and s
 
 from fractions import Fraction
 from functools import cache, partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from planner.mechanisms.rounding import drawn_channel, integers_of
 from planner.planning.channels import five_populations
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Numeric
+from planner.survey.questions import Level, Numeric, Ordinal
 from tests.effort import tries
 from tests.laws.oracle import true_exp
 from tests.mechanisms.decisions import mean_is, mean_square_is
@@ -66,10 +67,10 @@ class NumericSuite(MechanismSuite):
         mechanism = self.mechanism()
         wrong = [15.0, np.inf], [True], ["15"], [None], [[15.0], [15.0, 20.0]], None, [], [[15.0]]
         masked = np.ma.masked_array([15.0, 20.0], mask=[True, False])
-        for bad in (*wrong, [15.0, 30.001], [9.999, np.nan], masked):
-            for ask in (mechanism.variance, partial(output_law, mechanism)):
-                with pytest.raises(InputError, match="must be"):
-                    ask(bad)
+        asked = mechanism.variance, partial(output_law, mechanism)
+        for ask, bad in product(asked, (*wrong, [15.0, 30.001], [9.999, np.nan], masked)):
+            with pytest.raises(InputError, match="must be"):
+                ask(bad)
 
     @pytest.mark.parametrize("epsilon", BUDGETS)
     def test_budget_is_kept_exactly(self, epsilon):
@@ -221,18 +222,20 @@ def test_budgets_that_differ_are_rounded_pair_by_pair():
     budgets = [2.0, 2.0, 2.0, 0.5]
     drawn = drawn_channel(best_channel(budgets, points=3, tolerance=1e-4))
     rows = integers_of(drawn).astype(object)
-    for i in range(4):
-        for j in range(4):
-            limit = true_exp(min(budgets[i], budgets[j]))
-            assert all(a <= limit * b for a, b in zip(rows[i], rows[j], strict=True))
+    for i, j in np.ndindex(4, 4):
+        limit = true_exp(min(budgets[i], budgets[j]))
+        assert all(a <= limit * b for a, b in zip(rows[i], rows[j], strict=True))
     assert np.log(float(max(rows[0] / rows[1]))) > 0.5  # numbers use what they have
 
 
 def test_channels_for_other_numbers_are_refused():
     with pytest.raises(InputError, match="points is 5 but must be 2"):
         law_of(Numeric("q", 0, 1, yes_no=True, epsilon=1.0), solved(1.0, points=5))
+    shares = best_ordered_channel(PrivacyPolicy([1.0] * 3, [1] * 3))
     with pytest.raises(InputError, match="not for a mean"):
-        mean_channel(best_ordered_channel(PrivacyPolicy([1.0] * 3, [1] * 3)))
+        mean_channel(shares)
+    with pytest.raises(InputError, match="not for 'o'"):
+        law_of(Ordinal("o", (Level("all", 1.0, tuple("abc")),)), shares)
 
 
 @pytest.mark.parametrize("answer", [11.0, 29.0])

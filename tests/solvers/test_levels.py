@@ -76,12 +76,11 @@ def test_many_levels_are_merged_both_ways(rule):
     policy = PrivacyPolicy(rng.uniform(1, 1.2, 9), rng.integers(1, 4, 9), rule)
     merged = _merged(policy)
     assert (merged.exact, merged.kept.size) == (False, 5)
-    for i in range(9):
-        for j in range(9):
-            if i != j or policy.item_counts[i] > 1:
-                g, h = merged.groups[[i, j]]
-                kept, allowed = merged.kept.bounds()[g, h], merged.allowed.bounds()[g, h]
-                assert kept <= policy.bounds()[i, j] <= allowed
+    for i, j in np.ndindex(9, 9):
+        if i != j or policy.item_counts[i] > 1:
+            g, h = merged.groups[[i, j]]
+            kept, allowed = merged.kept.bounds()[g, h], merged.allowed.bounds()[g, h]
+            assert kept <= policy.bounds()[i, j] <= allowed
 
 
 def test_a_line_is_cut_where_it_costs_least():
