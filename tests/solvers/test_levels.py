@@ -79,8 +79,9 @@ def test_many_levels_are_merged_both_ways(rule):
     for i, j in np.ndindex(9, 9):
         if i != j or policy.item_counts[i] > 1:
             g, h = merged.groups[[i, j]]
-            kept, allowed = merged.kept.bounds()[g, h], merged.allowed.bounds()[g, h]
-            assert kept <= policy.bounds()[i, j] <= allowed
+            assert (
+                merged.kept.bounds()[g, h] <= policy.bounds()[i, j] <= merged.allowed.bounds()[g, h]
+            )
 
 
 def test_a_line_is_cut_where_it_costs_least():
