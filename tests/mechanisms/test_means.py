@@ -230,9 +230,8 @@ def test_budgets_that_differ_are_rounded_pair_by_pair():
 def test_channels_for_other_numbers_are_refused():
     with pytest.raises(InputError, match="points is 5 but must be 2"):
         law_of(Numeric("q", 0, 1, yes_no=True, epsilon=1.0), solved(1.0, points=5))
-    shares = best_ordered_channel(PrivacyPolicy([1.0] * 3, [1] * 3))
     with pytest.raises(InputError, match="not for a mean"):
-        mean_channel(shares)
+        mean_channel(shares := best_ordered_channel(PrivacyPolicy([1.0] * 3, [1] * 3)))
     with pytest.raises(InputError, match="not for 'o'"):
         law_of(Ordinal("o", (Level("all", 1.0, tuple("abc")),)), shares)
 
