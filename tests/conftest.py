@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
 # Else examples hang on the numbers in the modules that happen to be loaded: on the order of tests.
-providers._get_local_constants = lambda: providers._local_constants
+pytest.MonkeyPatch().setattr(providers, "_get_local_constants", lambda: providers._local_constants)
 # The same examples on every run; no test is judged by the clock.
 settings.register_profile("planner", deadline=None, derandomize=True, max_examples=16)
 # `make sweep`: other examples on every run, and many.

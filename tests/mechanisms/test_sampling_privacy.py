@@ -130,6 +130,7 @@ def test_intervals_of_the_mechanism():
     totals = mechanism.draw_aggregate([500, 300, 200], np.random.default_rng(3))
     estimates = mechanism.estimate(totals)
     lower, upper = estimates.intervals(0.999)
+    assert ((lower <= [500, 300, 200]) & (upper >= [500, 300, 200])).all()
     moved = (totals.counts[1] - totals.counts[0])[1:]
     low, high = binomial_size_limits(np.append(moved, moved.sum()), 0.5, 1000, 0.0005)
     assert lower.tolist() == [1000 - high[-1], *low[:-1]]  # the rest of the people first

@@ -40,6 +40,7 @@ def test_published_protocols():
 
 TABLE = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
 TWO = PrivacyPolicy([0.5, 1.0], [2, 2])
+APART = PrivacyPolicy([1.0] * 2, [100] * 2, [[1, np.inf], [np.inf, 1]])
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,7 @@ TWO = PrivacyPolicy([0.5, 1.0], [2, 2])
     [
         (PrivacyPolicy([1.0], [100]), {"count": 12, "changes": 1}, 1917.4, 1917.5121),
         (PrivacyPolicy([1.0], [100]), {"count": 12}, 4330.2, 4330.3006),
+        (APART, {"count": 12, "changes": 1}, 1917.4, 1917.5121),  # the worse of two, not both
         (TABLE, {"count": 12, "changes": 1}, 892.90, 893.1790),
         (TABLE, {"count": 12, "changes": 2}, 1211.13, 1211.4944),
         (TABLE, {"count": 12, "changes": 3}, 1424.8, 1425.5614),

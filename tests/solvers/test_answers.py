@@ -162,20 +162,15 @@ RESPONDENTS = PrivacyPolicy([np.log(3)] * 2, [1, 1], names=["no", "yes"])
 ESTIMATOR = (np.array([[0.0, 1.0]]) - (1 - KEEP)) / (2 * KEEP - 1)
 
 
-def response(**changed):
-    about = {
-        "policy": RESPONDENTS,
-        "wanted": [[0, 1]],
-        "wanted_names": ("share of yes",),
-        "matrix": MATRIX,
-        "estimator": ESTIMATOR,
-    }
-    return Channel(**{**about, **changed})
-
-
-def half(**changed):
-    about = {"name": "half", "population": [0.5, 0.5], "directions": np.eye(1)}
-    return Scenario(**{**about, **changed})
+response = partial(
+    Channel,
+    policy=RESPONDENTS,
+    wanted=[[0, 1]],
+    wanted_names=("share of yes",),
+    matrix=MATRIX,
+    estimator=ESTIMATOR,
+)
+half = partial(Scenario, name="half", population=[0.5, 0.5], directions=np.eye(1))
 
 
 def test_error_of_randomised_response():
@@ -219,7 +214,7 @@ NO_ORDER = r"\(a, b\) of level 0 is \(0.5, 0.5\) but must be .*0 < b < a < 1"
         (of_design, {"prior": np.ones(3)}, "prior"),
         *((of_design, {"groups": g}, "groups") for g in ([0, 0], [0, 2], [1, 0], [0], [-1, 1])),
         (response, {"matrix": MATRIX[:, :1]}, "estimator"),
-        (response, {"matrix": MATRIX * 0.99}, "matrix"),
+        (response, {"matrix": MATRIX * 0.99}, "^matrix is 0.01"),
         (response, {"estimator": ESTIMATOR + 1e-6}, "estimator"),
         (response, {"wanted": [[0, 1, 2]]}, "wanted"),
         (half, {"population": [0.5, 0.6]}, "population"),

@@ -78,10 +78,8 @@ def test_many_levels_are_merged_both_ways(rule):
     assert (merged.exact, merged.kept.size) == (False, 5)
     for i, j in np.ndindex(9, 9):
         if i != j or policy.item_counts[i] > 1:
-            g, h = merged.groups[[i, j]]
-            assert (
-                merged.kept.bounds()[g, h] <= policy.bounds()[i, j] <= merged.allowed.bounds()[g, h]
-            )
+            at = tuple(merged.groups[[i, j]])
+            assert merged.kept.bounds()[at] <= policy.bounds()[i, j] <= merged.allowed.bounds()[at]
 
 
 def test_a_line_is_cut_where_it_costs_least():

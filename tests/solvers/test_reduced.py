@@ -11,6 +11,7 @@ from planner.solvers.certificate import prove
 from planner.solvers.models import MODELS, Program
 from planner.solvers.reduced import Face, Minimum, minimise_convex
 from tests.policies import KINDS, random_objective, random_policy, seeds
+from tests.solvers.conftest import MOST
 
 every_model = pytest.mark.parametrize("model", MODELS)
 every_rule = pytest.mark.parametrize("rule", ["min", "avg"])
@@ -80,8 +81,9 @@ def test_a_proof_holds_wherever_the_search_stops(rule, model, seed):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rule", ["min", "avg"])
-def test_exact_slopes_and_curvatures_need_few_steps(rule, kind, model):
+def test_exact_slopes_and_curvatures_need_few_steps(rule, kind, model, request):
     """Counted in conftest.py; a wrong curvature halves instead."""
+    assert request.node.name in MOST
     for budgets, items in (
         ([1.0, 1.2, 2.0], [5, 5, 90]),
         (np.linspace(1, 1.9, 20), np.full(20, 5)),
