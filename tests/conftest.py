@@ -10,6 +10,8 @@ from _pytest.doctest import DoctestModule
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from tests.surveys import GOOD
+
 # Else examples hang on the numbers in the modules that happen to be loaded: on the order of tests.
 pytest.MonkeyPatch().setattr(providers, "_get_local_constants", lambda: providers._local_constants)
 # The same examples on every run; no test is judged by the clock.
@@ -38,3 +40,11 @@ def pytest_collect_file():
     """Examples to run are the package's; looking for some in every test took 11 seconds."""
     collectors = yield
     return [one for one in collectors if not isinstance(one, DoctestModule)]
+
+
+@pytest.fixture
+def survey(tmp_path):
+    """A small file of a survey."""
+    path = tmp_path / "survey.toml"
+    path.write_text(GOOD)
+    return path

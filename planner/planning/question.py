@@ -346,7 +346,7 @@ class QuestionPlan(Framed):
         At least 1e-9: the digits below are rounding noise.
         """
         bound = self.lower_bound
-        return None if bound is None else max(self.total_error / bound - 1, 1e-9)
+        return max(self.total_error / bound - 1, 1e-9) if bound else None
 
     @property
     def channel(self) -> Channel | None:

@@ -274,10 +274,18 @@ def block(question: ItemSet, users: int) -> Block:
         error = found.errors.error(found.value)
         return AtShare(error, error)
 
-    covered = question.policy.rule.covers_sets
+    found, covered = whole(1.0), question.policy.rule.covers_sets
+    _require_planned(question, found)
     if asked == BEST and covered and drawn.at(1.0).error < at(1.0).error:
         return drawn
-    return Block(name, weight, whole(1.0).errors, SET_DESIGN, at)
+    return Block(name, weight, found.errors, SET_DESIGN, at)
+
+
+def _require_planned(question: ItemSet, whole: Option) -> None:
+    """Where nothing but a set design will do, there must be one."""
+    if whole.refused and (question.mechanism == SET_DESIGN or not question.policy.rule.covers_sets):
+        remedy = 'Change that, or ask for another mechanism, under the rule "min".'
+        raise InputError.because(SET_DESIGN, f"{SET_DESIGN}: {whole.refused}", remedy)
 
 
 def options(part: Part[ItemSet]) -> list[Option]:
@@ -291,8 +299,7 @@ def options(part: Part[ItemSet]) -> list[Option]:
         reason = "budgets of sets are defined for the rule min alone"
         found = [replace(one, refused=reason) for one in found]
     whole = whole_sets(part, length)
-    if whole.refused and part.asked.mechanism == SET_DESIGN:
-        raise InputError.because(SET_DESIGN, whole.refused, "Choose another mechanism.")
+    _require_planned(part.asked, whole)
     every = (whole, *found, *_rivals(part, whole))
     return [replace(one, note=f"l = {length}") for one in every]
 

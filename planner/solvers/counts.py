@@ -138,12 +138,15 @@ class Counts:
     def start(self) -> Columns:
         """Items of some levels high, of one level, of all but one, and splits near by.
 
-        In every window; "some" are as many as with that level alone.
+        In every window; "some" are as many as with that level alone. In the widest one whole levels
+        too: these corners enclose what probabilities must sum to, so that some weights do.
         """
         m, (low, high) = self.problem.item_counts, self.problem.windows
         some = np.rint(m / (1 + np.exp(high - low))).astype(np.int64)
+        corners = m * (np.arange(2**m.size)[:, None] >> np.arange(m.size) & 1)
         each = max(2, _FIRST // (2 * m.size + 2))
-        tables = []
+        widest = (high.min(axis=1) - low.max(axis=1)).argmax()
+        tables = [np.column_stack([np.full(len(corners), widest), corners])]
         for window in np.unique(np.linspace(0, len(low) - 1, each).astype(np.int64)):
             middle = np.maximum(1, some[window])
             one = np.diag(middle)

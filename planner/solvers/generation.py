@@ -75,16 +75,16 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
             gap = answer.value - likely
             stuck, best = (0, gap) if gap < 0.9 * best else (stuck + 1, best)
             over = left == 0 or stuck >= _PATIENCE
-            if over or gap <= tolerance / 2 * abs(likely):
+            if over or gap <= tolerance / 2 * likely:
                 missed, largest = oracle.prove(centre)
                 proven = lower_bound(game, centre, max(1.0, largest))
                 if proof is None or proven > bound:
                     bound, proof = proven, (centre, max(1.0, largest))
                 likely = _charged(game, centre, [missed], likely)
-                if over or answer.value - bound <= tolerance * abs(bound) or not len(missed.sums):
+                if over or answer.value - bound <= tolerance * bound or not len(missed.sums):
                     break
                 news.append(missed)
-            if gap <= tolerance / 2 * abs(likely):
+            if gap <= tolerance / 2 * likely:
                 continue  # only digits are missing
         if likely > -np.inf and answer.value < lowest:
             # Where the value stands still, what is dropped would come back round after round.

@@ -300,6 +300,12 @@ class Levelled(Asked):
             remedy = "Give the missing priors, or delete them all to plan for the worst case."
             raise InputError("prior", priors, allowed, remedy)
         minimax = getattr(self, "criterion", "total") == "minimax"
+        if minimax and priors:
+            remedy = "It keeps the worst answer's error small, whoever has which answer."
+            raise InputError("prior", priors, 'left out with criterion = "minimax"', remedy)
+        if not any(importance):
+            allowed, remedy = "above 0 for one level or more", "Raise those of levels that matter."
+            raise InputError("importance", importance, allowed, remedy)
         kind = "minimax" if minimax else "expected" if priors else "worst-case"
         objective = Objective(kind, weights, priors or None)
         _ = objective.coefficients(self.policy)  # checks both against the levels

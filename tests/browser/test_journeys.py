@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import CELL_FIELD, Visit
 from tests.browser.running import running_app
 from tests.cli.running import shown
+from tests.surveys import GOOD
 
 PAGES = ("Questions", "Result", "Export", "Try it on data", "What a report says", "Words")
 TOTAL = "total error"
@@ -22,24 +23,6 @@ PASTE = """(rows) => {
   const pasted = {clipboardData: data, bubbles: true, cancelable: true};
   document.querySelector("canvas").dispatchEvent(new ClipboardEvent("paste", pasted));
 }"""
-SURVEY = """
-[survey]
-name = "clinic"
-users = 250_000
-
-[[question]]
-name = "ward"
-
-[[question.level]]
-name = "closed"
-epsilon = 0.75
-items = ["psychiatry", "addiction"]
-
-[[question.level]]
-name = "open"
-epsilon = "ln 9"
-item_count = 12
-"""
 LONG = """
 [survey]
 name = "long"
@@ -91,11 +74,11 @@ def test_edits_are_planned_explained_undone_and_survive_pages_and_reloads(visit)
 
 def test_a_file_is_opened_and_what_is_exported_verifies(visit, tmp_path):
     page = visit.page
-    visit.upload("clinic.toml", SURVEY)
-    expect(page.get_by_label("Survey", exact=True).first).to_have_value("clinic", timeout=20_000)
+    visit.upload("health.toml", GOOD)
+    expect(page.get_by_label("Survey", exact=True).first).to_have_value("health", timeout=20_000)
     visit.settle()
     page.keyboard.press("Escape")
-    assert [visit.cell(2, 1), visit.cell(3, 0)] == ["ln 9", "psychiatry; addiction"]
+    assert [visit.cell(2, 1), visit.cell(3, 0)] == ["1.2 * ln 6", "HIV"]
     visit.type_cell(2, 0, "1.25")
     visit.go("Export")
     expect(page.get_by_text("every pair keeps its promised budget")).to_be_visible()
@@ -107,8 +90,8 @@ def test_a_file_is_opened_and_what_is_exported_verifies(visit, tmp_path):
     assert "1.25" in json.dumps(parameters["questions"][0])
     verified = shown("verify", files["Parameters (JSON)"])
     assert "Every pair keeps its promised budget" in verified
-    assert "clinic" in shown("plan", files["Survey (TOML)"])
-    assert "closed" in files["Report (HTML)"].read_text()
+    assert "health" in shown("plan", files["Survey (TOML)"])
+    assert "severe" in files["Report (HTML)"].read_text()
     assert "epsilon = 1.25" in files["Python snippet"].read_text()
     assert visit.complaints == []
 

@@ -15,16 +15,9 @@ from planner.deployment.client.document import content_hash
 from planner.deployment.parameters import read_parameters
 from planner.version import VERSION
 from tests.cli.running import ended, invoke, run, shown
-from tests.surveys import EXAMPLES, GOOD
+from tests.surveys import EXAMPLES
 
 COMMANDS = sorted(typer.main.get_command(app).commands)
-
-
-@pytest.fixture
-def survey(tmp_path):
-    path = tmp_path / "survey.toml"
-    path.write_text(GOOD)
-    return path
 
 
 @pytest.fixture

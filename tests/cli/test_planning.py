@@ -11,7 +11,7 @@ from planner.deployment.parameters import Parameters, read_parameters
 from planner.errors import InputError
 from planner.planning.ledger import read_ledger
 from tests.cli.running import invoke, shown
-from tests.surveys import EXAMPLES, GOOD
+from tests.surveys import EXAMPLES
 
 HEALTH, HOUSEHOLD = EXAMPLES / "health.toml", EXAMPLES / "household.toml"
 RATES, AGES = EXAMPLES / "answer-rate.toml", EXAMPLES / "sampled-ages.toml"
@@ -36,13 +36,6 @@ epsilon = 1.0
 
 def words(*arguments):
     return " ".join(shown(*arguments).split())
-
-
-@pytest.fixture
-def survey(tmp_path):
-    path = tmp_path / "survey.toml"
-    path.write_text(GOOD)
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -203,6 +203,10 @@ def test_any_rule_has_its_smallest_budget(rule):
     assert {one.name for one in plan.every if one.refused} >= {"opt0"}
     with pytest.raises(InputError, match="set design keeps"):
         planned(padding_length=3, rule=rule, mechanism="opt0")
+    for names in ("q", "qr"):  # alone, and where questions share budgets
+        each = [ItemSet(n, TWO, padding_length=3, rule=rule, criterion="minimax") for n in names]
+        with pytest.raises(InputError, match="made for the total error, unweighted"):
+            plan_survey(Survey("s", 20_000, each))
 
 
 @pytest.mark.parametrize(("names", "known"), [("a", {"padding_length": 3}), ("ab", {"sets": LONG})])

@@ -96,10 +96,25 @@ def test_what_newtons_steps_went_round_in_circles_for():
     assert design.certificate.relative_gap < 1e-6
 
 
-def test_large_budgets_of_many_items_begin_far_from_the_optimum():
-    """Even weights of the first types leave means a ten-billionth apart."""
-    pairs = np.array([[8.6, 8.8, 9.8], [8.8, 6.0, 5.9], [9.8, 5.9, 2.2]])
-    design = best_design(PrivacyPolicy([1.0] * 3, [327, 678, 944], pairs))
+FAR = [  # even weights of first types leave means 1e-10 apart; no weights of splits sum to 1
+    PrivacyPolicy([1] * 3, [327, 678, 944], [[8.6, 8.8, 9.8], [8.8, 6.0, 5.9], [9.8, 5.9, 2.2]]),
+    PrivacyPolicy([2.7, 2.2, 0.055, 0.83, 5.4], [52, 233, 22, 198, 247], "avg"),
+]
+
+
+@pytest.mark.parametrize("policy", FAR)
+def test_types_that_begin_far_from_the_optimum(policy):
+    assert best_design(policy).certificate.relative_gap < 1e-6
+
+
+def test_first_multipliers_that_do_not_cover_what_comes_are_forgotten(monkeypatch):
+    def few(oracle, whole=Counts.start):
+        columns, m = whole(oracle), oracle.problem.item_counts
+        return columns.take((columns.about[:, 1:] % m > 0).any(axis=1))
+
+    monkeypatch.setattr(Counts, "start", few)
+    policy = PrivacyPolicy([0.265, 0.723, 4.187, 3.337], [26, 5, 32, 26])
+    design = best_design(policy, Objective(weights=[1, 1, 1, 2]))
     assert design.certificate.relative_gap < 1e-6
 
 

@@ -29,9 +29,8 @@ REFUSED = {
     "padding_length is not a known": lambda: Categorical("q", LEVELS, padding_length=2),
     "level 'severe': name is 'severe' .* differ": lambda: Categorical("q", LEVELS[:1] * 2),
     "prior is .* of sum 1, not 0.9": lambda: Categorical("q", weighed(0.25, 0.65)),
-    "prior is .* right for the objective 'mini": lambda: Categorical(
-        "q", weighed(0.25, 0.75), criterion="minimax"
-    ),
+    "prior .* left out with": lambda: Categorical("q", weighed(0.25, 0.75), criterion="minimax"),
+    "importance is .0.0. but": lambda: Categorical("q", [LEVELS[1].replacing(importance=0.0)]),
     "question 'q': name is 'q' .* different": lambda: Survey("s", 1, (QUESTION, QUESTION)),
     "error, detect.* exactly one of the two": Target,
     "error is 1.0 but must be a number below 1": lambda: Target(error=1.0),
