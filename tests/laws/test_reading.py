@@ -50,6 +50,7 @@ FORMS = [
     ("age", ("points",), 3, "rows is 3 but must be one for each of 4 answers"),
     ("age", ("blocks",), [2, 1], "blocks is .* 4 together"),
     ("order", ("rows", 0), [1, 2], "rows is not of the shape 5 x 2"),
+    ("order", ("values", 0), [1.0], "values is not of the shape"),
     ("order", ("order",), [0, 1, 2, 3, 3], "the numbers of all items once, at most 32"),
     ("order", ("scores",), [1.0], "5 numbers, or none"),
     ("sampled", ("guarantee", "acknowledged"), "yes", "acknowledged"),
@@ -196,6 +197,8 @@ def test_words_and_choices_at_their_edges():
     assert choose_all(playing(last, 5, 7, 2), [3, 4]) == [2, 3]  # the rejected word is drawn again
     assert choose_all(playing(), []) == []
     assert OneOfSet(NAMED, 1).own((2,), playing(5)) == (2,)  # no choice of a lone dummy
+    assert [OneOfSet(NAMED, 2).own((), playing(0, k)) for k in (0, 1)] == [(3,), (4,)]
+    assert (NAMED.item_names(), NUMBERED.item_names()) == (["x", "y", "z"], ["0", "1", "2"])
     assert [octets(bits) for bits in (1, 64, 65)] == [8, 8, 16]
     for wrong in (b"", bytes(3), bytes(5), "1234", None):
         with pytest.raises(VerificationError, match="source of entropy failed"):

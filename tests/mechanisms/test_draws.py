@@ -119,13 +119,11 @@ def test_many_items_are_all_as_likely():
 
 
 def test_the_true_bit_at_its_edge(monkeypatch):
-    a, b = np.full(3, DENOMINATOR // 2, np.uint32), np.ones(3, np.uint32)
+    a, b = np.full(130, DENOMINATOR // 2, np.uint32), np.ones(130, np.uint32)
     own = SimpleNamespace(half=lambda _count: np.array([a[0] - 1, a[0]], dtype=np.uint32))
-    monkeypatch.setattr(
-        "planner.mechanisms.unary.BernoulliRows.fill", lambda _self, rows, _words: rows.fill(7)
-    )
-    reports = draw_reports(np.array([1, 1]), a, b, Words(None, lambda _count: [own]))
-    assert unpack(reports, 3).tolist() == [[1, 1, 1], [1, 0, 1]]
+    monkeypatch.setattr(BernoulliRows, "fill", lambda _self, rows, _words: rows.fill(2**64 - 1))
+    reports = draw_reports(np.array([127, 127]), a, b, Words(None, lambda _count: [own]))
+    assert np.argwhere(unpack(reports, 130) == 0).tolist() == [[1, 127]]
 
 
 def test_reports_do_not_depend_on_the_number_of_processors(monkeypatch):

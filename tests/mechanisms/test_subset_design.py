@@ -103,6 +103,10 @@ def test_no_weight_passes_for_another(counts):
     counted = counter.sums().counts.reshape(3, -1)
     np.testing.assert_array_equal(counted[:, 1:], total)
     assert counted[:, 0].tolist() == [4, 2, 4]
+    unknown = good.copy()
+    unknown[[2, 4], 0] = 3
+    with pytest.raises(InputError, match=r"reports\[12\]\[0\] is 3 but must be a type from 0"):
+        counter.add(unknown.view(np.uint8))
     for level in range(0, levels - 1, 2):  # one more in an empty one, for all of a full one
         forged = bits.copy()
         forged[4, starts[level] : starts[level + 1]] = 0

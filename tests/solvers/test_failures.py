@@ -25,8 +25,13 @@ THREE = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
 every_model = pytest.mark.parametrize("model", MODELS)
 
 
+def no_step(*_):
+    raise ConvergenceError("The Newton step failed")
+
+
+@pytest.mark.parametrize("step", [no_step, lambda _program, v, _weights: v])
 @pytest.mark.parametrize("method", ["reduced", "slsqp", "conic"])
-def test_a_point_that_is_not_optimal_is_not_certified(method, monkeypatch):
+def test_a_point_that_is_not_optimal_is_not_certified(method, step, monkeypatch):
     program = Program.of(THREE, Objective(), model_named("opt0"))
     bad = program.model.repair(THREE, program.model.start(THREE))
     proof, optimum = prove(program, bad), solve(THREE).worst_case_mse
@@ -34,7 +39,7 @@ def test_a_point_that_is_not_optimal_is_not_certified(method, monkeypatch):
     monkeypatch.setattr(reduced, "solve_reduced", lambda _: (bad, proof))
     monkeypatch.setattr(general, "solve_slsqp", lambda _: bad)
     monkeypatch.setattr(general, "solve_conic", lambda _: bad)
-    monkeypatch.setattr(solving, "newton_step", lambda _program, v, _weights: v)
+    monkeypatch.setattr(solving, "newton_step", step)
     with pytest.raises(ConvergenceError, match=f"{method!r} is proven optimal only to"):
         solve(THREE, method=method)
 
