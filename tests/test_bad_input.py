@@ -59,10 +59,7 @@ RULES = [
         [[1, 2], [2.5, 1]],
         r"rule\[0\]\[1\] is 2.0 but must be equal to rule\[1\]\[0\], which is 2.5",
     ),
-    (
-        [[1, -2], [-2, 1]],
-        r"rule\[0\]\[1\] is -2.0 but .* or inf .* Give inf where a pair",
-    ),
+    ([[1, -2], [-2, 1]], r"rule\[0\]\[1\] is -2.0 but .* or inf .* Give inf where a pair"),
     ([[0, 2], [2, 1]], r"rule\[0\]\[0\] is 0.0"),
     ([[1, NAN], [NAN, 1]], r"rule\[0\]\[1\] is nan"),
     ([[1, -INF], [-INF, 1]], r"rule\[0\]\[1\] is -inf"),

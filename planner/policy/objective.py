@@ -22,6 +22,8 @@ from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 
 KINDS = ("worst-case", "expected", "minimax")
+LEAST_WEIGHT = 1e-6
+"""Of the largest: what nobody minds is estimated all the same, and its error must have an end."""
 
 
 class Coefficients(NamedTuple):
@@ -50,7 +52,8 @@ class Objective:
         expected total error under ``prior``. ``"minimax"``: the largest noise
         variance of any single item, from people who do not have it.
     weights:
-        Importance of each level's error, not negative, not all zero; 1 when omitted.
+        Importance of each level's error, not negative, not all zero; 1 when omitted. Below a
+        millionth of the largest it counts as that.
     prior:
         For ``"expected"``: number of a user's true bits expected in each level,
         ``0 <= q_i <= m_i``; sums to 1 when everybody has exactly one item.
@@ -91,6 +94,7 @@ class Objective:
         if not weights.any():
             remedy = "Give a larger weight to the levels that matter."
             raise InputError("weights", self.weights, "above 0 for at least one level", remedy)
+        weights = np.maximum(weights, LEAST_WEIGHT * weights.max())
         if self.kind == "worst-case":
             return Coefficients(weights * counts, none, none, weights)
         if self.kind == "minimax":

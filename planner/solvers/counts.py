@@ -31,7 +31,6 @@ Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _ROUNDED = 2.0**-52  # of a window's high end: more than both of its ends are off by
-_LEAST_WEIGHT = 1e-6  # of the largest
 _FIRST = 300  # types to begin with, over all windows
 _SWEEPS = 12
 _WORK = 100_000  # boxes divided
@@ -131,9 +130,7 @@ class Counts:
         self, problem: DesignProblem, tolerance: float, near: Iterable[Whole] = ()
     ) -> None:
         self.problem, self.slack, self.near = problem, tolerance / 400, near
-        # None quite 0: a design estimates every count, also those no one minds.
-        weights = np.maximum(problem.weights, _LEAST_WEIGHT * problem.weights.max())
-        self.game = problem.game(weights)
+        self.game = problem.game(problem.weights)
 
     def start(self) -> Columns:
         """Items of some levels high, of one level, of all but one, and splits near by.

@@ -13,7 +13,6 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
 from planner.solvers.answers import Certificate, SubsetDesign
 from planner.solvers.counts import Counts, DesignProblem
-from planner.solvers.game import lower_bound
 from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.levels import merge
 from planner.solvers.rays import components_of, windows_of
@@ -124,7 +123,7 @@ def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) ->
     people = grouped(density, merged.groups, np.minimum) * allowed.item_counts
     for at in components_of(allowed):
         m, mass = allowed.item_counts[at], float(people[at].sum()) if prior is not None else 1.0
-        if not (least[at].any() and mass and m.sum() > 1):
+        if not (mass and m.sum() > 1):
             continue
         fine = -(-_FINE // int(m.min()))
         assumed = None if prior is None else people[at] / mass
@@ -133,8 +132,7 @@ def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) ->
         )
         oracle = Counts(problem, _CLOSE_BOUND)
         found = generate(oracle.game, oracle, _CLOSE_BOUND)
-        bound = lower_bound(problem.game(least[at]), found.at, found.largest)
-        bounds.append(max(0.0, mass * int(m.sum()) * bound))
+        bounds.append(mass * max(0.0, int(m.sum()) * found.bound))
     return max(bounds) if prior is None else sum(bounds)
 
 
@@ -201,16 +199,12 @@ def _solve_component(
         return _Solved(OutputTypes(m, one[0], one, one, m[None]), one[0], 0.0)
     mass = 1.0 if prior is None else float(prior[levels].sum())
     assumed = None if prior is None or mass == 0 else prior[levels] / mass
-    wanted = weights if weights.any() else np.ones(m.size)  # its errors count as nothing
-    problem = DesignProblem(m, windows_of(policy, levels), wanted, assumed)
+    problem = DesignProblem(m, windows_of(policy, levels), weights, assumed)
     oracle = Counts(problem, close, begin)
     found = generate(oracle.game, oracle, close)
-    bound = 0.0
-    if weights.any():
-        bound = problem.items * lower_bound(problem.game(wanted), found.at, found.largest)
     types = _types_of(problem, found)
     shares = found.answer.multipliers.scenarios if assumed is None else assumed
-    return _Solved(types, shares / shares.sum(), mass * max(bound, 0.0))
+    return _Solved(types, shares / shares.sum(), mass * max(problem.items * found.bound, 0.0))
 
 
 def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:

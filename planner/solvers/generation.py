@@ -36,16 +36,11 @@ class Oracle(Protocol):
 
 
 class Generated(NamedTuple):
-    """Columns with their weights, and a bound on all mechanisms.
-
-    It is proven by the multipliers ``at``, of which no column's ratio is above ``largest``.
-    """
+    """Columns with their weights, and a bound on all mechanisms; ``-inf`` if none is proven."""
 
     columns: Columns
     answer: Answer
     bound: float
-    at: Multipliers
-    largest: float
 
 
 def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS) -> Generated:
@@ -55,7 +50,6 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
     """
     columns, centre, near, news = oracle.start(), None, None, list[Columns]()
     likely, bound, best, lowest, stuck = -np.inf, -np.inf, np.inf, np.inf, 0
-    proof: tuple[Multipliers, float] | None = None
     for left in reversed(range(rounds)):
         still_wanted()
         columns = columns.joined(*news)
@@ -77,9 +71,7 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
             over = left == 0 or stuck >= _PATIENCE
             if over or gap <= tolerance / 2 * likely:
                 missed, largest = oracle.prove(centre)
-                proven = lower_bound(game, centre, max(1.0, largest))
-                if proof is None or proven > bound:
-                    bound, proof = proven, (centre, max(1.0, largest))
+                bound = max(bound, lower_bound(game, centre, max(1.0, largest)))
                 likely = _charged(game, centre, [missed], likely)
                 if over or answer.value - bound <= tolerance * bound or not len(missed.sums):
                     break
@@ -96,8 +88,7 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
     answer = continued(game, columns, answer, _DIGITS)
     order, _ = columns.order()  # whatever order they were found in
     columns, answer = columns.take(order), answer._replace(weights=answer.weights[order])
-    at, largest = proof or (answer.multipliers, np.inf)
-    return Generated(columns, answer, bound, at, largest)
+    return Generated(columns, answer, bound)
 
 
 def _charged(game: Game, at: Multipliers, news: list[Columns], likely: float) -> float:

@@ -4,7 +4,7 @@ Averaging over permutations of items with the same budgets never hurts, and unde
 all budget above twice the smallest is of no use: merging such levels is exact. If too many are
 left, neighbours are merged: with the smaller budgets the design still keeps the policy, with the
 larger ones and the smaller weights the bound still holds for all mechanisms. A level whose errors
-nobody minds, such as the dummy of item sets, stays apart. Levels of a matrix are never merged.
+nobody minds stays apart. Levels of a matrix are never merged.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.policy.objective import LEAST_WEIGHT
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.types import pooled, usable
 
@@ -55,7 +56,7 @@ def merge(policy: PrivacyPolicy, alike: Array) -> Merged:
     budgets, groups, exact = usable(policy), np.arange(policy.size), True
     if policy.rule.by_level:  # under a matrix each is alone
         groups = _kinds(np.column_stack([budgets, alike]))
-    matters = alike[:, 0] > 0 if alike[:, 0].any() else np.ones(policy.size, dtype=bool)
+    matters = alike[:, 0] > LEAST_WEIGHT * alike[:, 0].max()
     if policy.rule.by_level and np.unique(groups[matters]).size > MOST_GROUPS:
         groups, exact = _nearest(policy.item_counts, budgets, matters), False
     order = np.unique(groups, return_index=True)[1].argsort().argsort()

@@ -68,7 +68,8 @@ class Level(Description):
         How many of a person's answers are expected here, 0 to the number of items. For all levels
         of a question, and the expected error is minimised, or for none.
     importance:
-        How much this level's error matters beside the others', at least 0.
+        How much this level's error matters beside the others', at least 0; below a millionth of the
+        largest it counts as that: every answer is estimated.
 
     Examples
     --------

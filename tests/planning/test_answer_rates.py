@@ -11,18 +11,9 @@ from planner.errors import InputError
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import bisample_md
 from planner.planning.channels import AssumedAnswers, best_channel, five_populations
-from planner.planning.mean import (
-    AnswerRateModel,
-    channel_curve,
-    model_of,
-    plan_answer_rates,
-)
+from planner.planning.mean import AnswerRateModel, channel_curve, model_of, plan_answer_rates
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.preferences import (
-    EmpiricalPreferences,
-    HistogramPreferences,
-    NormalPreferences,
-)
+from planner.survey.preferences import EmpiricalPreferences, HistogramPreferences, NormalPreferences
 from planner.survey.questions import Numeric
 from tests.mechanisms.decisions import mean_square_is
 from tests.planning.surveys import HOUSEHOLD
@@ -53,10 +44,7 @@ class TestPredictionAgainstSimulation:
             counts = np.bincount(reports, minlength=mechanism.shape.cells)
             estimates = mechanism.estimate(Aggregate(users, counts))
             rate = PREFERENCES.answer_rate(epsilon)
-            errors[i] = (
-                (estimates.mean.value or 0) - 0.5,
-                estimates.missing_rate.value - 1 + rate,
-            )
+            errors[i] = ((estimates.mean.value or 0) - 0.5, estimates.missing_rate.value - 1 + rate)
         at = AnswerRateModel(PREFERENCES, users, mean=0.5).curve([epsilon])
         for column, predicted in ((0, at.mean_rmse[0]), (1, at.missing_rate_rmse[0])):
             assert mean_square_is(errors[:, [column]], predicted**2)

@@ -21,6 +21,7 @@ from planner.planning.what_if import smallest_budgets
 from planner.show import kinds
 from planner.show import plan as said
 from planner.solvers import design_search, solving
+from planner.solvers.generation import generate
 from planner.survey.questions import Categorical, ItemSet, Numeric
 from tests.mechanisms.listed import sets_law
 from tests.surveys import EXAMPLES
@@ -171,7 +172,7 @@ def test_a_design_that_cannot_be_proven_or_deployed_is_left_out(monkeypatch):
     assert one.left_out == ("Subset design is left out: Clarabel failed.",)
     assert one.least_error is None
     with monkeypatch.context() as patch:
-        patch.setattr(design_search, "lower_bound", lambda *_: -np.inf)
+        patch.setattr(design_search, "generate", lambda *of: generate(*of)._replace(bound=-np.inf))
         one = best_of(Level("a", 1.0, item_count=7), mechanism="best")
         assert (one.lower_bound, one.proven_gap) == (0, None)  # not proven, and planned
     with monkeypatch.context() as patch:

@@ -153,12 +153,7 @@ def test_one_channel_for_five_means(epsilon, ratio):
 
 @pytest.mark.parametrize(
     ("missing", "epsilon", "optimal"),
-    [
-        (0.1, 2.2, True),
-        (0.1, 2.6, False),
-        (0.5, 1.0, True),
-        (0.5, 2.0, False),
-    ],
+    [(0.1, 2.2, True), (0.1, 2.6, False), (0.5, 1.0, True), (0.5, 2.0, False)],
 )
 def test_where_bisample_is_optimal_on_two_points_at_mean_0(missing, epsilon, optimal):
     assumed = AssumedAnswers(0.0, 0.3, missing)

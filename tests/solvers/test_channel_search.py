@@ -215,7 +215,7 @@ def test_the_bound_stands_at_the_true_windows(case):
     policy, wanted = PrivacyPolicy(epsilons, [1] * 5, rule), cumulative(5)
     question = _Question.of(policy, wanted, worst_case(wanted))
     oracle, rng = Ends(question, windows_of(policy, np.arange(5))), np.random.default_rng(2)
-    best, nearest = generate(question.game, oracle, 1e-9).at, np.inf
+    best, nearest = generate(question.game, oracle, 1e-9).answer.multipliers, np.inf
     for _ in range(8):  # of any multipliers, not only those whose ratio is at most 1
         at = best._replace(rows=best.rows * rng.uniform(0.8, 0.9))
         at = at._replace(alpha=(at.alpha[0] * rng.normal(1, 1e-6, at.alpha[0].shape),))

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from planner import FileError, load_survey
 from planner.planning.plan import plan_survey
 from planner.survey.file import document_of, settle, survey_from_text, survey_text
-from planner.survey.preferences import (
-    EmpiricalPreferences,
-    HistogramPreferences,
-    NormalPreferences,
-)
+from planner.survey.preferences import EmpiricalPreferences, HistogramPreferences, NormalPreferences
 from planner.survey.questions import (
     Categorical,
     ItemSet,

@@ -6,15 +6,7 @@ from pydantic import BaseModel
 
 from planner import InputError
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import (
-    Categorical,
-    ItemSet,
-    Level,
-    Numeric,
-    Ordinal,
-    Survey,
-    Target,
-)
+from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Ordinal, Survey, Target
 from planner.survey.sets import AssumedSets
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
