@@ -248,6 +248,17 @@ class QuestionPlan(Framed):
         return self.part.total(best.errors.error(best.bound) / self.fraction)
 
     @property
+    def noise_gap(self) -> float | None:
+        """By which share its error may be above :attr:`least_error`, as of those who are asked.
+
+        What a sample misses is the same with any mechanism, and left out. None if not proven.
+        """
+        planned, least = self.planned, self.least_error
+        if planned is None or not least:
+            return None
+        return self.part.total(planned.errors.error(planned.value) / self.fraction) / least - 1
+
+    @property
     def cap(self) -> float:
         """Budget of any two sets where it is above those of items, in nats; else 0."""
         return 0.0 if self.set_promises is None else self.set_promises.cap

@@ -89,10 +89,10 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
             among = f"{table.model} table that keeps these budgets{at}"
             where = f" of those with a bit for each answer{at}"
             yield _Proof(question.proven_gap, among, what, where)
-        if question.least_error:
-            gap = question.total_error / question.least_error - 1
+        if question.noise_gap is not None:
             among = "mechanism of any kind that keeps these budgets and answers once, with any"
-            yield _Proof(gap, f"{among} unbiased estimate,", what)
+            asked = "" if question.fraction == 1 else ", as of those who are asked,"
+            yield _Proof(question.noise_gap, f"{among} unbiased estimate,", what + asked)
 
 
 # What a report is

@@ -186,6 +186,7 @@ def test_the_better_design_is_named():
         made = plan_survey(survey_from_text(text.replace('"split"', f'"{design}"')))
         said = sentences(plan_blocks(made))
         assert said[0].endswith(end)
+        assert sum("Mechanism: Subset design, proven best." in one for one in said) == 2
         (spent,) = (one for one in said if one.endswith(" at most.") and "spends" in one)
         shown = float(spent.split()[-3])  # never smaller than it is
         assert made.most_spent - 1e-9 <= shown < made.most_spent + 1e-4
