@@ -32,7 +32,7 @@ from planner.mechanisms.asking import (
     levels_in,
 )
 from planner.mechanisms.collected import Bits, Collected, Hash, Rows
-from planner.mechanisms.rounding import drawn_channel, integers_of, levels_of
+from planner.mechanisms.rounding import drawn_channel, integers_of, levels_of, unbiased
 from planner.mechanisms.set_design import Staircase
 from planner.mechanisms.subset_design import Sides
 from planner.policy.policy import PrivacyPolicy
@@ -318,8 +318,10 @@ def mean_channel(channel: Channel, yes_no: bool = False) -> CollectedLaw:
         raise InputError("points", grid.size, "2 for a question of yes and no", remedy)
     domain = NumericDomain(float(grid[0]), float(grid[-1]), yes_no)
     drawn = drawn_channel(channel)
-    total, number = drawn.estimator
-    values = np.array([(total - domain.center * number) / domain.radius, number])
+    # Far from 0 digits are lost on the way to [-1, 1].
+    turn = np.array([[1 / domain.radius, -domain.center / domain.radius], [0.0, 1.0]])
+    wanted = np.array([np.append(np.linspace(-1, 1, grid.size), 0.0), answers])
+    values = unbiased(turn @ drawn.estimator, drawn.matrix, wanted)
     about = "mean-channel", domain, float(channel.policy.epsilons.max())
     return _of_numbers(*about, *_tuples(integers_of(drawn), values))
 

@@ -215,15 +215,21 @@ def drawn_channel(channel: Channel) -> Channel:
     types = OutputTypes(one, np.ones(outputs), likelihoods, likelihoods, high)
     matrix = round_types(channel.policy, types)[1].sum(axis=2) / DENOMINATOR
     estimator = np.column_stack([channel.estimator, np.zeros(len(channel.wanted))])
-    inverse = np.linalg.pinv(matrix, rcond=_TOLD)
-    for _ in range(2):
-        estimator = estimator + (channel.wanted - estimator @ matrix.T) @ inverse.T
+    estimator = unbiased(estimator, matrix, channel.wanted)
     drawn = replace(channel, matrix=matrix, estimator=estimator, certificate=None)
     proof = channel.certificate
     if proof is None:
         return drawn
     gap = max(0.0, drawn.worst_error / proof.lower_bound - 1)
     return replace(drawn, certificate=Certificate(proof.lower_bound, gap, proof.over))
+
+
+def unbiased(estimator: Array, matrix: Array, wanted: Array) -> Array:
+    """The estimator near by whose expectations are what is wanted, to the last digits."""
+    inverse = np.linalg.pinv(matrix, rcond=_TOLD)
+    for _ in range(2):
+        estimator = estimator + (wanted - estimator @ matrix.T) @ inverse.T
+    return estimator
 
 
 def integers_of(channel: Channel) -> NDArray[np.int64]:

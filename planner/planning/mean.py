@@ -385,7 +385,7 @@ def answer_rate(question: Question) -> float | None:
         return None
     epsilon = float(question.policy.epsilons[0])
     rate = float(question.preferences.answer_rate(np.array([epsilon]))[0])
-    if rate <= 0:
+    if 1 - rate == 1:  # to the last digit
         remedy = "Nobody answers at this budget: lower it."
         what = f"epsilon of question {question.name!r}"
         raise InputError(what, epsilon, "tolerated by somebody", remedy)

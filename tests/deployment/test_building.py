@@ -1,5 +1,6 @@
 """From mechanisms to a parameter file, or a refusal that names what does not fit."""
 
+import numpy as np
 import pytest
 
 from planner import (
@@ -117,6 +118,14 @@ def test_one_file_for_everybody(plan):
         assert spent["symptoms", level] == pytest.approx(min(symptoms.levels.epsilons))
     assert age.asked.epsilon == pytest.approx(spent["age", "age"])
     assert symptoms.asked.padding_length == 2
+
+
+def test_numbers_far_from_zero_lose_no_digits():
+    """Whatever the unit, what is sent counts from -1 to 1: these came back 2e-9 off."""
+    far = Numeric("metres", 1e6, 1e6 + 10, epsilon=0.02)
+    (found,) = survey_parameters(plan_survey(survey(far))).questions
+    sums = np.array(found.shape.rows) @ np.array(found.shape.values)[0] / 2**32
+    np.testing.assert_allclose(sums, [*np.linspace(-1, 1, len(sums) - 1), 0], atol=1e-12)
 
 
 def test_a_file_for_each_question_where_each_person_answers_one():

@@ -127,8 +127,8 @@ def test_a_matrix_spends_the_largest_protected_pair():
     [
         (with_numeric(HOUSEHOLD, epsilon=None), "epsilon of question 'income'.*preferences"),
         (
-            with_numeric(HOUSEHOLD, epsilon=40.0, preferences=NormalPreferences(1, 0.1)),
-            "epsilon of question 'income' is 40.*Nobody answers",
+            with_numeric(HOUSEHOLD, epsilon=12.0, preferences=NormalPreferences(1, 1.2)),
+            "epsilon of question 'income' is 12.*Nobody answers",
         ),
         (shop(sets=None), "sets of question 'articles'.*padding_length"),
         (
