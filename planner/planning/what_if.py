@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
-from planner.errors import ConvergenceError, InputError
+from planner.errors import ConvergenceError, InputError, SolverError
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
@@ -155,7 +155,7 @@ def frontier(
     objective: Objective | None = None,
     near: Certified | None = None,
 ) -> Frontier:
-    """Solve ``policy`` at each common scale of its budgets; every point is certified.
+    """Solve ``policy`` at each common scale of its budgets; what is not certified is left out.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def frontier(
     Raises
     ------
     InputError, SolverError
-        A scale or the number of users is out of range; a point could not be certified.
+        A scale or the number of users is out of range; no point could be certified.
 
     Examples
     --------
@@ -185,15 +185,20 @@ def frontier(
     if scales is not None:
         chosen = np.sort(positive_numbers("scales", scales, _largest_scale(policy)))
     wanted = objective or Objective()
-    found = dict[float, Certified]()
+    found, failures = dict[float, Certified](), list[SolverError]()
     for one in sorted(chosen.tolist(), key=lambda one: abs(log(one))):
         beside = min(found, key=lambda other: abs(log(other / one)), default=one)
         begin = found.get(beside, near)
-        found[one] = solve_for(scaled(policy, one), model, wanted, near=begin)
-    solved = [found[one] for one in chosen.tolist()]
+        try:
+            found[one] = solve_for(scaled(policy, one), model, wanted, near=begin)
+        except SolverError as error:
+            failures.append(error)
+    if not found:
+        raise failures[0]
+    solved = [found[one] for one in sorted(found)]
     return Frontier(
         policy.names,
-        chosen,
+        np.array(sorted(found)),
         np.sqrt([one.objective_value / users for one in solved]),
         np.sqrt([one.noise / users for one in solved]),
         max(one.certificate.relative_gap for one in solved if one.certificate),

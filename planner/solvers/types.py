@@ -159,10 +159,13 @@ class OutputTypes:
         share, x, several = self.weights / expected, self.high_counts / m, m > 1
         # Of each level sum over items of (v - mean)^2 / (m - 1).
         within = share @ (np.square(gap) * x * self.low_counts / np.maximum(m - 1, 1))
-        between = (means * share[:, None]).T @ means
-        totals = np.linalg.lstsq(between, means.T)[0].T / m
+        sent = (means * share[:, None]).T
+        between = sent @ means
+        totals = np.linalg.lstsq(between, means.T)[0].T
         if not (within[several] > 0).all() or np.linalg.matrix_rank(between) < m.size:
             raise InputError("types", self.size, "enough to tell all items apart", "Add types.")
+        # Small budgets lose digits above; what is left of the bias is seen, and taken out.
+        totals = np.linalg.solve((sent @ totals).T, totals.T).T / m
         slope = gap * np.divide(1.0, within, out=np.zeros_like(within), where=several)
         apart = slope[..., None] * np.stack([-x, 1 - x], axis=2)
         given = (totals[..., None] + apart) / expected[:, None, None]

@@ -15,8 +15,9 @@ from planner import (
     plan_survey,
     solve,
 )
+from planner.planning import what_if
 from planner.planning.choice import achieved, detectable_frequencies, users_needed
-from planner.planning.solve import relaxed, scaled
+from planner.planning.solve import relaxed, scaled, solve_for
 from planner.planning.what_if import frontier, relaxations, smallest_budgets, usual_scales
 from planner.survey.questions import Categorical, ItemSet, Ordinal
 from tests.planning.surveys import (
@@ -67,6 +68,18 @@ def test_frontier_is_certified_falls_and_is_convex(rule):
     table = solve(scaled(policy, 3.0))
     assert mse[-1] * 1000 == pytest.approx(table.worst_case_mse, rel=1e-6)
     assert curve.level_errors[-1] ** 2 * 1000 == pytest.approx(table.noise, rel=1e-3)
+
+
+def test_points_that_cannot_be_certified_are_left_out(monkeypatch):
+    def solved(policy, *about, **near):
+        if policy.epsilons[0] > 1.5:
+            raise ConvergenceError("Proven only to 2e-06")
+        return solve_for(policy, *about, **near)
+
+    monkeypatch.setattr(what_if, "solve_for", solved)
+    assert frontier(PrivacyPolicy([1.0], [4]), 10, [0.5, 1, 2]).scale.tolist() == [0.5, 1.0]
+    with pytest.raises(ConvergenceError, match="2e-06"):
+        frontier(PrivacyPolicy([1.0], [4]), 10, [2])
 
 
 def test_usual_scales_keep_every_budget_in_range():
