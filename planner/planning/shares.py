@@ -370,7 +370,10 @@ class _Curve:
         """Try what tells most: the slope at the best share, or the step that holds the bound."""
         tried = [share for share, *_ in self._points]
         if self.block.convex:
-            self._slope = guess * (1 - _ASIDE), min(guess * (1 + _ASIDE), 1.0)
+            # As far to either side as makes the least of the curve and of what is not proven.
+            unproven = max(0.0, *(1 - bound / error for _, error, bound in self._points))
+            aside = max(_ASIDE, unproven ** (1 / 3))
+            self._slope = guess * (1 - aside), min(guess * (1 + aside), 1.0)
             for share in (*self._slope, guess, weak or tried[0] / 4):
                 self.try_share(share)
             return
