@@ -79,7 +79,7 @@ def _next(made: SurveyPlan, survey: Path) -> str:
     """How to write what is deployed: of different questions for each a file of its own."""
     from planner.deployment.building import one_file
 
-    if not _vouched(made):
+    if not _deployable(made):
         return ""
     out = "--out params.json" if one_file(made) else "--question NAME --out NAME.json"
     return f" To deploy it:\nldp-planner plan {survey} {out}"
@@ -148,14 +148,14 @@ def _parameters(made: SurveyPlan, question: str | None, *, needed: bool) -> Para
     """What is to be written or shown; None where there is no one file, or none may be written."""
     from planner.deployment.building import one_file, survey_parameters
 
-    if needed or question is not None or (one_file(made) and _vouched(made)):
+    if needed or question is not None or (one_file(made) and _deployable(made)):
         return survey_parameters(made, question)
     return None
 
 
-def _vouched(made: SurveyPlan) -> bool:
-    """Whether somebody vouches for whatever the questions rely on."""
-    return all(one.sampling is None or one.sampling.acknowledged for one in made.questions)
+def _deployable(made: SurveyPlan) -> bool:
+    """Whether somebody vouches for whatever the questions rely on, and it promises something."""
+    return all(one.sampling is None or not one.sampling.lacking for one in made.questions)
 
 
 def _record(made: SurveyPlan) -> None:

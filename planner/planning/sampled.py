@@ -221,6 +221,19 @@ class SamplingPlan:
         return self.question.sampling.acknowledged is not None
 
     @property
+    def lacking(self) -> str:
+        """What is missing before it can be deployed, in a sentence; empty if nothing is."""
+        if not self.acknowledged:
+            return "Nobody vouches for it yet: until then no parameters are written."
+        if self._nothing_promised:
+            return "It promises nothing: until rare values are merged, no parameters are written."
+        return ""
+
+    @property
+    def _nothing_promised(self) -> bool:
+        return self.relies_on == "aggregates-only" and self.released_epsilon == inf
+
+    @property
     def limited_by(self) -> str:
         """What keeps the error from being smaller: ``"cap"`` or ``"budgets"``."""
         cap = self.question.sampling.cap
@@ -302,8 +315,7 @@ class SamplingPlan:
         for the expected counts.
         """
         _check_acknowledged(self.question)
-        released = self.released_epsilon
-        if self.relies_on == "aggregates-only" and released == inf:
+        if self._nothing_promised:
             reason = f"Released estimates have no finite epsilon at delta {self.delta:g}"
             raise VerificationError(reason, "Merge rare values, so that more people have each.")
         return {
@@ -313,7 +325,7 @@ class SamplingPlan:
             "linkable_epsilon": "infinite",
             "aggregates": {
                 "delta": self.delta,
-                "epsilon": _outward(released),
+                "epsilon": _outward(self.released_epsilon),
                 "others_with_each_value": list(self.others),
             },
         }

@@ -188,10 +188,7 @@ def cap_sentence(question: QuestionPlan) -> str:
 def reliance_sentence(plan: SamplingPlan) -> str:
     """What Sampling Privacy relies on, and whether somebody vouches for it."""
     needed = ACKNOWLEDGEMENTS[plan.relies_on]
-    relies = f'It relies on this: "{needed}" '
-    if plan.acknowledged:
-        return f"{relies}Somebody vouches for it."
-    return f"{relies}Nobody vouches for it yet: until then no parameters are written."
+    return f'It relies on this: "{needed}" {plan.lacking or "Somebody vouches for it."}'
 
 
 def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
@@ -217,7 +214,7 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     )
     return [
         Facts(figures),
-        Sentence(reliance_sentence(plan), tone="met" if plan.acknowledged else "missed"),
+        Sentence(reliance_sentence(plan), tone="missed" if plan.lacking else "met"),
         Sentence(linkable, tone="item"),
         Sentence(released, "everybody" if plan.relies_on != "round-two" else "details", "item"),
         Sentence(alone, "everybody" if plan.relies_on == "round-two" else "details", "item"),

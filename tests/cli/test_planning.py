@@ -218,6 +218,10 @@ def test_all_three_views_of_sampling_privacy(tmp_path):
     after = json.loads(shown("plan", file, "--json"))["questions"][0]["sampling"]
     assert after["acknowledged"]
     assert "Somebody vouches for it" in words("plan", file)
+    file.write_text(file.read_text().replace("[37]", "[0]"))
+    assert "It promises nothing: until rare values are merged" in words("plan", file)
+    assert "--out" not in shown("plan", file)
+    assert json.loads(shown("plan", file, "--json"))["parameters"] is None
 
 
 def test_answer_rates_are_of_numeric_questions():

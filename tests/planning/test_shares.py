@@ -40,10 +40,9 @@ ASKED = {}  # the budget or the policy of a random block
 
 def test_errors_that_are_proven_to_fewer_digits_are_enough():
     """Slopes of a matrix's error, known to 1e-11, were taken from points 1e-5 apart."""
-    pairs = [[0.809, 0.049], [0.049, 0.048]]
     first = choice_block("a", PrivacyPolicy([5.159, 0.823], [3, 1]), 1.71)
-    second = choice_block("b", PrivacyPolicy([0.832, 0.152], [6, 1], pairs))
-    assert allocate([first, second]).relative_gap < 1e-7
+    pairs = PrivacyPolicy([0.832, 0.152], [6, 1], [[0.809, 0.049], [0.049, 0.048]])
+    assert allocate([first, choice_block("b", pairs)]).relative_gap < 1e-7
 
 
 def random_blocks(rng):
