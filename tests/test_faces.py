@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from planner import AssumedSets, Level, Survey, Target, load_survey, plan_survey
+from planner import AssumedSets, Level, Ordinal, Survey, Target, load_survey, plan_survey
 from planner.deployment.building import deployable_files
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, Heading, Sentence, Table, people, percent
@@ -21,6 +21,8 @@ from planner.survey.file import survey_text
 from planner.survey.preferences import NormalPreferences
 from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
 from tests.cli.running import invoke
+from tests.effort import tries
+from tests.policies import log_uniform, random_matrix
 from tests.surveys import EXAMPLES
 
 LEVELS = (Level("rare", 1.5, ("x",)), Level("usual", 3.0, item_count=8))
@@ -42,7 +44,28 @@ EVERYTHING = Survey(
 )
 
 
+def any_question(rng, name):
+    """Budgets from 0.001 to 20, answers of no importance, numbers far from 0."""
+    budgets = log_uniform(rng, 1e-3, 20, int(rng.integers(1, 5))).tolist()
+    kind = (Categorical, ItemSet, Ordinal, Numeric)[rng.integers(4)]
+    if kind is Numeric:
+        lower = float(rng.choice([0, 1e6]))
+        return Numeric(name, lower, lower + 10, epsilon=max(budgets[0], 0.01))
+    levels = [Level(f"l{i}", e, [f"{i} {k}" for k in "ab"]) for i, e in enumerate(budgets)]
+    if kind is Categorical and len(levels) > 1:
+        levels[0] = levels[0].replacing(importance=float(rng.integers(3)))
+    rule, more = "min", {"padding_length": 2} if kind is ItemSet else {}
+    if rng.random() < 0.5:
+        gaps = 0.0 if kind is Ordinal else 0.3  # shares up to an answer connect all
+        rule = random_matrix(rng, len(levels), 0.01, 8, gaps).tolist()
+    return kind(name, levels, rule, **more)
+
+
 def surveys():
+    for seed in range(tries(6, 200)):
+        rng = np.random.default_rng(seed)
+        some = [any_question(rng, name) for name in ("q", "r")[: rng.integers(1, 3)]]
+        yield f"any {seed}", Survey("any", 50_000, some, ("split", "one-each")[rng.integers(2)])
     for path in sorted(EXAMPLES.glob("*.toml")):
         yield path.stem, load_survey(path)
     household = load_survey(EXAMPLES / "household.toml")
@@ -185,7 +208,10 @@ def test_exported_files_hold_what_is_shown(plan):
         assert unary == (name in MODELS)
         spent = [row.spent for row in question.part.spending]
         if question.question.levels and question.sampling is None:
-            assert [level["epsilon"] for level in document["levels"]] == pytest.approx(spent)
+            most = [level["epsilon"] for level in document["levels"]]
+            if not isinstance(document["rule"], str):  # pairs alone count
+                most = [max(filter(None, row)) for row in document["rule"]]
+            assert most == pytest.approx(spent)
             assert document.get("padding_length") == question.padding_length
         elif question.sampling is None:
             assert document["epsilon"] == pytest.approx(spent[0])
@@ -196,7 +222,8 @@ def test_exported_files_hold_what_is_shown(plan):
             assert sides[:, :, 1].sum(axis=1) / 2**32 == pytest.approx(question.levels.a, abs=1e-5)
             people = np.eye(file.levels.total, dtype=int)  # all of whom have one answer
             error = max(file.variance(one).sum() for one in people)
-            assert error == pytest.approx(question.certified.worst_case_mse, rel=1e-6)
+            lost = 1e-5 if file.levels.least_demanded() > 0.3 else 0.01  # by rounding, at most
+            assert 1 - lost < error / question.certified.worst_case_mse < 1 + lost
         if name in MODELS:
             for letter in ("a", "b"):
                 drawn = np.array(document[letter]) / 2**32

@@ -53,6 +53,7 @@ _LITTLE = 1e-3  # of a bound: what it must rise by once all designs are tried
 _MOST_POINTS, _MOST_DESIGNS = 60, 12  # shares at which a question is solved
 _MOST_LEVELS = 1_000  # whose pairs are looked at
 _ASIDE, _NEAR = 1e-5, 1e-8  # a slope is seen from neighbours so near, and no nearer
+_HALVINGS = 12  # of a step
 _BEYOND = 3.0  # logarithm of by how much a share may be smaller than all tried
 _LOG_PRICES = (-69.0, 69.0)
 
@@ -452,11 +453,11 @@ def search_shares(blocks: Sequence[Block]) -> tuple[Array, Array, float]:
     for curve in curves:
         for share in (1.0, few, few / 1.5) if few < 1 else ():
             curve.try_share(share, TIGHT if share == 1 else ROUGH)
-    shares, enough = np.ones(1), _ENOUGH if designs else _CLOSE
+    shares, enough = np.full(len(blocks), few), _ENOUGH if designs else _CLOSE
     bound = _Bound(-np.inf, [], [])
     while few < 1:
         still_wanted()
-        shares, value = _guess(curves)
+        shares, value = _lower(curves, shares)
         before, bound = bound.value, _bound(curves)
         gaps = [one.height(*at) for one, *at in zip(curves, bound.shares, bound.parts, strict=True)]
         tried = sum(curve.tried for curve in curves)
@@ -475,16 +476,33 @@ def search_shares(blocks: Sequence[Block]) -> tuple[Array, Array, float]:
     return shares, np.array([point.error for point in points]), _bound(curves).value
 
 
-def _guess(curves: Sequence[_Curve]) -> tuple[Array, float]:
-    """The best shares, and their objective, if errors were as they are between those tried."""
+def _lower(curves: Sequence[_Curve], here: Array) -> tuple[Array, float]:
+    """Shares with a lower objective, and that: the best by what errors seem to be.
+
+    If all are convex the way there is halved while the objective falls: they may bend more.
+    """
 
     def shares(at: float) -> Array:
         return np.array([one.best(at) for one in curves])
 
+    def objective(shares: Array) -> float:
+        return sum(one.error(share) for one, share in zip(curves, shares.tolist(), strict=True))
+
     found = shares(crossing(lambda at: float(shares(at).sum()) - 1, *_LOG_PRICES))
     found = found / found.sum()
-    errors = [one.error(share) for one, share in zip(curves, found.tolist(), strict=True)]
-    return found, sum(errors)
+    if not all(one.block.convex for one in curves):
+        return found, objective(found)
+    best, least = here, objective(here)
+    for way in 0.5 ** np.arange(_HALVINGS):
+        there = here + way * (found - here)
+        for one, share in zip(curves, there.tolist(), strict=True):
+            one.try_share(share)
+        value = objective(there)
+        if value < least:
+            best, least = there, value
+        elif best is not here:
+            break
+    return best, least
 
 
 def _bound(curves: Sequence[_Curve]) -> _Bound:

@@ -3,34 +3,27 @@ from pathlib import Path
 
 import pytest
 
+from planner import Categorical, ItemSet, Level, Numeric, Ordinal, Survey
 from planner.errors import InputError
+from planner.survey.file import survey_text
+from planner.survey.questions import AskedAgain
 from tests.cli.running import shown
 
-SURVEY = """
-[survey]
-name = "shop"
-users = 3
-[[question]]
-name = "basket"
-kind = "item-set"
-padding_length = 2
-[[question.level]]
-name = "few"
-epsilon = 1.0
-item_count = 1
-[[question.level]]
-name = "many"
-epsilon = 2.0
-item_count = 2
-"""
-CHOICE = SURVEY.replace('kind = "item-set"\npadding_length = 2\n', "")
+LEVELS = (Level("few", 1.0, item_count=1), Level("many", 2.0, item_count=2))
+BASKET, CHOICE = ItemSet("basket", LEVELS, padding_length=2), Categorical("basket", LEVELS)
+HOURS = Ordinal("hours", (Level("all", 2.0, ("0", "1-4", "5+")),))
+AGE = Numeric("age", 0, 90, epsilon=2.0)
+
+
+def write(path, *questions):
+    path.write_text(survey_text(Survey("shop", 3, questions)))
+    return str(path)
 
 
 @pytest.fixture
 def files(tmp_path):
-    (tmp_path / "survey.toml").write_text(SURVEY)
     (tmp_path / "basket.dat").write_text("1 2\n3\n2 3\n\n1 2 3\n" * 20)
-    return [str(tmp_path / "survey.toml"), "--data", str(tmp_path / "basket.dat")]
+    return [write(tmp_path / "survey.toml", BASKET), "--data", str(tmp_path / "basket.dat")]
 
 
 def test_command_prints_predicted_beside_measured(files):
@@ -40,8 +33,7 @@ def test_command_prints_predicted_beside_measured(files):
     assert "predicted error on these answers" in page
     single = shown("simulate", *files, "--first-item")
     assert "padded to 2" in single  # what is deployed does not depend on the data
-    choice = Path(files[0])
-    choice.write_text(CHOICE)
+    write(Path(files[0]), CHOICE)
     assert "GRR" in shown("simulate", *files, "--first-item")
     with pytest.raises(InputError, match="Keep the first item of each set"):
         shown("simulate", *files)
@@ -68,42 +60,19 @@ def test_command_refuses_bad_options(files):
 
 
 def test_several_questions_need_a_choice(files, tmp_path):
-    several = tmp_path / "several.toml"
-    another = SURVEY.partition("[[question]]")[2].replace("basket", "other")
-    several.write_text(SURVEY + "[[question]]" + another)
+    several = write(tmp_path / "several.toml", BASKET, BASKET.replacing(name="other"))
     words = ["simulate", several, *files[1:]]
     with pytest.raises(InputError, match=r"one of basket, other. Choose one with --question"):
         shown(*words)
     assert "other: 100 people" in shown(*words, "--question", "other")
 
 
-ORDERED = """
-[survey]
-name = "s"
-users = 3
-[[question]]
-name = "hours"
-kind = "ordinal"
-[[question.level]]
-name = "all"
-epsilon = 2.0
-items = ["0", "1-4", "5+"]
-[[question]]
-name = "age"
-kind = "numeric"
-lower = 0
-upper = 90
-epsilon = 2.0
-"""
-
-
 @pytest.fixture
 def asked(tmp_path):
-    (tmp_path / "survey.toml").write_text(ORDERED)
+    survey = write(tmp_path / "survey.toml", HOURS, AGE)
     rows = "0,30\n1-4,\n5+,41.5\n" * 100
     (tmp_path / "answers.csv").write_text(f"hours,age\n{rows}")
-    words = ["simulate", tmp_path / "survey.toml", "--data", tmp_path / "answers.csv"]
-    return [*words, "--question"]
+    return ["simulate", survey, "--data", tmp_path / "answers.csv", "--question"]
 
 
 def test_ordered_answers_and_their_mean_are_simulated(asked, tmp_path):
@@ -113,8 +82,7 @@ def test_ordered_answers_and_their_mean_are_simulated(asked, tmp_path):
     document = json.loads(shown(*asked, "hours", "--json", "--repeats", "1"))
     assert [one["name"] for one in document["mechanisms"]] == ["channel", "subset-design", "grr"]
     assert document["mechanisms"][0]["spread"] is None
-    mean = 'wanted = "mean of scores"\nscores = [0, 2, 7]\n[[question.level]]'
-    (tmp_path / "survey.toml").write_text(ORDERED.replace("[[question.level]]", mean))
+    write(tmp_path / "survey.toml", HOURS.replacing(wanted="mean of scores", scores=(0, 2, 7)))
     assert "Error of the mean, measured and predicted" in shown(*asked, "hours")
 
 
@@ -127,7 +95,7 @@ def test_numbers_are_simulated(asked):
 
 def test_what_is_asked_again_is_tried_as_one_round_and_says_so(tmp_path):
     survey, data = tmp_path / "survey.toml", tmp_path / "answers.csv"
-    survey.write_text(CHOICE + "\n[question.rounds]\ncount = 3\nchanges = 1\n")
+    write(survey, CHOICE.replacing(rounds=AskedAgain(3, 1)))
     data.write_text("basket\n" + "1\n" * 30 + "2\n" * 50 + "3\n" * 20)
     page = " ".join(shown("simulate", str(survey), "--data", str(data), "--repeats", "2").split())
     assert "tried as one round of all" in page

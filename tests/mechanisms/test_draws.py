@@ -91,6 +91,7 @@ def test_numbers_below_their_sizes():
 
 def test_words_of_the_operating_system_differ():
     words = system_words()
+    assert [len(words.octets(count)) for count in (0, 1, 8, 9)] == [0, 1, 8, 9]
     first, second = words.split(2)
     assert first.raw(4).tolist() != second.raw(4).tolist()  # equal with probability 2^-256
 

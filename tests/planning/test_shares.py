@@ -38,6 +38,13 @@ def test_a_mean_at_the_end_of_its_range_has_an_error_above_0():
 ASKED = {}  # the budget or the policy of a random block
 
 
+@pytest.mark.parametrize("budgets", [(6.4, 12.3), (10.0, 10.4), (3.0, 40.0, 9.0)])
+def test_errors_that_fall_to_a_floor_are_shared(budgets):
+    """Steps went past the best shares, back and forth: two generous means were refused."""
+    blocks = [mean_block(str(e), e, least_favourable=True) for e in budgets]
+    assert allocate(blocks).relative_gap < 1e-7
+
+
 def test_errors_that_are_proven_to_fewer_digits_are_enough():
     """Slopes of a matrix's error, known to 1e-11, were taken from points 1e-5 apart."""
     first = choice_block("a", PrivacyPolicy([5.159, 0.823], [3, 1]), 1.71)
