@@ -21,7 +21,7 @@ from planner.solvers.types import OutputTypes, grouped
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-_MERGED_TOLERANCE = 3e-3  # where merging levels costs far more
+_MERGED_TOLERANCE = 1e-3  # where merging levels costs far more
 _FINE, _CLOSE_BOUND = 2**12, 3e-4  # parts of a level of histories; to which these are solved
 _CLOSE = 1e-7  # sums of probabilities that small steps bring to 1
 _FIRM = 1e5  # weight of these sums beside that of changes
