@@ -23,8 +23,6 @@ Whole = NDArray[np.int64]
 
 _MERGED_TOLERANCE = 1e-3  # where merging levels costs far more
 _FINE, _CLOSE_BOUND = 2**12, 3e-4  # parts of a level of histories; to which these are solved
-_CLOSE = 1e-7  # sums of probabilities that small steps bring to 1
-_FIRM = 1e5  # weight of these sums beside that of changes
 
 
 def best_design(
@@ -209,7 +207,7 @@ def _solve_component(
 
 def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:
     """Few types with the same error, their weights corrected until probabilities sum to 1."""
-    columns, amounts = found.columns, _summing(found.columns.sums, found.answer.weights)
+    columns, amounts = found.columns, found.answer.weights
     people = columns.people @ found.answer.multipliers.scenarios
     mean, *within = columns.parts
     first, second = np.triu_indices(mean.shape[1])
@@ -226,18 +224,3 @@ def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:
     order = np.lexsort(about[:, :0:-1].T)  # whatever windows they were found in
     low, high = problem.sides(about[order])
     return OutputTypes(problem.item_counts, amounts[order], low, high, about[order, 1:])
-
-
-def _summing(sums: Array, weights: Array) -> Array:
-    """The nearest weights with which every level's probabilities sum to 1.
-
-    Where the saddle point was left early they are off: then their least relative change.
-    """
-    if np.abs(weights @ sums - 1).max() < _CLOSE:
-        return weights
-    from scipy.optimize import nnls
-
-    size = np.maximum(weights, 1e-9 * weights.max())
-    rows = np.vstack([_FIRM * (sums * size[:, None]).T, np.eye(size.size)])
-    wanted = np.concatenate([np.full(sums.shape[1], _FIRM), weights / size])
-    return np.asarray(size * nnls(rows, wanted)[0])
