@@ -54,7 +54,7 @@ sweep: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile=sweep tests --ignore=tests/browser --ignore=tests/ui
 
 fuzz: $(VENV)/test.stamp
-	FUZZ_SECONDS=$$(($(HOURS) * 3600)) FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -s tests/fuzz
+	FUZZ_SECONDS=$$($(BIN)/python -c 'print($(HOURS) * 3600)') FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -s tests/fuzz
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
