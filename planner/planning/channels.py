@@ -22,6 +22,7 @@ from planner.mechanisms.rivals import (
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.planning.shares import Block, choice_block, mean_block
+from planner.policy.objective import LEAST_WEIGHT
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
@@ -37,7 +38,6 @@ _FIVE_MEANS = (-0.9, -0.5, 0.0, 0.5, 0.9)
 _MOST_POINTS = MOST_ANSWERS - 1  # and no answer
 _PROVABLE = (8.0, 6.0)  # nats, the first that the solver can prove; noise is next to nothing
 _CAP = 1.02  # where BiSample is optimal, its very error could not be kept to the last digit
-_LEAST_WEIGHT = 1e-4
 _PROVABLE_ORDERED = 8.0  # nats that the solver can prove; noise is next to nothing above
 _TOLERANCE, _TOLERANCE_FOR_COUNTS = 1e-5, 1e-3
 _ADDED = {
@@ -396,7 +396,7 @@ def _weights(weights: ArrayLike | None, size: int) -> Array:
     if importance.size != size or importance.min() < 0 or importance.max() == 0:
         remedy = "Give each number wanted a weight; 0 for one that hardly matters."
         raise InputError("weights", weights, f"{size} numbers, none negative, not all 0", remedy)
-    return np.maximum(importance, _LEAST_WEIGHT * importance.max())
+    return np.maximum(importance, LEAST_WEIGHT * importance.max())
 
 
 def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
