@@ -276,7 +276,7 @@ def block(question: ItemSet, users: int) -> Block:
 
     found, covered = whole(1.0), question.policy.rule.covers_sets
     _require_planned(question, found)
-    if asked == BEST and covered and drawn.at(1.0).error < at(1.0).error:
+    if asked == BEST and covered and drawn.at(1.0).error < found.errors.error(found.value):
         return drawn
     return Block(name, weight, found.errors, SET_DESIGN, at)
 

@@ -74,11 +74,11 @@ def test_edits_are_planned_explained_undone_and_survive_pages_and_reloads(visit)
 
 def test_a_file_is_opened_and_what_is_exported_verifies(visit, tmp_path):
     page = visit.page
-    visit.upload("health.toml", GOOD)
+    visit.upload("health.toml", GOOD.replace('["HIV"]', '["HIV", "flu"]'))
     expect(page.get_by_label("Survey", exact=True).first).to_have_value("health", timeout=20_000)
     visit.settle()
     page.keyboard.press("Escape")
-    assert [visit.cell(2, 1), visit.cell(3, 0)] == ["1.2 * ln 6", "HIV"]
+    assert [visit.cell(2, 1), visit.cell(3, 0)] == ["1.2 * ln 6", "HIV; flu"]
     visit.type_cell(2, 0, "1.25")
     visit.go("Export")
     expect(page.get_by_text("every pair keeps its promised budget")).to_be_visible()

@@ -348,7 +348,7 @@ CUT_SHORT = [
 
 @pytest.mark.parametrize("limits", CUT_SHORT)
 def test_a_search_cut_short_gives_a_design_with_an_honest_gap(limits, monkeypatch):
-    """Sums off by a thousandth at a saddle point left early are whole by the least change."""
+    """Sums off by a thousandth at a saddle point left early are made whole."""
     policy, least = PrivacyPolicy(SCALED, (5, 5, 90)), 175.805301
     for place, limit in limits.items():
         monkeypatch.setattr(f"planner.solvers.{place}", limit)
