@@ -18,7 +18,7 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import BitCounter
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.making import oue, padded
-from planner.mechanisms.subset_design import Sides
+from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.unary import BernoulliRows
 from planner.mechanisms.words import CHUNK_WORDS, seeded_words
 from planner.policy.policy import PrivacyPolicy
@@ -214,7 +214,7 @@ def design_simulation() -> Figure:
     weights = 1 / np.arange(1, BIG_ITEMS + 1)
     rng = np.random.default_rng(1)
     counts = rng.multinomial(BIG_USERS, weights / weights.sum())
-    mechanism = Sides.of(best_design(design_policy(BIG_ITEMS)))
+    mechanism = SidesCollected.of(best_design(design_policy(BIG_ITEMS)))
     time = seconds(lambda: mechanism.estimate(mechanism.draw_aggregate(counts, rng)))
     return Figure(
         f"simulate a subset design, {BIG_USERS:,} users x {BIG_ITEMS:,} items",

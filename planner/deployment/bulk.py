@@ -15,13 +15,14 @@ from typing import Any, Self
 import numpy as np
 
 from planner.deployment.client.client import Report
-from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key, ReportWriter, Rows
+from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key, ReportWriter
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.files import replace_file, unreadable
 from planner.laws.source import system
 from planner.limits import MEBIBYTE
 from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.counting import Reports
 from planner.mechanisms.words import Words, system_words
 
 _BLOCK_BYTES = 32 * MEBIBYTE  # of the reports that are drawn before they are written
@@ -100,7 +101,7 @@ class _LineWriter:
     def __enter__(self) -> Self:
         return self
 
-    def write(self, rows: Rows) -> None:
+    def write(self, rows: Reports) -> None:
         for row in rows:
             one = Report(
                 self._parameters, self._key[0], row.tobytes(), system(8).hex(), self._key[1]
@@ -118,7 +119,7 @@ class _LineWriter:
 
 def _randomised(
     data: Path, columns: Sequence[CollectedLaw], progress: Callable[[int], None] | None
-) -> Iterator[dict[Key, Rows]]:
+) -> Iterator[dict[Key, Reports]]:
     """Reports of all columns, a block of people at a time."""
     done = 0
     size = sum(column.size * len(column.rounds) for column in columns)
@@ -126,7 +127,7 @@ def _randomised(
     for block in read_answers(data, columns):
         for start in range(0, len(block), step):
             people = block[start : start + step]
-            drawn: dict[Key, Rows] = {}
+            drawn: dict[Key, Reports] = {}
             for column, codes in zip(columns, zip(*people, strict=True), strict=True):
                 drawn |= _draw(column, codes)
             yield drawn
@@ -135,7 +136,7 @@ def _randomised(
                 progress(done)
 
 
-def _draw(column: CollectedLaw, codes: Sequence[Any]) -> dict[Key, Rows]:
+def _draw(column: CollectedLaw, codes: Sequence[Any]) -> dict[Key, Reports]:
     if column.again is not None:
         rounds = _draw_rounds(column, codes, system_words())
         return {(column.name, n): rows for n, rows in rounds.items()}
@@ -143,7 +144,7 @@ def _draw(column: CollectedLaw, codes: Sequence[Any]) -> dict[Key, Rows]:
     return {(column.name, n): rows for n, rows in zip(column.rounds, drawn, strict=True)}
 
 
-def _draw_rounds(law: CollectedLaw, codes: Sequence[Any], words: Words) -> dict[int, Rows]:
+def _draw_rounds(law: CollectedLaw, codes: Sequence[Any], words: Words) -> dict[int, Reports]:
     """Reports of each round of people whose answers stay; round and value are drawn by lot."""
     assert law.again is not None  # noqa: S101 - for the types
     own = words.below(law.again.parts, len(codes))

@@ -31,7 +31,7 @@ from planner.files import replace_file
 from planner.laws.law import Law
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.asking import COLLECTOR, CollectedLaw
-from planner.mechanisms.collected import Die
+from planner.mechanisms.collected import DieCollected
 
 _USERS = ("ada", "é\n", "0")
 _VECTOR_FORMAT = "ldp-planner-vectors"
@@ -169,14 +169,14 @@ def json_schema() -> str:
 def _prove(laws: Iterable[CollectedLaw]) -> None:
     """What a device cannot prove of the questions that were read: released estimates."""
     for law in laws:
-        if isinstance(law.shape, Die):
+        if isinstance(law.shape, DieCollected):
             try:
                 _prove_released(law.shape)
             except VerificationError as error:
                 raise VerificationError(f"Question {law.name!r}: {error.reason}") from error
 
 
-def _prove_released(die: Die) -> None:
+def _prove_released(die: DieCollected) -> None:
     """The (epsilon, delta) statement about released estimates, by sums over binomial laws."""
     from planner.planning.sampled import ROUNDING, released_delta
 

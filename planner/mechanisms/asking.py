@@ -33,12 +33,17 @@ from planner.laws.levels import Levels
 from planner.laws.shape import as_tuples
 from planner.limits import DENOMINATOR, MAX_COUNT
 from planner.mechanisms import inputs
-from planner.mechanisms.collected import Bits, Collected, Die, Hash, Rows
-from planner.mechanisms.counting import Aggregate, stacked
-from planner.mechanisms.counting import Rows as Reports
+from planner.mechanisms.collected import (
+    BitsCollected,
+    Collected,
+    DieCollected,
+    HashCollected,
+    RowsCollected,
+)
+from planner.mechanisms.counting import Aggregate, Reports, stacked
 from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.set_design import Staircase
-from planner.mechanisms.subset_design import Sides
+from planner.mechanisms.set_design import StaircaseCollected
+from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import Words, seeded_words
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Question
@@ -65,7 +70,7 @@ class NumericVariance(NamedTuple):
     missing_rate: float
 
 
-class Estimating(Asked):
+class AskedCollected(Asked):
     """What the collector's classes add."""
 
     @abstractmethod
@@ -96,7 +101,7 @@ class Estimating(Asked):
         """The same about a question's items, in its order."""
         return replace(self, levels=levels_in(question).with_dummies(self.levels.dummies))
 
-    def with_sizes(self, longer: Longer) -> Estimating:  # noqa: ARG002 - sets know better
+    def with_sizes(self, longer: Longer) -> AskedCollected:  # noqa: ARG002 - sets know better
         """The same with set sizes as they were asked for; InputError if it is not about sets."""
         remedy = "Name the question about sets first, then the one about their sizes."
         raise InputError("set_sizes", self.kind, "of a question about item sets", remedy)
@@ -110,7 +115,7 @@ class Estimating(Asked):
         raise InputError("set_sizes", self.kind, "of a question about set sizes", remedy)
 
 
-class Item(answers.Item, Estimating):
+class ItemCollected(answers.Item, AskedCollected):
     """One item; people are given by how many have each, shape ``(items,)``."""
 
     scale: ClassVar[int] = 1
@@ -140,7 +145,7 @@ class Item(answers.Item, Estimating):
         return shape.draw_aggregate(inputs.true_counts(people, self.levels.total), rng)
 
 
-class ItemOrNone(answers.ItemOrNone, Item):
+class ItemOrNoneCollected(answers.ItemOrNone, ItemCollected):
     """One item, or none."""
 
     def rows(self, found: Any, confidence: float) -> AnswerRows:
@@ -150,7 +155,7 @@ class ItemOrNone(answers.ItemOrNone, Item):
         )
 
 
-class Ordered(answers.Ordered, Item):
+class OrderedCollected(answers.Ordered, ItemCollected):
     """One of some ordered answers."""
 
     def rows(self, found: Any, confidence: float) -> AnswerRows:
@@ -180,7 +185,7 @@ class Ordered(answers.Ordered, Item):
         return OrderedEstimates(in_order, *found.of_shares_up_to(), confidence)
 
 
-class Number(answers.Number, Estimating):
+class NumberCollected(answers.Number, AskedCollected):
     """A number in a range, or none."""
 
     def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
@@ -286,7 +291,7 @@ class Number(answers.Number, Estimating):
         return Aggregate(int(sizes.sum()), counts)
 
 
-class OneOfSet(answers.OneOfSet, Item):
+class OneOfSetCollected(answers.OneOfSet, ItemCollected):
     """One element of a set; some sets are cut. People are given by their sets.
 
     With ``P_u(k) = 1 / max(|x_u|, l)`` if item ``k`` is in the set ``x_u`` of person ``u``, else 0,
@@ -311,7 +316,7 @@ class OneOfSet(answers.OneOfSet, Item):
         own = self.own_many(people, seeded_words(rng)).ravel()
         return shape.draw_aggregate(np.bincount(own, minlength=self.levels.elements), rng)
 
-    def with_sizes(self, longer: Longer) -> OneOfSet:
+    def with_sizes(self, longer: Longer) -> OneOfSetCollected:
         cut = ((size, share) for size, share in longer if size > self.padding_length and share > 0)
         return replace(self, longer_sets=tuple(cut))
 
@@ -333,7 +338,7 @@ class OneOfSet(answers.OneOfSet, Item):
         return set_estimates(found, self.levels.total, self.longer, self.scale)
 
 
-class WholeSet(answers.WholeSet, OneOfSet):
+class WholeSetCollected(answers.WholeSet, OneOfSetCollected):
     """A whole set; some sets are cut. A report is about an item with the chance ``l P_u(k)``."""
 
     scale: ClassVar[int] = 1
@@ -363,8 +368,28 @@ def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:
 
 
 COLLECTOR = Halves(
-    {one.name: one for one in (Bits, Sides, Rows, Staircase, Hash, Die)},
-    {one.name: one for one in (Item, ItemOrNone, Ordered, Number, OneOfSet, WholeSet)},
+    {
+        one.name: one
+        for one in (
+            BitsCollected,
+            SidesCollected,
+            RowsCollected,
+            StaircaseCollected,
+            HashCollected,
+            DieCollected,
+        )
+    },
+    {
+        one.name: one
+        for one in (
+            ItemCollected,
+            ItemOrNoneCollected,
+            OrderedCollected,
+            NumberCollected,
+            OneOfSetCollected,
+            WholeSetCollected,
+        )
+    },
 )
 """The classes of :data:`~planner.laws.law.DEVICE`, each with its collector's half."""
 
@@ -377,7 +402,7 @@ class CollectedLaw(Law):
     person; of numbers one a person, NaN for no answer.
     """
 
-    asked: Estimating
+    asked: AskedCollected
     shape: Collected
 
     def rows(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:

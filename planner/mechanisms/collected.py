@@ -32,10 +32,10 @@ from planner.mechanisms.counting import (
     CellCounter,
     Counter,
     PackedCounter,
+    Reports,
     SumCounter,
     require_below,
 )
-from planner.mechanisms.counting import Rows as Reports
 from planner.mechanisms.sampling_privacy import DieEstimates, SamplingPrivacy
 from planner.mechanisms.unary import draw_reports
 from planner.mechanisms.words import Words, map_rows, rows_at_once
@@ -95,7 +95,7 @@ class Collected(Shape):
         return Aggregate(n, rng.binomial(own, a) + rng.binomial(n - own, b))
 
 
-class Bits(bits.Bits, Collected):
+class BitsCollected(bits.Bits, Collected):
     """Unary encoding, see :class:`planner.laws.bits.Bits`."""
 
     def counter(self) -> Counter:
@@ -106,7 +106,7 @@ class Bits(bits.Bits, Collected):
         return [as_bytes(draw_reports(own, a, b, words))]
 
 
-class Rows(rows.Rows, Collected):
+class RowsCollected(rows.Rows, Collected):
     """Channels, see :class:`planner.laws.rows.Rows`."""
 
     def counter(self) -> Counter:
@@ -127,7 +127,7 @@ class Rows(rows.Rows, Collected):
         return [as_bytes(drawn.astype("<u2")[:, None])]
 
 
-class Hash(hashing.Hash, Collected):
+class HashCollected(hashing.Hash, Collected):
     """Local hashing, see :class:`planner.laws.hashing.Hash`."""
 
     def counter(self) -> Counter:
@@ -153,7 +153,7 @@ class Hash(hashing.Hash, Collected):
         return np.asarray(np.sum(map_rows(support, len(pairs), chunk), axis=0))
 
 
-class Die(die.Die, Collected):
+class DieCollected(die.Die, Collected):
     """Sampling Privacy, see :class:`planner.laws.die.Die`."""
 
     def counter(self) -> Counter:

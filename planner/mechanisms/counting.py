@@ -16,9 +16,9 @@ _CHUNK_WORDS = 2**16  # weighed at once: in the cache, yet few calls
 _ALL = ~np.uint64(0)
 _EXACT = 2**24  # whole numbers up to here are exact in 32 bits
 
-Rows = NDArray[np.uint8]
+Reports = NDArray[np.uint8]
 """Reports as bytes, shape ``(n, report size)``."""
-Words = NDArray[np.uint64]
+Packed = NDArray[np.uint64]
 """Packed reports: item ``k`` is bit ``k % 64``, from the lowest, of word ``k // 64``."""
 _LITTLE = np.dtype("<u8")  # so that byte 0 of a word holds bits 0 to 7 on every machine
 _SLAB_WORDS = 2**14  # in the cache, yet few calls
@@ -30,7 +30,7 @@ def words_for(items: int) -> int:
     return -(-items // 64)
 
 
-def pack(bits: NDArray[Any]) -> Words:
+def pack(bits: NDArray[Any]) -> Packed:
     """Rows of 0 and 1, shape ``(n, m)``, packed to shape ``(n, words_for(m))``.
 
     Examples
@@ -44,13 +44,13 @@ def pack(bits: NDArray[Any]) -> Words:
     return np.packbits(padded, axis=1, bitorder="little").view(_LITTLE).astype(np.uint64)
 
 
-def unpack(reports: Words, items: int) -> NDArray[np.uint8]:
+def unpack(reports: Packed, items: int) -> NDArray[np.uint8]:
     """The inverse of :func:`pack`, shape ``(n, items)``."""
     octets = np.ascontiguousarray(reports, dtype=_LITTLE).view(np.uint8)
     return np.unpackbits(octets, axis=1, bitorder="little", count=items)
 
 
-def require_inside(rows: Words, bits: int, first: int = 0) -> None:
+def require_inside(rows: Packed, bits: int, first: int = 0) -> None:
     """InputError naming the first report with a bit beyond ``bits``; ``first`` is row 0's."""
     if bits % 64:
         beyond = rows[:, -1] >> np.uint64(bits % 64)
@@ -82,14 +82,14 @@ class BitCounter:
         self._adder = _Adder((self._height, self._words))
         self._slab, self._filled = self._adder.memory(), 0
 
-    def add(self, reports: Words) -> None:
+    def add(self, reports: Packed) -> None:
         """Add checked reports; the array may be kept for a while, and must not change."""
         full = len(reports) - len(reports) % self._height
         for start in range(0, full, self._height):
             self._adder.add(reports[start : start + self._height], 0)
         self.add_some(reports, np.arange(full, len(reports)))
 
-    def add_some(self, reports: Words, numbers: NDArray[np.int64]) -> None:
+    def add_some(self, reports: Packed, numbers: NDArray[np.int64]) -> None:
         """Add those of the reports that have these numbers, from 0; the array is not kept."""
         start = 0
         while start < len(numbers):
@@ -112,7 +112,7 @@ class BitCounter:
         return counts
 
 
-def _add_up(parts: list[tuple[int, Words]], words: int) -> list[tuple[int, Words]]:
+def _add_up(parts: list[tuple[int, Packed]], words: int) -> list[tuple[int, Packed]]:
     """The same number of set bits per column in fewer rows; parts are (plane, rows)."""
     height = rows_at_once(_LAST_WORDS, words)
     adder = _Adder((height, words))
@@ -131,16 +131,16 @@ class _Adder:
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self._shape = shape
-        self._sums: list[Words] = []  # one slab per plane ...
-        self._waiting: list[tuple[Words, bool] | None] = []  # ... and one without a partner yet
-        self._free: list[Words] = []
+        self._sums: list[Packed] = []  # one slab per plane ...
+        self._waiting: list[tuple[Packed, bool] | None] = []  # ... and one without a partner yet
+        self._free: list[Packed] = []
         self._half = _aligned(shape)
 
-    def memory(self) -> Words:
+    def memory(self) -> Packed:
         """A slab's memory, to be filled and added as ``own``."""
         return self._free.pop() if self._free else _aligned(self._shape)
 
-    def add(self, slab: Words, plane: int, *, own: bool = False) -> None:
+    def add(self, slab: Packed, plane: int, *, own: bool = False) -> None:
         """Add a slab worth ``2^plane``: read only, or to be used again if it is ``own``."""
         while True:
             while len(self._sums) <= plane:
@@ -155,7 +155,9 @@ class _Adder:
             slab, own = self._full_add((slab, own), partner, self._sums[plane]), True
             plane += 1
 
-    def _full_add(self, one: tuple[Words, bool], two: tuple[Words, bool], total: Words) -> Words:
+    def _full_add(
+        self, one: tuple[Packed, bool], two: tuple[Packed, bool], total: Packed
+    ) -> Packed:
         """Add two slabs to ``total`` in place and return the carry: five passes."""
         (a, a_own), (b, b_own) = (one, two) if one[1] else (two, one)
         carry = self.memory()
@@ -167,13 +169,13 @@ class _Adder:
         self._free += [slab for slab, own in ((a, a_own), (b, b_own)) if own]
         return carry
 
-    def parts(self) -> list[tuple[int, Words]]:
+    def parts(self) -> list[tuple[int, Packed]]:
         """What has been added up, as (plane, rows)."""
         waiting = [(plane, held[0]) for plane, held in enumerate(self._waiting) if held]
         return [*enumerate(self._sums), *waiting]
 
 
-def _aligned(shape: tuple[int, int]) -> Words:
+def _aligned(shape: tuple[int, int]) -> Packed:
     """New memory that begins with a cache line, which is faster to add up."""
     memory = np.empty(shape[0] * shape[1] + 8, dtype=np.uint64)
     start = -memory.ctypes.data // 8 % 8
@@ -253,7 +255,7 @@ def stacked(rounds: Sequence[Aggregate]) -> Aggregate:
 class Counter(Protocol):
     """Counts batches of reports of one question and round."""
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: Reports) -> None:
         """Count at least one report, uint8, shape ``(n, report size)``."""
 
     def sums(self) -> Aggregate:
@@ -263,12 +265,12 @@ class Counter(Protocol):
 class SumCounter:
     """Reports that a function counts, a batch at a time, into ``cells`` sums."""
 
-    def __init__(self, cells: int, count: Callable[[Rows], NDArray[np.int64]]) -> None:
+    def __init__(self, cells: int, count: Callable[[Reports], NDArray[np.int64]]) -> None:
         self._counts = np.zeros(cells, dtype=np.int64)
         self._count = count
         self._users = 0
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: Reports) -> None:
         """Count some reports."""
         self._counts += self._count(rows)
         self._users += len(rows)
@@ -300,7 +302,7 @@ class CellCounter(SumCounter):
         super().__init__(cells, self._named)
         self._dtype = dtype
 
-    def _named(self, rows: Rows) -> NDArray[np.int64]:
+    def _named(self, rows: Reports) -> NDArray[np.int64]:
         cells = rows.view(self._dtype).ravel()
         require_below(cells, self._counts.size)
         return np.bincount(cells, minlength=self._counts.size)
@@ -312,7 +314,7 @@ class PackedCounter:
     def __init__(self, bits: int, held: int | None = None) -> None:
         self._bits, self._held, self._counter, self._users = bits, held, BitCounter(bits), 0
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: Reports) -> None:
         """Count some reports."""
         words = rows.view("<u8")
         if self._held is not None:
@@ -341,7 +343,7 @@ class Segments(NamedTuple):
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     word: NDArray[np.int64]
-    mask: Words
+    mask: Packed
 
     @classmethod
     def of(cls, item_counts: NDArray[np.int64]) -> Segments:
@@ -382,7 +384,7 @@ class SidesCounter:
         self._reports = np.zeros(len(types), dtype=np.int64)
         self._weights = _Weights(counts, types)
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: Reports) -> None:
         """Check and count some reports."""
         words, first = rows.view("<u8"), int(self._reports.sum())
         if len(self._counters) == 1:
@@ -427,7 +429,7 @@ class _Weights:
         shape = rows_at_once(_CHUNK_WORDS, words.shape[1]), words.shape[1]
         self._room = np.empty(shape, dtype=np.uint8), np.empty(shape, dtype=exact)
 
-    def types_of(self, rows: Words, first: int) -> NDArray[np.unsignedinteger]:
+    def types_of(self, rows: Packed, first: int) -> NDArray[np.unsignedinteger]:
         """The reports' types, all checked; ``first`` is the number of the first, for errors."""
         types, step = len(self._high_counts), len(self._room[0])
         columns = np.empty((len(self._masked), len(rows)), dtype=np.uint64)
@@ -454,7 +456,7 @@ class _Weights:
             raise self._wrong(rows[u], first + u)
         return kinds
 
-    def _wrong(self, report: Words, number: int) -> InputError:
+    def _wrong(self, report: Packed, number: int) -> InputError:
         segments, kind = self._segments, int(report[0])
         ones = np.bitwise_count(report[1 + segments.word] & segments.mask)
         seen = np.add.reduceat(ones, segments.first)

@@ -24,17 +24,17 @@ from planner.limits import DENOMINATOR, MAX_PADDING_LENGTH
 from planner.mechanisms import inputs
 from planner.mechanisms.asking import (
     CollectedLaw,
-    Item,
-    Number,
-    OneOfSet,
-    Ordered,
-    WholeSet,
+    ItemCollected,
+    NumberCollected,
+    OneOfSetCollected,
+    OrderedCollected,
+    WholeSetCollected,
     levels_in,
 )
-from planner.mechanisms.collected import Bits, Collected, Hash, Rows
+from planner.mechanisms.collected import BitsCollected, Collected, HashCollected, RowsCollected
 from planner.mechanisms.rounding import drawn_channel, integers_of, levels_of, unbiased
-from planner.mechanisms.set_design import Staircase
-from planner.mechanisms.subset_design import Sides
+from planner.mechanisms.set_design import StaircaseCollected
+from planner.mechanisms.subset_design import SidesCollected
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.numeric_domain import NumericDomain
@@ -48,7 +48,7 @@ _MIN_EPSILON = 1e-4
 
 def of_item(name: str, shape: Collected) -> CollectedLaw:
     """One item a person is asked for."""
-    return CollectedLaw("", name, Item(shape.levels), shape)
+    return CollectedLaw("", name, ItemCollected(shape.levels), shape)
 
 
 def unary(table: UnaryTable) -> CollectedLaw:
@@ -91,7 +91,7 @@ def oue(epsilon: float, items: int) -> CollectedLaw:
 
 
 def _bits(name: str, a: Any, b: Any, levels: Levels) -> CollectedLaw:
-    return of_item(name, Bits(levels, *map(tuple, round_inward(list(a), list(b), levels))))
+    return of_item(name, BitsCollected(levels, *map(tuple, round_inward(list(a), list(b), levels))))
 
 
 def randomized_response(epsilon: float, items: int) -> CollectedLaw:
@@ -139,7 +139,7 @@ def _subsets(name: str, epsilon: float, items: int, size: int) -> CollectedLaw:
     if held <= size * DENOMINATOR // items:
         raise _too_coarse(epsilon, items)
     weights = (((DENOMINATOR - held, held),),)
-    return of_item(name, Sides(levels, (0,), ((size,),), weights, ()))
+    return of_item(name, SidesCollected(levels, (0,), ((size,),), weights, ()))
 
 
 def local_hashing(epsilon: float, items: int) -> CollectedLaw:
@@ -170,7 +170,7 @@ def local_hashing(epsilon: float, items: int) -> CollectedLaw:
     truth = int(grown / (grown + values) * DENOMINATOR * _BELOW)
     if truth < 1:
         raise _too_coarse(epsilon, values)
-    return of_item("olh", Hash(levels, "xxh32", truth, values))
+    return of_item("olh", HashCollected(levels, "xxh32", truth, values))
 
 
 def _alike(epsilon: float, items: int) -> Levels:
@@ -219,7 +219,7 @@ def padded(mechanism: CollectedLaw, padding_length: int) -> CollectedLaw:
     remedy = "Take about the number of items that a user has."
     arguments.whole_number("padding_length", padding_length, 1, MAX_PADDING_LENGTH, remedy)
     levels = mechanism.levels.with_dummies(padding_length)
-    return _of_sets(f"{mechanism.mechanism}-ps", OneOfSet, mechanism.shape.at(levels))
+    return _of_sets(f"{mechanism.mechanism}-ps", OneOfSetCollected, mechanism.shape.at(levels))
 
 
 def set_design(
@@ -233,10 +233,14 @@ def set_design(
     >>> mechanism.shape.held, mechanism.shape.ratios, mechanism.shape.largest() <= 1.0
     (2, (1580030169, 4294967296), True)
     """
-    return _of_sets("set-design", WholeSet, Staircase.of(levels_of(policy, padding_length), cap))
+    return _of_sets(
+        "set-design",
+        WholeSetCollected,
+        StaircaseCollected.of(levels_of(policy, padding_length), cap),
+    )
 
 
-def _of_sets(name: str, asked: type[OneOfSet], shape: Collected) -> CollectedLaw:
+def _of_sets(name: str, asked: type[OneOfSetCollected], shape: Collected) -> CollectedLaw:
     shape.check(None)
     levels, length = shape.levels, shape.levels.dummies
     longer = () if length >= levels.total else None  # no set is longer, or nothing is known
@@ -329,8 +333,8 @@ def mean_channel(channel: Channel, yes_no: bool = False) -> CollectedLaw:
 def _of_numbers(
     name: str, domain: NumericDomain, epsilon: float, rows: Any, values: Any, blocks: Any = ()
 ) -> CollectedLaw:
-    asked = Number.over(domain.lower, domain.upper, domain.yes_no, len(rows) - 1, epsilon)
-    return CollectedLaw("", name, asked, Rows(asked.levels, rows, values, blocks))
+    asked = NumberCollected.over(domain.lower, domain.upper, domain.yes_no, len(rows) - 1, epsilon)
+    return CollectedLaw("", name, asked, RowsCollected(asked.levels, rows, values, blocks))
 
 
 def _ordered(channel: Channel, question: Any) -> CollectedLaw:
@@ -347,8 +351,8 @@ def _ordered(channel: Channel, question: Any) -> CollectedLaw:
     items = levels.item_names()
     order = tuple(items.index(answer) for answer in answers)
     rows = integers_of(drawn)[[answers.index(item) for item in items]]
-    asked = Ordered(levels, order, tuple(question.scores), question.wanted)
-    shape = Rows(levels, *_tuples(rows, drawn.estimator))
+    asked = OrderedCollected(levels, order, tuple(question.scores), question.wanted)
+    shape = RowsCollected(levels, *_tuples(rows, drawn.estimator))
     return CollectedLaw("", "ordered-channel", asked, shape)
 
 
@@ -364,7 +368,7 @@ def _channel(channel: Channel, question: Question) -> CollectedLaw:
 
 _MAKERS: dict[type, Callable[[Any, Question], CollectedLaw]] = {
     UnaryTable: lambda table, _: unary(table),
-    SubsetDesign: lambda design, _: of_item("subset-design", Sides.of(design)),
+    SubsetDesign: lambda design, _: of_item("subset-design", SidesCollected.of(design)),
     Channel: _channel,
     CollectedLaw: lambda law, _: law,
 }

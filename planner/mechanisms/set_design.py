@@ -23,7 +23,7 @@ from planner.laws.shape import octets
 from planner.laws.source import below
 from planner.limits import DENOMINATOR, MAX_WHOLE_SET
 from planner.mechanisms.collected import Array, Collected, Numbers, as_bytes
-from planner.mechanisms.counting import Aggregate, Counter, PackedCounter, Rows, SumCounter
+from planner.mechanisms.counting import Aggregate, Counter, PackedCounter, Reports, SumCounter
 from planner.mechanisms.words import Words
 from planner.policy import logodds
 
@@ -33,7 +33,7 @@ _MOST_NATS = 20.0  # budgets above are not used up: whole numbers over 2^32 coul
 _CHUNK = 2**18  # elements of reports at once: what stays in the cache
 
 
-class Staircase(staircase.Staircase, Collected):
+class StaircaseCollected(staircase.Staircase, Collected):
     """A set design, see :class:`planner.laws.staircase.Staircase`."""
 
     @property
@@ -43,7 +43,7 @@ class Staircase(staircase.Staircase, Collected):
         return set_error_bound(levels.total, levels.dummies, levels.least_demanded(), self.cap)
 
     @classmethod
-    def of(cls, levels: Levels, cap: float | None) -> Staircase:
+    def of(cls, levels: Levels, cap: float | None) -> StaircaseCollected:
         """The best design, with its ratios rounded up to whole numbers over 2^32.
 
         The factor outweighs all rounding of the floats: up means private.
@@ -59,7 +59,7 @@ class Staircase(staircase.Staircase, Collected):
             return SumCounter(self.cells, self._counted)
         return PackedCounter(self.cells, self.held)
 
-    def draw_many(self, own: Numbers, words: Words) -> list[Rows]:
+    def draw_many(self, own: Numbers, words: Words) -> list[Reports]:
         """Of padded sets, shape ``(n, length)``."""
         parts = 1 + len(own) * self.cells // _CHUNK
         return [np.concatenate([self._drawn(one.T, words) for one in np.array_split(own, parts)])]
@@ -69,7 +69,7 @@ class Staircase(staircase.Staircase, Collected):
         n, (a, b) = int(own.sum()) // self.levels.dummies, self.chances
         return Aggregate(n, rng.binomial(own, a) + rng.binomial(n - own, b))
 
-    def _counted(self, rows: Rows) -> Numbers:
+    def _counted(self, rows: Reports) -> Numbers:
         numbers = rows.view(f"<u{self.width}").astype(np.int64)
         wrong = (numbers[:, -1] >= self.cells) | (np.diff(numbers, axis=1) <= 0).any(axis=1)
         for u in np.flatnonzero(wrong):
@@ -77,7 +77,7 @@ class Staircase(staircase.Staircase, Collected):
             raise InputError(f"report {u}", "another one", allowed, "Leave the report out.")
         return np.bincount(numbers.ravel(), minlength=self.cells)
 
-    def _drawn(self, own: Numbers, words: Words) -> Rows:
+    def _drawn(self, own: Numbers, words: Words) -> Reports:
         """Reports about sets side by side, each with its hits and, at random, some others.
 
         All own elements are there while others are drawn, as often as some were there already.

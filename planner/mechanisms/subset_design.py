@@ -16,7 +16,8 @@ from planner.mechanisms.collected import Array, Collected, Numbers, as_bytes
 from planner.mechanisms.counting import (
     Aggregate,
     Counter,
-    Rows,
+    Packed,
+    Reports,
     Segments,
     SidesCounter,
     words_for,
@@ -26,7 +27,6 @@ from planner.mechanisms.words import Words, map_rows, rows_at_once
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes, Variances, pooled
 
-Packed = NDArray[np.uint64]
 _ALL = ~np.uint64(0)
 _ONE = np.uint64(1)
 _NEAR, _NEAR_WORDS = 0.8, 2**15  # standard deviations, and words at a time: in the cache
@@ -39,7 +39,7 @@ _FEW, _MANY = (np.uint16, np.uint32), (np.uint32, np.uint64)
 _CHUNK_WORDS = 2**19  # large, as each step of the draws is one call for all rows of a chunk
 
 
-class Sides(sides.Sides, Collected):
+class SidesCollected(sides.Sides, Collected):
     """Subset designs and subset selection, see :class:`planner.laws.sides.Sides`.
 
     The estimated count of an item is ``sum value[o][group][side]`` over all reports, unbiased for
@@ -53,7 +53,7 @@ class Sides(sides.Sides, Collected):
     --------
     >>> from planner.policy.policy import PrivacyPolicy
     >>> types = OutputTypes([5], [0.5], [[1.0]], [[6.0]], [[1]])  # the item itself with 6/10
-    >>> law = Sides.of(SubsetDesign(PrivacyPolicy([np.log(6)], [5]), types, [0], [1.0]))
+    >>> law = SidesCollected.of(SubsetDesign(PrivacyPolicy([np.log(6)], [5]), types, [0], [1.0]))
     >>> people = np.array([600, 0, 0, 400, 0])
     >>> counts = law.draw_aggregate(people, np.random.default_rng(1))
     >>> law.estimate(counts).values.round().tolist()
@@ -78,7 +78,7 @@ class Sides(sides.Sides, Collected):
     def counter(self) -> Counter:
         return SidesCounter(np.array(self.counts), np.array(self.types))
 
-    def draw_many(self, own: Numbers, words: Words) -> list[Rows]:
+    def draw_many(self, own: Numbers, words: Words) -> list[Reports]:
         firsts = (np.array(self.counts), np.array(self.types), np.array(self.weights))
         reports = draw_sides(self.bits[own], *firsts, words)
         return [as_bytes(reports[:, int(len(self.types) == 1) :])]

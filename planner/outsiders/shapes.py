@@ -1,8 +1,8 @@
 """Mechanisms as outsiders see them: what hides a pair of answers, best guess, largest weight.
 
-One class for each shape of report. Each has the levels of its answers (``names``, ``sizes``), a
-*blanket* for every pair of levels (:mod:`planner.outsiders.blanket`), the success of the best
-guess, and by how many people one false report moves a count.
+One :class:`Seen` for every shape of report: a *blanket* for every pair of levels
+(:mod:`planner.outsiders.blanket`), the success of the best guess, and by how many people one false
+report moves a count.
 
 An observer who believes that answer ``x`` has probability ``pi_x`` guesses the answer that is
 likeliest after the report. That succeeds with probability ``sum over y of max_x pi_x Pr[y | x]``.
@@ -10,11 +10,9 @@ likeliest after the report. That succeeds with probability ``sum over y of max_x
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +25,6 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms import subset_design
 from planner.outsiders.blanket import Blanket
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.types import OutputTypes
 
 Array = NDArray[np.float64]
 _MOST_ITEMS = 1_000_000  # of which one is guessed
@@ -42,187 +39,80 @@ class Guess:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen(ABC):
-    """A mechanism as outsiders see it: names of the levels of answers, and how many are of each."""
+class Seen:
+    """A mechanism as outsiders see it.
+
+    Attributes
+    ----------
+    names, sizes:
+        The levels of answers, and how many answers are of each.
+    blanket:
+        Of two different answers of these levels, given by their positions: what hides them,
+        whatever others answer.
+    answers:
+        How many answers there are to guess from.
+    success:
+        Of the best guess from one report, for probabilities of the answers; None where unknown.
+    reach:
+        By how many people one false report in place of an honest one moves a count at most, by
+        level, shape ``(t,)``: the larger of the largest weight, and 1 less the smallest. None where
+        no counts are estimated.
+    set_size:
+        Of item sets, how many answers a person has of whom one is guessed; else 0.
+    """
 
     names: tuple[str, ...]
     sizes: tuple[int, ...]
-    set_size = 0  # of item sets, how many answers a person has of whom one is guessed
+    blanket: Callable[[int, int], Blanket]
+    answers: int = 0
+    success: Callable[[Array], float] | None = None
+    reach: Array | None = None
+    set_size: int = 0
 
-    @abstractmethod
-    def blanket(self, first: int, second: int) -> Blanket:
-        """What hides two different answers of these levels, whatever others answer."""
-
-    def guess(self, prior: ArrayLike | None = None) -> Guess | None:  # noqa: ARG002
+    def guess(self, prior: ArrayLike | None = None) -> Guess | None:
         """Success of the best guess from one report, None where it is not known.
 
         ``prior`` has the probability of each answer, through the levels; all alike if omitted. Of
-        item sets, without a prior only: of one answer of a person who has as many as are padded to.
+        item sets, without a prior only: of one answer of a person who has as many as are padded to,
+        all such sets taken as equally likely. If ``s`` is the success of guessing the answer that
+        was sent, a wrong guess is any of the others alike, and right for one of the set all the
+        same with probability ``(size - 1) / (answers - 1)``.
         """
-        return None
+        items, size = self.answers, self.set_size
+        if self.success is None or items > _MOST_ITEMS:
+            return None
+        if size and (prior is not None or size > items):
+            return None
+        chances = np.full(items, 1 / items) if prior is None else number_column("prior", prior)
+        if chances.shape != (items,) or chances.min() < 0 or abs(float(chances.sum()) - 1) > 1e-9:
+            allowed = f"{items} probabilities that add up to 1"
+            remedy = "Divide the numbers of people by their total; 0 for an answer that nobody has."
+            raise InputError("prior", chances, allowed, remedy)
+        sent = self.success(chances)
+        if not size:
+            return Guess(sent, float(chances.max()))
+        return Guess(sent + (1 - sent) * (size - 1) / max(items - 1, 1), size / items)
 
-    def reach(self) -> Array | None:
-        """By how many people one false report moves a count at most, by level, shape ``(t,)``.
 
-        In place of an honest one: the larger of the largest weight, and 1 less the smallest. None
-        where no counts are estimated.
-        """
-        return None
-
-
-@dataclass(frozen=True, eq=False)
-class Anything(Seen):
+def of_policy(policy: PrivacyPolicy) -> Seen:
     """Whatever mechanism keeps a policy's pair budgets, e.g. one that is not chosen yet.
 
     Examples
     --------
-    >>> any_one = Anything.of(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"]))
+    >>> any_one = of_policy(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"]))
     >>> round(any_one.blanket(0, 1).local_epsilon, 6), any_one.guess()
     (1.0, None)
     """
+    budgets, leakage = policy.bounds(), policy.leakage_epsilons
 
-    budgets: Array
-    leakage: Array
+    def blanket(first: int, second: int) -> Blanket:
+        worst = float(leakage[[first, second]].max())
+        return Blanket.of_budget(float(budgets[first, second]), worst)
 
-    @classmethod
-    def of(cls, policy: PrivacyPolicy) -> Anything:
-        """Of a policy."""
-        sizes = tuple(policy.item_counts.tolist())
-        return cls(policy.names, sizes, policy.bounds(), policy.leakage_epsilons)
-
-    def blanket(self, first: int, second: int) -> Blanket:
-        worst = float(self.leakage[[first, second]].max())
-        return Blanket.of_budget(float(self.budgets[first, second]), worst)
+    return Seen(policy.names, tuple(policy.item_counts.tolist()), blanket)
 
 
-@dataclass(frozen=True, eq=False)
-class Bits(Seen):
-    """Unary encoding with bit probabilities per level: IDUE, RAPPOR, OUE; padded sets of such.
-
-    Two answers' laws differ in their own two bits. Another's report has the law of "no item" in all
-    bits but one, so ``omega`` is that law times ``min_z (1 - a_z)/(1 - b_z)``; four outcomes are
-    left. A padded and sampled set's report has a mixture of its items' laws, dummies among them, so
-    no two sets are told apart better than the worst pair of items.
-    """
-
-    counts: tuple[int, ...]  # without dummies
-    a: Array
-    b: Array
-    set_size: int
-
-    @classmethod
-    def of(cls, law: bits.Bits) -> Bits:
-        """Of whole numbers, padded to as many items as there are dummies."""
-        levels, counts = law.levels, list(law.levels.item_counts)
-        counts[levels.dummy_level] += levels.dummies
-        a, b = (np.array(column) / DENOMINATOR for column in (law.a, law.b))
-        return cls(levels.names, tuple(counts), levels.item_counts, a, b, levels.dummies)
-
-    def blanket(self, first: int, second: int) -> Blanket:
-        a, b = self.a, self.b
-        pairs = (a[first], b[second]), (b[first], a[second]), (b[first], b[second])
-        one, two, further = (np.multiply.outer(_bit(p), _bit(q)).ravel() for p, q in pairs)
-        return Blanket.from_laws(one, two, [further * np.min((1 - a) / (1 - b))])
-
-    def guess(self, prior: ArrayLike | None = None) -> Guess | None:
-        """As :class:`Seen` says.
-
-        All sets of as many answers as are padded to are taken as equally likely. If ``s`` is the
-        success of guessing the answer that was sent, a wrong guess is any of the others alike, and
-        right for one of the set all the same with probability ``(size - 1) / (items - 1)``.
-        """
-        items, size = sum(self.counts), self.set_size
-        if items > _MOST_ITEMS or (size and (prior is not None or size > items)):
-            return None
-        a, b = (np.repeat(column, self.counts) for column in (self.a, self.b))
-        sent = _guess(prior, items, lambda chances: _guessed_bits(a, b, chances))
-        if not size:
-            return sent
-        success = sent.success + (1 - sent.success) * (size - 1) / max(items - 1, 1)
-        return Guess(success, size / items)
-
-    def reach(self) -> Array:
-        return _reach_of_two(self.a, self.b, self.set_size or 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Sides(Seen):
-    """A type of report, and for every item the side that it stands on: subset designs.
-
-    All splits of a type are alike but for the sides of single items, so ``omega`` is the type's
-    weight times the smallest likelihood of a side on which anybody stands, and the outcomes of a
-    pair are the types with the sides of ``x`` and ``x'``: four a type.
-
-    Examples
-    --------
-    >>> from planner import randomized_response
-    >>> ten = seen_of(randomized_response(1.0, items=10).shape)
-    >>> round(ten.guess().success, 4), ten.reach().round(2).tolist()
-    (0.232, [6.24])
-    """
-
-    types: OutputTypes
-    groups: NDArray[np.int64]  # of each level of the policy
-    counts: tuple[int, ...]  # answers of each
-    estimator: Array
-
-    @classmethod
-    def of(cls, law: subset_design.Sides) -> Sides:
-        """Of whole numbers; levels that differ in name alone are one."""
-        groups, found = np.array(law.groups), [list[str]() for _ in law.counts]
-        for name, group in zip(law.levels.names, law.groups, strict=True):
-            found[group].append(name)
-        called = tuple(
-            ", ".join(x) if len(x) < 4 else f"{x[0]} and {len(x) - 1} more" for x in found
-        )
-        counts = law.levels.item_counts
-        return cls(called, law.counts, law.output_types, groups, counts, law.estimator)
-
-    def blanket(self, first: int, second: int) -> Blanket:
-        """By the sides of two different answers of these levels."""
-        types, one, two = self.types, first, second
-        hiding = np.where(types.low_counts > 0, types.low, types.high).min(axis=1)
-        if np.any((types.high[:, [one, two]].max(axis=1) > 0) & (hiding <= 0)):
-            names = f"{self.names[one]!r}, {self.names[two]!r}"
-            allowed = "connected to all others by finite pair budgets"
-            raise InputError(f"levels {names}", "not", allowed, "Shuffling hides none of them.")
-        likelihoods, counts = (types.low, types.high), (types.low_counts, types.high_counts)
-        outcomes = []
-        for left, right in product((0, 1), repeat=2):
-            taken = int(one == two and left == right)  # the second stands beside the first
-            share = counts[left][:, one] / self.sizes[one]
-            share = share * np.maximum(counts[right][:, two] - taken, 0)
-            share = share / (self.sizes[two] - int(one == two))
-            there = (share > 0) & (hiding > 0)
-            ratios = (likelihoods[left][:, one], likelihoods[right][:, two])
-            columns = types.weights * hiding * share, *(ratio / hiding for ratio in ratios)
-            outcomes.append([column[there] for column in columns])
-        return Blanket(*map(np.concatenate, zip(*outcomes, strict=True))).merged()
-
-    def guess(self, prior: ArrayLike | None = None) -> Guess | None:
-        """As :class:`Seen` says; levels are split independently, so it is linear in the weights."""
-        items = sum(self.counts)
-        return None if items > _MOST_ITEMS else _guess(prior, items, self._guessed)
-
-    def reach(self) -> Array:
-        there = np.stack([self.types.low_counts > 0, self.types.high_counts > 0], axis=2)
-        largest = np.max(np.where(there, self.estimator, -np.inf), axis=(0, 2))
-        least = np.min(np.where(there, self.estimator, np.inf), axis=(0, 2))
-        return np.maximum(largest, 1 - least)[self.groups]
-
-    def _guessed(self, prior: Array) -> float:
-        """The likeliest item of each level, high or at all; the likeliest of these, by type."""
-        types, level_of = self.types, np.repeat(self.groups, self.counts)
-        falling = [np.sort(prior[level_of == i])[::-1] for i in range(len(self.sizes))]
-        total = 0.0
-        for o, weight in enumerate(types.weights.tolist()):
-            sides = zip(falling, types.low[o], types.high[o], types.high_counts[o], strict=True)
-            total += weight * _mean_of_largest([_likeliest(*one) for one in sides])
-        return total
-
-
-@dataclass(frozen=True, eq=False)
-class Rows(Seen):
+def of_rows(law: Array, names: tuple[str, ...]) -> Seen:
     """Any mechanism with few outputs, by its law; each answer is a level of its own.
 
     ``law`` has ``Pr[report | answer]``, shape ``(answers, reports)``. Answers that are mixtures of
@@ -230,30 +120,114 @@ class Rows(Seen):
 
     Examples
     --------
-    >>> rows = Rows.of(np.array([[0.75, 0.25], [0.25, 0.75]]), ("yes", "no"))
+    >>> rows = of_rows(np.array([[0.75, 0.25], [0.25, 0.75]]), ("yes", "no"))
     >>> rows.blanket(0, 1).masses.tolist(), rows.guess()
     ([0.25, 0.25], Guess(success=0.75, blind=0.5))
     """
 
-    law: Array
+    def likeliest(chances: Array) -> float:
+        return float(np.max(chances[:, None] * law, axis=0).sum())
 
-    @classmethod
-    def of(cls, law: Array, names: tuple[str, ...]) -> Rows:
-        """With a name for each answer."""
-        return cls(names, (1,) * len(names), law)
+    def blanket(first: int, second: int) -> Blanket:
+        return Blanket.from_laws(law[first], law[second], law)
 
-    def blanket(self, first: int, second: int) -> Blanket:
-        return Blanket.from_laws(self.law[first], self.law[second], self.law)
-
-    def guess(self, prior: ArrayLike | None = None) -> Guess:
-        def likeliest(chances: Array) -> float:
-            return float(np.max(chances[:, None] * self.law, axis=0).sum())
-
-        return _guess(prior, len(self.law), likeliest)
+    return Seen(names, (1,) * len(names), blanket, len(law), likeliest)
 
 
-@dataclass(frozen=True, eq=False)
-class Hashed(Seen):
+def seen_of(shape: Shape) -> Seen:
+    """A form of report in whole numbers as outsiders see it.
+
+    Examples
+    --------
+    >>> from planner import randomized_response
+    >>> ten = seen_of(randomized_response(1.0, items=10).shape)
+    >>> round(ten.guess().success, 4), ten.reach.round(2).tolist()
+    (0.232, [6.24])
+    """
+    return _SEEN[shape.name](shape)
+
+
+def _of_bits(law: bits.Bits) -> Seen:
+    """Unary encoding with bit probabilities per level: IDUE, RAPPOR, OUE; padded sets of such.
+
+    Two answers' laws differ in their own two bits. Another's report has the law of "no item" in all
+    bits but one, so ``omega`` is that law times ``min_z (1 - a_z)/(1 - b_z)``; four outcomes are
+    left. A padded and sampled set's report has a mixture of its items' laws, dummies among them, so
+    no two sets are told apart better than the worst pair of items.
+    """
+    levels, counts = law.levels, list(law.levels.item_counts)
+    counts[levels.dummy_level] += levels.dummies
+    a, b = (np.array(column) / DENOMINATOR for column in (law.a, law.b))
+
+    def blanket(first: int, second: int) -> Blanket:
+        pairs = (a[first], b[second]), (b[first], a[second]), (b[first], b[second])
+        one, two, further = (np.multiply.outer([1 - p, p], [1 - q, q]).ravel() for p, q in pairs)
+        return Blanket.from_laws(one, two, [further * np.min((1 - a) / (1 - b))])
+
+    def success(prior: Array) -> float:
+        own, other = (np.repeat(column, levels.item_counts) for column in (a, b))
+        return _guessed_bits(own, other, prior)
+
+    reach = _reach_of_two(a, b, levels.dummies or 1)
+    return Seen(levels.names, tuple(counts), blanket, levels.total, success, reach, levels.dummies)
+
+
+def _of_sides(law: subset_design.SidesCollected) -> Seen:
+    """A type of report, and for every item the side that it stands on: subset designs.
+
+    All splits of a type are alike but for the sides of single items, so ``omega`` is the type's
+    weight times the smallest likelihood of a side on which anybody stands, and the outcomes of a
+    pair are the types with the sides of ``x`` and ``x'``: four a type.
+    """
+    groups, found = np.array(law.groups), [list[str]() for _ in law.counts]
+    for name, group in zip(law.levels.names, law.groups, strict=True):
+        found[group].append(name)  # levels that differ in name alone are one
+    names = tuple(", ".join(x) if len(x) < 4 else f"{x[0]} and {len(x) - 1} more" for x in found)
+    types, sizes = law.output_types, law.counts
+    likelihoods, counts = (types.low, types.high), (types.low_counts, types.high_counts)
+    hiding = np.where(types.low_counts > 0, types.low, types.high).min(axis=1)
+
+    def blanket(one: int, two: int) -> Blanket:
+        if np.any((types.high[:, [one, two]].max(axis=1) > 0) & (hiding <= 0)):
+            pair, allowed = (
+                f"{names[one]!r}, {names[two]!r}",
+                "connected to all others by finite pair budgets",
+            )
+            raise InputError(f"levels {pair}", "not", allowed, "Shuffling hides none of them.")
+        outcomes = []
+        for left, right in product((0, 1), repeat=2):
+            taken = int(one == two and left == right)  # the second stands beside the first
+            share = counts[left][:, one] / sizes[one]
+            share = share * np.maximum(counts[right][:, two] - taken, 0)
+            share = share / (sizes[two] - int(one == two))
+            there = (share > 0) & (hiding > 0)
+            ratios = (likelihoods[left][:, one], likelihoods[right][:, two])
+            columns = types.weights * hiding * share, *(ratio / hiding for ratio in ratios)
+            outcomes.append([column[there] for column in columns])
+        return Blanket(*map(np.concatenate, zip(*outcomes, strict=True))).merged()
+
+    level_of = np.repeat(groups, law.levels.item_counts)
+
+    def success(prior: Array) -> float:
+        """The likeliest item of each level, high or at all; the likeliest of these, by type.
+
+        Levels are split independently, so it is linear in the weights.
+        """
+        falling = [np.sort(prior[level_of == i])[::-1] for i in range(len(sizes))]
+        total = 0.0
+        for o, weight in enumerate(types.weights.tolist()):
+            sides = zip(falling, types.low[o], types.high[o], types.high_counts[o], strict=True)
+            total += weight * _mean_of_largest([_likeliest(*one) for one in sides])
+        return total
+
+    there = np.stack([types.low_counts > 0, types.high_counts > 0], axis=2)
+    largest = np.max(np.where(there, law.estimator, -np.inf), axis=(0, 2))
+    least = np.min(np.where(there, law.estimator, np.inf), axis=(0, 2))
+    reach = np.maximum(largest, 1 - least)[groups]
+    return Seen(names, sizes, blanket, level_of.size, success, reach)
+
+
+def _of_hash(law: hashing.Hash) -> Seen:
     """Local hashing: given the seed, randomised response of the hash values.
 
     ``omega`` is ``q`` for every value. Seeds with which the two answers collide tell less: their
@@ -263,82 +237,47 @@ class Hashed(Seen):
     The guess takes hash values of different items as independent and uniform; XXH32 over all seeds
     is near to that.
     """
+    levels, ((own, _), *_), values = law.levels, law.support(), law.values
+    p, q = float(own), (1 - float(own)) / (values - 1)
+    masses, ratios = np.array([q, q, q * (values - 2)]), np.array([p / q, 1.0, 1.0])
+    there = masses > 0  # the one's value, the other's, any third
+    alike = Blanket(masses[there], ratios[there], ratios[[1, 0, 2]][there])
 
-    p: float
-    values: int
-    levels: int
-
-    @classmethod
-    def of(cls, law: hashing.Hash) -> Hashed:
-        """Of whole numbers."""
-        levels, ((own, _), *_) = law.levels, law.support()
-        return cls(("any answer",), (levels.total,), float(own), law.values, len(levels.names))
-
-    def blanket(self, first: int, second: int) -> Blanket:
-        del first, second
-        q = (1 - self.p) / (self.values - 1)
-        masses, ratios = np.array([q, q, q * (self.values - 2)]), np.array([self.p / q, 1.0, 1.0])
-        there = masses > 0  # the one's value, the other's, any third
-        return Blanket(masses[there], ratios[there], ratios[[1, 0, 2]][there])
-
-    def guess(self, prior: ArrayLike | None = None) -> Guess:
+    def success(prior: Array) -> float:
         """Each value's likeliest item decides; the k-th item is first at its value by chance."""
-        p, g = self.p, self.values
+        falling, least = np.sort(prior)[::-1], q * float(prior.max())
+        first = (1 - 1 / values) ** np.arange(prior.size)
+        empty = values * (1 - 1 / values) ** prior.size
+        return float(first @ np.maximum(p * falling, least) + empty * least)
 
-        def right(chances: Array) -> float:
-            values, least = np.sort(chances)[::-1], (1 - p) / (g - 1) * float(chances.max())
-            first = (1 - 1 / g) ** np.arange(chances.size)
-            empty = g * (1 - 1 / g) ** chances.size
-            return float(first @ np.maximum(p * values, least) + empty * least)
-
-        return _guess(prior, self.sizes[0], right)
-
-    def reach(self) -> Array:
-        chances = np.array([self.p]), np.array([1 / self.values])
-        return np.repeat(_reach_of_two(*chances), self.levels)
+    reach = np.repeat(_reach_of_two(np.array([p]), np.array([1 / values])), len(levels.names))
+    size = levels.total
+    return Seen(("any answer",), (size,), lambda _, __: alike, size, success, reach)
 
 
-def seen_of(shape: Shape) -> Seen:
-    """A form of report in whole numbers as outsiders see it."""
-    return _KINDS[shape.name](shape)
-
-
-def _any_two_sets(law: staircase.Staircase) -> Anything:
+def _of_staircase(law: staircase.Staircase) -> Seen:
     """Any two sets are told apart by at most ``cap``, whatever they hold."""
     names, counts = law.levels.names, law.levels.item_counts
-    return Anything.of(PrivacyPolicy([law.cap] * len(names), counts, names=names))
+    return of_policy(PrivacyPolicy([law.cap] * len(names), counts, names=names))
 
 
-def _table(law: rows.Rows) -> Rows:
-    return Rows.of(np.array(law.rows) / DENOMINATOR, tuple(law.levels.item_names()))
+def _of_channel(law: rows.Rows) -> Seen:
+    return of_rows(np.array(law.rows) / DENOMINATOR, tuple(law.levels.item_names()))
 
 
-_KINDS: dict[str, Callable[[Any], Seen]] = {
-    bits.Bits.name: Bits.of,
-    subset_design.Sides.name: Sides.of,
-    hashing.Hash.name: Hashed.of,
-    staircase.Staircase.name: _any_two_sets,
-    rows.Rows.name: _table,
+_SEEN: dict[str, Callable[..., Seen]] = {
+    bits.Bits.name: _of_bits,
+    subset_design.SidesCollected.name: _of_sides,
+    hashing.Hash.name: _of_hash,
+    staircase.Staircase.name: _of_staircase,
+    rows.Rows.name: _of_channel,
 }
-
-
-def _bit(one: float) -> Array:
-    return np.array([1 - one, one])
 
 
 def _reach_of_two(a: Array, b: Array, length: int = 1) -> Array:
     """Of ``(count - n b) / (a - b)``, by item or level."""
     gap = (a - b) / length
     return np.maximum((1 - b) / gap, 1 + b / gap)
-
-
-def _guess(prior: ArrayLike | None, items: int, success: Callable[[Array], float]) -> Guess:
-    chances = np.full(items, 1 / items) if prior is None else number_column("prior", prior)
-    if chances.shape != (items,) or chances.min() < 0 or abs(float(chances.sum()) - 1) > 1e-9:
-        allowed = f"{items} probabilities that add up to 1"
-        remedy = "Divide the numbers of people by their total; 0 for an answer that nobody has."
-        raise InputError("prior", chances, allowed, remedy)
-    return Guess(success(chances), float(chances.max()))
 
 
 def _guessed_bits(a: Array, b: Array, prior: Array) -> float:

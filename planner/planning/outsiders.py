@@ -26,7 +26,7 @@ from planner.outsiders.guarantee import (
     ShuffledGuarantee,
     shuffled,
 )
-from planner.outsiders.shapes import Anything, Guess, Seen, seen_of
+from planner.outsiders.shapes import Guess, Seen, of_policy, seen_of
 from planner.outsiders.shown import (
     delta_text,
     of_hundred,
@@ -172,7 +172,7 @@ def outsider_view(
     among = min(people, MOST_PEOPLE)
     stated = negligible(among) if delta is None else delta
     hidden = seen if len(seen.names) <= _MOST_LEVELS else _of_one_level(policy)
-    reach = None if standard_errors is None else seen.reach()
+    reach = None if standard_errors is None else seen.reach
     swaying = None
     if reach is not None and standard_errors is not None:
         swaying = np.ceil(standard_errors / reach).astype(np.int64)
@@ -193,9 +193,9 @@ def _guessed(question: Question, seen: Seen) -> str:
     return f"the likeliest of {items:,} answers, all as likely before,"
 
 
-def _of_one_level(policy: PrivacyPolicy) -> Anything:
+def _of_one_level(policy: PrivacyPolicy) -> Seen:
     items = int(policy.item_counts.sum())
-    return Anything.of(PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"]))
+    return of_policy(PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"]))
 
 
 def _right_at_most(epsilon: float, delta: float = 0.0) -> str:

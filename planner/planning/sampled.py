@@ -16,8 +16,8 @@ from planner.errors import InputError, VerificationError
 from planner.estimates.counts import normal_quantile
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.limits import DENOMINATOR, MAX_EPSILON
-from planner.mechanisms.asking import CollectedLaw, ItemOrNone, levels_in
-from planner.mechanisms.collected import Die
+from planner.mechanisms.asking import CollectedLaw, ItemOrNoneCollected, levels_in
+from planner.mechanisms.collected import DieCollected
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.policy.budget_text import rounded_up
 from planner.survey.questions import SampledChoice
@@ -305,8 +305,8 @@ class SamplingPlan:
         sampling, zero, *decoys = (round(share * DENOMINATOR) for share in faces)
         everyone = drawn.everyone_has_value
         about = self.budgets[0], everyone, self.guarantee()
-        shape = Die(levels, sampling, zero, tuple(decoys), *about)
-        return CollectedLaw("", "sampling-privacy", ItemOrNone(levels, everyone), shape)
+        shape = DieCollected(levels, sampling, zero, tuple(decoys), *about)
+        return CollectedLaw("", "sampling-privacy", ItemOrNoneCollected(levels, everyone), shape)
 
     def guarantee(self) -> dict[str, Any]:
         """What a parameter file says of the three views, as plain JSON types.

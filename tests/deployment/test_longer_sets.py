@@ -15,7 +15,7 @@ from planner.estimates import truncation
 from planner.laws.levels import Levels
 from planner.laws.rounds import Rounds
 from planner.mechanisms import asking
-from planner.mechanisms.asking import OneOfSet, Ordered
+from planner.mechanisms.asking import OneOfSetCollected, OrderedCollected
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.show.blocks import Sentence, Table
@@ -163,11 +163,11 @@ def test_set_sizes_are_asked_for_once(asked):
 def test_scores_that_are_no_numbers_of_items_are_refused_before_counting(scores):
     levels = Levels(("all",), (1.0,), (3,), ((),))
     with pytest.raises(InputError, match="whole numbers that rise"):
-        Ordered(levels, (0, 1, 2), scores, "counts").set_sizes()
-    assert Ordered(levels, (0, 1, 2), (0.0, 1.0, 7.0), "counts").set_sizes() == ()
+        OrderedCollected(levels, (0, 1, 2), scores, "counts").set_sizes()
+    assert OrderedCollected(levels, (0, 1, 2), (0.0, 1.0, 7.0), "counts").set_sizes() == ()
 
 
 def test_sizes_up_to_the_padding_length_are_not_cut():
     levels, longer = Levels(("all",), (1.0,), (9,), ((),)), ((1, 1.0), (3, 0.6), (9, 0.25), (9, 0))
     for length, cut in ((1, longer[1:3]), (2, longer[1:3]), (3, longer[2:3]), (9, ())):
-        assert OneOfSet(levels, length).with_sizes(longer).longer_sets == cut
+        assert OneOfSetCollected(levels, length).with_sizes(longer).longer_sets == cut

@@ -26,9 +26,9 @@ from planner.laws.exact import (
     round_inward,
 )
 from planner.laws.levels import Levels
-from planner.mechanisms.collected import Rows
+from planner.mechanisms.collected import RowsCollected
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.subset_design import Sides
+from planner.mechanisms.subset_design import SidesCollected
 from tests.laws.oracle import D, true_exp
 from tests.policies import RULES, random_policy, seeds
 
@@ -279,7 +279,7 @@ def test_a_value_of_a_rare_report_hides_no_bias():
     for largest_value in (0.0, 2.0**39):
         values = ((0.5, -0.5, largest_value), (0.5, 0.5, largest_value))
         with pytest.raises(VerificationError, match="biased"):
-            Rows(some, rows, values).check(asked.counts_as())
+            RowsCollected(some, rows, values).check(asked.counts_as())
 
 
 def test_a_bias_of_a_billionth_decides():
@@ -289,7 +289,7 @@ def test_a_bias_of_a_billionth_decides():
     for largest in (1.0, 1e-3, 1e3):
         asked = Ordered(some, (0, 1), (largest, 0.0), MEAN_OF_SCORES)
         for off, good in ((0.0, True), (0.9e-9, True), (1.1e-9, False)):
-            law = Rows(some, rows, ((largest * (1.5 + off), largest * (-0.5 + off)),))
+            law = RowsCollected(some, rows, ((largest * (1.5 + off), largest * (-0.5 + off)),))
             with nullcontext() if good else pytest.raises(VerificationError, match=r"biased .*w 0"):
                 law.check(asked.counts_as())
 
@@ -302,7 +302,7 @@ def test_a_bisample_that_says_next_to_nothing_is_counted():
     rows = ((few, many, many, few), (many, few, few, many), (many, few, many, few))
     answered = (-2 * noise / theta, (2 - 2 * noise) / theta) * 2
     some = levels([1.0], counts=[3])
-    law = Rows(some, rows, ((0.0, -2 / theta, 0.0, 2 / theta), answered), (2, 2))
+    law = RowsCollected(some, rows, ((0.0, -2 / theta, 0.0, 2 / theta), answered), (2, 2))
     law.check(Number(some, 0.0, 1.0, yes_no=False, points=2).counts_as())
     found = law.estimate(Aggregate(4, np.ones(4, dtype=np.int64)))
     assert np.isfinite(found.covariance).all()
@@ -318,7 +318,7 @@ def test_files_of_many_levels_are_proven_within_seconds():
     Die(some, 10**6, zero, (10**5,) * many, 9.0, False, stated).check(None)
     high, groups = ((1,) * 64, (0,) * 64), tuple(k % 64 for k in range(many))
     weights = tuple(((D // 2, D // 4), (D // 4, 0)) for _ in range(64))
-    design = Sides(some, groups, high, weights, ((((0.0, 0.0),) * 64),) * 2)
+    design = SidesCollected(some, groups, high, weights, ((((0.0, 0.0),) * 64),) * 2)
     with pytest.raises(VerificationError, match=r"'0', '64', .* is biased"):
         design.check(None)
     assert time.process_time() - start < 20  # about 1 on an idle machine
@@ -332,7 +332,7 @@ def test_large_files_are_proven_within_seconds():
     weights[:, -1] += D - weights.sum(axis=1)
     rows = tuple(map(tuple, weights.tolist()))
     some = levels([9.0] * 32, [[40.0] * 32] * 32, [1] * 32)
-    law = Rows(some, rows, ((0.0,) * 2048,) * 31)
+    law = RowsCollected(some, rows, ((0.0,) * 2048,) * 31)
     with pytest.raises(VerificationError, match="biased"):  # proven private before
         law.check(Ordered(some, tuple(range(32)), (), "counts").counts_as())
     some = levels([9.0] * 64, counts=[3] * 64)
@@ -340,7 +340,7 @@ def test_large_files_are_proven_within_seconds():
     sides[:, -1, 0] += D - sides.sum(axis=(1, 2))
     high = ((1,) * 64,) * 1000
     parts = tuple(tuple(map(tuple, one)) for one in sides.tolist())
-    design = Sides(some, tuple(range(64)), high, parts, (((0.0, 0.0),) * 64,) * 1000)
+    design = SidesCollected(some, tuple(range(64)), high, parts, (((0.0, 0.0),) * 64,) * 1000)
     with pytest.raises(VerificationError, match=r"biased|realises"):
         design.check(Item(some).counts_as())
     assert time.process_time() - start < 10  # about 2 on an idle machine

@@ -9,7 +9,7 @@ from planner import best_design
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.rounding import round_types
-from planner.mechanisms.subset_design import Sides
+from planner.mechanisms.subset_design import SidesCollected
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.types import OutputTypes, pooled
 from tests.laws.oracle import true_exp
@@ -70,7 +70,7 @@ def test_forty_random_policies_keep_every_budget_at_next_to_no_cost(record_prope
         counts = np.stack([policy.item_counts - high_counts, high_counts], axis=2)
         assert not integers.transpose(1, 0, 2)[counts == 0].any()
         broken_by_nearest += violations(policy, *nearest(types)) > 0
-        costs.append(worst_error(Sides.of(design)) / design.worst_case_mse - 1)
+        costs.append(worst_error(SidesCollected.of(design)) / design.worst_case_mse - 1)
     record_property("largest relative cost", max(costs))
     assert max(costs) < 3e-6
     assert broken_by_nearest >= 30  # the others have room to spare
@@ -88,7 +88,7 @@ def test_forty_random_policies_keep_every_budget_at_next_to_no_cost(record_prope
 )
 def test_the_best_designs_lose_less_than_a_millionth(policy):
     design = best_design(policy)
-    law = Sides.of(design)
+    law = SidesCollected.of(design)
     groups = pooled(policy, design.groups)
     assert violations(groups, np.array(law.types), np.array(law.weights)) == 0
     assert violations(groups, *nearest(design.types)) > 0 or design.types.size == 1

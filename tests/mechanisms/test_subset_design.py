@@ -9,7 +9,7 @@ from planner import best_design
 from planner.errors import InputError, VerificationError
 from planner.mechanisms.counting import SidesCounter, pack
 from planner.mechanisms.making import of_item
-from planner.mechanisms.subset_design import Sides, _repair
+from planner.mechanisms.subset_design import SidesCollected, _repair
 from planner.mechanisms.words import seeded_words
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import SubsetDesign
@@ -23,7 +23,7 @@ WINDOWS = [([0.6, 0.0], [0.6, 1.2]), ([0.0, 0.4], [1.0, 0.6]), ([0.0, 0.0], [0.6
 
 
 def of(design):
-    return of_item("subset-design", Sides.of(design))
+    return of_item("subset-design", SidesCollected.of(design))
 
 
 BY_MATRIX = of(random_design(MATRIX, np.random.default_rng(5), WINDOWS))
@@ -78,7 +78,7 @@ class TestMatrix(DesignSuite):
 @pytest.mark.parametrize("least", [1e-5, 2e-4])
 def test_estimators_are_unbiased_at_small_budgets_too(least):
     """Beside large ones they were off by 1e-9 and more; the proof refuses that."""
-    law = Sides.of(best_design(PrivacyPolicy([least, 0.5], [10, 10])))
+    law = SidesCollected.of(best_design(PrivacyPolicy([least, 0.5], [10, 10])))
     for mean, expected in zip(law.output_types.expectations(law.estimator), (0, 1), strict=True):
         np.testing.assert_allclose(mean, expected, atol=1e-9)
 
@@ -86,7 +86,7 @@ def test_estimators_are_unbiased_at_small_budgets_too(least):
 @pytest.mark.parametrize("counts", [[50, 50, 900], [1, 63, 64, 200], [3, 700]])
 def test_reports_hold_exactly_the_items_that_their_type_says(counts):
     policy = PrivacyPolicy(np.linspace(1, 2, len(counts)), counts)
-    law = Sides.of(best_design(policy))
+    law = SidesCollected.of(best_design(policy))
     rng, counter = np.random.default_rng(12), law.counter()
     counter.add(law.draw_many(rng.integers(sum(counts), size=5_000), seeded_words(rng))[0])
     assert counter.sums().users == 5_000  # those of other sizes are refused: see below
@@ -130,15 +130,15 @@ def test_no_weight_passes_for_another(counts):
 def test_a_design_that_breaks_its_policy_is_refused():
     types = OutputTypes([5], [0.5], [[1.0]], [[6.0]], [[1]])
     with pytest.raises(VerificationError, match=r"exceeds a pair's budget by 0\.2"):
-        Sides.of(SubsetDesign(PrivacyPolicy([np.log(5)], [5]), types, [0], [1.0]))
+        SidesCollected.of(SubsetDesign(PrivacyPolicy([np.log(5)], [5]), types, [0], [1.0]))
     light = OutputTypes([5], [0.49], [[1.0]], [[6.0]], [[1]])
     with pytest.raises(VerificationError, match=r"sum to 0\.98"):
-        Sides.of(SubsetDesign(PrivacyPolicy([np.log(6)], [5]), light, [0], [1.0]))
+        SidesCollected.of(SubsetDesign(PrivacyPolicy([np.log(6)], [5]), light, [0], [1.0]))
 
 
 def test_levels_alike_share_a_group_and_keep_their_items():
     """Levels 0 and 3 are one group; bits stand group by group, answers in the levels' order."""
-    law = Sides.of(best_design(PrivacyPolicy([1.0, 2.0, 3.0, 1.0], [2, 40, 20, 3])))
+    law = SidesCollected.of(best_design(PrivacyPolicy([1.0, 2.0, 3.0, 1.0], [2, 40, 20, 3])))
     assert (law.groups, law.counts) == ((0, 1, 1, 0), (5, 60))
     truth = np.repeat([5_000, 1_000, 30_000], [2, 60, 3])
     estimates = law.estimate(law.draw_aggregate(truth, np.random.default_rng(3)))
@@ -162,6 +162,8 @@ def test_repairs_fall_on_every_place_alike(items):
 def test_levels_that_no_budget_connects_are_told_apart_without_bias():
     """Rounding gives both the blank type: what one never sends has to count against it."""
     apart = [[0.5, np.inf], [np.inf, 0.5]]
-    law = Sides.of(best_design(PrivacyPolicy([0.5, 1.0], [1, 2], apart)))  # which proves it
+    law = SidesCollected.of(
+        best_design(PrivacyPolicy([0.5, 1.0], [1, 2], apart))
+    )  # which proves it
     assert law.weights[0][1] == (0, 0)
     assert law.values[1][0][0] < 0

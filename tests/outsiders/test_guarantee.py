@@ -14,10 +14,10 @@ from planner import (
     unary,
 )
 from planner.errors import InputError
-from planner.mechanisms.collected import Bits
-from planner.mechanisms.subset_design import Sides
+from planner.mechanisms.collected import BitsCollected
+from planner.mechanisms.subset_design import SidesCollected
 from planner.outsiders import central_delta, seen_of, shuffled
-from planner.outsiders.shapes import Anything, Rows
+from planner.outsiders.shapes import of_policy, of_rows
 from tests.mechanisms.listed import output_law, sets_law
 from tests.outsiders.exhaustion import delta, worst_delta
 
@@ -54,12 +54,12 @@ PAIRS_OF_LEVELS = ((0, 0), (0, 1)), ((0, 1), (0, 2)), ((1, 1), (2, 3))
         (subset_selection(0.5, 2).shape, INSIDE),
         (subset_selection(0.5, 5).shape, INSIDE),
         (unary(solve(TWO_LEVELS)).shape, PAIRS_OF_LEVELS),
-        (Sides.of(best_design(TWO_LEVELS)), PAIRS_OF_LEVELS),
+        (SidesCollected.of(best_design(TWO_LEVELS)), PAIRS_OF_LEVELS),
     ],
 )
 def test_the_blanket_covers_all_data_sets_and_is_that_of_the_whole_law(shape, pairs):
     law = output_law(shape)
-    whole = Rows.of(law, tuple(map(str, range(len(law)))))
+    whole = of_rows(law, tuple(map(str, range(len(law)))))
     merged = seen_of(shape)
     assert sum(merged.sizes) == len(law)
     for levels, items in pairs:
@@ -67,7 +67,7 @@ def test_the_blanket_covers_all_data_sets_and_is_that_of_the_whole_law(shape, pa
         for epsilon in (0.1, 0.3):
             one, two = (central_delta(blanket, epsilon, 50) for blanket in (ours, theirs))
             assert two.lower <= one.upper
-            if not isinstance(shape, Bits):  # one blanket for all pairs: others' bits
+            if not isinstance(shape, BitsCollected):  # one blanket for all pairs: others' bits
                 assert one.lower <= two.upper
                 assert ours.mass == pytest.approx(theirs.mass, rel=1e-12)
         worst = worst_delta(law, *items, 2, 0.2)
@@ -99,7 +99,7 @@ def test_sets_are_hidden_by_items_and_dummies():
 
 
 def test_any_mechanism_covers_the_table():
-    any_one = shuffled(Anything.of(POLICY), PEOPLE, 1e-6)
+    any_one = shuffled(of_policy(POLICY), PEOPLE, 1e-6)
     assert np.all(shuffled(SEEN, PEOPLE, 1e-6).epsilons <= any_one.epsilons)
 
 
@@ -112,7 +112,7 @@ def test_one_alone_is_not_hidden():
 
 def test_levels_of_one_item_have_no_pair_inside():
     policy = PrivacyPolicy([1.0, 2.0], [1, 2])
-    result = shuffled(Anything.of(policy), 1000, 1e-6)
+    result = shuffled(of_policy(policy), 1000, 1e-6)
     assert np.isnan(result.epsilons[0, 0])
     assert len(result.to_frame()) == 2
 
@@ -122,10 +122,10 @@ def test_refusals():
     rule = [[1.0, 1.0, inf], [1.0, 1.0, inf], [inf, inf, 1.0]]
     design = PrivacyPolicy([1.0, 1.0], [2, 2], [[1.0, inf], [inf, 1.0]])
     for apart in (
-        Anything.of(PrivacyPolicy([1.0] * 3, [2] * 3, rule)),
-        seen_of(Sides.of(best_design(design))),
+        of_policy(PrivacyPolicy([1.0] * 3, [2] * 3, rule)),
+        seen_of(SidesCollected.of(best_design(design))),
     ):
         with pytest.raises(InputError, match="finite pair budgets"):
             apart.blanket(0, 1)
     with pytest.raises(InputError, match="at most 30"):
-        shuffled(Anything.of(PrivacyPolicy([1.0] * 31, [2] * 31)), 100, 1e-6)
+        shuffled(of_policy(PrivacyPolicy([1.0] * 31, [2] * 31)), 100, 1e-6)

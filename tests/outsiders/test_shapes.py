@@ -18,10 +18,10 @@ from planner import (
     unary,
 )
 from planner.errors import InputError
-from planner.mechanisms.subset_design import Sides
+from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import seeded_words
 from planner.outsiders import seen_of
-from planner.outsiders.shapes import Anything
+from planner.outsiders.shapes import of_policy
 from tests.mechanisms.listed import output_law
 
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
@@ -54,7 +54,9 @@ def random_table(seed):
 
 def random_design(counts):
     rng = np.random.default_rng(sum(counts))
-    return Sides.of(best_design(PrivacyPolicy(np.sort(rng.uniform(0.5, 2.5, len(counts))), counts)))
+    return SidesCollected.of(
+        best_design(PrivacyPolicy(np.sort(rng.uniform(0.5, 2.5, len(counts))), counts))
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_hashing_by_listing_all_functions():
 def test_reference_values():
     table = seen(unary(solve(POLICY))).guess()
     assert (table.success, table.blind) == pytest.approx((0.02213, 0.01), abs=5e-6)
-    design = seen_of(Sides.of(best_design(POLICY))).guess().success
+    design = seen_of(SidesCollected.of(best_design(POLICY))).guess().success
     grr = seen(randomized_response(1.0, 100)).guess().success
     subset = seen(subset_selection(1.0, 100)).guess().success
     assert (design, grr, subset) == pytest.approx((0.0236, 0.0267, 0.0186), abs=5e-5)
@@ -116,7 +118,7 @@ def test_reference_values():
     [
         *(make(1.0, 4).shape for make in (rappor, randomized_response, local_hashing)),
         subset_selection(0.5, 4).shape,
-        Sides.of(best_design(PrivacyPolicy([1.0, 2.0], [1, 2]))),
+        SidesCollected.of(best_design(PrivacyPolicy([1.0, 2.0], [1, 2]))),
     ],
 )
 def test_no_report_moves_an_estimate_by_more_and_some_by_as_much(law):
@@ -132,19 +134,19 @@ def test_no_report_moves_an_estimate_by_more_and_some_by_as_much(law):
 
     moved = np.array([estimated(report) for report in np.unique(reports, axis=0)])
     found = [max(moved[:, level == i].max(), 1 - moved[:, level == i].min()) for i in set(level)]
-    assert seen_of(law).reach() == pytest.approx(found)
+    assert seen_of(law).reach == pytest.approx(found)
 
 
 def test_the_weight_of_a_set_is_as_many_times_larger():
     single = rappor(1.0, 4)
-    one, three = (seen(which).reach() for which in (single, padded(single, 3)))
+    one, three = (seen(which).reach for which in (single, padded(single, 3)))
     assert three == pytest.approx(3 * one)
 
 
 def test_what_is_not_known_and_refusals():
     policy = PrivacyPolicy([1.0, 2.0], [2, 3])
-    unknown = Anything.of(policy)
-    assert unknown.guess() is unknown.reach() is None
+    unknown = of_policy(policy)
+    assert unknown.guess() is unknown.reach is None
     three = seen(rappor(1.0, 3))
     for bad in ([0.5, 0.5], [0.5, 0.6, -0.1], [0.5, 0.2, 0.2]):
         with pytest.raises(InputError, match="prior"):

@@ -13,7 +13,7 @@ from planner import Level, Survey, plan_survey
 from planner.errors import InputError
 from planner.mechanisms.making import unary
 from planner.outsiders import shuffled
-from planner.outsiders.shapes import Rows
+from planner.outsiders.shapes import of_rows
 from planner.outsiders.shown import delta_text, of_hundred, of_hundred_before
 from planner.planning.outsiders import negligible, outsider_view
 from planner.planning.sampled import ACKNOWLEDGEMENTS
@@ -38,7 +38,7 @@ def test_the_view_is_that_of_the_deployed_mechanism(mechanism):
     deployed = question.mechanism if question.table is None else unary(question.table)
     law = output_law(deployed)
     assert view.guess.success == pytest.approx(law.max(axis=0).sum() / 3)
-    whole = shuffled(Rows.of(law, ("x", "0", "1")), 20_000, 1e-7)
+    whole = shuffled(of_rows(law, ("x", "0", "1")), 20_000, 1e-7)
     assert view.shuffled.local_epsilon == pytest.approx(whole.local_epsilon)
     assert view.shuffled.epsilon == pytest.approx(whole.epsilon, rel=2e-3)
     errors = question.levels.standard_errors

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from planner.deployment.collecting.reports import Batch, Key, Rows, line_batches, parquet_batches
+from planner.deployment.collecting.reports import Batch, Key, line_batches, parquet_batches
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.asking import CollectedLaw
-from planner.mechanisms.counting import Aggregate, Counter
+from planner.mechanisms.counting import Aggregate, Counter, Reports
 
 SUFFIXES = (".parquet", ".jsonl", ".ndjson")
 MAX_WORKER_BYTES = 2**30
@@ -37,7 +37,7 @@ class ActiveCounter:
         self._inner = inner
         self._people = 0
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: Reports) -> None:
         """Count some reports; InputError for one that no client makes."""
         active = rows[:, 0] == 1
         if rows[~active].any():

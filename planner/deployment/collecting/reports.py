@@ -25,17 +25,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 from xxhash import xxh3_128
 
 from planner.deployment.client.client import Report
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
+from planner.mechanisms.counting import Reports
 
 Key = tuple[str, int | None]
 """Question and round (``None`` for a question that has no rounds)."""
-Rows = NDArray[np.uint8]
-"""Reports as bytes, shape ``(n, report size)``."""
 ID_SIZE = 16
 MARK_SIZE = 2 * ID_SIZE
 
@@ -58,7 +56,7 @@ class Batch:
     """
 
     key: Key
-    rows: Rows
+    rows: Reports
     file_id: str
     marks: bytes = b""
 
@@ -217,7 +215,7 @@ class ReportWriter:
             [("report", pa.binary(size)), ("parameters", _HASHES)],
             metadata={_METADATA: about},
         )
-        self._waiting: list[Rows] = []
+        self._waiting: list[Reports] = []
         self._rows = 0
 
     def __enter__(self) -> ReportWriter:
@@ -231,7 +229,7 @@ class ReportWriter:
             )
         return self
 
-    def write(self, rows: Rows) -> None:
+    def write(self, rows: Reports) -> None:
         """Add reports, uint8, shape ``(n, size)``."""
         if rows.ndim != 2 or rows.shape[1] != self._size or rows.dtype != np.uint8:
             remedy = "Give an array with one row a report."
@@ -369,7 +367,7 @@ def _check_hashes(column: Any, parameters: bytes) -> None:
         raise InputError("parameter hash", names, parameters.hex(), _OTHER_PARAMETERS)
 
 
-def _bytes_of(chunk: Any, size: int) -> Rows:
+def _bytes_of(chunk: Any, size: int) -> Reports:
     if chunk.null_count:
         raise InputError.because("reports", f"{chunk.null_count} reports are null", REPORTS_REMEDY)
     data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)
