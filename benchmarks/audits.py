@@ -17,7 +17,7 @@ import numpy as np
 from measure import Figure, rows, show
 
 from planner import Level, Survey, best_design, solve
-from planner.deployment import Client
+from planner.deployment import Client, client
 from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.parameters import Parameters, write_parameters
 from planner.mechanisms.making import randomized_response
@@ -29,7 +29,7 @@ REPORTS, CONFIDENCE = 1_000_000, 0.999999
 ANSWERS = ("HIV", "flu")
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "y")))
 QUESTION = Categorical("q", LEVELS)
-JAVASCRIPT = Path(__file__).resolve().parents[1] / "examples" / "client.mjs"
+JAVASCRIPT = Path(client.__file__).parent / "js" / "node.mjs"
 
 
 def figures() -> list[Figure]:

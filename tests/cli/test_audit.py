@@ -5,7 +5,6 @@ By the system's randomness: each is accused falsely with a probability of 1e-6 a
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +15,8 @@ from planner.mechanisms.making import randomized_response
 from planner.survey.questions import Categorical
 from tests.cli.running import ended
 from tests.deployment.conftest import node  # noqa: F401
+from tests.deployment.readers import CLIENT
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 LIAR = """
 import json, sys
 for number, line in enumerate(sys.stdin):
@@ -37,7 +36,7 @@ def grr_file(tmp_path_factory):
 
 
 def test_the_javascript_client_passes(grr_file, node):  # noqa: F811
-    command = [node, str(EXAMPLES / "client.mjs"), grr_file, "q", "--lines"]
+    command = [node, str(CLIENT), grr_file, "q", "--lines"]
     done = ended("audit", grr_file, "--reports", "5000", "--json", "--", *command)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)

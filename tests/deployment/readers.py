@@ -9,12 +9,12 @@ from planner.deployment.parameters import make_vectors, parse_parameters
 from planner.errors import PlannerError
 from tests.deployment.examples import FILES
 
-CLIENT = FILES.parents[2] / "examples" / "client.mjs"
+CLIENT = FILES.parents[2] / "planner" / "deployment" / "client" / "js" / "node.mjs"
 _SCRIPT = """
 import { Client } from "CLIENT";
 import { createInterface } from "node:readline";
 for await (const line of createInterface({ input: process.stdin })) {
-  try { new Client(Buffer.from(line, "base64")); console.log("accepted"); }
+  try { await Client.open(Buffer.from(line, "base64")); console.log("accepted"); }
   catch (error) { console.log(error.constructor.name); }
 }
 """

@@ -27,7 +27,7 @@ from tests.laws.oracle import breaches, members
 
 
 def test_the_javascript_client_reads_the_schema_that_is_printed():
-    assert (CLIENT.parent / "client" / "schema.json").read_text() == json_schema()
+    assert (CLIENT.parent / "schema.json").read_text() == json_schema()
 
 
 def the_last_is_refused(node, files, folder, reason):

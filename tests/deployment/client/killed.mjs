@@ -28,33 +28,36 @@ function copy() {
 
 let store = () => {};
 class Late extends Memory {
-  keep(key, content) {
+  async keep(key, content) {
     store = () => super.keep(key, content);
     return content;
   }
 
-  forget(key) {
+  async forget(key) {
     const first = store;
-    store = () => first() || super.forget(key);
+    store = async () => {
+      await first();
+      await super.forget(key);
+    };
   }
 }
 
-function ask(asked, killed) {
+async function ask(asked, killed) {
   const memory = new (words.late ? Late : Memory)(join(folder, "memory"));
-  const client = new Client(fs.readFileSync(words.params), memory);
+  const client = await Client.open(fs.readFileSync(words.params), memory);
   const sent = fs.openSync(join(folder, "sent"), "a");
   for (const [round, answer, changed] of asked) {
     watched = killed && round === asked.at(-1)[0];
-    fs.writeSync(sent, client.report("q", answer, { user: words.user, round, changed }) + "\n");
-    store();
+    fs.writeSync(sent, `${await client.report("q", answer, { user: words.user, round, changed })}\n`);
+    await store();
   }
   watched = false;
   fs.closeSync(sent);
 }
 
 fs.mkdirSync(folder);
-ask(words.asked, true);
+await ask(words.asked, true);
 for (folder of [...copies, words.folder]) {
-  ask(words.again, false);
+  await ask(words.again, false);
   console.log(JSON.stringify(fs.readFileSync(join(folder, "sent"), "utf8").trim().split("\n")));
 }

@@ -64,11 +64,11 @@ def test_javascript_agrees_on_the_hash(node, tmp_path):
     odd["😀"] = {"b": None, "a": [True, False, {}, []]}
     path = tmp_path / "odd.json"
     path.write_text(json.dumps(odd))
-    module = CLIENT.parent / "client" / "document.mjs"
+    module = CLIENT.parent / "document.mjs"
     script = (
         f"import {{ contentHash }} from '{module.as_uri()}';"
         "import { readFileSync } from 'node:fs';"
-        "console.log(contentHash(JSON.parse(readFileSync(process.argv[1], 'utf8'))));"
+        "console.log(await contentHash(JSON.parse(readFileSync(process.argv[1], 'utf8'))));"
     )
     call = [node, "--input-type=module", "--eval", script, str(path)]
     done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603

@@ -37,9 +37,7 @@ export function rows({ rows: table, values, blocks }, { levels, wanted }) {
       const row = table[own];
       let [report, end] = [0, row[0]];
       while (end <= word) end += row[++report];
-      const data = Buffer.alloc(2);
-      data.writeUInt16LE(report);
-      return data;
+      return Uint8Array.of(report & 255, report >> 8);
     },
   };
 }

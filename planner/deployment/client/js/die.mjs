@@ -36,7 +36,7 @@ export function die(question, { levels }) {
     size: 4,
     draw: (_, source) => uint32(...words(source, 1)),
     output: (thrown, own, round) => {
-      let left = thrown.readUInt32LE(0);
+      let left = new DataView(thrown.buffer, thrown.byteOffset).getUint32(0, true);
       for (const [face, width] of [zero, ...decoys].entries()) {
         if (left < width) return uint32(face);
         left -= width;

@@ -2,7 +2,7 @@
 // The order of random words is that of planner/laws/sides.py.
 
 import { refuse } from "./document.mjs";
-import { GRID, chooseAll, octets, setBit, words } from "./draws.mjs";
+import { GRID, chooseAll, octets, setBit, uint32, words } from "./draws.mjs";
 import { SCALE, checkRatio, floorScaled, fraction, likelihoods, worstRatio } from "./exact.mjs";
 import { demanded, members, ofBoth } from "./levels.mjs";
 
@@ -167,8 +167,8 @@ function draw(law, own, typeBytes, source) {
     }
     start += m;
   });
-  const report = Buffer.alloc(typeBytes + octets(bits.length));
-  if (typeBytes) report.writeUInt32LE(kind, 0);
+  const report = new Uint8Array(typeBytes + octets(bits.length));
+  if (typeBytes) report.set(uint32(kind));
   bits.forEach((bit, k) => bit && setBit(report, 8 * typeBytes + k));
   return report;
 }

@@ -4,6 +4,15 @@ import { refuse } from "./document.mjs";
 
 export const GRID = 2 ** 32;
 
+const MOST_BYTES = 2 ** 16; // that the system gives at a time
+
+/** So many bytes of the operating system's generator. */
+export function system(count) {
+  const data = new Uint8Array(count);
+  for (let k = 0; k < count; k += MOST_BYTES) crypto.getRandomValues(data.subarray(k, k + MOST_BYTES));
+  return data;
+}
+
 export function words(source, count) {
   const data = source(4 * count);
   if (!(data instanceof Uint8Array) || data.length !== 4 * count) refuse("entropy failed");
@@ -57,8 +66,15 @@ export function xxh32(item, seed) {
 }
 
 export function uint32(...values) {
-  const data = Buffer.alloc(4 * values.length);
-  values.forEach((value, i) => data.writeUInt32LE(value, 4 * i));
+  const data = new DataView(new ArrayBuffer(4 * values.length));
+  values.forEach((value, i) => data.setUint32(4 * i, value, true));
+  return new Uint8Array(data.buffer);
+}
+
+export function joined(...parts) {
+  const data = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const part of parts) data.set(part, (end += part.length) - part.length);
   return data;
 }
 

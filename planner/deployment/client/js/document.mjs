@@ -1,12 +1,10 @@
 // The parameter file: parsing, canonical form, content hash.
 
-import { createHash } from "node:crypto";
-
 export const MAX_CELLS = 2 ** 24; // that a collector counts, of one question and of all together
 const VERSION = 4;
 const MAX_FILE_BYTES = 64 * 2 ** 20;
 const MAX_MARKS = 2 ** 20; // commas, colons and opening brackets: bounds what a file becomes in memory
-const MARKS = new Set(Buffer.from(",:[{"));
+const MARKS = new Set([...",:[{"].map((mark) => mark.charCodeAt(0)));
 const TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g;
 
 /** Why nothing is reported. */
@@ -32,18 +30,25 @@ function text(value) {
   return JSON.stringify(value);
 }
 
-export function contentHash(document) {
-  const { hash: _, ...content } = document;
-  return createHash("sha256").update(canonical(content), "utf8").digest("hex");
+/** SHA-256 of text. */
+export async function digest(told) {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(told)));
 }
 
-export function parseDocument(data) {
+export const hex = (data) => Array.from(data, (octet) => octet.toString(16).padStart(2, "0")).join("");
+
+export async function contentHash(document) {
+  const { hash: _, ...content } = document;
+  return hex(await digest(canonical(content)));
+}
+
+export async function parseDocument(data) {
   if (data.length > MAX_FILE_BYTES) refuse("the file is larger than 64 MiB");
   let marks = 0;
   for (const octet of data) marks += MARKS.has(octet);
   if (marks > MAX_MARKS) refuse("the file has more than 2^20 commas, colons and opening brackets");
   try {
-    return parsed(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data));
+    return await parsed(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data));
   } catch (error) {
     if (error instanceof Refused) throw error;
     if (error instanceof RangeError) refuse("the file is nested too deeply");
@@ -51,14 +56,14 @@ export function parseDocument(data) {
   }
 }
 
-function parsed(given) {
+async function parsed(given) {
   const document = JSON.parse(given);
   if (document?.format !== "ldp-planner-parameters") refuse("this is not a parameter file");
   if (document.version !== VERSION) refuse("the version is not the one that is read");
   let written = 0;
   for (const [, colon] of given.matchAll(TEXT)) written += colon === undefined ? 0 : 1;
   if (written !== keys(document)) refuse("a key appears twice");
-  const hash = contentHash(document);
+  const hash = await contentHash(document);
   if (document.hash !== hash) refuse("the file was altered or damaged");
   return { document, hash };
 }

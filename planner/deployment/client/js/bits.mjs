@@ -22,7 +22,7 @@ export function bits({ a, b }, { levels }) {
     draw: (own, source) => {
       thresholds ??= [expand(a), expand(b)];
       const [ones, zeros] = thresholds;
-      const report = Buffer.alloc(octets(elements));
+      const report = new Uint8Array(octets(elements));
       words(source, elements).forEach((word, k) => {
         if (word < (k === own ? ones : zeros)[k]) setBit(report, k);
       });

@@ -2,7 +2,7 @@
 // is that of planner/laws/staircase.py.
 
 import { refuse } from "./document.mjs";
-import { below, GRID, octets, order, setBit } from "./draws.mjs";
+import { below, GRID, octets, order, setBit, uint32 } from "./draws.mjs";
 import { checkRatio } from "./exact.mjs";
 import { leastDemanded } from "./levels.mjs";
 
@@ -79,9 +79,9 @@ function reportWidth(elements, held) {
 }
 
 function written(chosen, elements, width) {
-  const report = Buffer.alloc(width ? width * chosen.length : octets(elements));
+  const report = new Uint8Array(width ? width * chosen.length : octets(elements));
   chosen.forEach((element, k) => {
-    if (width) report.writeUIntLE(element, width * k, width);
+    if (width) report.set(uint32(element).subarray(0, width), width * k);
     else setBit(report, element);
   });
   return report;

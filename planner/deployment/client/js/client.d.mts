@@ -1,0 +1,34 @@
+/** An item's name, or its number; several of them; a number; null for none or no answer. */
+export type Answer = string | number | null | ReadonlyArray<string | number>;
+
+/** What a device remembers of its reports, for good. */
+export interface Memory {
+  /** What is remembered under a key, or null. Rejects what is damaged. */
+  recall(key: readonly unknown[]): Promise<Uint8Array | null>;
+  /** Remember once; give what is remembered, which may be another tab's or process's. */
+  keep(key: readonly unknown[], content: Uint8Array): Promise<Uint8Array>;
+  forget(key: readonly unknown[]): Promise<void>;
+}
+
+export interface Asking {
+  /** Remember the report for this person; asked again, the same is given. Needs a memory. */
+  user?: string;
+  /** From 1, for a question in rounds. */
+  round?: number;
+  /** Whether the answer has changed since the last round, where a person reports one value. */
+  changed?: boolean;
+}
+
+/** Why nothing is reported; the message never repeats an answer. */
+export class Refused extends Error {}
+
+export class Client {
+  /** Reads a parameter file and proves its promises. */
+  static open(data: Uint8Array, memory?: Memory | null): Promise<Client>;
+  /** Content hash of the parameter file. */
+  readonly parameters: string;
+  /** One answer in, one line of a report file out. */
+  report(question: string, answer: Answer, asking?: Asking): Promise<string>;
+  /** Which round, or which of their values, a person reports, from 1. */
+  ownPart(question: string, user: string): Promise<number>;
+}

@@ -1,0 +1,143 @@
+#!/usr/bin/env node
+// The client's command and memory, for Node 20 or later.
+//
+//   node node.mjs params.json QUESTION ANSWER     prints one report (a line of JSON)
+//   node node.mjs params.json QUESTION --lines    a report for each line of input
+//   node node.mjs params.json --vectors FILE      checks the conformance vectors
+//
+// ANSWER is JSON, or plain text: an item's name; its number where items have no names;
+// ["a", "b"] for an item set; a number or null; for Sampling Privacy a value's name or null.
+// Options: --memory DIRECTORY --user NAME remember the report for good; --round NUMBER, --changed.
+
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync } from "node:fs";
+import { readFileSync, realpathSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+import { Client, Refused, replay } from "./client.mjs";
+import { refuse } from "./document.mjs";
+
+export { Client, Refused };
+
+const CHECK_BYTES = 32;
+
+/** One report per person and question, each in a file that is written whole or not at all. */
+export class Memory {
+  constructor(directory) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    this.directory = directory;
+  }
+
+  /** What is remembered under a key, or null. */
+  async recall(key) {
+    let kept;
+    try {
+      kept = readFileSync(this.#path(key));
+    } catch (error) {
+      if (error.code !== "ENOENT") throw error;
+      return null;
+    }
+    const content = kept.subarray(CHECK_BYTES);
+    if (!kept.subarray(0, CHECK_BYTES).equals(checksum(key, content))) refuse("the memory is damaged");
+    return content;
+  }
+
+  /** Remember content once and for all; give what is remembered, which may be another's. */
+  async keep(key, content) {
+    const path = this.#path(key);
+    const temporary = `${path}.${randomBytes(4).toString("hex")}`;
+    const file = openSync(temporary, "wx", 0o600);
+    try {
+      writeSync(file, Buffer.concat([checksum(key, content), content]));
+      fsyncSync(file);
+      linkSync(temporary, path); // fails if another process was first
+      this.#settle();
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    } finally {
+      closeSync(file);
+      unlinkSync(temporary);
+    }
+    return this.recall(key);
+  }
+
+  async forget(key) {
+    rmSync(this.#path(key), { force: true });
+  }
+
+  /** A name in a directory lasts when the directory is written, which Windows does by itself. */
+  #settle() {
+    if (process.platform === "win32") return;
+    const directory = openSync(this.directory, "r");
+    fsyncSync(directory);
+    closeSync(directory);
+  }
+
+  #path(key) {
+    return join(this.directory, createHash("sha256").update(JSON.stringify(key)).digest("hex"));
+  }
+}
+
+function checksum(key, content) {
+  return createHash("sha256").update(JSON.stringify(key)).update(content).digest();
+}
+
+async function main() {
+  const text = { type: "string" };
+  const lines = { type: "boolean" };
+  const options = { vectors: text, memory: text, user: text, round: text, lines, changed: lines };
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const [file, question, given] = positionals;
+  const memory = values.memory === undefined ? null : new Memory(values.memory);
+  const client = await Client.open(readFileSync(file), memory);
+  if (values.lines) {
+    await answerLines(client, question);
+    return;
+  }
+  if (values.vectors === undefined) {
+    const round = values.round === undefined ? undefined : Number(values.round);
+    const asked = { user: values.user, round, changed: values.changed };
+    console.log(await client.report(question, parsed(given), asked));
+    return;
+  }
+  const { format, parameters, vectors } = JSON.parse(readFileSync(values.vectors, "utf8"));
+  if (format !== "ldp-planner-vectors") refuse("these are no conformance vectors");
+  if (parameters !== client.parameters) refuse("the vectors are of other parameters");
+  for (const [i, vector] of vectors.entries()) {
+    const { question, user, own, report } = vector;
+    const same = own ? (await client.ownPart(question, user)) === own : replay(client, vector) === report;
+    if (!same) refuse(`vector ${i} differs`);
+  }
+  console.log(`${vectors.length} vectors pass`);
+}
+
+/** One answer a line in, one report a line out, until the input ends. */
+async function answerLines(client, question) {
+  for await (const line of createInterface({ input: process.stdin })) {
+    const report = await client.report(question, parsed(line));
+    if (!process.stdout.write(`${report}\n`)) await once(process.stdout, "drain");
+  }
+}
+
+/** Plain text is an item's name. */
+function parsed(given) {
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  try {
+    await main();
+  } catch (error) {
+    if (!(error instanceof Refused) && !error.code) throw error;
+    console.error(`client: ${error.message}`);
+    process.exitCode = 1;
+  }
+}
