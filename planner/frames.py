@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+Columns = Mapping[str, Any]
+"""Rows by the names of their columns."""
 _MOST_ROWS = 60
 
 
@@ -29,7 +31,7 @@ class Framed(ABC):
         """One sentence about the whole."""
 
     @abstractmethod
-    def columns(self) -> Mapping[str, Any]:
+    def columns(self) -> Columns:
         """The rows by the names of their columns: a value for each, or one for all of them."""
 
     def to_frame(self) -> DataFrame:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planner.deployment.client.document import FORMAT, VERSION, content_hash
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
+from planner.laws.schema import Document
 from planner.mechanisms.making import law_of
 from planner.survey.questions import Survey
 from planner.version import VERSION as PLANNER_VERSION
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from planner.planning.plan import SurveyPlan
 
 
-def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) -> Parameters:
+def parameters_from_mechanisms(survey: Survey, mechanisms: Document) -> Parameters:
     """Parameters with a chosen mechanism for each question, verified exactly.
 
     Parameters

@@ -19,6 +19,7 @@ from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key, ReportWri
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.files import replace_file, unreadable
+from planner.laws.answers import Code
 from planner.laws.source import system
 from planner.limits import MEBIBYTE
 from planner.mechanisms.asking import CollectedLaw
@@ -136,7 +137,7 @@ def _randomised(
                 progress(done)
 
 
-def _draw(column: CollectedLaw, codes: Sequence[Any]) -> dict[Key, Reports]:
+def _draw(column: CollectedLaw, codes: Sequence[Code]) -> dict[Key, Reports]:
     if column.again is not None:
         rounds = _draw_rounds(column, codes, system_words())
         return {(column.name, n): rows for n, rows in rounds.items()}
@@ -144,7 +145,7 @@ def _draw(column: CollectedLaw, codes: Sequence[Any]) -> dict[Key, Reports]:
     return {(column.name, n): rows for n, rows in zip(column.rounds, drawn, strict=True)}
 
 
-def _draw_rounds(law: CollectedLaw, codes: Sequence[Any], words: Words) -> dict[int, Reports]:
+def _draw_rounds(law: CollectedLaw, codes: Sequence[Code], words: Words) -> dict[int, Reports]:
     """Reports of each round of people whose answers stay; round and value are drawn by lot."""
     assert law.again is not None  # noqa: S101 - for the types
     own = words.below(law.again.parts, len(codes))

@@ -11,13 +11,12 @@ languages.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count, islice
 from math import inf
 from pathlib import Path
-from typing import Any
 
 from planner.deployment.client.document import (
     content_hash,
@@ -29,6 +28,7 @@ from planner.deployment.client.document import (
 from planner.errors import FileError, InputError, VerificationError
 from planner.files import replace_file
 from planner.laws.law import Law
+from planner.laws.schema import Document
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.asking import COLLECTOR, CollectedLaw
 from planner.mechanisms.collected import DieCollected
@@ -52,12 +52,12 @@ class Parameters:
         The law of each question.
     """
 
-    document: Mapping[str, Any]
+    document: Document
     hash: str
     questions: tuple[CollectedLaw, ...]
 
     @classmethod
-    def of(cls, document: Mapping[str, Any], source: str | Path = "parameters") -> Parameters:
+    def of(cls, document: Document, source: str | Path = "parameters") -> Parameters:
         """From a parsed document whose outside was checked, see :func:`parse_parameters`.
 
         Raises
@@ -193,7 +193,7 @@ def _prove_released(die: DieCollected) -> None:
         raise VerificationError(f"{reason} but {stated['delta']:.3g} is promised")
 
 
-def _says_the_same(path: Path, document: Mapping[str, Any]) -> bool:
+def _says_the_same(path: Path, document: Document) -> bool:
     try:
         existing = read_document(path)
     except FileError:
@@ -212,7 +212,7 @@ def _stream(prefix: bytes, seed: str) -> Iterator[int]:
         yield from sha256(f"{seed} {block}".encode()).digest()
 
 
-def make_vectors(parameters: Parameters) -> dict[str, Any]:
+def make_vectors(parameters: Parameters) -> Document:
     """Vectors for every question: first, middle, last and missing answers, odd entropy among it.
 
     Returns
@@ -245,7 +245,7 @@ def make_vectors(parameters: Parameters) -> dict[str, Any]:
     }
 
 
-def _vector(law: Law, answer: Any, prefix: bytes, seed: str, number: int | None) -> dict[str, Any]:
+def _vector(law: Law, answer: object, prefix: bytes, seed: str, number: int | None) -> Document:
     stream, taken = _stream(prefix, seed), bytearray()
 
     def source(size: int) -> bytes:

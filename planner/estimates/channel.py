@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise, starmap
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.estimates.counts import reach
-from planner.frames import Framed
+from planner.frames import Columns, Framed
 from planner.solvers.answers import Channel
 
 Array = NDArray[np.float64]
@@ -303,7 +303,7 @@ class OrderedEstimates(Framed):
             f"between {middle.lower} and {middle.upper} with {self.confidence:.0%} confidence."
         )
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """One row an answer: unbiased and consistent cumulative share, and the band."""
         lower, upper = self.band
         return {

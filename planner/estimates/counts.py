@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.frames import Framed
+from planner.frames import Columns, Framed
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -130,7 +130,7 @@ class Estimates(Framed):
         """How many reports are behind them."""
         return f"Estimates from {self.users:,} reports, with 95 % intervals."
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """One row an estimate, in their order, with its 95 % interval."""
         lower, upper = self.intervals()
         return {

@@ -20,6 +20,7 @@ from planner.laws.schema import (
     BUDGET,
     FINITE,
     FLAG,
+    Document,
     Schema,
     choice,
     either,
@@ -35,6 +36,10 @@ _MAX_ANSWERS = 32
 MEAN_OF_SCORES = "mean of scores"
 WANTED = ("shares up to", "counts", MEAN_OF_SCORES)
 ANY_ANSWER = "any answer or none"
+Answer = Any
+"""What a person gives: a name or number, a number or none, a list."""
+Code = Any
+"""An answer, checked, as its way of asking takes it: an item's number, a number or none, a set."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Asked(Part, ABC):
 
     @classmethod
     @abstractmethod
-    def read(cls, question: Mapping[str, Any]) -> Self:
+    def read(cls, question: Document) -> Self:
         """From a question of the right form; InputError if its parts do not fit."""
 
     def counts_as(self) -> Wanted | None:
@@ -66,22 +71,22 @@ class Asked(Part, ABC):
         return None
 
     @abstractmethod
-    def code(self, answer: Any) -> Any:
+    def code(self, answer: Answer) -> Code:
         """The answer, checked, in the form that :meth:`own` takes; InputError if it is none."""
 
     @abstractmethod
-    def own(self, code: Any, source: Source) -> Own:
+    def own(self, code: Code, source: Source) -> Own:
         """What the report is about; takes as many random words for every answer."""
 
     @abstractmethod
-    def from_text(self, cell: str) -> Any:
+    def from_text(self, cell: str) -> object:
         """The answer that a person means by a cell of a table; any cell gives something."""
 
     @abstractmethod
-    def examples(self) -> Iterator[Any]:
+    def examples(self) -> Iterator[object]:
         """Answers that a conformance test should try: first, middle, last, none."""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """The keys of a question."""
         own = {key: as_lists(getattr(self, key)) for key in self.keys if hasattr(self, key)}
         return own | self.levels.document() if "levels" in self.keys else own
@@ -96,7 +101,7 @@ class Item(Asked):
     keys: ClassVar[Mapping[str, Schema]] = {"rule": RULE, "levels": LEVELS}
 
     @classmethod
-    def read(cls, question: Mapping[str, Any]) -> Self:
+    def read(cls, question: Document) -> Self:
         return cls(Levels.read(question))
 
     @cached_property
@@ -104,10 +109,10 @@ class Item(Asked):
         """The number of each named item."""
         return self.levels.numbers()
 
-    def code(self, answer: Any) -> Any:
+    def code(self, answer: Answer) -> Code:
         return self.number(answer)
 
-    def number(self, answer: Any) -> int:
+    def number(self, answer: Answer) -> int:
         """The number of an item; InputError if it is none."""
         levels = self.levels
         if type(answer) is str and answer in self.numbers:
@@ -120,14 +125,14 @@ class Item(Asked):
         remedy = "Give an item as the parameter file lists it."
         raise InputError("answer", _type_of(answer), allowed, remedy)
 
-    def own(self, code: Any, source: Source) -> Own:
+    def own(self, code: Code, source: Source) -> Own:
         del source
         return (code,)
 
-    def from_text(self, cell: str) -> Any:
+    def from_text(self, cell: str) -> object:
         return self.levels.from_text(cell) if cell else None
 
-    def examples(self) -> Iterator[Any]:
+    def examples(self) -> Iterator[object]:
         total, names = self.levels.total, self.levels.item_names()
         for k in sorted({0, total // 2, total - 1}):
             yield names[k] if names[k] in self.numbers else k
@@ -148,14 +153,14 @@ class ItemOrNone(Item):
     everyone_has_value: bool
 
     @classmethod
-    def read(cls, question: Mapping[str, Any]) -> Self:
+    def read(cls, question: Document) -> Self:
         return cls(Levels.read(question), question["everyone_has_value"])
 
-    def code(self, answer: Any) -> Any:
+    def code(self, answer: Answer) -> Code:
         none = answer is None and not self.everyone_has_value
         return 0 if none else 1 + self.number(answer)
 
-    def examples(self) -> Iterator[Any]:
+    def examples(self) -> Iterator[object]:
         yield from super().examples()
         if not self.everyone_has_value:
             yield None
@@ -189,7 +194,7 @@ class Ordered(Item):
     wanted: str
 
     @classmethod
-    def read(cls, question: Mapping[str, Any]) -> Self:
+    def read(cls, question: Document) -> Self:
         levels = Levels.read(question, least=2)
         order, scores, size = question["order"], question["scores"], levels.total
         if size > _MAX_ANSWERS or sorted(order) != list(range(size)):
@@ -245,7 +250,7 @@ class Number(Asked):
         return self.levels.epsilons[0]
 
     @classmethod
-    def read(cls, question: Mapping[str, Any]) -> Self:
+    def read(cls, question: Document) -> Self:
         lower, upper = (float(question[key]) for key in ("lower", "upper"))
         if not lower < upper or not math.isfinite(upper - lower):
             allowed = f"above lower, which is {lower!r}, by a finite amount"
@@ -268,7 +273,7 @@ class Number(Asked):
         grid = [Fraction(2 * k - last, last) for k in range(self.points)]
         return [[*grid, Fraction(0)], [*[Fraction(1)] * self.points, Fraction(0)]]
 
-    def code(self, answer: Any) -> Any:
+    def code(self, answer: Answer) -> Code:
         if answer is None or (isinstance(answer, float) and math.isnan(answer)):
             return None
         lower, upper = self.lower, self.upper
@@ -279,7 +284,7 @@ class Number(Asked):
             raise InputError("answer", _type_of(answer), allowed, "Give one of these, or None.")
         return float(answer)
 
-    def own(self, code: Any, source: Source) -> Own:
+    def own(self, code: Code, source: Source) -> Own:
         return (self.point(code, words(source, 1)[0]),)
 
     def point(self, code: float | None, word: int) -> int:
@@ -290,13 +295,13 @@ class Number(Asked):
         below = min(int(share), self.points - 2)
         return below + (word < int((share - below) * DENOMINATOR + 0.5))
 
-    def from_text(self, cell: str) -> Any:
+    def from_text(self, cell: str) -> object:
         try:
             return float(cell) if cell.strip() else None
         except ValueError:
             return cell
 
-    def examples(self) -> Iterator[Any]:
+    def examples(self) -> Iterator[object]:
         yield from (self.lower, self.upper, None)
         if not self.yes_no:
             yield from (self.lower + (self.upper - self.lower) * share for share in (0.5, 0.7))
@@ -344,7 +349,7 @@ class OneOfSet(Item):
     longer_sets: tuple[tuple[int, float], ...] | None = None
 
     @classmethod
-    def read(cls, question: Mapping[str, Any]) -> Self:
+    def read(cls, question: Document) -> Self:
         length, stated = question["padding_length"], question["longer_sets"]
         levels = Levels.read(question).with_dummies(length)
         if stated is None:
@@ -358,12 +363,12 @@ class OneOfSet(Item):
             before, above = size, share
         return cls(levels, length, longer)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         longer = self.longer_sets
         rows = None if longer is None else [{"size": n, "share": share} for n, share in longer]
         return super().document() | {"longer_sets": rows}
 
-    def code(self, answer: Any) -> Any:
+    def code(self, answer: Answer) -> Code:
         if type(answer) not in (list, tuple, set, frozenset):
             remedy = "Put the items into a list, [] if there are none."
             allowed = "a list of items, empty for none"
@@ -374,16 +379,16 @@ class OneOfSet(Item):
             raise InputError.because("answer", "answer is a list that has an item twice", remedy)
         return tuple(found)
 
-    def own(self, code: Any, source: Source) -> Own:
+    def own(self, code: Code, source: Source) -> Own:
         length = self.padding_length
         slot = choose(source, max(len(code), length))
         dummy = choose(source, length) if length > 1 else 0
         return (code[slot] if slot < len(code) else self.levels.total + dummy,)
 
-    def from_text(self, cell: str) -> Any:
+    def from_text(self, cell: str) -> object:
         return [self.levels.from_text(item) for item in _items(cell)]
 
-    def examples(self) -> Iterator[Any]:
+    def examples(self) -> Iterator[object]:
         items = list(super().examples())
         yield from ([], items[:1], items)
 
@@ -400,7 +405,7 @@ class WholeSet(OneOfSet):
     name: ClassVar[str] = "whole-set"
     keys: ClassVar[Mapping[str, Schema]] = {**OneOfSet.keys, "rule": RULE}
 
-    def own(self, code: Any, source: Source) -> Own:
+    def own(self, code: Code, source: Source) -> Own:
         length = self.padding_length
         places = order(source, max(len(code), length), length)
         if len(code) > length:
@@ -423,6 +428,6 @@ def _items(cell: str) -> list[Any]:
     return items
 
 
-def _type_of(answer: Any) -> str | None:
+def _type_of(answer: Answer) -> str | None:
     """What kind of thing the answer is, or that there is none; never the answer."""
     return None if answer is None else f"of type {type(answer).__name__}"

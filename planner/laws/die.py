@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 from math import inf
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import check_ratio, log_upper_bound
@@ -18,6 +18,7 @@ from planner.laws.schema import (
     FLAG,
     PROBABILITY,
     TEXT,
+    Document,
     Schema,
     choice,
     either,
@@ -85,10 +86,10 @@ class Die(Shape):
     decoys: tuple[int, ...]
     none_epsilon: float
     everyone_has_value: bool
-    guarantee: Mapping[str, Any]
+    guarantee: Document
 
     @classmethod
-    def read(cls, question: Mapping[str, Any], levels: Levels) -> Self:
+    def read(cls, question: Document, levels: Levels) -> Self:
         law = super().read(question, levels)
         stated = law.guarantee
         needed = ACKNOWLEDGEMENTS[stated["relies_on"]]

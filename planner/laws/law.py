@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from planner.errors import InputError, VerificationError
-from planner.laws.answers import Asked, Item, ItemOrNone, Number, OneOfSet, Ordered, WholeSet
+from planner.laws.answers import Asked, Code, Item, ItemOrNone, Number, OneOfSet, Ordered, WholeSet
 from planner.laws.bits import Bits
 from planner.laws.die import Die
 from planner.laws.hashing import Hash
 from planner.laws.levels import Levels, PairBudget
 from planner.laws.rounds import ROUNDS, Rounds
 from planner.laws.rows import Rows
-from planner.laws.schema import TEXT, check, choice, record
+from planner.laws.schema import TEXT, Document, check, choice, record
 from planner.laws.shape import Shape
 from planner.laws.sides import Sides
 from planner.laws.source import Source
@@ -63,7 +62,7 @@ class Law:
     again: Rounds | None = None
 
     @classmethod
-    def read(cls, question: Mapping[str, Any], halves: Halves, place: str = "question") -> Self:
+    def read(cls, question: Document, halves: Halves, place: str = "question") -> Self:
         """The law of one question of the file; ``place`` is named in errors.
 
         Examples
@@ -97,7 +96,7 @@ class Law:
             raise InputError.because(error.argument + where, reason, error.remedy) from error
         return cls(question["name"], question["mechanism"], way, form, Rounds.read(question))
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """The question in the file."""
         about = {
             "name": self.name,
@@ -145,18 +144,18 @@ class Law:
         """Realised and demanded budgets."""
         return self.shape.pairs()
 
-    def draw(self, code: Any, source: Source) -> bytes:
+    def draw(self, code: Code, source: Source) -> bytes:
         """All randomness of one person whose answer was checked by ``asked.code``."""
         return self.shape.draw(self.asked.own(code, source), source)
 
-    def output(self, drawn: bytes, code: Any, round_number: int | None) -> bytes:
+    def output(self, drawn: bytes, code: Code, round_number: int | None) -> bytes:
         """The report of a round; where there are no rounds, what was drawn."""
         if round_number is None:
             return drawn
         return self.shape.output(drawn, (code,), round_number)
 
 
-def question_form(asked: type[Asked], shape: type[Shape]) -> dict[str, Any]:
+def question_form(asked: type[Asked], shape: type[Shape]) -> Document:
     """The form of a question: a JSON Schema."""
     about = {
         "name": TEXT,

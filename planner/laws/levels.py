@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from planner.errors import InputError
-from planner.laws.schema import BUDGET, TEXT, Schema, choice, either, list_of, record, whole
+from planner.laws.schema import (
+    BUDGET,
+    TEXT,
+    Document,
+    Schema,
+    choice,
+    either,
+    list_of,
+    record,
+    whole,
+)
 from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
 Rule = str | Sequence[Sequence[float]]
@@ -68,7 +78,7 @@ class Levels:
     dummies: int = 0
 
     @classmethod
-    def read(cls, question: Mapping[str, Any], least: int = 1) -> Levels:
+    def read(cls, question: Document, least: int = 1) -> Levels:
         """The levels of a question of the right form that has ``least`` items or more."""
         rows = question["levels"]
         names, counts = ([row[key] for row in rows] for key in ("name", "item_count"))
@@ -93,7 +103,7 @@ class Levels:
         """The same with so many dummies."""
         return replace(self, dummies=dummies)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """The keys ``rule`` and ``levels`` of a question."""
         rows = zip(self.names, self.epsilons, self.item_counts, self.items, strict=True)
         keys = ("name", "epsilon", "item_count", "items")

@@ -8,12 +8,11 @@ stored, and depends on no answer. docs/theory/rounds.md has what is promised and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Self
+from typing import Self
 
-from planner.laws.schema import choice, either, record, whole
+from planner.laws.schema import Document, choice, either, record, whole
 
 TIMES_OPEN = "An observer may see when an answer changes."
 """What a deployment of one value has to acknowledge, word for word."""
@@ -44,12 +43,12 @@ class Rounds:
     changes: int | None = None
 
     @classmethod
-    def read(cls, question: Mapping[str, Any]) -> Self | None:
+    def read(cls, question: Document) -> Self | None:
         """Of a question of the right form; None where it is asked one time."""
         stated = question.get("rounds")
         return None if stated is None else cls(stated["count"], stated.get("changes"))
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """The key of a question."""
         if self.changes is None:
             return {"count": self.count, "scheme": "once"}

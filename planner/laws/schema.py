@@ -19,6 +19,10 @@ from planner.errors import InputError
 from planner.limits import DENOMINATOR, EXPORT_REMEDY, MAX_EPSILON
 
 Schema = Mapping[str, Any]
+Document = dict[str, Any]
+"""A JSON object, as it is read and written."""
+Json = Any
+"""A value in one."""
 
 TEXT: Schema = {"type": "string", "minLength": 1}
 FLAG: Schema = {"type": "boolean"}
@@ -46,27 +50,27 @@ _TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
 }
 
 
-def whole(least: int, most: int) -> dict[str, Any]:
+def whole(least: int, most: int) -> Document:
     """A whole number from ``least`` to ``most``."""
     return {"type": "integer", "minimum": least, "maximum": most}
 
 
-def choice(*values: str | int) -> dict[str, Any]:
+def choice(*values: str | int) -> Document:
     """One of some values."""
     return {"enum": list(values)}
 
 
-def either(*schemas: Schema) -> dict[str, Any]:
+def either(*schemas: Schema) -> Document:
     """A value of one of some shapes."""
     return {"anyOf": list(schemas)}
 
 
-def list_of(item: Schema, least: int = 1) -> dict[str, Any]:
+def list_of(item: Schema, least: int = 1) -> Document:
     """A list of at least ``least`` entries."""
     return {"type": "array", "items": item, "minItems": least}
 
 
-def record(properties: Mapping[str, Schema], description: str = "") -> dict[str, Any]:
+def record(properties: Mapping[str, Schema], description: str = "") -> Document:
     """An object with exactly these keys."""
     schema = {
         "type": "object",
@@ -77,7 +81,7 @@ def record(properties: Mapping[str, Schema], description: str = "") -> dict[str,
     return schema | ({"description": description} if description else {})
 
 
-def check(value: Any, schema: Schema, place: str = "", where: str = "") -> None:
+def check(value: Json, schema: Schema, place: str = "", where: str = "") -> None:
     """Check a parsed value against a schema.
 
     Examples
@@ -119,7 +123,7 @@ def check(value: Any, schema: Schema, place: str = "", where: str = "") -> None:
             check(one, schema["items"], f"{place}[{i}]", where)
 
 
-def _check_keys(value: Mapping[str, Any], schema: Schema, place: str, where: str) -> None:
+def _check_keys(value: Document, schema: Schema, place: str, where: str) -> None:
     for key in schema["required"]:
         if key not in value:
             raise InputError(_name(_join(place, key), where), None, "given", EXPORT_REMEDY)
@@ -133,7 +137,7 @@ def _check_keys(value: Mapping[str, Any], schema: Schema, place: str, where: str
             )
 
 
-def _fits(value: Any, schema: Schema) -> bool:
+def _fits(value: Json, schema: Schema) -> bool:
     """Whether a value is of the schema's type and range; an object's or list's parts may not be."""
     if "anyOf" in schema:
         return any(_passes(value, one) for one in schema["anyOf"])
@@ -142,7 +146,7 @@ def _fits(value: Any, schema: Schema) -> bool:
     return type(value) in _TYPES[schema["type"]][1] and _in_range(value, schema)
 
 
-def _in_range(value: Any, schema: Schema) -> bool:
+def _in_range(value: Json, schema: Schema) -> bool:
     if "pattern" in schema:  # from ^ to $
         return re.fullmatch(schema["pattern"][1:-1], value) is not None
     if "minItems" in schema or "minLength" in schema:
@@ -153,7 +157,7 @@ def _in_range(value: Any, schema: Schema) -> bool:
     return bool(least <= value <= most and schema.get("exclusiveMinimum", -inf) < value)
 
 
-def _passes(value: Any, schema: Schema) -> bool:
+def _passes(value: Json, schema: Schema) -> bool:
     try:
         check(value, schema)
     except InputError:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from planner.errors import VerificationError
 from planner.laws.exact import log_upper_bound
 from planner.laws.levels import Levels, PairBudget
-from planner.laws.schema import Schema
+from planner.laws.schema import Document, Schema
 from planner.laws.source import Source
 
 Own = tuple[int, ...]
@@ -27,7 +27,7 @@ _MOST_LEVELS = 200  # of which all pairs are listed
 class Part:
     """A part of a law: what is worked out once stays where it was worked out."""
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Document:
         return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
 
 
@@ -53,7 +53,7 @@ class Shape(Part, ABC):
     levels: Levels
 
     @classmethod
-    def read(cls, question: Mapping[str, Any], levels: Levels) -> Self:
+    def read(cls, question: Document, levels: Levels) -> Self:
         """The integers of a question of the right form; InputError if they do not fit."""
         law = cls(levels, *(as_tuples(question[key]) for key in cls.keys))
         law.require_fit()
@@ -131,7 +131,7 @@ class Shape(Part, ABC):
         """The same law of other levels, as many as its own; of one level, of all of them alike."""
         return replace(self, levels=levels)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """The keys of a question."""
         return {key: as_lists(getattr(self, key)) for key in self.keys}
 
@@ -147,12 +147,12 @@ def octets(bits: int) -> int:
     return 8 * -(-bits // 64)
 
 
-def as_tuples(value: Any) -> Any:
+def as_tuples(value: object) -> Any:
     """Lists as tuples, at any depth."""
     return tuple(map(as_tuples, value)) if isinstance(value, list) else value
 
 
-def as_lists(value: Any) -> Any:
+def as_lists(value: object) -> Any:
     """Tuples as lists, at any depth."""
     return list(map(as_lists, value)) if isinstance(value, tuple) else value
 

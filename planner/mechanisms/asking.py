@@ -27,7 +27,7 @@ from planner.estimates.truncation import (
     set_estimates,
 )
 from planner.laws import answers
-from planner.laws.answers import MEAN_OF_SCORES, Asked
+from planner.laws.answers import MEAN_OF_SCORES, Asked, Code
 from planner.laws.law import Halves, Law
 from planner.laws.levels import Levels
 from planner.laws.shape import as_tuples
@@ -51,6 +51,10 @@ from planner.survey.questions import Question
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Longer = tuple[tuple[int, float], ...]
+People = Any
+"""How many have each item; of numbers one a person, NaN for none; of sets one list a person."""
+Found = Any
+"""What a form of report has estimated: counts of what reports are about, or the wanted numbers."""
 
 
 def levels_in(question: Question) -> Levels:
@@ -74,27 +78,29 @@ class AskedCollected(Asked):
     """What the collector's classes add."""
 
     @abstractmethod
-    def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
+    def own_many(self, codes: Sequence[Code], words: Words) -> Numbers:
         """What the reports of many people are about, shape ``(n,)``."""
 
     @abstractmethod
-    def rows(self, found: Any, confidence: float) -> AnswerRows:
+    def rows(self, found: Found, confidence: float) -> AnswerRows:
         """Rows of what a form of report has estimated."""
 
     @abstractmethod
-    def estimates(self, found: Any) -> Any:
+    def estimates(self, found: Found) -> Found:
         """Estimates of the answers, from those of what reports are about."""
 
-    def bias(self, people: Any) -> Array:  # noqa: ARG002 - sets know better
+    def bias(self, people: People) -> Array:  # noqa: ARG002 - sets know better
         """By how much estimates are too large on average: not at all, unless sets are cut."""
         return np.zeros(1)
 
     @abstractmethod
-    def variance(self, shape: Collected, people: Any) -> Any:
+    def variance(self, shape: Collected, people: People) -> Any:
         """Variance of the estimates for these people."""
 
     @abstractmethod
-    def draw_aggregate(self, shape: Collected, people: Any, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(
+        self, shape: Collected, people: People, rng: np.random.Generator
+    ) -> Aggregate:
         """Sums with the law that reports of these people give, without reports."""
 
     def of(self, question: Question) -> Self:
@@ -106,7 +112,7 @@ class AskedCollected(Asked):
         remedy = "Name the question about sets first, then the one about their sizes."
         raise InputError("set_sizes", self.kind, "of a question about item sets", remedy)
 
-    def set_sizes(self, found: Any = None) -> Longer:  # noqa: ARG002 - ordered answers know better
+    def set_sizes(self, found: Found = None) -> Longer:  # noqa: ARG002 - ordered answers know better
         """Numbers of items, each with an upper limit of the share with more than the last one.
 
         InputError unless answers are numbers of items; nothing where nothing was found yet.
@@ -121,34 +127,36 @@ class ItemCollected(answers.Item, AskedCollected):
     scale: ClassVar[int] = 1
     """What counts of what reports are about are multiplied by."""
 
-    def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
+    def own_many(self, codes: Sequence[Code], words: Words) -> Numbers:
         del words
         return np.array(codes, dtype=np.int64)
 
-    def estimates(self, found: Any) -> Any:
+    def estimates(self, found: Found) -> Found:
         """Counts of the items, from those of what reports are about."""
         return found
 
-    def rows(self, found: Any, confidence: float) -> AnswerRows:
+    def rows(self, found: Found, confidence: float) -> AnswerRows:
         names = self.levels.level_names(), self.levels.item_names()
         return item_rows(*names, found, found.on_simplex(), confidence)
 
-    def sums(self, people: Any) -> tuple[int, Any, Any]:
+    def sums(self, people: People) -> tuple[int, Any, Any]:
         """Number of people, and sums of the chance that each item is the own one, and squared."""
         counts = inputs.true_counts(people, self.levels.total)
         return int(counts.sum()), counts, counts
 
-    def variance(self, shape: Collected, people: Any) -> Any:
+    def variance(self, shape: Collected, people: People) -> Any:
         return np.asarray(self.scale**2 * shape.variance(*self.sums(people)))
 
-    def draw_aggregate(self, shape: Collected, people: Any, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(
+        self, shape: Collected, people: People, rng: np.random.Generator
+    ) -> Aggregate:
         return shape.draw_aggregate(inputs.true_counts(people, self.levels.total), rng)
 
 
 class ItemOrNoneCollected(answers.ItemOrNone, ItemCollected):
     """One item, or none."""
 
-    def rows(self, found: Any, confidence: float) -> AnswerRows:
+    def rows(self, found: Found, confidence: float) -> AnswerRows:
         items = ["none of the values", *self.levels.item_names()]
         return item_rows(
             ["", *self.levels.level_names()], items, found, found.clipped(), confidence
@@ -158,7 +166,7 @@ class ItemOrNoneCollected(answers.ItemOrNone, ItemCollected):
 class OrderedCollected(answers.Ordered, ItemCollected):
     """One of some ordered answers."""
 
-    def rows(self, found: Any, confidence: float) -> AnswerRows:
+    def rows(self, found: Found, confidence: float) -> AnswerRows:
         if self.wanted != MEAN_OF_SCORES:
             shares = self._shares(found, confidence)
             return ordered_rows(self.levels, self.order, shares, self.scores)
@@ -167,7 +175,7 @@ class OrderedCollected(answers.Ordered, ItemCollected):
         possible = min(self.scores), max(self.scores)
         return quantity_rows(found.users, [("mean score", mean, possible)])
 
-    def set_sizes(self, found: Any = None) -> Longer:
+    def set_sizes(self, found: Found = None) -> Longer:
         whole = all(score.is_integer() and 0 <= score <= MAX_COUNT for score in self.scores)
         rising = all(low < high for low, high in pairwise(self.scores))
         if not (self.scores and whole and rising) or self.wanted == MEAN_OF_SCORES:
@@ -188,7 +196,7 @@ class OrderedCollected(answers.Ordered, ItemCollected):
 class NumberCollected(answers.Number, AskedCollected):
     """A number in a range, or none."""
 
-    def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
+    def own_many(self, codes: Sequence[Code], words: Words) -> Numbers:
         answers = np.array(codes, dtype=np.float64)  # None becomes NaN
         below, above = self._grid(answers)
         return np.where(np.isnan(answers), self.points, below + (words.half(below.size) < above))
@@ -209,7 +217,7 @@ class NumberCollected(answers.Number, AskedCollected):
         """The range of the answers."""
         return NumericDomain(self.lower, self.upper, self.yes_no)
 
-    def estimates(self, found: Any, confidence: float = 0.95) -> NumericEstimates:
+    def estimates(self, found: Found, confidence: float = 0.95) -> NumericEstimates:
         """Mean with Fieller's interval, total and missing rate.
 
         From the estimated sum, on ``[-1, 1]``, and number of answers. Where the reports cannot rule
@@ -236,7 +244,7 @@ class NumberCollected(answers.Number, AskedCollected):
             mean.scaled(0.5, 0.5) if domain.yes_no else None,
         )
 
-    def rows(self, found: Any, confidence: float) -> AnswerRows:
+    def rows(self, found: Found, confidence: float) -> AnswerRows:
         """Of the mean, the total, the missing rate; of yes and no too."""
         estimates = self.estimates(found, confidence)
         quantities = (
@@ -259,7 +267,7 @@ class NumberCollected(answers.Number, AskedCollected):
         law = (1 - share) * rows[below] + share * rows[below + 1]
         return np.where(np.isnan(answers)[:, None], rows[-1], law)
 
-    def variance(self, shape: Any, people: Any) -> NumericVariance:
+    def variance(self, shape: Any, people: People) -> NumericVariance:
         """To first order, of these answers, shape ``(n,)``, NaN allowed.
 
         InputError for bad values, or where nobody answered.
@@ -285,7 +293,7 @@ class NumberCollected(answers.Number, AskedCollected):
             float(covariance[1, 1]) / unit.size**2,
         )
 
-    def draw_aggregate(self, shape: Any, people: Any, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(self, shape: Any, people: People, rng: np.random.Generator) -> Aggregate:
         known, sizes = np.unique(self.domain.answers(people), return_counts=True, equal_nan=True)
         counts = rng.multinomial(sizes, self.output_law(shape, known)).sum(axis=0)
         return Aggregate(int(sizes.sum()), counts)
@@ -302,17 +310,19 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
     def scale(self) -> int:  # type: ignore[override]
         return self.padding_length
 
-    def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
+    def own_many(self, codes: Sequence[Code], words: Words) -> Numbers:
         return ItemSets.of(codes, self.levels.total).sampled(self.padding_length, words)
 
-    def sums(self, people: Any) -> tuple[int, Array, Array]:
+    def sums(self, people: People) -> tuple[int, Array, Array]:
         sets = ItemSets.of(people, self.levels.total)
         return sets.users, *sets.sampling_sums(self.padding_length)
 
-    def bias(self, people: Any) -> Array:
+    def bias(self, people: People) -> Array:
         return ItemSets.of(people, self.levels.total).lost(self.padding_length)
 
-    def draw_aggregate(self, shape: Collected, people: Any, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(
+        self, shape: Collected, people: People, rng: np.random.Generator
+    ) -> Aggregate:
         own = self.own_many(people, seeded_words(rng)).ravel()
         return shape.draw_aggregate(np.bincount(own, minlength=self.levels.elements), rng)
 
@@ -328,13 +338,13 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
         sizes, shares = zip(*self.longer_sets, strict=True) if self.longer_sets else ((), ())
         return LongerSets(self.padding_length, sizes, shares)
 
-    def rows(self, found: Any, confidence: float) -> AnswerRows:
+    def rows(self, found: Found, confidence: float) -> AnswerRows:
         estimates, longer = self.estimates(found), self.longer
         names = self.levels.level_names(), self.levels.item_names()
         remark = _cut_remark(longer, self.padding_length, estimates.users)
         return item_rows(*names, estimates, estimates.clipped(), confidence, remark)
 
-    def estimates(self, found: Any) -> TruncatedEstimates:
+    def estimates(self, found: Found) -> TruncatedEstimates:
         return set_estimates(found, self.levels.total, self.longer, self.scale)
 
 
@@ -343,11 +353,11 @@ class WholeSetCollected(answers.WholeSet, OneOfSetCollected):
 
     scale: ClassVar[int] = 1
 
-    def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
+    def own_many(self, codes: Sequence[Code], words: Words) -> Numbers:
         """What the reports are about, shape ``(n, padding length)``."""
         return ItemSets.of(codes, self.levels.total).padded(self.padding_length, words)
 
-    def sums(self, people: Any) -> tuple[int, Array, Array]:
+    def sums(self, people: People) -> tuple[int, Array, Array]:
         (users, once, twice), length = super().sums(people), self.padding_length
         return users, length * once, length**2 * twice
 
@@ -409,23 +419,23 @@ class CollectedLaw(Law):
         """Estimates from the sums of each round, all of them with the same users."""
         return self.asked.rows(self.shape.estimate(stacked(rounds)), confidence)
 
-    def draw_many(self, codes: Sequence[Any], words: Words) -> list[Reports]:
+    def draw_many(self, codes: Sequence[Code], words: Words) -> list[Reports]:
         """Reports of checked answers for each round; the client's law, drawn in bulk."""
         return self.shape.draw_many(self.asked.own_many(codes, words), words)
 
-    def estimate(self, aggregate: Aggregate) -> Any:
+    def estimate(self, aggregate: Aggregate) -> Found:
         """Estimates of the answers from the sums of one round."""
         return self.asked.estimates(self.shape.estimate(aggregate))
 
-    def bias(self, people: Any) -> Array:
+    def bias(self, people: People) -> Array:
         """Exact bias of the estimated counts of items, not positive, in people."""
         return self.asked.bias(people)
 
-    def variance(self, people: Any) -> Any:
+    def variance(self, people: People) -> Any:
         """Variance of the estimates for these people: exact of counts, of means to first order."""
         return self.asked.variance(self.shape, people)
 
-    def draw_aggregate(self, people: Any, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(self, people: People, rng: np.random.Generator) -> Aggregate:
         """Sums with the law that reports of these people give each, without reports."""
         return self.asked.draw_aggregate(self.shape, people, inputs.generator(rng))
 

@@ -188,7 +188,7 @@ def linear_estimates(counted: Aggregate, own: Array, other: Array) -> SupportEst
     return SupportEstimates(values, errors, null, n, counted.counts, own, other)
 
 
-def as_bytes(reports: NDArray[Any]) -> Reports:
+def as_bytes(reports: NDArray[np.generic]) -> Reports:
     """Rows of numbers as they are sent."""
     return np.ascontiguousarray(reports).view(np.uint8)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ def words_for(items: int) -> int:
     return -(-items // 64)
 
 
-def pack(bits: NDArray[Any]) -> Packed:
+def pack(bits: NDArray[np.generic]) -> Packed:
     """Rows of 0 and 1, shape ``(n, m)``, packed to shape ``(n, words_for(m))``.
 
     Examples
@@ -280,7 +280,7 @@ class SumCounter:
         return Aggregate(self._users, self._counts)
 
 
-def require_below(numbers: NDArray[Any], size: int) -> None:
+def require_below(numbers: NDArray[np.unsignedinteger], size: int) -> None:
     """InputError that names the first report whose number is not below ``size``."""
     for u in np.flatnonzero(numbers >= size):
         remedy = "Leave the damaged report out."

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import exp, expm1, isfinite, log
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import finite, whole_number
 from planner.errors import InputError
-from planner.frames import Framed
+from planner.frames import Columns, Framed
 from planner.outsiders.blanket import Blanket
 from planner.outsiders.positive_part import Bracket, log_positive_part, positive_part
 from planner.outsiders.shapes import Seen
@@ -88,7 +87,7 @@ class ShuffledGuarantee(Framed):
             if not np.isnan(self.epsilons[i, j])
         )
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """One row a pair of levels.
 
         ``level``, ``other``, ``local`` (nats), ``epsilon`` (proven), ``delta``, ``people``.

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from planner.errors import InputError
-from planner.frames import Framed
+from planner.frames import Columns, Framed
 from planner.planning import mean, sets
 from planner.planning.choice import check_mechanism
 from planner.planning.ledger import Collection, Ledger, earlier
@@ -171,7 +171,7 @@ class SurveyPlan(Framed):
             return f"{asked}, asked in two rounds."
         return f"{asked}; nobody spends more than {self.most_spent:.6g} nats."
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """One row a question: who answers, its share of the budgets, its mechanism, its error."""
         return {
             "question": [one.name for one in self.questions],

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.estimates.channel import OrderedEstimates, shares_up_to
-from planner.frames import Framed
+from planner.frames import Columns, Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
@@ -407,7 +407,7 @@ class QuestionPlan(Framed):
         share = f", {self.share:.1%} of the budgets" if self.options else ""
         return f"{self.name}: {self.users:,} people{share}, {self.mechanism_label}."
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """One row a mechanism, best first; for the kind ``"sampled-choice"``, one a value."""
         if not self.options:
             counts, errors = self.mechanism.counts, self.mechanism.absolute_errors()

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
 from planner.errors import ConvergenceError, InputError, SolverError
-from planner.frames import Framed
+from planner.frames import Columns, Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.patience import still_wanted
@@ -141,7 +141,7 @@ class Frontier(Framed):
         reach = f"{self.scale[0]:.3g} to {self.scale[-1]:.3g} times the budgets"
         return f"{reach}; every point is proven optimal to within {self.largest_gap:.1g}."
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """One row a scale; errors as shares of the users."""
         levels = {f"error of {name}": self.level_errors[:, i] for i, name in enumerate(self.names)}
         return {"scale": self.scale, "total_error": self.total_error, **levels}

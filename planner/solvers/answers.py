@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import ConvergenceError, InputError
-from planner.frames import Framed
+from planner.frames import Columns, Framed
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -182,7 +182,7 @@ class UnaryTable(_Solved, Framed):
         gap = self.certificate.relative_gap
         return f"{words}; every pair keeps its budget, proven optimal to within {gap:.1g}."
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """One row a level: its budget, its probabilities, and what they cost.
 
         Examples

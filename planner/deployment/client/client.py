@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from json.encoder import encode_basestring
 from pathlib import Path
-from typing import Any
 
 from planner.deployment.client.document import (
     content_hash,
@@ -21,7 +20,9 @@ from planner.deployment.client.document import (
 )
 from planner.deployment.client.sealed import Memory
 from planner.errors import FileError, InputError, VerificationError
+from planner.laws.answers import Code
 from planner.laws.law import DEVICE, Law
+from planner.laws.schema import Document
 from planner.laws.source import system
 
 _ID_BYTES = 8
@@ -110,7 +111,7 @@ class Client:
 
     def __init__(
         self,
-        parameters: str | Path | Mapping[str, Any],
+        parameters: str | Path | Document,
         memory: str | Path | Memory | None = None,
     ) -> None:
         if isinstance(parameters, Mapping):
@@ -136,7 +137,7 @@ class Client:
     def report(
         self,
         question: str,
-        answer: Any,
+        answer: object,
         *,
         user: str | None = None,
         round_number: int | None = None,
@@ -237,7 +238,7 @@ class Client:
         return self._memory
 
 
-def _next_round(law: Law, code: Any, round_number: int, kept: bytes | None) -> bytes:
+def _next_round(law: Law, code: Code, round_number: int, kept: bytes | None) -> bytes:
     """What is kept for a person: the round, its report's id, and the die or round two's report.
 
     The die is blind: it says nothing of the answer. Together with round two's report it would, as
@@ -263,7 +264,7 @@ def _with_id(payload: bytes) -> bytes:
     return system(_ID_BYTES) + payload
 
 
-def _dumped(parameters: Mapping[str, Any]) -> str:
+def _dumped(parameters: Document) -> str:
     try:
         return json.dumps(dict(parameters))
     except (TypeError, ValueError, RecursionError) as error:
@@ -276,7 +277,7 @@ _SILENT = 0xFFFF  # nothing is known of earlier values: none is reported
 
 
 def _step(
-    law: Law, code: Any, own: int, round_number: int, changed: bool
+    law: Law, code: Code, own: int, round_number: int, changed: bool
 ) -> Callable[[bytes | None], bytes]:
     """What is kept of a person after a round, from what was kept: it ends in an id and a report.
 
@@ -296,7 +297,7 @@ def _step(
 
 
 def _next_value(
-    law: Law, code: Any, own: int, round_number: int, changed: bool, kept: bytes | None
+    law: Law, code: Code, own: int, round_number: int, changed: bool, kept: bytes | None
 ) -> bytes:
     """The report stays while its value lasts; a new id, as each round's report is another one.
 
@@ -320,5 +321,5 @@ def _next_value(
     return _HEAD.pack(value, round_number) + drawn
 
 
-def _drawn(law: Law, code: Any) -> bytes:
+def _drawn(law: Law, code: Code) -> bytes:
     return _with_id(bytes([1])[: law.blanks] + law.draw(code, system))

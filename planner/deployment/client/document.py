@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from hashlib import sha256
 from json.encoder import encode_basestring
@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 from planner.errors import FileError, InputError
 from planner.files import unreadable
 from planner.laws.law import DEVICE, Halves, Law, question_form
-from planner.laws.schema import TEXT, check, choice, either, list_of, record, whole
+from planner.laws.schema import TEXT, Document, Json, check, choice, either, list_of, record, whole
 from planner.limits import EXPORT_REMEDY, MAX_CELLS, MAX_COUNT, MAX_FILE_BYTES
 
 L = TypeVar("L", bound=Law)
@@ -41,7 +41,7 @@ _NESTING = (dict, list, tuple)
 _MAX_INTEGER = 2**53 - 1
 
 
-def read_document(path: str | Path) -> dict[str, Any]:
+def read_document(path: str | Path) -> Document:
     """Read and check the outside of a parameter file of at most 64 MiB.
 
     Raises
@@ -62,7 +62,7 @@ def read_document(path: str | Path) -> dict[str, Any]:
     return parse_document(data, source=path)
 
 
-def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict[str, Any]:
+def parse_document(data: bytes | str, source: str | Path = "parameters") -> Document:
     """Parse a parameter document and check its format, version and content hash.
 
     Parameters
@@ -131,7 +131,7 @@ def parse_json(data: bytes | str) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def content_hash(document: Mapping[str, Any]) -> str:
+def content_hash(document: Document) -> str:
     """SHA-256 (lower-case hex) of a document's canonical form without its key ``hash``.
 
     Raises
@@ -151,7 +151,7 @@ def content_hash(document: Mapping[str, Any]) -> str:
     return checksum.hexdigest()
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: Json) -> bytes:
     """Canonical JSON (RFC 8785) in UTF-8.
 
     Raises
@@ -168,7 +168,7 @@ def canonical(value: Any) -> bytes:
     return b"".join(_encoded(value))
 
 
-def _encoded(value: Any) -> Iterator[bytes]:
+def _encoded(value: Json) -> Iterator[bytes]:
     parts: list[str] = []
     _append(value, parts, _MAX_DEPTH)
     try:
@@ -180,7 +180,7 @@ def _encoded(value: Any) -> Iterator[bytes]:
         raise InputError.because("text", reason, remedy) from None
 
 
-def _append(value: Any, parts: list[str], depth: int) -> None:
+def _append(value: Json, parts: list[str], depth: int) -> None:
     if not isinstance(value, _NESTING):
         parts.append(_scalar(value))
         return
@@ -204,7 +204,7 @@ def _append(value: Any, parts: list[str], depth: int) -> None:
         parts.append("]" if value else "[]")
 
 
-def _scalar(value: Any) -> str:
+def _scalar(value: Json) -> str:
     if isinstance(value, str):
         return encode_basestring(value)
     if isinstance(value, float):
@@ -251,8 +251,8 @@ def _number(value: float) -> str:
     return "-" * (value < 0) + text
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    unique: dict[str, Any] = {}
+def _unique(pairs: list[tuple[str, Any]]) -> Document:
+    unique: Document = {}
     for key, value in pairs:
         if key in unique:
             raise ValueError(f"the key {key!r} appears twice")
@@ -271,7 +271,7 @@ def _no_constant(name: str) -> None:
 
 
 def read_questions(
-    document: Mapping[str, Any], source: str | Path, kind: type[L], halves: Halves
+    document: Document, source: str | Path, kind: type[L], halves: Halves
 ) -> list[L]:
     """The laws of the questions of a parsed document, each checked and proven; one at least.
 
@@ -303,7 +303,7 @@ def read_questions(
     return read
 
 
-def file_form() -> dict[str, Any]:
+def file_form() -> Document:
     """The form of a parameter file: a JSON Schema of draft 2020-12.
 
     Examples

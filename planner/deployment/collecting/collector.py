@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from planner.deployment.collecting.one_file import (
 from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE, Key
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
+from planner.laws.schema import Document
 from planner.mechanisms.counting import Aggregate
 
 _ENDINGS = ", ".join(SUFFIXES)
@@ -218,7 +219,7 @@ def _packed(one: FileCount) -> bytes:
 def _saved(content: bytes) -> FileCount:
     """Back from an entry, whose checksum is right."""
     start = 8 + int.from_bytes(content[:8], "little")
-    about: dict[str, Any] = json.loads(content[8:start])
+    about: Document = json.loads(content[8:start])
     parts = about.pop("sums")
     about["path"], about["origins"] = Path(about["path"]), tuple(map(Path, about["origins"]))
     about["stamp"] = tuple(about["stamp"])

@@ -21,7 +21,7 @@ from planner.errors import FileError, InputError
 from planner.estimates.counts import Estimates, reach
 from planner.estimates.rows import NUMBERS, AnswerRows
 from planner.files import replace_file
-from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.asking import CollectedLaw, Found
 from planner.mechanisms.counting import Aggregate, stacked
 
 Array = NDArray[np.float64]
@@ -202,7 +202,7 @@ def _round(law: CollectedLaw, one: Aggregate, people: int, confidence: float) ->
     return replace(rows, users=one.users, remarks=[f"{text}{remark}" for text in rows.remarks])
 
 
-def _scaled(found: Any, people: int, factor: float, apart: bool) -> Any:
+def _scaled(found: Found, people: int, factor: float, apart: bool) -> Found:
     """Estimates of all people from those of a part of them, drawn by lot, each person apart or not.
 
     What a channel estimates is a mean, and its covariance has who was drawn in it already.
