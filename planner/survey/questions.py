@@ -23,6 +23,8 @@ from planner.survey.values import (
     Answers,
     Budget,
     Counts,
+    Labels,
+    Language,
     Name,
     NamedFile,
     NotNegative,
@@ -207,6 +209,7 @@ class Asked(Description):
     The ``name`` is distinct within the survey; ``mechanism`` is planned and deployed, the kind's
     usual one when left out; ``weight`` is the importance of the error among the survey's, above 0.
     ``targets`` are errors small enough; of a mean shares of half its range, without levels.
+    ``ask`` is the question as people read it, the name when left out.
     """
 
     tag: ClassVar[str] = "kind"
@@ -217,6 +220,7 @@ class Asked(Description):
         default=(), validation_alias="target", serialization_alias="target"
     )
     rounds: AskedAgain | None = None
+    ask: Name | None = None
 
     @property
     def of_mean(self) -> bool:
@@ -251,7 +255,8 @@ class Levelled(Asked):
 
     ``rule`` is ``"min"``, ``"avg"`` or a symmetric matrix of pair budgets (see
     :class:`~planner.policy.policy.PrivacyPolicy`), in which ``""`` is the smaller of two levels'
-    budgets and ``inf`` no protection.
+    budgets and ``inf`` no protection. ``label`` has answers as people read them, where that is not
+    their name.
     """
 
     first: ClassVar[tuple[str, ...]] = ("name", "levels", "rule")
@@ -259,6 +264,7 @@ class Levelled(Asked):
         min_length=1, validation_alias="level", serialization_alias="level"
     )
     rule: Annotated[Rule, PlainValidator(read_rule)] = DEFAULT_RULE
+    label: Labels = ()
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -277,6 +283,10 @@ class Levelled(Asked):
                 remedy = "Sampling Privacy alone expects, per value, how many people have it."
                 allowed = "one count per item" if wanted else "left out unless 'sampled-choice'"
                 raise wrong(level.yes_counts, allowed, remedy, "level", i, "yes_counts")
+        named = [item for level in self.levels for item in level.items]
+        for answer in sorted({answer for answer, _ in self.label}.difference(named)):
+            remedy = "Name the answer as its level does."
+            raise at("label", error=InputError.unknown("label", answer, named, remedy))
         self._check()
         _ = self.objective
         return self
@@ -576,6 +586,8 @@ class Survey(Description):
     By ``design`` everybody answers everything, with a share of the budgets each (``"split"``), one
     question at its full budget (``"one-each"``), or ``asked`` of them (``"some-each"``; None for
     the best number). ``ledger`` is a file of earlier collections from the same people, or None.
+    The page that people answer shows ``title`` (the name when left out), ``intro`` and ``thanks``;
+    its own words are of the ``language`` (``"en"``, ``"de"``, or a file of words).
     """
 
     name: Name
@@ -586,6 +598,10 @@ class Survey(Description):
     design: Literal["split", "one-each", "some-each"] = "split"
     ledger: NamedFile | None = None
     asked: Annotated[int, count(1, MAX_COUNT, "Leave it out for the best.")] | None = None
+    title: Name | None = None
+    intro: Name | None = None
+    thanks: Name | None = None
+    language: Language = "en"
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

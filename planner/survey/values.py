@@ -21,6 +21,7 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    PlainSerializer,
     PlainValidator,
     Strict,
     ValidationError,
@@ -165,6 +166,19 @@ def read_path(value: object, about: ValidationInfo) -> str:
     return str(context["folder"] / path)
 
 
+def read_language(value: object, about: ValidationInfo) -> str:
+    """``en`` or ``de``, or the file that has the page's own words in another language."""
+    return value if value in ("en", "de") else read_path(value, about)
+
+
+def read_labels(value: object) -> tuple[tuple[str, str], ...]:
+    """A table of texts, as its rows."""
+    if not isinstance(value, dict | tuple):
+        remedy = 'Write label = { HIV = "An HIV infection" }.'
+        raise InputError("label", value, "a table of texts by answer", remedy)
+    return tuple((answer, read_text(told)) for answer, told in dict(value).items())
+
+
 def _answer(value: object) -> str:
     whole = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if whole else read_text(value)
@@ -181,6 +195,8 @@ _SPLIT = BeforeValidator(split)
 Name = Annotated[str, PlainValidator(read_text)]
 Budget = Annotated[float, PlainValidator(parse_epsilon)]
 NamedFile = Annotated[str, PlainValidator(read_path)]
+Language = Annotated[str, PlainValidator(read_language)]
+Labels = Annotated[tuple[tuple[str, str], ...], PlainValidator(read_labels), PlainSerializer(dict)]
 Number = Annotated[float, PlainValidator(read_number)]
 NotNegative = Annotated[Number, Field(ge=0)]
 Positive = Annotated[Number, Field(gt=0)]
