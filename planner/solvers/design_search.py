@@ -98,12 +98,11 @@ def best_design(
         least = grouped(weights, merged.groups, np.minimum)
         people = None if prior is None else items * grouped(density, merged.groups, np.minimum)
         bound = _solve(merged.allowed, least, people, enough, near).lower_bound
-    design = SubsetDesign(policy, found.types, merged.groups, found.prior, chosen)
-    try:
-        certificate = Certificate.of(design.objective_value, bound, "mechanisms")
-    except InputError as error:  # the types are our own: what they tell apart is lost in rounding
+    if not found.types.tells_apart(found.prior):
         reason = "Rounding hides at these budgets what tells the items apart"
-        raise ConvergenceError(reason, "Take larger ones.") from error
+        raise ConvergenceError(reason, "Take larger ones.")
+    design = SubsetDesign(policy, found.types, merged.groups, found.prior, chosen)
+    certificate = Certificate.of(design.objective_value, bound, "mechanisms")
     return replace(design, certificate=certificate)
 
 

@@ -20,6 +20,7 @@ _DIGITS = 1e-12
 _PRESENT = 1e-10  # of the largest weight: less is noise
 _LOST = 1e-3  # of a direction's largest entry: a smaller one is none to divide by
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
+_MOVED = 1e-7  # of the sums: what dropping columns may cost
 
 
 class Oracle(Protocol):
@@ -100,24 +101,33 @@ def fewest(rows: Array, weights: Array) -> tuple[NDArray[np.int64], Array]:
     """Few columns, and weights of them with the same ``rows @ weights``.
 
     While more columns are left than these numbers can tell apart, weights move along a direction
-    that changes none of them, until one is 0.
+    that changes none of them, until one is 0. Where digits are used up, columns stay.
     """
     live = np.flatnonzero(weights > _PRESENT * weights.max())
     weights = weights[live]
     while True:
-        kept = rows[:, live] * weights
-        kept /= np.maximum(np.linalg.norm(kept, axis=1, keepdims=True), np.finfo(float).tiny)
-        sizes, axes = np.linalg.svd(kept)[1:]
-        spare, share = axes[np.count_nonzero(sizes > _RANK * sizes[0]) :], np.ones(live.size)
-        if not len(spare):
+        sums = rows[:, live] * weights
+        sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), np.finfo(float).tiny)
+        sizes, axes = np.linalg.svd(sums)[1:]
+        share = _spared(sums, axes[np.count_nonzero(sizes > _RANK * sizes[0]) :])
+        if share.all():
             return live, weights
-        for _ in range(len(spare)):
-            direction, spare = spare[-1], spare[:-1]
-            reach = np.divide(direction, share, out=np.zeros(live.size), where=share > 0)
-            last = int(np.abs(reach).argmax())
-            if np.abs(direction[last]) < _LOST * np.abs(direction).max():
-                break  # digits are used up
-            share = np.where(share > 0, np.maximum(share - direction / reach[last], 0.0), 0.0)
-            share[last] = 0.0
-            spare = spare - np.outer(spare[:, last] / direction[last], direction)
         live, weights = live[share > 0], (weights * share)[share > 0]
+
+
+def _spared(sums: Array, directions: Array) -> Array:
+    """Shares of the columns, some of them 0, with the same sums: moved along these directions."""
+    share = np.ones(sums.shape[1])
+    while len(directions):
+        direction, directions = directions[-1], directions[:-1]
+        reach = np.divide(direction, share, out=np.zeros(share.size), where=share > 0)
+        first = int(np.abs(reach).argmax())  # to become 0
+        if np.abs(direction[first]) < _LOST * np.abs(direction).max():
+            break
+        moved = np.where(share > 0, np.maximum(share - direction / reach[first], 0.0), 0.0)
+        moved[first] = 0.0
+        if np.abs(sums @ (moved - 1)).max() > _MOVED:
+            break  # of columns alike, a difference of directions is noise
+        share = moved
+        directions = directions - np.outer(directions[:, first] / direction[first], direction)
+    return share

@@ -152,24 +152,34 @@ class OutputTypes:
         >>> types.estimator([1.0]).round(4).tolist()  # the counts sum to the people
         [[[-0.3333, 1.6667]]]
         """
-        m, means, gap = self.item_counts, self.means, self.high - self.low
-        expected = means @ np.asarray(prior, dtype=np.float64)
+        m, gap, x = self.item_counts, self.high - self.low, self.high_counts / self.item_counts
+        means, expected = self.means, self.means @ np.asarray(prior, dtype=np.float64)
         if not (expected > 0).all():
             raise InputError("prior", prior, "above 0 in a level of every type", "Spread it.")
-        share, x, several = self.weights / expected, self.high_counts / m, m > 1
-        # Of each level sum over items of (v - mean)^2 / (m - 1).
-        within = share @ (np.square(gap) * x * self.low_counts / np.maximum(m - 1, 1))
-        sent = (means * share[:, None]).T
-        between = sent @ means
-        totals = np.linalg.lstsq(between, means.T)[0].T
-        if not (within[several] > 0).all() or np.linalg.matrix_rank(between) < m.size:
+        if not self.tells_apart(prior):
             raise InputError("types", self.size, "enough to tell all items apart", "Add types.")
+        within, sent = self._information(expected)
+        totals = np.linalg.lstsq(sent @ means, means.T)[0].T
         # Small budgets lose digits above; what is left of the bias is seen, and taken out.
         totals = np.linalg.solve((sent @ totals).T, totals.T).T / m
-        slope = gap * np.divide(1.0, within, out=np.zeros_like(within), where=several)
+        slope = gap * np.divide(1.0, within, out=np.zeros_like(within), where=m > 1)
         apart = slope[..., None] * np.stack([-x, 1 - x], axis=2)
         given = (totals[..., None] + apart) / expected[:, None, None]
         return np.where(self._counts > 0, given, 0.0)
+
+    def tells_apart(self, prior: ArrayLike) -> bool:
+        """Whether every item can be estimated, if answers follow ``prior``, above 0."""
+        within, sent = self._information(self.means @ np.asarray(prior, dtype=np.float64))
+        whole = np.linalg.matrix_rank(sent @ self.means) == self.item_counts.size
+        return bool(whole and (within[self.item_counts > 1] > 0).all())
+
+    def _information(self, expected: Array) -> tuple[Array, Array]:
+        """On differences within levels, ``(t,)``, and each type's means, weighted, ``(t, n)``."""
+        m, gap, x = self.item_counts, self.high - self.low, self.high_counts / self.item_counts
+        share = self.weights / expected
+        # Of each level sum over items of (v - mean)^2 / (m - 1).
+        within = share @ (np.square(gap) * x * self.low_counts / np.maximum(m - 1, 1))
+        return within, (self.means * share[:, None]).T
 
     @property
     def pair_losses(self) -> Array:
