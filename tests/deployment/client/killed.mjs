@@ -9,7 +9,7 @@ const words = JSON.parse(process.argv[2]);
 let folder = words.folder;
 let watched = false;
 const copies = [];
-for (const name of ["openSync", "writeSync", "fsyncSync", "linkSync", "unlinkSync", "rmSync"]) {
+for (const name of ["openSync", "writeSync", "fsyncSync", "linkSync", "unlinkSync", "rmSync", "mkdirSync"]) {
   const real = fs[name];
   fs[name] = (...given) => {
     if (watched) copy();
@@ -28,17 +28,15 @@ function copy() {
 
 let store = () => {};
 class Late extends Memory {
-  async keep(key, content) {
-    store = () => super.keep(key, content);
-    return content;
-  }
-
-  async forget(key) {
-    const first = store;
-    store = async () => {
-      await first();
-      await super.forget(key);
+  async change(key, step) {
+    let made;
+    const look = (kept) => {
+      made = step(kept);
+      throw new Error("not yet");
     };
+    await super.change(key, look).catch(() => {});
+    store = () => super.change(key, () => made);
+    return made;
   }
 }
 

@@ -2,10 +2,13 @@
 
 import json
 import subprocess
+from base64 import b64decode
 
+from planner.deployment import Client
 from planner.deployment.client.document import content_hash
 from planner.deployment.parameters import make_vectors
 from tests.deployment.readers import CLIENT, asked, both_clients_agree
+from tests.deployment.test_rounds import VALUE, asked_again, person_of_value
 
 
 def test_javascript_passes_the_vectors(node, tmp_path, parameter_file, parameters):
@@ -33,10 +36,10 @@ def test_javascript_reports_nothing_from_a_damaged_memory(node, tmp_path, parame
     for words in (("idue", "flu"), ("sampled", "u", "--round", "2")):
         kept = (*words, "--memory", str(memory / words[0]), "--user", "ann")
         assert json.loads(ask(*kept))["question"] == words[0]
-        for path in (memory / words[0]).iterdir():
+        for path in (memory / words[0]).glob("*/*"):
             path.write_bytes(path.read_bytes() + b"0")
         assert "the memory is damaged" in ask(*kept)
-        for path in (memory / words[0]).iterdir():
+        for path in (memory / words[0]).glob("*/*"):
             path.write_bytes(path.read_bytes()[:-2] + b"?")
         assert "the memory is damaged" in ask(*kept)
 
@@ -73,3 +76,18 @@ def test_javascript_agrees_on_the_hash(node, tmp_path):
     call = [node, "--input-type=module", "--eval", script, str(path)]
     done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == content_hash(odd)
+
+
+def test_two_processes_of_one_person_report_a_new_value_once(node, tmp_path):
+    params = tmp_path / "params.json"
+    params.write_text(json.dumps(asked_again(VALUE)))
+    user = person_of_value(Client(params), 2)
+    for attempt in range(3):  # not one step: 19 of 25 tell of two values
+        call = [node, CLIENT, params, "q", "a", "--memory", tmp_path / str(attempt), "--user", user]
+        first, *both = (
+            [*call, "--round", *more] for more in (["1"], ["2", "--changed"], ["3", "--changed"])
+        )
+        subprocess.run(first, check=True, capture_output=True)  # noqa: S603
+        at_once = [subprocess.Popen(one, stdout=-1, stderr=-1) for one in both]  # noqa: S603
+        told = [json.loads(out) for out in (one.communicate()[0] for one in at_once) if out]
+        assert sum(b64decode(one["report"])[0] for one in told) == 1

@@ -3,11 +3,11 @@ export type Answer = string | number | null | ReadonlyArray<string | number>;
 
 /** What a device remembers of its reports, for good. */
 export interface Memory {
-  /** What is remembered under a key, or null. Rejects what is damaged. */
-  recall(key: readonly unknown[]): Promise<Uint8Array | null>;
-  /** Remember once; give what is remembered, which may be another tab's or process's. */
-  keep(key: readonly unknown[], content: Uint8Array): Promise<Uint8Array>;
-  forget(key: readonly unknown[]): Promise<void>;
+  /**
+   * What is kept under a key after a step from what was kept, or null. No other tab or process
+   * comes between; it is stored before it is given. A step gives what it got to change nothing.
+   */
+  change(key: readonly unknown[], step: (kept: Uint8Array | null) => Uint8Array): Promise<Uint8Array>;
 }
 
 export interface Asking {

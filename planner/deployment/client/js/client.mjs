@@ -2,15 +2,12 @@
 // the same conformance vectors as the Python client. It uses what both have: crypto, typed arrays.
 
 import { MAX_CELLS, digest, hex, parseDocument, refuse } from "./document.mjs";
-import { joined, system } from "./draws.mjs";
 import { lawOf } from "./laws.mjs";
-import { nextValue, ownPart } from "./rounds.mjs";
+import { ID_BYTES, checkRound, drawn, ownPart, stepOf } from "./rounds.mjs";
 import SCHEMA from "./schema.json" with { type: "json" };
 import { checkShape } from "./shape.mjs";
 
 export { Refused } from "./document.mjs";
-
-const ID_BYTES = 8;
 
 export class Client {
   #laws = new Map();
@@ -43,34 +40,13 @@ export class Client {
   async report(question, answer, { user, round, changed = false } = {}) {
     const law = this.law(question);
     const code = law.code(answer);
-    const draw = () => law.draw(code, system);
-    const sized = (kept, size) => (kept.length === size ? kept : refuse("the memory is damaged"));
-    let kept;
-    if (law.rounds) {
-      const memory = this.#memoryOf(user);
-      kept = await this.#again(memory, question, law, { user, round, changed, draw });
-    } else if (law.output) {
-      if (round !== 1 && round !== 2) refuse("the round must be 1 or 2");
-      kept = await this.#round(this.#memoryOf(user), [this.parameters, user, question], law, code, round);
-    } else {
-      if (round !== undefined) refuse("this question has one round");
-      if (user === undefined) kept = withId(draw());
-      else {
-        const [memory, key] = [this.#memoryOf(user), [this.parameters, user, question, "report"]];
-        kept = (await memory.recall(key)) ?? (await memory.keep(key, withId(draw())));
-      }
-    }
-    sized(kept, ID_BYTES + law.size);
-    const id = hex(kept.subarray(0, ID_BYTES));
-    const report = base64(kept.subarray(ID_BYTES));
-    return JSON.stringify({
-      parameters: this.parameters,
-      question,
-      id,
-      ...(round === undefined ? {} : { round }),
-      report,
-      check: await lineCheck([this.parameters, round ?? "", report, id, question]),
-    });
+    checkRound(law, user, round, changed);
+    if (user === undefined) return this.#line(question, law, drawn(law, code));
+    if (!this.#memory || typeof user !== "string" || !user) refuse("a user and a memory are needed");
+    const own = law.rounds && (await this.ownPart(question, user));
+    const { step, released } = stepOf(law, code, { round, changed, own });
+    const kept = await this.#memory.change([this.parameters, user, question], step);
+    return this.#line(question, law, released(kept), round);
   }
 
   /** Which round, or value, of a question that is asked again a person reports. */
@@ -78,42 +54,18 @@ export class Client {
     return ownPart(this.law(question).rounds, [this.parameters, question, user]);
   }
 
-  async #again(memory, question, law, { user, round, changed, draw }) {
-    const { count, scheme } = law.rounds;
-    if (!Number.isInteger(round) || round < 1 || round > count) refuse(`the round must be from 1 to ${count}`);
-    const [own, parts] = [await this.ownPart(question, user), [this.parameters, user, question]];
-    if (scheme !== "once") {
-      const asked = { round, changed, own, size: law.size, draw, withId };
-      return nextValue(memory, parts, law.rounds, asked);
-    }
-    if (round !== own) refuse(`the round must be ${own}, this person's round`);
-    const key = [...parts, "report"];
-    return (await memory.recall(key)) ?? (await memory.keep(key, withId(draw())));
+  async #line(question, law, released, round) {
+    if (released.length !== ID_BYTES + law.size) refuse("the memory is damaged");
+    const [id, payload] = [hex(released.subarray(0, ID_BYTES)), base64(released.subarray(ID_BYTES))];
+    return JSON.stringify({
+      parameters: this.parameters,
+      question,
+      id,
+      ...(round === undefined ? {} : { round }),
+      report: payload,
+      check: await lineCheck([this.parameters, round ?? "", payload, id, question]),
+    });
   }
-
-  /** A round of two: the die is blind, but with round two's report it would tell the answer. */
-  async #round(memory, parts, law, code, round) {
-    const [first, second] = [[...parts, "round 1"], [...parts, "round 2"]];
-    let report = await memory.recall(second);
-    if (report === null) {
-      const die = (await memory.recall(first)) ?? (await memory.keep(first, withId(law.draw(code, system))));
-      if (die.length !== ID_BYTES + law.size) refuse("the memory is damaged");
-      const output = law.output(die.subarray(ID_BYTES), code, round);
-      if (round === 1) return joined(die.subarray(0, ID_BYTES), output);
-      report = await memory.keep(second, withId(output));
-    }
-    await memory.forget(first);
-    return round === 2 ? report : refuse("round one is over; its report was forgotten");
-  }
-
-  #memoryOf(user) {
-    if (!this.#memory || typeof user !== "string" || !user) refuse("a user and a memory are needed");
-    return this.#memory;
-  }
-}
-
-function withId(payload) {
-  return joined(system(ID_BYTES), payload);
 }
 
 /** By which the collector notices damage on the way. */

@@ -16,12 +16,13 @@ const SHAPES = new Map(Object.entries({ bits, sides, rows, staircase, hash, die 
 export function lawOf(question) {
   const asked = ASKED.get(question.asked)(question);
   const shape = SHAPES.get(question.law)(question, asked);
-  const blank = Number(question.rounds?.scheme === "one-value"); // a byte that tells
+  const blanks = Number(question.rounds?.scheme === "one-value"); // a byte that tells
   return {
     ...shape,
-    size: shape.size + blank,
-    cells: (shape.cells + blank) * (question.rounds?.count ?? 1),
+    size: shape.size + blanks,
+    cells: (shape.cells + blanks) * (question.rounds?.count ?? 1),
     rounds: question.rounds,
+    blanks,
     code: asked.code,
     draw: (code, source) => shape.draw(asked.own(code, source), source),
   };

@@ -11,8 +11,8 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync } from "node:fs";
-import { readFileSync, realpathSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync } from "node:fs";
+import { readFileSync, readdirSync, realpathSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -20,66 +20,87 @@ import { parseArgs } from "node:util";
 
 import { Client, Refused, replay } from "./client.mjs";
 import { refuse } from "./document.mjs";
+import { joined } from "./draws.mjs";
 
 export { Client, Refused };
 
 const CHECK_BYTES = 32;
 
-/** One report per person and question, each in a file that is written whole or not at all. */
+/** What is kept under each key: a folder of numbered files, of which the last one counts. */
 export class Memory {
   constructor(directory) {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     this.directory = directory;
   }
 
-  /** What is remembered under a key, or null. */
-  async recall(key) {
-    let kept;
-    try {
-      kept = readFileSync(this.#path(key));
-    } catch (error) {
-      if (error.code !== "ENOENT") throw error;
-      return null;
+  /** What is kept after a step from what was kept, or null; on disk before it is given. */
+  async change(key, step) {
+    const name = createHash("sha256").update(JSON.stringify(key)).digest("hex");
+    const folder = join(this.directory, name);
+    for (;;) {
+      const last = lastIn(folder);
+      const before = last ? read(join(folder, `${last}`), key) : null;
+      if (before === undefined) continue; // another process went on meanwhile
+      const after = step(before);
+      if (after !== before) {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        settle(this.directory);
+        if (!write(folder, last + 1, joined(checksum(key, after), after))) continue;
+      }
+      const [place, now] = [last + Number(after !== before), lastIn(folder)];
+      if (now === place) {
+        if (after !== before) rmSync(join(folder, `${last}`), { force: true });
+        return after;
+      }
+      if (after !== before) rmSync(join(folder, `${place}`), { force: true });
     }
-    const content = kept.subarray(CHECK_BYTES);
-    if (!kept.subarray(0, CHECK_BYTES).equals(checksum(key, content))) refuse("the memory is damaged");
-    return content;
   }
+}
 
-  /** Remember content once and for all; give what is remembered, which may be another's. */
-  async keep(key, content) {
-    const path = this.#path(key);
-    const temporary = `${path}.${randomBytes(4).toString("hex")}`;
-    const file = openSync(temporary, "wx", 0o600);
-    try {
-      writeSync(file, Buffer.concat([checksum(key, content), content]));
-      fsyncSync(file);
-      linkSync(temporary, path); // fails if another process was first
-      this.#settle();
-    } catch (error) {
-      if (error.code !== "EEXIST") throw error;
-    } finally {
-      closeSync(file);
-      unlinkSync(temporary);
-    }
-    return this.recall(key);
-  }
+/** The largest number of a file; 0 where there is none. */
+function lastIn(folder) {
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.reduce((last, name) => Math.max(last, /^[0-9]+$/.test(name) ? Number(name) : 0), 0);
+}
 
-  async forget(key) {
-    rmSync(this.#path(key), { force: true });
+function read(path, key) {
+  let kept;
+  try {
+    kept = readFileSync(path);
+  } catch (error) {
+    if (error.code !== "ENOENT") throw error;
+    return undefined;
   }
+  const content = kept.subarray(CHECK_BYTES);
+  if (!kept.subarray(0, CHECK_BYTES).equals(checksum(key, content))) refuse("the memory is damaged");
+  return content;
+}
 
-  /** A name in a directory lasts when the directory is written, which Windows does by itself. */
-  #settle() {
-    if (process.platform === "win32") return;
-    const directory = openSync(this.directory, "r");
-    fsyncSync(directory);
-    closeSync(directory);
+/** Write a file whole or not at all; false if another process was first. */
+function write(folder, number, content) {
+  const temporary = join(folder, randomBytes(4).toString("hex") + ".new");
+  const file = openSync(temporary, "wx", 0o600);
+  try {
+    writeSync(file, content);
+    fsyncSync(file);
+    linkSync(temporary, join(folder, `${number}`));
+    settle(folder);
+    return true;
+  } catch (error) {
+    if (error.code !== "EEXIST") throw error;
+    return false;
+  } finally {
+    closeSync(file);
+    unlinkSync(temporary);
   }
+}
 
-  #path(key) {
-    return join(this.directory, createHash("sha256").update(JSON.stringify(key)).digest("hex"));
-  }
+/** A name in a directory lasts when the directory is written, which Windows does by itself. */
+function settle(path) {
+  if (process.platform === "win32") return;
+  const directory = openSync(path, "r");
+  fsyncSync(directory);
+  closeSync(directory);
 }
 
 function checksum(key, content) {

@@ -1,10 +1,16 @@
-// A question that is asked again: in which round a person reports, or which of their values. See
-// planner/laws/rounds.py and planner/deployment/client/rounds.py, which do the same.
+// What is kept of a person and a question, and each step from what was kept to what is kept next.
+// A step draws; memories take it whole or not at all. See planner/deployment/client/client.py.
 
 import { digest, hex, refuse } from "./document.mjs";
-import { joined } from "./draws.mjs";
+import { joined, system } from "./draws.mjs";
 
+export const ID_BYTES = 8;
+const HEAD_BYTES = 4; // the value that lasts, from 1; the last round
 const SILENT = 0xffff; // nothing is known of earlier values: none is reported
+
+export const withId = (payload) => joined(system(ID_BYTES), payload);
+
+export const drawn = (law, code) => withId(joined(new Uint8Array(law.blanks).fill(1), law.draw(code, system)));
 
 /** Which of the rounds, or of the values, a person reports, from 1. */
 export async function ownPart(rounds, fields) {
@@ -12,23 +18,58 @@ export async function ownPart(rounds, fields) {
   return 1 + Number(BigInt(`0x${hex(await digest(fields.join("\n")))}`) % parts);
 }
 
+/** Refuse a round that the question does not have. Nothing has been drawn. */
+export function checkRound(law, user, round, changed) {
+  const last = law.output ? 2 : law.rounds?.count;
+  if (typeof changed !== "boolean" || (changed && !law.blanks)) refuse("there is no change to tell of");
+  if (last === undefined) {
+    if (round !== undefined) refuse("this question has one round");
+  } else if (!Number.isInteger(round) || round < 1 || round > last) {
+    refuse(`the round must be from 1 to ${last}`);
+  } else if (user === undefined) refuse("a user and a memory are needed");
+}
+
+/** { step, released }: what is kept next, and what of it leaves: an id and a report. */
+export function stepOf(law, code, { round, changed, own }) {
+  if (law.output) return { step: nextRound(law, code, round), released: releasedOfTwo(law, code, round) };
+  if (law.blanks) return { step: nextValue(law, code, round, changed, own), released: afterHead };
+  if (!law.rounds) return { step: (kept) => kept ?? drawn(law, code), released: (kept) => kept };
+  if (round !== own) refuse(`the round must be ${own}, this person's round`);
+  return { step: (kept) => kept ?? joined(head(own, own), drawn(law, code)), released: afterHead };
+}
+
+const head = (value, round) => Uint8Array.of(value >> 8, value & 255, round >> 8, round & 255);
+const afterHead = (kept) => kept.subarray(HEAD_BYTES);
+
+/** Round two takes the place of the die: with round two's report it would tell the answer. */
+function nextRound(law, code, round) {
+  return (kept) => {
+    if (kept?.[0] === round) return kept;
+    if (kept?.[0] > round) refuse("round one is over; its report was forgotten");
+    const die = kept?.subarray(1 + ID_BYTES) ?? law.draw(code, system);
+    if (die.length !== law.size) refuse("the memory is damaged");
+    return joined(Uint8Array.of(round), withId(round === 1 ? die : law.output(die, code, round)));
+  };
+}
+
+const releasedOfTwo = (law, code, round) => (kept) => {
+  const [id, report] = [kept.subarray(1, 1 + ID_BYTES), kept.subarray(1 + ID_BYTES)];
+  return round === 1 ? joined(id, law.output(report, code, round)) : kept.subarray(1);
+};
+
 /** The report of one value, while it lasts: it and the value's number are kept, and no answer. */
-export async function nextValue(memory, parts, rounds, { round, changed, own, size, draw, withId }) {
-  const key = (number) => [...parts, "value", number];
-  for (let later = rounds.count; later > round; later--) {
-    if ((await memory.recall(key(later))) !== null) refuse(`the round must be at least ${later}`);
-  }
-  let kept = await memory.recall(key(round));
-  if (kept !== null) return kept.subarray(2);
-  let last = round - 1;
-  while (last > 0 && (await memory.recall(key(last))) === null) last--;
-  const before = last > 0 ? await memory.recall(key(last)) : null;
-  let value = round === 1 ? 1 : SILENT;
-  if (before !== null) value = Math.min(256 * before[0] + before[1] + Number(changed), SILENT);
-  let report;
-  if (before !== null && !changed) report = before.subarray(before.length - size);
-  else report = value === own ? joined(Uint8Array.of(1), draw()) : new Uint8Array(size);
-  kept = await memory.keep(key(round), joined(Uint8Array.of(value >> 8, value & 255), withId(report)));
-  if (before !== null) await memory.forget(key(last));
-  return kept.subarray(2);
+function nextValue(law, code, round, changed, own) {
+  return (kept) => {
+    let [value, lasting] = [round === 1 ? 1 : SILENT, null];
+    if (kept !== null) {
+      const last = 256 * kept[2] + kept[3];
+      if (round === last) return kept;
+      if (round < last) refuse(`the round must be at least ${last}`);
+      value = Math.min(256 * kept[0] + kept[1] + Number(changed), SILENT);
+      if (!changed) lasting = kept.subarray(HEAD_BYTES + ID_BYTES);
+    }
+    const blank = () => withId(new Uint8Array(law.size));
+    const next = () => (value === own ? drawn(law, code) : blank());
+    return joined(head(value, round), lasting === null ? next() : withId(lasting));
+  };
 }
