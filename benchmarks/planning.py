@@ -11,7 +11,7 @@ import numpy as np
 from measure import Figure, rows, seconds, show
 
 from planner import PrivacyPolicy, solve
-from planner.planning.shares import allocate, choice_block
+from planner.planning.shares import allocate, choice_curve
 from planner.planning.solve import scaled
 from planner.planning.what_if import frontier, smallest_budgets, usual_scales
 from planner.survey.questions import Target
@@ -28,7 +28,7 @@ def _policy(rng: np.random.Generator) -> PrivacyPolicy:
 
 def _allocation() -> Figure:
     rng = np.random.default_rng(1)
-    blocks = [choice_block(str(j), _policy(rng), float(rng.uniform(0.1, 3))) for j in range(20)]
+    blocks = [choice_curve(str(j), _policy(rng), float(rng.uniform(0.1, 3))) for j in range(20)]
     taken = seconds(lambda: allocate(blocks), repeat=3)
     alone = seconds(lambda: [block.at(0.05) for block in blocks], repeat=3)
     gap = allocate(blocks).relative_gap

@@ -9,12 +9,12 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner import Allocation, PrivacyPolicy, allocate, choice_block, mean_block
+from planner import Allocation, PrivacyPolicy, allocate, choice_curve, mean_curve
 
 BLOCKS = (
-    choice_block("diagnosis", PrivacyPolicy(np.log([4, 6]), [1, 4])),
-    choice_block("page", PrivacyPolicy([2, 2.4, 4], [5, 5, 90]), weight=0.05),
-    mean_block("income", 2.0, weight=3),
+    choice_curve("diagnosis", PrivacyPolicy(np.log([4, 6]), [1, 4])),
+    choice_curve("page", PrivacyPolicy([2, 2.4, 4], [5, 5, 90]), weight=0.05),
+    mean_curve("income", 2.0, weight=3),
 )
 SOURCE = "this project"
 
@@ -86,7 +86,7 @@ def random_surveys(surveys: int, steps: int) -> np.ndarray:
     excess = []
     for _ in range(surveys):
         blocks = [
-            choice_block(
+            choice_curve(
                 str(j),
                 PrivacyPolicy(rng.uniform(1, 4, 3), rng.integers(1, 30, 3)),
                 float(rng.uniform(0.1, 3)),

@@ -28,6 +28,8 @@ from planner.planning.channels import best_channel as best_channel
 from planner.planning.channels import best_ordered_channel as best_ordered_channel
 from planner.planning.channels import five_populations as five_populations
 from planner.planning.choice import users_needed as users_needed
+from planner.planning.curve import choice_curve as choice_curve
+from planner.planning.curve import mean_curve as mean_curve
 from planner.planning.datasets import PilotSets as PilotSets
 from planner.planning.ledger import Ledger as Ledger
 from planner.planning.ledger import read_ledger as read_ledger
@@ -47,8 +49,6 @@ from planner.planning.sets import PaddingPlan as PaddingPlan
 from planner.planning.sets import plan_padding as plan_padding
 from planner.planning.shares import Allocation as Allocation
 from planner.planning.shares import allocate as allocate
-from planner.planning.shares import choice_block as choice_block
-from planner.planning.shares import mean_block as mean_block
 from planner.planning.what_if import Frontier as Frontier
 from planner.planning.what_if import frontier as frontier
 from planner.planning.what_if import smallest_budgets as smallest_budgets

@@ -20,8 +20,8 @@ from planner.mechanisms.rivals import (
     piecewise_variance,
 )
 from planner.mechanisms.rounding import drawn_channel
+from planner.planning.curve import Curve, choice_curve, mean_curve
 from planner.planning.option import ErrorLaw, Option, Part
-from planner.planning.shares import Block, choice_block, mean_block
 from planner.policy.objective import LEAST_WEIGHT
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, Scenario
@@ -452,12 +452,12 @@ def errors_of(question: Ordinal) -> ErrorLaw:
     return ErrorLaw(spread=largest * (len(question.ordered) - 1) / 4)
 
 
-def block(question: Ordinal, _users: int) -> Block:
+def curve(question: Ordinal, _users: int) -> Curve:
     """As shares are planned: a mean of scores with BiSample-MD, others with opt0's counts."""
     policy, weight = question.policy, question.weight
     if question.of_mean:
-        return mean_block(question.name, min(float(policy.bounds().min()), MAX_EPSILON), weight)
-    return choice_block(question.name, policy, weight, question.objective, errors_of(question))
+        return mean_curve(question.name, min(float(policy.bounds().min()), MAX_EPSILON), weight)
+    return choice_curve(question.name, policy, weight, question.objective, errors_of(question))
 
 
 def options(part: Part[Ordinal]) -> list[Option]:

@@ -14,8 +14,8 @@ from planner.errors import InputError
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.rivals import direct_encoding
+from planner.planning.curve import Curve, choice_curve
 from planner.planning.option import ErrorLaw, Option, Part
-from planner.planning.shares import Block, choice_block
 from planner.planning.solve import DESIGN, TIGHT, TOTAL, Certified, solve_for, tried
 from planner.policy import logodds
 from planner.policy.objective import Objective
@@ -240,7 +240,7 @@ def errors_of(question: LevelledQuestion) -> ErrorLaw:
     return ErrorLaw(spread=largest * float(1 - 1 / question.policy.item_counts.sum()))
 
 
-def block(question: LevelledQuestion, _users: int) -> Block:
+def curve(question: LevelledQuestion, _users: int) -> Curve:
     """As shares are planned: with its own table, or design that can be deployed; else opt0's."""
     policy, objective, rough = question.policy, question.objective, question.mechanism
     if rough in (BEST, DESIGN) and policy.item_counts.sum() > 1:
@@ -249,7 +249,7 @@ def block(question: LevelledQuestion, _users: int) -> Block:
     if rough not in (*MODELS, DESIGN) or policy.item_counts.sum() == 1:
         rough = "opt0"
     law = errors_of(question)
-    return choice_block(question.name, policy, question.weight, objective, law, rough)
+    return choice_curve(question.name, policy, question.weight, objective, law, rough)
 
 
 def tables(part: Part[Categorical], names: Iterable[str]) -> list[Option]:

@@ -22,8 +22,8 @@ from planner.planning.channels import (
     mean_error,
     provable_channel,
 )
+from planner.planning.curve import Curve, bisample_worst, mean_curve
 from planner.planning.option import ErrorLaw, Option, Part, flat_region
-from planner.planning.shares import Block, bisample_worst, mean_block
 from planner.solvers.answers import Channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, Preferences
@@ -392,7 +392,7 @@ def answer_rate(question: Question) -> float | None:
     return rate
 
 
-def block(question: Numeric, users: int) -> Block:
+def curve(question: Numeric, users: int) -> Curve:
     """As shares are planned: with BiSample-MD, at the answer rate and the expected mean.
 
     Its error is a line in ``1 / tanh^2(eps/2)``; where everybody answers it is for the least
@@ -400,12 +400,12 @@ def block(question: Numeric, users: int) -> Block:
     """
     epsilon, rate = float(question.policy.epsilons[0]), answer_rate(question)
     if rate is None:
-        return mean_block(question.name, epsilon, question.weight, least_favourable=True)
+        return mean_curve(question.name, epsilon, question.weight, least_favourable=True)
     mean = model_of(question, users).unit_mean
     # The variance is affine in 1 / theta^2: two values give both terms.
     full, half = (float(first_order(t, rate, mean, 1).mean) for t in (1.0, 0.5))
     scale = (half - full) / 3
-    return mean_block(question.name, epsilon, question.weight, ErrorLaw(scale, full - scale))
+    return mean_curve(question.name, epsilon, question.weight, ErrorLaw(scale, full - scale))
 
 
 def options(part: Part[Numeric]) -> list[Option]:

@@ -58,13 +58,7 @@ class Part(Generic[Q]):
     @property
     def deployed(self) -> Q:
         """The question with its share of the budgets."""
-        if self.share == 1:
-            return self.question
-        spent = _with_policy(self.question, scaled(self.question.policy, self.share))
-        known = getattr(spent, "sets", None)
-        if known is None or known.cap is None:
-            return spent
-        return cast("Q", spent.replacing(sets=known.replacing(cap=self.share * known.cap)))
+        return at_scale(self.question, self.share)
 
     @property
     def spending(self) -> tuple[Spending, ...]:
@@ -94,6 +88,17 @@ class Part(Generic[Q]):
 def with_budget_left(question: Q, ledger: Ledger) -> Q:
     """The question with what the ledger has left of its budgets."""
     return _with_policy(question, ledger.left(question.policy))
+
+
+def at_scale(question: Q, scale: float, level: str | None = None) -> Q:
+    """The question with its budgets times ``scale``, of one ``level`` alone or all; and its cap."""
+    if scale == 1:
+        return question
+    spent = _with_policy(question, scaled(question.policy, scale, level))
+    known = getattr(spent, "sets", None)
+    if level is not None or known is None or known.cap is None:
+        return spent
+    return cast("Q", spent.replacing(sets=known.replacing(cap=scale * known.cap)))
 
 
 def _with_policy(question: Q, policy: PrivacyPolicy) -> Q:
@@ -166,6 +171,16 @@ class Option:
     against: float = 0.0
 
     @property
+    def squared(self) -> float:
+        """Its squared error per person, everybody asked."""
+        return self.errors.error(self.value)
+
+    @property
+    def squared_bound(self) -> float:
+        """What no mechanism of its form has less than; 0 where nothing is proven."""
+        return 0.0 if self.bound is None else self.errors.error(self.bound)
+
+    @property
     def title(self) -> str:
         """What it is called, with its note."""
         label = CATALOGUE[self.name].label
@@ -182,7 +197,7 @@ def least(options: Sequence[Option]) -> Option | None:
     """The one that can be deployed with the smallest error; of equal ones the catalogue's first."""
     known = [one for one in options if not (one.refused or one.compared)]
     known.sort(key=lambda one: list(CATALOGUE).index(one.name))
-    return min(known, key=lambda one: rounded(one.errors.error(one.value)), default=None)
+    return min(known, key=lambda one: rounded(one.squared), default=None)
 
 
 def rounded(error: float) -> float:

@@ -284,10 +284,8 @@ def _allocated(
     asked = 1 if survey.design == "one-each" else survey.asked
     split = some = [_length_found(question, users) for question in questions]
     for _ in range(_ROUNDS):
-        blocks, blocks_of_some = (
-            [KINDS[q.kind].block(q, users) for q in qs] for qs in (split, some)
-        )
-        found = allocate(blocks, blocks_of_some, asked)
+        curves, alone = ([KINDS[q.kind].curve(q, users) for q in qs] for qs in (split, some))
+        found = allocate(curves, alone, asked)
         made_for = split, some
         shares, each = found.shares.tolist(), found.some_each
         split = [_length_found(q, users, g) for q, g in zip(questions, shares, strict=True)]

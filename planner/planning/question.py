@@ -20,6 +20,7 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import law_of
 from planner.planning import channels, choice, mean, sets
 from planner.planning.choice import Levels, SetPromises
+from planner.planning.curve import Curve, choice_curve
 from planner.planning.option import (
     Option,
     Part,
@@ -31,14 +32,13 @@ from planner.planning.option import (
 from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.sampled import SamplingPlan, plan_sampling
 from planner.planning.sets import PaddingPlan
-from planner.planning.shares import Block
 from planner.planning.solve import DESIGN, Certified, largest_budgets
 from planner.planning.what_if import (
     Frontier,
     Relaxation,
     TargetAnswer,
     answer_targets,
-    frontier,
+    frontier_of,
     relaxations,
     usual_scales,
 )
@@ -200,7 +200,12 @@ class QuestionPlan(Framed):
         """
         if self.certified is None or self.planned is None:
             return ()
-        return relaxations(self.certified, self.planned.errors, self.fraction)
+        return relaxations(self._of_table(self.planned), self.planned, self.fraction)
+
+    def _of_table(self, planned: Option) -> Curve:
+        """The table or design that is deployed, at other budgets than it spends."""
+        about = planned.law.objective, planned.errors, planned.name
+        return choice_curve(self.name, planned.law.policy, 1.0, *about)
 
     def option(self, name: str) -> Option:
         """The option called ``name``; an :class:`InputError` if there is none."""
@@ -269,19 +274,19 @@ class QuestionPlan(Framed):
         return CATALOGUE[self.deployed.mechanism].label
 
     @property
-    def block(self) -> Block | None:
+    def curve(self) -> Curve | None:
         """What its error is at any share of its budgets, as shares are planned.
 
         None for the kind ``"sampled-choice"``.
         """
         kind = KINDS.get(self.question.kind)
-        return kind and kind.block(self.part.question, self.everybody)
+        return kind and kind.curve(self.part.question, self.everybody)
 
     @property
     def shared_as(self) -> str | None:
         """What the mechanism is called whose errors decide its share; None where none does."""
-        block = self.block
-        return None if block is None else CATALOGUE[block.mechanism].label
+        curve = self.curve
+        return None if curve is None else CATALOGUE[curve.mechanism].label
 
     @property
     def padding_length(self) -> int | None:
@@ -491,14 +496,11 @@ def budget_curve(
     At scale 1 the total error is the plan's. None where the budgets alone do not decide: for
     means, for sets, whose padding length changes too, and for mechanisms with one budget for all.
     """
-    certified, planned = question.certified, question.planned
-    if certified is None or planned is None or not has_budget_curve(question):
+    planned = question.planned
+    if planned is None or not has_budget_curve(question):
         return None
-    policy, points = certified.policy, _POINTS if question.design is None else _DESIGNS
+    policy, points = planned.law.policy, _POINTS if question.design is None else _DESIGNS
     chosen = usual_scales(policy, points) if scales is None else scales
     chosen = chosen[chosen * largest_budgets(policy).max() <= MAX_EPSILON]
-    about = certified.model, certified.objective, certified
-    curve = frontier(policy, question.users, chosen, *about)
-    asked = curve.total_error**2 * question.users
-    errors = [planned.errors.of_sample(float(one), question.fraction) for one in asked]
-    return replace(curve, total_error=np.sqrt(np.array(errors) / question.everybody))
+    about = policy, chosen, (question.users, question.everybody), planned, question.fraction
+    return frontier_of(question._of_table(planned), *about)

@@ -28,9 +28,9 @@ from planner.mechanisms import rounding
 from planner.mechanisms.making import padded, set_design, unary
 from planner.mechanisms.set_design import best_set_design, rival_supports, set_error
 from planner.planning.choice import LevelTerms, SetPromises, levels_of, solved
+from planner.planning.curve import Curve, choice_curve
 from planner.planning.datasets import set_model_of
-from planner.planning.option import ErrorLaw, Option, Part, flat_region
-from planner.planning.shares import AtShare, Block, choice_block
+from planner.planning.option import ErrorLaw, Option, Part, at_scale, flat_region
 from planner.planning.solve import TOTAL, solve_for
 from planner.policy import logodds
 from planner.policy.objective import Objective
@@ -254,31 +254,28 @@ def settled(question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
     return question.replacing(padding_length=min(plans, key=lambda plan: plan.mse.min()).length)
 
 
-def block(question: ItemSet, users: int) -> Block:
+def curve(question: ItemSet, users: int) -> Curve:
     """As shares are planned: with its set design, if that is deployed, else with tables.
 
     It has its padding length, and is compared at its full budgets.
     """
     name, weight, asked = question.name, question.weight, question.mechanism
     rough, about = asked if asked in MODELS else "opt0", law_at(question, users)
-    drawn = choice_block(name, question.policy, weight, *about, rough)
+    drawn = choice_curve(name, question.policy, weight, *about, rough)
     if asked not in (BEST, SET_DESIGN):
         return drawn
 
-    def whole(share: float) -> Option:
-        part = Part(question, question, question, share, 1.0, users)
-        return whole_sets(part, question.padding_length or 1)
+    def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
+        spent = at_scale(question, scale, level)
+        part = Part(spent, spent, spent, 1.0, 1.0, users)
+        found = whole_sets(part, question.padding_length or 1)
+        return replace(found, bound=found.value)  # of set designs, it is the best
 
-    def at(share: float, *_: object) -> AtShare:
-        found = whole(share)
-        error = found.errors.error(found.value)
-        return AtShare(error, error)
-
-    found, covered = whole(1.0), question.policy.rule.covers_sets
+    found, covered = at(), question.policy.rule.covers_sets
     _require_planned(question, found)
-    if asked == BEST and covered and drawn.at(1.0).error < found.errors.error(found.value):
+    if asked == BEST and covered and drawn.at().squared < found.squared:
         return drawn
-    return Block(name, weight, found.errors, SET_DESIGN, at)
+    return Curve(name, weight, found.errors, SET_DESIGN, at)
 
 
 def _require_planned(question: ItemSet, whole: Option) -> None:

@@ -18,32 +18,19 @@ those tried.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import arguments
 from planner.arguments import whole_number
 from planner.errors import ConvergenceError, InputError
 from planner.patience import still_wanted
-from planner.planning.option import ErrorLaw
-from planner.planning.solve import (
-    DESIGN,
-    ROUGH,
-    TIGHT,
-    TOTAL,
-    Certified,
-    crossing,
-    scaled,
-    solve_for,
-)
-from planner.policy import logodds
-from planner.policy.objective import Objective
-from planner.policy.policy import PrivacyPolicy
+from planner.planning.curve import Curve
+from planner.planning.option import Option
+from planner.planning.solve import DESIGN, ROUGH, TIGHT, crossing
 
 Array = NDArray[np.float64]
 _PROVEN = 1e-6  # largest relative gap of shares of convex errors that are returned
@@ -51,141 +38,10 @@ _ENOUGH, _CLOSE = 0.025, 1e-8  # the gaps at which the search ends, the second i
 _WAYS = np.linspace(0.01, 1, 100)  # from a share to the next, at which bounds are carried
 _LITTLE = 1e-3  # of a bound: what it must rise by once all designs are tried
 _MOST_POINTS, _MOST_DESIGNS = 60, 12  # shares at which a question is solved
-_MOST_LEVELS = 1_000  # whose pairs are looked at
 _ASIDE, _NEAR = 1e-5, 1e-8  # a slope is seen from neighbours so near, and no nearer
 _HALVINGS = 12  # of a step
 _BEYOND = 3.0  # logarithm of by how much a share may be smaller than all tried
 _LOG_PRICES = (-69.0, 69.0)
-
-
-class AtShare(NamedTuple):
-    """A question's error per user at a share, and what it is at least there and below; proven.
-
-    ``law`` is what has it: near by the search for the best begins there.
-    """
-
-    error: float
-    bound: float
-    law: Certified | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Block:
-    """A question with its error at any share of its budgets, as shares are planned.
-
-    ``at`` takes a share, above 0 and at most 1, the gap to which a design is solved, and one near.
-    ``carried`` is what its part of a sum is at least at larger shares, by a bound at a share.
-    """
-
-    name: str
-    weight: float
-    law: ErrorLaw
-    mechanism: str
-    at: Callable[..., AtShare]
-    convex: bool = False
-    carried: Callable[[Array, Array, Array], Array] | None = None
-
-    def __post_init__(self) -> None:
-        if not (isfinite(self.weight) and self.weight > 0):
-            remedy = "Leave a question that does not matter out of the survey."
-            what = f"weight of question {self.name!r}"
-            raise InputError(what, self.weight, "finite and above 0", remedy)
-
-
-def choice_block(
-    name: str,
-    policy: PrivacyPolicy,
-    weight: float = 1.0,
-    objective: Objective = TOTAL,
-    errors: ErrorLaw | None = None,
-    mechanism: str = "opt0",
-) -> Block:
-    """A question about one answer out of several, or about one item drawn of a set.
-
-    Parameters
-    ----------
-    name, policy:
-        The question, and its levels with the budgets tolerated for the whole survey.
-    weight:
-        Importance of its error in a sum, above 0.
-    objective, errors:
-        What is made small, the worst-case total by default, and from its value to the error; of
-        one answer out of ``m`` when omitted.
-    mechanism:
-        ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``; of opt0 it is proven convex.
-
-    Raises
-    ------
-    InputError
-        The weight is out of range.
-    """
-    law = errors or ErrorLaw(spread=float(1 - 1 / policy.item_counts.sum()))
-
-    def at(share: float, tolerance: float = TIGHT, near: Certified | None = None) -> AtShare:
-        found = solve_for(scaled(policy, share), mechanism, objective, tolerance, near)
-        proven = found.certificate.lower_bound if found.certificate else -np.inf
-        return AtShare(law.error(found.objective_value), law.error(proven), found)
-
-    closed = policy.size <= _MOST_LEVELS and not policy.rule.open_pairs
-    if mechanism != DESIGN or objective.kind != "worst-case" or not closed:
-        return Block(name, weight, law, mechanism, at, convex=mechanism == "opt0")
-    item = weight * law.scale * float(objective.item_weights(policy).max())
-    least, most = policy.bounds().min(), policy.bounds().max(axis=1).min()
-
-    def carried(part: Array, share: Array, larger: Array) -> Array:
-        lost = np.exp(larger * most) * np.expm1((share - larger) * least) / np.expm1(share * least)
-        kept = 1 / (1 - lost)
-        return (part + item) * kept**2 - item
-
-    return Block(name, weight, law, mechanism, at, carried=carried)
-
-
-def mean_block(
-    name: str,
-    epsilon: float,
-    weight: float = 1.0,
-    law: ErrorLaw | None = None,
-    *,
-    least_favourable: bool = False,
-) -> Block:
-    """A question about a mean, answered by one bit with budget ``epsilon``, in nats, at most 50.
-
-    The value is ``1 / tanh^2(g eps / 2) = 1 + 4 p (1 + p)`` at ``p(g eps)``: the error itself of
-    Harmony, and of BiSample with everybody answering, less ``mean^2``. It is a variance for people
-    drawn at random, and convex. ``law`` makes the error of it; where it is for the least favourable
-    answers it is BiSample-MD's, which rises with it and is convex.
-
-    Raises
-    ------
-    InputError
-        A number is out of range.
-
-    Examples
-    --------
-    >>> round(mean_block("income", 2.0).at(0.5).error, 6)
-    4.682694
-    """
-    arguments.budget("epsilon", epsilon)
-    errors = law or ErrorLaw()
-
-    def at(share: float, *_: object) -> AtShare:
-        p = float(logodds.p(np.array(share * epsilon)))
-        # In this order the error of a mean at the end of its range does not round to 0.
-        error = errors.scale * 4 * p * (1 + p) + (errors.scale + errors.offset) + errors.bias
-        if least_favourable:
-            error = errors.error(bisample_worst(1 + 4 * p * (1 + p)))
-        return AtShare(error, error)
-
-    return Block(name, weight, errors, "bisample-md", at, convex=True)
-
-
-def bisample_worst(u: float) -> float:
-    """BiSample-MD's largest variance per person where everybody answers, on [-1, 1].
-
-    It divides by the estimated answer rate: with ``u = 1 / tanh^2(eps/2)`` and everybody at ``m``
-    it is ``(1 + m^2) (u - m^2)``, largest at the ends where ``u`` is above 3; rising and convex.
-    """
-    return 2 * u - 2 if u >= 3 else (u + 1) ** 2 / 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -278,19 +134,19 @@ class Allocation:
 
 
 def allocate(
-    blocks: Sequence[Block],
-    alone: Sequence[Block] | None = None,
+    curves: Sequence[Curve],
+    alone: Sequence[Curve] | None = None,
     asked: int | None = None,
 ) -> Allocation:
     """The shares with the smallest weighted sum of the errors per user, with proof.
 
     Parameters
     ----------
-    blocks:
+    curves:
         The questions; at least one.
     alone:
         The questions as they are asked if each person answers some, in the same order, where
-        that is not as in ``blocks``: item sets may have another padding length.
+        that is not as in ``curves``: item sets may have another padding length.
     asked:
         How many questions each person answers then, 1 to all; the best number when omitted.
 
@@ -302,44 +158,44 @@ def allocate(
 
     Examples
     --------
-    >>> from planner import PrivacyPolicy
+    >>> from planner import PrivacyPolicy, choice_curve, mean_curve
     >>> found = allocate([
-    ...     choice_block("diagnosis", PrivacyPolicy(np.log([4, 6]), [1, 4])),
-    ...     choice_block("page", PrivacyPolicy([2, 2.4, 4], [5, 5, 90]), weight=0.05),
-    ...     mean_block("income", 2.0, weight=3),
+    ...     choice_curve("diagnosis", PrivacyPolicy(np.log([4, 6]), [1, 4])),
+    ...     choice_curve("page", PrivacyPolicy([2, 2.4, 4], [5, 5, 90]), weight=0.05),
+    ...     mean_curve("income", 2.0, weight=3),
     ... ])
     >>> round(found.value, 3), found.shares.round(3).tolist()
     (125.735, [0.416, 0.296, 0.288])
     """
-    names = tuple(block.name for block in blocks)
+    names = tuple(curve.name for curve in curves)
     if not names or len(set(names)) < len(names):
         allowed = "one or more, each with a name of its own"
         remedy = "Add a question, or rename those that share a name."
         raise InputError("questions", list(names), allowed, remedy)
-    shares, errors, bound = search_shares(blocks)
-    value = float(_weights(blocks) @ errors)
+    shares, errors, bound = search_shares(curves)
+    value = float(_weights(curves) @ errors)
     bound = min(bound, value)
     gap = (value - bound) / abs(bound) if bound else float(np.inf)
-    if all(block.convex for block in blocks) and not gap <= _PROVEN:
+    if all(curve.convex for curve in curves) and not gap <= _PROVEN:
         raise ConvergenceError(
             f"The shares are proven optimal only to {gap:.1e}",
             "Bring the weights of the questions closer together.",
         )
-    each = best = best_some_each(blocks if alone is None else alone)
+    each = best = best_some_each(curves if alone is None else alone)
     if asked not in (None, best.asked):
-        number = whole_number("asked", asked, 1, len(blocks))
-        each = some_each(blocks if alone is None else alone, number)
+        number = whole_number("asked", asked, 1, len(curves))
+        each = some_each(curves if alone is None else alone, number)
     return Allocation(names, shares, errors, value, bound, gap, each, best)
 
 
-class _Curve:
+class _Trace:
     """A question's part of the sum, and its lower bound, at the shares tried so far, rising."""
 
-    def __init__(self, block: Block) -> None:
-        self.block = block
-        self._most = _MOST_DESIGNS if block.mechanism == DESIGN else _MOST_POINTS
+    def __init__(self, curve: Curve) -> None:
+        self.curve = curve
+        self._most = _MOST_DESIGNS if curve.mechanism == DESIGN else _MOST_POINTS
         self._points: list[tuple[float, float, float]] = []
-        self._laws: dict[float, Certified | None] = {}
+        self._options: dict[float, Option] = {}
         self._slope: tuple[float, float] | None = None
 
     @property
@@ -359,18 +215,18 @@ class _Curve:
 
     def try_share(self, share: float, tolerance: float = ROUGH) -> None:
         """Solve the question at ``share``, unless it was (of convex errors, nearly there)."""
-        near = _NEAR * share if self.block.convex else 0.0
-        if all(abs(share - tried) > near for tried, *_ in self._points):
-            near = min(self._laws, key=lambda one: abs(one - share), default=share)
-            law = None if tolerance == TIGHT else self._laws.get(near)  # else what plans ask for
-            error, bound, self._laws[share] = self.block.at(share, tolerance, law)
-            weight = self.block.weight
-            insort(self._points, (share, weight * error, weight * bound))
+        aside = _NEAR * share if self.curve.convex else 0.0
+        if all(abs(share - tried) > aside for tried, *_ in self._points):
+            beside = min(self._options, key=lambda one: abs(one - share), default=share)
+            near = None if tolerance == TIGHT else self._options.get(beside)  # TIGHT: as plans ask
+            found = self.curve.at(share, tolerance=tolerance, near=near)
+            self._options[share], weight = found, self.curve.weight
+            insort(self._points, (share, weight * found.squared, weight * found.squared_bound))
 
     def refine(self, guess: float, weak: float) -> None:
         """Try what tells most: the slope at the best share, or the step that holds the bound."""
         tried = [share for share, *_ in self._points]
-        if self.block.convex:
+        if self.curve.convex:
             # As far to either side as makes the least of the curve and of what is not proven.
             unproven = max(0.0, *(1 - bound / error for _, error, bound in self._points))
             aside = max(_ASIDE, unproven ** (1 / 3))
@@ -379,7 +235,7 @@ class _Curve:
                 self.try_share(share)
             return
         top = tried[bisect_left(tried, weak * (1 + 1e-12))] if weak < 1 else 1.0
-        near = weak if self.block.carried and weak not in tried else (top * weak) ** 0.5
+        near = weak if self.curve.carried and weak not in tried else (top * weak) ** 0.5
         self.try_share(near if weak else top / 2)
 
     @property
@@ -414,12 +270,12 @@ class _Curve:
     def below(self) -> tuple[Array, Array]:
         """Corners of a falling line that the error is nowhere below."""
         x, error, bound = np.array(self._points).T
-        if self.block.carried is not None:
+        if self.curve.carried is not None:
             ways = x[:-1, None] * (x[1:] / x[:-1])[:, None] ** _WAYS
-            lows = self.block.carried(bound[:-1, None], x[:-1, None], ways)
+            lows = self.curve.carried(bound[:-1, None], x[:-1, None], ways)
             x, bound = np.append(x[0], ways), np.append(bound[0], np.maximum(lows, bound[1:, None]))
         before, after = np.full(x.size, np.inf), np.zeros(x.size)  # slopes of lines to either side
-        if self.block.convex:
+        if self.curve.convex:
             before[1:] = np.maximum((error[:-1] - bound[1:]) / np.diff(x), 0.0)
             after[:-1] = np.maximum((bound[:-1] - error[1:]) / np.diff(x), 0.0)
         steep, flat = before[:-1], np.where(after[1:] < before[:-1], after[1:], 0.0)
@@ -441,61 +297,61 @@ class _Bound(NamedTuple):
     parts: list[float]
 
 
-def search_shares(blocks: Sequence[Block]) -> tuple[Array, Array, float]:
+def search_shares(curves: Sequence[Curve]) -> tuple[Array, Array, float]:
     """Shares with a small objective, the errors there, and a lower bound for all shares; proven.
 
     The search ends within 1e-9 of it if all errors are convex, else within 2.5 %, or after a dozen
     designs a question.
     """
-    few = 1 / len(blocks)
-    curves = [_Curve(block) for block in blocks]
-    designs = [k for k, block in enumerate(blocks) if not block.convex]
-    for curve in curves:
+    few = 1 / len(curves)
+    traces = [_Trace(curve) for curve in curves]
+    designs = [k for k, curve in enumerate(curves) if not curve.convex]
+    for trace in traces:
         for share in (1.0, few, few / 1.5) if few < 1 else ():
-            curve.try_share(share, TIGHT if share == 1 else ROUGH)
-    shares, enough = np.full(len(blocks), few), _ENOUGH if designs else _CLOSE
+            trace.try_share(share, TIGHT if share == 1 else ROUGH)
+    shares, enough = np.full(len(curves), few), _ENOUGH if designs else _CLOSE
     bound = _Bound(-np.inf, [], [])
     while few < 1:
         still_wanted()
-        shares, value = _lower(curves, shares)
-        before, bound = bound.value, _bound(curves)
-        gaps = [one.height(*at) for one, *at in zip(curves, bound.shares, bound.parts, strict=True)]
-        tried = sum(curve.tried for curve in curves)
-        found = zip(curves, shares.tolist(), bound.shares, gaps, strict=True)
-        for curve, share, weak, gap in found:
-            if curve.block.convex or 0 < gap == max(gaps):
-                curve.refine(share, weak)
+        shares, value = _lower(traces, shares)
+        before, bound = bound.value, _bound(traces)
+        gaps = [one.height(*at) for one, *at in zip(traces, bound.shares, bound.parts, strict=True)]
+        tried = sum(trace.tried for trace in traces)
+        found = zip(traces, shares.tolist(), bound.shares, gaps, strict=True)
+        for trace, share, weak, gap in found:
+            if trace.curve.convex or 0 < gap == max(gaps):
+                trace.refine(share, weak)
         close = value - bound.value <= enough * abs(bound.value)
         if designs and not any(gaps[k] for k in designs):  # what is left moves little
             close |= bound.value - before <= _LITTLE * abs(bound.value)
-        if close or tried == sum(curve.tried for curve in curves):
+        if close or tried == sum(trace.tried for trace in traces):
             break
-    points = [one.at(share) for one, share in zip(blocks, shares.tolist(), strict=True)]
-    for curve, share in zip(curves, shares.tolist(), strict=True):
-        curve.try_share(share, TIGHT)  # a little more is known then
-    return shares, np.array([point.error for point in points]), _bound(curves).value
+    points = [one.at(share) for one, share in zip(curves, shares.tolist(), strict=True)]
+    for trace, share in zip(traces, shares.tolist(), strict=True):
+        trace.try_share(share, TIGHT)  # a little more is known then
+    return shares, np.array([point.squared for point in points]), _bound(traces).value
 
 
-def _lower(curves: Sequence[_Curve], here: Array) -> tuple[Array, float]:
+def _lower(traces: Sequence[_Trace], here: Array) -> tuple[Array, float]:
     """Shares with a lower objective, and that: the best by what errors seem to be.
 
     If all are convex the way there is halved while the objective falls: they may bend more.
     """
 
     def shares(at: float) -> Array:
-        return np.array([one.best(at) for one in curves])
+        return np.array([one.best(at) for one in traces])
 
     def objective(shares: Array) -> float:
-        return sum(one.error(share) for one, share in zip(curves, shares.tolist(), strict=True))
+        return sum(one.error(share) for one, share in zip(traces, shares.tolist(), strict=True))
 
     found = shares(crossing(lambda at: float(shares(at).sum()) - 1, *_LOG_PRICES))
     found = found / found.sum()
-    if not all(one.block.convex for one in curves):
+    if not all(one.curve.convex for one in traces):
         return found, objective(found)
     best, least = here, objective(here)
     for way in 0.5 ** np.arange(_HALVINGS):
         there = here + way * (found - here)
-        for one, share in zip(curves, there.tolist(), strict=True):
+        for one, share in zip(traces, there.tolist(), strict=True):
             one.try_share(share)
         value = objective(there)
         if value < least:
@@ -505,9 +361,9 @@ def _lower(curves: Sequence[_Curve], here: Array) -> tuple[Array, float]:
     return best, least
 
 
-def _bound(curves: Sequence[_Curve]) -> _Bound:
+def _bound(traces: Sequence[_Trace]) -> _Bound:
     """The least objective by what errors are nowhere below, by Lagrange's relaxation."""
-    lines = [curve.below() for curve in curves]
+    lines = [trace.below() for trace in traces]
 
     def corners(log_price: float) -> tuple[list[float], list[float]]:
         found = [int((lows + np.exp(log_price) * x).argmin()) for x, lows in lines]
@@ -521,41 +377,41 @@ def _bound(curves: Sequence[_Curve]) -> _Bound:
     return _Bound(sum(parts) + float(np.exp(price)) * (sum(x) - 1), x, parts)
 
 
-def best_some_each(blocks: Sequence[Block]) -> SomeEach:
+def best_some_each(curves: Sequence[Curve]) -> SomeEach:
     """The number of questions a person above which the objective rises, counted up from one.
 
     Each one more leaves each question less of the budget, and more people: what is lost is about
     the square of the budget while it is small, and next to nothing when it is large. All of them
     are not asked for here: a split gives each the part that is best for it.
     """
-    best = some_each(blocks, 1)
-    for asked in range(2, len(blocks)):
-        more = some_each(blocks, asked)
+    best = some_each(curves, 1)
+    for asked in range(2, len(curves)):
+        more = some_each(curves, asked)
         if more.value >= best.value:
             break
         best = more
     return best
 
 
-def some_each(blocks: Sequence[Block], asked: int) -> SomeEach:
+def some_each(curves: Sequence[Curve], asked: int) -> SomeEach:
     """The fractions with the smallest objective, for so many questions a person.
 
     With errors ``V_j`` at the share ``1 / asked`` and sampling variances ``S_j`` the weighted sum
     of ``(V_j + S_j) / f_j - S_j`` is least at ``f_j ~ sqrt(w_j (V_j + S_j))``, where none is above
     1.
     """
-    fixed = np.array([block.law.bias for block in blocks])
-    noise = np.array([block.at(1 / asked).error for block in blocks]) - fixed
-    spread = np.array([block.law.spread for block in blocks])
-    weights = _weights(blocks)
+    fixed = np.array([curve.errors.bias for curve in curves])
+    noise = np.array([curve.at(1 / asked).squared for curve in curves]) - fixed
+    spread = np.array([curve.errors.spread for curve in curves])
+    weights = _weights(curves)
     alone = noise / _filled(np.sqrt(weights * noise), asked) + fixed
     fractions = _filled(np.sqrt(weights * (noise + spread)), asked)
     errors = (noise + spread) / fractions + fixed - spread
     return SomeEach(asked, fractions, errors, float(weights @ errors), float(weights @ alone))
 
 
-def _weights(blocks: Sequence[Block]) -> Array:
-    return np.array([block.weight for block in blocks])
+def _weights(curves: Sequence[Curve]) -> Array:
+    return np.array([curve.weight for curve in curves])
 
 
 def _filled(wanted: Array, total: int) -> Array:

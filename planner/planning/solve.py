@@ -108,14 +108,20 @@ def _check_deployable(design: SubsetDesign) -> None:
         raise InputError("types times items", cells, f"at most {MAX_CELLS}", remedy)
 
 
-def scaled(policy: PrivacyPolicy, scale: float) -> PrivacyPolicy:
+def scaled(policy: PrivacyPolicy, scale: float, level: str | None = None) -> PrivacyPolicy:
     """``policy`` with all budgets, and all pair budgets of a matrix, times ``scale``.
+
+    Or with that of one ``level`` alone, and as many nats more or less in its pairs of a matrix.
 
     Examples
     --------
-    >>> scaled(PrivacyPolicy([1.0, 2.0], [1, 4]), 0.5).epsilons.tolist()
-    [0.5, 1.0]
+    >>> policy = PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"])
+    >>> scaled(policy, 0.5).epsilons.tolist(), scaled(policy, 1.5, "severe").epsilons.tolist()
+    ([0.5, 1.0], [1.5, 2.0])
     """
+    if level is not None:
+        place = policy.names.index(level)
+        return relaxed(policy, place, (scale - 1) * float(policy.epsilons[place]))
     return policy.with_changes(policy.epsilons * scale, rule=policy.rule.scaled(scale))
 
 

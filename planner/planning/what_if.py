@@ -26,15 +26,16 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.patience import still_wanted
 from planner.planning import mean
 from planner.planning.choice import achieved, check_targets, users_needed
+from planner.planning.curve import Curve, choice_curve
 from planner.planning.datasets import set_model_of
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.planning.sets import PaddingPlan, every_length, law_at, least_error, plan_padding
 from planner.planning.solve import (
     DESIGN,
+    TOTAL,
     Certified,
     crossing,
     largest_budgets,
-    relaxed,
     scaled,
     solve_for,
 )
@@ -68,12 +69,11 @@ class Relaxation:
     saving: float
 
 
-def relaxations(
-    certified: Certified, errors: ErrorLaw | None = None, fraction: float = 1.0
-) -> tuple[Relaxation, ...]:
+def relaxations(curve: Curve, now: Option, fraction: float = 1.0) -> tuple[Relaxation, ...]:
     """What a little more would buy for each of the ten levels with the highest prices.
 
-    Of a subset design, which has no prices: for the five levels with the smallest budgets. Best
+    ``now`` is the curve's option at these budgets, where a ``fraction`` of the people is asked. Of
+    a subset design, which has no prices: for the five levels with the smallest budgets. Best
     first; empty for a baseline. Levels whose budget buys nothing, or would pass the largest
     allowed, are left out.
 
@@ -81,24 +81,25 @@ def relaxations(
     --------
     >>> from planner import PrivacyPolicy
     >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"])
-    >>> [round(relaxations(solve_for(policy, n))[0].saving, 3) for n in ("opt0", "subset-design")]
+    >>> curves = [choice_curve("q", policy, mechanism=name) for name in ("opt0", "subset-design")]
+    >>> [round(relaxations(curve, curve.at())[0].saving, 3) for curve in curves]
     [0.076, 0.065]
     """
-    policy, law = certified.policy, errors or ErrorLaw()
+    certified: Certified = now.law
     if certified.certificate is None:
         return ()
-    now = law.error(certified.objective_value, fraction) or inf
-    largest, found = largest_budgets(policy), []
+    policy, found = certified.policy, []
+    error, largest = now.errors.error(now.value, fraction) or inf, largest_budgets(policy)
     for i in _worth_trying(certified).tolist():
         if largest[i] + RELAX_BY > MAX_EPSILON:
             continue
-        about = certified.model, certified.objective
-        after = solve_for(relaxed(policy, i, RELAX_BY), *about, near=certified)
+        name = policy.names[i]
+        after = curve.at(1 + RELAX_BY / float(policy.epsilons[i]), name, near=now)
         # What is planned now keeps the relaxed budgets, too.
-        value = min(after.objective_value, certified.objective_value)
-        saving = 1 - sqrt(min(law.error(value, fraction) / now, 1.0))
+        value = min(after.value, now.value)
+        saving = 1 - sqrt(min(now.errors.error(value, fraction) / error, 1.0))
         if certified.shadow_prices is not None or saving > _NOTHING:
-            found.append(Relaxation(policy.names[i], RELAX_BY, saving))
+            found.append(Relaxation(name, RELAX_BY, saving))
     return tuple(sorted(found, key=lambda relaxation: -relaxation.saving))
 
 
@@ -153,7 +154,6 @@ def frontier(
     scales: ArrayLike | None = None,
     model: str = "opt0",
     objective: Objective | None = None,
-    near: Certified | None = None,
 ) -> Frontier:
     """Solve ``policy`` at each common scale of its budgets; what is not certified is left out.
 
@@ -166,8 +166,6 @@ def frontier(
     model, objective:
         ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``, and what is minimised; the total
         error for the least favourable answers when omitted.
-    near:
-        What is best at similar budgets, to begin from.
 
     Raises
     ------
@@ -184,24 +182,35 @@ def frontier(
     chosen = usual_scales(policy)
     if scales is not None:
         chosen = np.sort(positive_numbers("scales", scales, _largest_scale(policy)))
-    wanted = objective or Objective()
-    found, failures = dict[float, Certified](), list[SolverError]()
-    for one in sorted(chosen.tolist(), key=lambda one: abs(log(one))):
+    curve = choice_curve("", policy, objective=objective or TOTAL, mechanism=model)
+    return frontier_of(curve, policy, chosen, (users, users))
+
+
+def frontier_of(
+    curve: Curve,
+    policy: PrivacyPolicy,
+    scales: Array,
+    people: tuple[int, int],
+    near: Option | None = None,
+    fraction: float = 1.0,
+) -> Frontier:
+    """The points of a curve: of so many ``people`` who are asked, of all, a ``fraction``."""
+    found, failures = dict[float, Option](), list[SolverError]()
+    for one in sorted(scales.tolist(), key=lambda one: abs(log(one))):
         beside = min(found, key=lambda other: abs(log(other / one)), default=one)
-        begin = found.get(beside, near)
         try:
-            found[one] = solve_for(scaled(policy, one), model, wanted, near=begin)
+            found[one] = curve.at(one, near=found.get(beside, near))
         except SolverError as error:
             failures.append(error)
     if not found:
         raise failures[0]
-    solved = [found[one] for one in sorted(found)]
+    solved, (asked, everybody) = [found[one] for one in sorted(found)], people
     return Frontier(
         policy.names,
         np.array(sorted(found)),
-        np.sqrt([one.objective_value / users for one in solved]),
-        np.sqrt([one.noise / users for one in solved]),
-        max(one.certificate.relative_gap for one in solved if one.certificate),
+        np.sqrt([one.errors.error(one.value, fraction) / everybody for one in solved]),
+        np.sqrt([one.law.noise / asked for one in solved]),
+        max(one.law.certificate.relative_gap for one in solved),
     )
 
 
@@ -571,7 +580,7 @@ def _smallest_of_curve(part: Part[Any], planned: Option, target: Target) -> str:
         share = part.share * exp(at)
         if whole:
             return sqrt(least_error(replace(part, share=share)) / part.everybody)
-        found = mean.block(part.question, part.everybody).at(share).error
+        found = mean.curve(part.question, part.everybody).at(share).squared
         return sqrt(planned.errors.of_sample(found, part.fraction) / part.everybody)
 
     policy, cap = part.deployed.policy, getattr(part.deployed, "cap", None)

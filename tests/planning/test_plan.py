@@ -17,8 +17,8 @@ from planner import (
     solve,
 )
 from planner.planning import solve as solving_once
+from planner.planning.curve import bisample_worst
 from planner.planning.ledger import Collection, Ledger
-from planner.planning.shares import bisample_worst
 from planner.show.plan import design_sentence, spending_sentence
 from planner.solvers import solving
 from planner.solvers.design_search import best_design

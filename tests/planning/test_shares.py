@@ -11,8 +11,8 @@ from planner import (
     PrivacyPolicy,
     allocate,
     best_design,
-    choice_block,
-    mean_block,
+    choice_curve,
+    mean_curve,
     solve,
 )
 from planner.planning.option import ErrorLaw
@@ -22,78 +22,78 @@ from tests.effort import tries
 
 TOY, PAGE = PrivacyPolicy(np.log([4, 6]), [1, 4]), PrivacyPolicy([2, 2.4, 4], [5, 5, 90])
 SECTION_9 = [
-    choice_block("diagnosis", TOY),
-    choice_block("page", PAGE, weight=0.05),
-    mean_block("income", 2.0, weight=3),
+    choice_curve("diagnosis", TOY),
+    choice_curve("page", PAGE, weight=0.05),
+    mean_curve("income", 2.0, weight=3),
 ]
 
 
 def test_a_mean_at_the_end_of_its_range_has_an_error_above_0():
-    block = mean_block("income", 50.0, law=ErrorLaw(offset=-1.0))
+    curve = mean_curve("income", 50.0, errors=ErrorLaw(offset=-1.0))
     exact = 1 / np.sinh(25.0) ** 2  # 1 / tanh^2 - 1
-    assert block.at(1.0).error == pytest.approx(exact, rel=1e-12)
-    assert allocate([block]).value == pytest.approx(exact, rel=1e-12)
+    assert curve.at(1.0).squared == pytest.approx(exact, rel=1e-12)
+    assert allocate([curve]).value == pytest.approx(exact, rel=1e-12)
 
 
-ASKED = {}  # the budget or the policy of a random block
+ASKED = {}  # the budget or the policy of a random curve
 
 
 @pytest.mark.parametrize("budgets", [(6.4, 12.3), (10.0, 10.4), (3.0, 40.0, 9.0)])
 def test_errors_that_fall_to_a_floor_are_shared(budgets):
     """Steps went past the best shares, back and forth: two generous means were refused."""
-    blocks = [mean_block(str(e), e, least_favourable=True) for e in budgets]
-    assert allocate(blocks).relative_gap < 1e-7
+    curves = [mean_curve(str(e), e, least_favourable=True) for e in budgets]
+    assert allocate(curves).relative_gap < 1e-7
 
 
 def test_errors_that_are_proven_to_fewer_digits_are_enough():
     """Slopes of a matrix's error, known to 1e-11, were taken from points 1e-5 apart."""
-    first = choice_block("a", PrivacyPolicy([5.159, 0.823], [3, 1]), 1.71)
+    first = choice_curve("a", PrivacyPolicy([5.159, 0.823], [3, 1]), 1.71)
     pairs = PrivacyPolicy([0.832, 0.152], [6, 1], [[0.809, 0.049], [0.049, 0.048]])
-    assert allocate([first, choice_block("b", pairs)]).relative_gap < 1e-7
+    assert allocate([first, choice_curve("b", pairs)]).relative_gap < 1e-7
 
 
-def random_blocks(rng):
-    blocks = []
+def random_curves(rng):
+    curves = []
     for j in range(int(rng.integers(2, 4))):
         if rng.uniform() < 0.3:
             asked = rng.uniform(0.5, 4)
-            blocks.append(mean_block(str(j), asked, rng.uniform(0.5, 3)))
+            curves.append(mean_curve(str(j), asked, rng.uniform(0.5, 3)))
         else:
             t = int(rng.integers(1, 5))
             rule = "avg" if rng.uniform() < 0.3 else "min"
             asked = PrivacyPolicy(rng.uniform(0.5, 4, t), rng.integers(1, 30, t), rule)
-            blocks.append(choice_block(str(j), asked, rng.uniform(0.05, 1)))
-        ASKED[blocks[-1]] = asked
-    return blocks
+            curves.append(choice_curve(str(j), asked, rng.uniform(0.05, 1)))
+        ASKED[curves[-1]] = asked
+    return curves
 
 
-def error_on_grid(block, grid):
+def error_on_grid(curve, grid):
     """Without the code under test: the solver and the formula of the variance of one bit."""
-    asked = ASKED[block]
+    asked = ASKED[curve]
     if isinstance(asked, float):
         return 1 / np.tanh(grid * asked / 2) ** 2
     return np.array([solve(scaled(asked, g)).worst_case_mse for g in grid])
 
 
-def on_grid(blocks):
+def on_grid(curves):
     """The smallest objective over all shares that are whole percents."""
     steps = 100
     grid = np.arange(1, steps) / steps
-    curves = [b.weight * error_on_grid(b, grid) for b in blocks]
+    errors = [b.weight * error_on_grid(b, grid) for b in curves]
     best = np.inf
-    for first in itertools.product(range(1, steps), repeat=len(blocks) - 1):
+    for first in itertools.product(range(1, steps), repeat=len(curves) - 1):
         last = steps - sum(first)
         if last >= 1:
-            parts = [c[g - 1] for c, g in zip(curves, (*first, last), strict=True)]
+            parts = [c[g - 1] for c, g in zip(errors, (*first, last), strict=True)]
             best = min(best, sum(parts))
     return best
 
 
 @pytest.mark.parametrize("seed", range(tries(3, 10)))
 def test_never_worse_than_a_fine_grid_of_shares(seed):
-    blocks = random_blocks(np.random.default_rng(seed))
-    found = allocate(blocks)
-    grid = on_grid(blocks)
+    curves = random_curves(np.random.default_rng(seed))
+    found = allocate(curves)
+    grid = on_grid(curves)
     assert found.value <= grid * (1 + 1e-12)
     assert found.lower_bound <= found.value
     assert found.relative_gap <= 1e-6
@@ -101,8 +101,8 @@ def test_never_worse_than_a_fine_grid_of_shares(seed):
 
 
 def test_splitting_wins_at_large_budgets():
-    blocks = [choice_block(n, PrivacyPolicy([12.0, 14.0], [2, 3])) for n in "ab"]
-    found = allocate(blocks)
+    curves = [choice_curve(n, PrivacyPolicy([12.0, 14.0], [2, 3])) for n in "ab"]
+    found = allocate(curves)
     assert found.better == "split"
     assert "everybody everything" in found.reason
 
@@ -115,34 +115,34 @@ def test_one_question_gets_everything():
 
 def test_matrix_rules_are_allocated_too():
     rule = np.array([[1.0, 1.5, np.inf], [1.5, 2.0, 1.0], [np.inf, 1.0, 1.5]])
-    blocks = [choice_block("graph", PrivacyPolicy([1, 2, 1.5], [2, 3, 4], rule)), SECTION_9[0]]
-    found = allocate(blocks)
+    curves = [choice_curve("graph", PrivacyPolicy([1, 2, 1.5], [2, 3, 4], rule)), SECTION_9[0]]
+    found = allocate(curves)
     assert found.relative_gap <= 1e-6
 
 
 def test_bad_allocations_are_refused():
-    for blocks in ([], [SECTION_9[0], SECTION_9[0]]):
+    for curves in ([], [SECTION_9[0], SECTION_9[0]]):
         with pytest.raises(InputError, match="questions"):
-            allocate(blocks)
+            allocate(curves)
     for weight in (0, -1, np.nan, np.inf):
         with pytest.raises(InputError, match="weight"):
-            mean_block("x", 1.0, weight)
+            mean_curve("x", 1.0, weight)
     with pytest.raises(InputError, match="epsilon"):
-        mean_block("x", 0.0)
+        mean_curve("x", 0.0)
 
 
 def test_questions_asked_alone_may_be_other_blocks():
     law = ErrorLaw(0.5)
     alone = [
-        choice_block("diagnosis", TOY, errors=law),
-        choice_block("page", PAGE, weight=0.05, errors=law),
+        choice_curve("diagnosis", TOY, errors=law),
+        choice_curve("page", PAGE, weight=0.05, errors=law),
     ]
     plain, other = allocate(SECTION_9[:2]), allocate(SECTION_9[:2], alone=alone)
     assert other.value == plain.value
     assert other.some_each.noise_value == pytest.approx(plain.some_each.noise_value / 2)
 
 
-DESIGNS = [choice_block("diagnosis", TOY, mechanism="subset-design"), mean_block("income", 2.0)]
+DESIGNS = [choice_curve("diagnosis", TOY, mechanism="subset-design"), mean_curve("income", 2.0)]
 
 
 @pytest.fixture(scope="module")
@@ -151,10 +151,10 @@ def split():
 
 
 def test_designs_are_shared_with_a_gap_that_is_said(split):
-    toy, income = (block.at(share) for block, share in zip(DESIGNS, split.shares, strict=True))
-    assert split.errors.tolist() == [toy.error, income.error]
+    toy, income = (curve.at(share) for curve, share in zip(DESIGNS, split.shares, strict=True))
+    assert split.errors.tolist() == [toy.squared, income.squared]
     design = best_design(scaled(TOY, split.shares[0]))
-    assert toy.error == pytest.approx(design.worst_case_mse, rel=1e-5)
+    assert toy.squared == pytest.approx(design.worst_case_mse, rel=1e-5)
     assert split.relative_gap == pytest.approx(split.value / split.lower_bound - 1)
     assert 0 < split.relative_gap < 0.025
 
@@ -162,36 +162,36 @@ def test_designs_are_shared_with_a_gap_that_is_said(split):
 def test_what_is_carried_to_a_larger_share_is_below_the_error_there():
     for rule, sharp in (("min", 0.99), ("avg", 0.96), ([[0.3, 0.9], [0.9, 1.4]], 0.95)):
         policy, asked = PrivacyPolicy([0.3, 1.4], [2, 7], rule), Objective(weights=(1.0, 2.5))
-        block = choice_block("q", policy, 2, asked, mechanism="subset-design")
-        at = {share: block.at(share) for share in (0.1, 0.3, 0.32, 1.0)}
+        curve = choice_curve("q", policy, 2, asked, mechanism="subset-design")
+        at = {share: curve.at(share) for share in (0.1, 0.3, 0.32, 1.0)}
         pairs = itertools.combinations(at, 2)
-        found = [block.carried(2 * at[a].bound, a, b) / at[b].error / 2 for a, b in pairs]
+        found = [curve.carried(2 * at[a].squared_bound, a, b) / at[b].squared / 2 for a, b in pairs]
         assert sharp < max(found) < 1
 
 
 def test_no_shares_are_below_the_bound(split):
     for share in np.linspace(0.1, 0.9, 9):
-        errors = [DESIGNS[0].at(share).error, DESIGNS[1].at(1 - share).error]
+        errors = [DESIGNS[0].at(share).squared, DESIGNS[1].at(1 - share).squared]
         assert sum(errors) >= split.lower_bound
         assert sum(errors) >= split.value * (1 - 1e-3)  # and the shares are the best to see
 
 
 def test_a_bound_that_is_proven_is_not_the_error_itself():
     (toy, _) = DESIGNS
-    error, bound, _ = toy.at(0.5)
+    half, roughly = toy.at(0.5), toy.at(0.5, tolerance=ROUGH)
+    error, bound = half.squared, half.squared_bound
     assert bound < error < bound * (1 + 1e-5)
-    roughly = toy.at(0.5, ROUGH)
-    assert roughly[1] < error * (1 + 1e-5)
-    assert bound < roughly[0] < roughly[1] * (1 + ROUGH)
-    assert choice_block("diagnosis", TOY, mechanism="opt1").at(0.5)[0] > error
+    assert roughly.squared_bound < error * (1 + 1e-5)
+    assert bound < roughly.squared < roughly.squared_bound * (1 + ROUGH)
+    assert choice_curve("diagnosis", TOY, mechanism="opt1").at(0.5).squared > error
 
 
 @pytest.mark.parametrize("asked", [1, 2, 3])
 def test_some_questions_each_against_a_grid(asked):
     rng = np.random.default_rng(1)
     each = some_each(SECTION_9, asked)
-    part = np.array([b.at(1 / asked).error for b in SECTION_9])
-    spread = np.array([b.law.spread for b in SECTION_9])
+    part = np.array([b.at(1 / asked).squared for b in SECTION_9])
+    spread = np.array([b.errors.spread for b in SECTION_9])
     weights = np.array([b.weight for b in SECTION_9])
     assert each.fractions.sum() == pytest.approx(asked)
     assert each.fractions.max() <= 1
@@ -211,8 +211,8 @@ def test_some_questions_each_against_a_grid(asked):
 @pytest.mark.parametrize(("epsilon", "asked"), [(0.5, 1), (3.0, 1), (6.0, 3), (40.0, 8)])
 def test_the_number_of_questions_grows_with_the_budget(epsilon, asked):
     """One bit a mean: d/k tanh(eps/2k)^-2 is least where eps/k solves sinh x = 2x, at 2.18."""
-    blocks = [mean_block(f"mean {j}", epsilon) for j in range(9)]
-    best = best_some_each(blocks)
+    curves = [mean_curve(f"mean {j}", epsilon) for j in range(9)]
+    best = best_some_each(curves)
     every = [9 / k / np.tanh(epsilon / k / 2) ** 2 for k in range(1, 9)]
     assert best.asked == 1 + int(np.argmin(every)) == asked
     assert best.value == pytest.approx(9 * min(every))

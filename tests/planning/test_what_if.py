@@ -11,12 +11,12 @@ from planner import (
     PrivacyPolicy,
     Survey,
     Target,
-    baseline,
     plan_survey,
     solve,
 )
-from planner.planning import what_if
+from planner.planning import curve
 from planner.planning.choice import achieved, detectable_frequencies, users_needed
+from planner.planning.curve import choice_curve
 from planner.planning.solve import relaxed, scaled, solve_for
 from planner.planning.what_if import frontier, relaxations, smallest_budgets, usual_scales
 from planner.survey.questions import Categorical, ItemSet, Ordinal
@@ -38,8 +38,8 @@ GRAPH = PrivacyPolicy([1.0, 2.0], [1, 4], [[np.inf, 3.0], [3.0, 1.5]], ["A", "B"
 @pytest.mark.parametrize("rule", ["min", "avg", "matrix"])
 def test_relaxations_are_what_solving_again_gives(rule):
     policy = moderate_policy(np.random.default_rng(2), rule)
-    table = solve(policy)
-    found = relaxations(table)
+    of_all, table = choice_curve("q", policy), solve(policy)
+    found = relaxations(of_all, of_all.at())
     assert found
     assert list(found) == sorted(found, key=lambda r: -r.saving)
     for one in found:
@@ -52,9 +52,10 @@ def test_relaxations_are_what_solving_again_gives(rule):
 
 
 def test_relaxing_leaves_out_what_it_must():
-    assert relaxations(baseline(PrivacyPolicy([1.0, 2.0], [1, 1]), "oue")) == ()
-    full = solve(PrivacyPolicy([49.95, 10.0], [3, 3], rule="avg"))
-    assert [one.level for one in relaxations(full)] == ["level 2"]
+    plain = choice_curve("q", PrivacyPolicy([1.0, 2.0], [1, 1]), mechanism="oue")
+    assert relaxations(plain, plain.at()) == ()
+    full = choice_curve("q", PrivacyPolicy([49.95, 10.0], [3, 3], rule="avg"))
+    assert [one.level for one in relaxations(full, full.at())] == ["level 2"]
 
 
 @pytest.mark.parametrize("rule", ["min", "avg", "matrix"])
@@ -76,7 +77,7 @@ def test_points_that_cannot_be_certified_are_left_out(monkeypatch):
             raise ConvergenceError("Proven only to 2e-06")
         return solve_for(policy, *about, **near)
 
-    monkeypatch.setattr(what_if, "solve_for", solved)
+    monkeypatch.setattr(curve, "solve_for", solved)
     assert frontier(PrivacyPolicy([1.0], [4]), 10, [0.5, 1, 2]).scale.tolist() == [0.5, 1.0]
     with pytest.raises(ConvergenceError, match="2e-06"):
         frontier(PrivacyPolicy([1.0], [4]), 10, [2])
@@ -237,14 +238,14 @@ def test_the_budget_of_a_mean_and_its_people_reach_the_target(design, wanted):
     (answer,) = plan.questions[2].targets
     assert "half the range" in answer.wanted
     assert not answer.met
-    # The block's own errors, at the share that spends this budget, by bisection on the share.
-    block, fraction = plan.questions[2].block, plan.questions[2].fraction
+    # The curve's own errors, at the share that spends this budget, by bisection on the share.
+    mean, fraction = plan.questions[2].curve, plan.questions[2].fraction
     share = budget_in(answer.budgets) / 3.0
-    reached = np.sqrt(block.law.of_sample(block.at(share).error, fraction) / 3000)
+    reached = np.sqrt(mean.errors.of_sample(mean.at(share).squared, fraction) / 3000)
     assert reached == pytest.approx(wanted, rel=2e-3)
     # With so many people, asked at these shares, the target is met with equality.
-    noise = plan.questions[2].error - block.law.bias
-    assert noise / answer.users + block.law.bias / 3000 == pytest.approx(wanted**2, rel=1e-3)
+    noise = plan.questions[2].error - mean.errors.bias
+    assert noise / answer.users + mean.errors.bias / 3000 == pytest.approx(wanted**2, rel=1e-3)
 
 
 def test_a_mean_that_no_budget_makes_precise_enough():

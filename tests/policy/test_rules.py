@@ -11,6 +11,7 @@ from planner.deployment import Client
 from planner.deployment.building import survey_parameters
 from planner.errors import InputError
 from planner.laws.levels import Levels
+from planner.planning.curve import choice_curve
 from planner.planning.solve import relaxed, scaled
 from planner.planning.what_if import frontier, relaxations
 from planner.policy.rules import DEFAULT_RULE, AvgRule, MatrixRule, MinRule, PairRule, rule_of
@@ -54,7 +55,8 @@ def test_a_rule_of_ones_own_is_planned():
     assert len(Client(document).report("colour", 1).payload) == 16  # a type and 14 sides
     curve = frontier(POLICY, 1000, [1.0, 2.0])
     assert curve.to_frame().shape[0] == 2
-    assert relaxations(solve(POLICY))
+    asked = choice_curve("q", POLICY)
+    assert relaxations(asked, asked.at())
     assert scaled(POLICY, 2.0).bounds() == pytest.approx(2 * POLICY.bounds())
     assert relaxed(POLICY, 0, 0.5).epsilons.tolist() == [1.5, 1.2, 2.0]
 
