@@ -1,6 +1,8 @@
 """Data flows one way: the imports are read from the source, lazy ones included."""
 
 import ast
+import re
+import runpy
 import sys
 from functools import cache
 from itertools import pairwise
@@ -174,3 +176,16 @@ def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
     assert 10 < len(set(entered.values())) <= 20
     assert 3 < climbs <= 8
     assert 10 < len(classes) <= 22
+
+
+def test_the_picture_of_the_architecture_is_drawn_from_the_imports():
+    drawn = runpy.run_path(str(ROOT / ".ci" / "pictures.py"))["drawn"]
+    standing = (ROOT / "docs/images/architecture.svg").read_text()
+    assert drawn("architecture") == standing, "draw it: python .ci/pictures.py architecture"
+
+
+def test_every_theory_page_has_its_picture():
+    for page in (ROOT / "docs/theory").glob("*.md"):
+        pictures = re.findall(r"\]\(\.\./(images/[\w-]+\.svg)\)", page.read_text())
+        assert page.stem == "index" or pictures, page
+        assert all((ROOT / "docs" / one).exists() for one in pictures)

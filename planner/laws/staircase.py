@@ -26,7 +26,7 @@ class Staircase(Shape):
 
     The first ratio is that of reports with as few own elements as ``held`` allow. Reports with as
     many own elements are equally likely. The own elements are as many as dummies, which fill up
-    every set (docs/theory/set-designs.md). Two padded sets that differ in one element keep the
+    every set (docs/theory/item-sets.md). Two padded sets that differ in one element keep the
     smallest pair budget, any two ``cap``.
 
     A report is the numbers of its elements, ascending, each in two bytes, or four if there are
