@@ -21,7 +21,7 @@ from planner import Level, Survey
 from planner.deployment import Client, read_parameters, write_parameters
 from planner.deployment.building import survey_parameters
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.engines import Engine, dask_engine, isolated_engine, local_engine
+from planner.deployment.collecting.engines import Engine, dask_engine, local_engine
 from planner.deployment.collecting.reports import ReportWriter
 from planner.deployment.parameters import Parameters
 from planner.mechanisms.words import seeded_words, system_words
@@ -102,9 +102,8 @@ def randomising(parameters: Parameters) -> Figure:
     )
 
 
-def on_this_machine(parameters: Parameters, folder: Path) -> list[Figure]:
-    engines = {"threads": local_engine, "isolated processes": isolated_engine}
-    return [_collected(name, parameters, folder, engine) for name, engine in engines.items()]
+def on_this_machine(parameters: Parameters, folder: Path) -> Figure:
+    return _collected("this machine", parameters, folder, local_engine)
 
 
 def on_a_cluster(parameters: Parameters, folder: Path) -> Figure:
@@ -122,7 +121,7 @@ def _collected(name: str, parameters: Parameters, folder: Path, engine: Engine) 
     done = collect(parameters, [folder], engine=engine)
     assert done.sums[KEY].users == REPORTS
     share = reading / time_taken
-    required = name == "threads"
+    required = name == "this machine"
     return Figure(
         f"aggregate {REPORTS:,} reports x {ITEMS:,} items, {size / 1e9:.2f} GB, {name}",
         f"{time_taken:.2f} s, {REPORTS / time_taken:,.0f} reports/s",

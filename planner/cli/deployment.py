@@ -117,8 +117,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     engine: Annotated[
         str,
         typer.Option(
-            metavar="local|isolated|dask",
-            help="Threads, processes that hostile files may crash, or a Dask cluster.",
+            metavar="local|dask", help="All processors of this machine, or a Dask cluster."
         ),
     ] = "local",
     scheduler: Annotated[
@@ -264,12 +263,11 @@ def _require_apart(out: Path | None, inputs: Sequence[Path]) -> None:
 def _engine(name: str, scheduler: str) -> Engine:
     from planner.deployment.collecting import engines
 
-    here = {"local": engines.local_engine, "isolated": engines.isolated_engine}
-    if name in here:
-        return here[name]
+    if name == "local":
+        return engines.local_engine
     if name != "dask":
         remedy = "Leave --engine out to count on this machine."
-        raise InputError.unknown("engine", name, (*here, "dask"), remedy)
+        raise InputError.unknown("engine", name, ("local", "dask"), remedy)
     if not scheduler:
         remedy = "Name it: --scheduler tcp://HOST:8786."
         raise InputError("scheduler", scheduler, "given with --engine dask", remedy)

@@ -51,11 +51,6 @@ def test_set_sizes_name_two_questions(place):
         shown(*words, "diagnosis=diagnosis")
 
 
-def test_every_engine_counts_the_same(place):
-    words = ("aggregate", place / "params.json", place / "reports.parquet", "--json")
-    assert shown(*words, "--engine", "isolated") == shown(*words, "--engine", "local")
-
-
 def test_written_estimates_are_announced(place):
     out = place / "estimates.csv"
     page = shown("aggregate", place / "params.json", place / "reports.parquet", "--out", out)
@@ -68,7 +63,7 @@ def test_engines_are_checked_before_anything_is_read(place):
     for more, reason in (
         (
             ["spark"],
-            "engine is 'spark' but must be one of local, isolated, dask. Leave --engine out to "
+            "engine is 'spark' but must be one of local, dask. Leave --engine out to "
             "count on this machine.",
         ),
         (

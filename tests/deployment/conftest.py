@@ -11,6 +11,7 @@ import pytest
 from planner import Level, Survey, solve
 from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.bulk import perturb_file
+from planner.deployment.collecting.one_file import count_file
 from planner.deployment.parameters import write_parameters
 from planner.laws.law import DEVICE, Law
 from planner.survey.questions import Categorical
@@ -61,6 +62,13 @@ def node():
     if found is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("Node.js is not installed")
     return found
+
+
+@pytest.fixture
+def counting_here(monkeypatch):
+    """Files are counted in this process: another takes half a second to start, each time."""
+    engine = "planner.deployment.collecting.collector.local_engine"
+    monkeypatch.setattr(engine, lambda files, expected: (count_file(p, expected) for p in files))
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Small files of reports, and their counts."""
 
-from planner.deployment.collecting.reports import ReportWriter
+from planner.deployment.collecting.reports import ReportWriter, seal
 from planner.mechanisms.counting import unpack
 from planner.mechanisms.words import seeded_words
 
@@ -16,6 +16,16 @@ def draw(parameters, rng, reports):
 def write(path, parameters, rows, *, key=KEY, name=None):
     with ReportWriter(path, name or parameters.hash, key, rows.shape[1]) as writer:
         writer.write(rows)
+
+
+def write_crashing(path, parameters, rows):
+    """Sealed, with a codec that nobody knows: the library that reads it ends its process."""
+    write(path, parameters, rows)
+    data, codec = path.read_bytes(), b"\x18\x06report\x15"  # and zero, for none
+    assert data.count(codec + b"\0") == 1
+    start = data.rindex(b"LDPRSEAL")
+    path.write_bytes(data[:start] + data[start + 24 :].replace(codec + b"\0", codec + b"\x7e"))
+    seal(path)
 
 
 def counted(rows):

@@ -1,6 +1,7 @@
 """Small files that would take a machine's memory or an hour: refused by size before reading."""
 
 import json
+import pickle
 import time
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def test_pages_that_lie_about_their_size_take_no_memory(one_question, tmp_path, 
     good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
     write(good, one_question, draw(one_question, rng, 9))
     lying_page(bad, one_question)
-    worker = _Worker(Expected.of(one_question))
+    worker = _Worker(pickle.dumps(Expected.of(one_question)))
     try:
         assert worker.count(bad).users == 100  # nothing is wrong with a page that does not lie
         for lies, reason in LIES:

@@ -1,8 +1,8 @@
-"""What counts files: threads or processes of this machine, or a Dask cluster.
+"""What counts files: this machine, or a Dask cluster.
 
-In processes of their own a file may be made to crash the library that reads it: only the worker
-dies, the file is quarantined, and a new worker takes over. What a worker may allocate is limited.
-Workers end when their parent does, however it ends.
+A Parquet file may be made to crash the library that reads it. So it is read in a process of its
+own: only that dies, the file is left out, and a new one takes over. What it may allocate is
+limited. Such processes end when their parent does, however it ends.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
+from weakref import WeakKeyDictionary, finalize
 
 from planner.deployment.collecting.one_file import Expected, FileCount, count_file, serve
 from planner.errors import InputError
@@ -32,15 +32,16 @@ Engine = Callable[[Sequence[Path], Expected], Iterator[FileCount]]
 
 
 def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCount]:
-    """Counts on all processors of this machine, a few files ahead, in threads.
-
-    A seal is checked before a file is parsed, so damage is refused. A file that is made to
-    crash the library that reads Parquet would take this process along; where reports come
-    from strangers, ``isolated_engine`` survives it.
-    """
-    workers = os.cpu_count() or 1
-    with ThreadPoolExecutor(workers) as pool:
-        yield from in_order(pool.submit, files, expected, 2 * workers)
+    """Counts on all processors of this machine, a few files ahead."""
+    size = min(os.cpu_count() or 1, len(files) or 1)
+    pool = ThreadPoolExecutor(size)
+    try:
+        yield from in_order(pool.submit, files, expected, 2 * size)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        if workers := _WORKERS.pop(expected, None):
+            workers.stop()  # what is under way ends with it
+        pool.shutdown()
 
 
 def in_order(
@@ -50,69 +51,66 @@ def in_order(
     ahead: int,
     wait: Callable[[Path, Any], FileCount] = lambda _, future: future.result(),
 ) -> Iterator[FileCount]:
-    """Results of ``submit(count_file, path, expected)``, some files ahead, in order."""
+    """Results of ``submit(count_apart, path, expected)``, some files ahead, in order."""
     waiting = iter(files)
-    running = deque((path, submit(count_file, path, expected)) for path in islice(waiting, ahead))
+    running = deque((path, submit(count_apart, path, expected)) for path in islice(waiting, ahead))
     while running:
         yield wait(*running.popleft())
-        running.extend((path, submit(count_file, path, expected)) for path in islice(waiting, 1))
+        running.extend((path, submit(count_apart, path, expected)) for path in islice(waiting, 1))
 
 
-def isolated_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCount]:
-    """Counts a few files ahead, with a worker for each processor."""
-    size = min(os.cpu_count() or 1, len(files))
-    if size == 0:
-        return
-    workers = [_Worker(expected) for _ in range(size)]
-    idle: SimpleQueue[_Worker] = SimpleQueue()
-    for worker in workers:
-        idle.put(worker)
-
-    def count(path: Path) -> FileCount:
-        worker = idle.get()
-        try:
-            return worker.count(path)
-        finally:
-            idle.put(worker)
-
-    pool = ThreadPoolExecutor(size)
-    try:
-        yield from in_order(lambda _, path, __: pool.submit(count, path), files, None, 2 * size)
-    finally:
-        for worker in workers:
-            worker.stop()  # what is under way ends with it
-        pool.shutdown(cancel_futures=True)
+def count_apart(path: Path, expected: Expected) -> FileCount:
+    """Count a file, in another process unless it is of lines: our own parser does not crash."""
+    if path.suffix.lower() != ".parquet":
+        return count_file(path, expected)
+    with _STARTING:
+        workers = _WORKERS.get(expected)
+        if workers is None:
+            workers = _WORKERS[expected] = _Workers(expected)
+            finalize(expected, workers.stop)
+    return workers.count(path)
 
 
-class _Worker:
-    """A counting process, started anew after a crash."""
+class _Workers:
+    """As many processes as count files at once; one that died is replaced when it is needed."""
 
     def __init__(self, expected: Expected) -> None:
-        self._expected = expected
+        self._expected = pickle.dumps(expected)
+        self._lock = Lock()
+        self._all, self._idle = list[_Worker](), list[_Worker]()
         self._stopped = False
-        self._start()
 
     def count(self, path: Path) -> FileCount:
         """Count a file; a crash refuses it."""
-        try:
-            self._send(path)
-            counted: FileCount = pickle.load(self._counts)  # noqa: S301 - our own worker's
-        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
-            code = self.process.wait()
-            if not self._stopped:
-                self._end()
-                self._start()
-            cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            reason = f"is corrupt: the program that reads it crashed ({cause})"
-            return FileCount(path, (-1, -1), refused=reason)
+        with self._lock:
+            if self._stopped:
+                raise CancelledError
+            if not self._idle:
+                self._idle.append(_Worker(self._expected))
+                self._all.append(self._idle[-1])
+            worker = self._idle.pop()
+        counted = worker.count(path)
+        with self._lock:
+            (self._idle.append if worker.process.returncode is None else self._all.remove)(worker)
         return counted
 
     def stop(self) -> None:
-        """End the process at once, and for good."""
-        self._stopped = True
-        self._end()
+        """End them at once, and for good."""
+        with self._lock:
+            self._stopped = True
+            for worker in self._all:
+                worker.stop()
 
-    def _start(self) -> None:
+
+_STARTING = Lock()
+_WORKERS: WeakKeyDictionary[Expected, _Workers] = WeakKeyDictionary()
+"""They end when what they expect is given up, as Dask does at the end of a collection."""
+
+
+class _Worker:
+    """A counting process."""
+
+    def __init__(self, expected: bytes) -> None:
         call = [sys.executable, "-c", f"from {serve.__module__} import serve; serve()"]
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
@@ -129,13 +127,24 @@ class _Worker:
         assert self.process.stdin is not None  # noqa: S101 - both are pipes
         assert self.process.stdout is not None  # noqa: S101
         self._paths, self._counts = self.process.stdin, self.process.stdout
-        self._send(self._expected)
+        self._paths.write(expected)
 
-    def _send(self, message: Expected | Path) -> None:
-        pickle.dump(message, self._paths)
-        self._paths.flush()
+    def count(self, path: Path) -> FileCount:
+        """Count a file; a crash refuses it, and ends the worker."""
+        try:
+            pickle.dump(path, self._paths)
+            self._paths.flush()
+            counted: FileCount = pickle.load(self._counts)  # noqa: S301 - our own worker's
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            code = self.process.wait()
+            self.stop()
+            cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+            reason = f"is corrupt: the program that reads it crashed ({cause})"
+            return FileCount(path, (-1, -1), refused=reason)
+        return counted
 
-    def _end(self) -> None:
+    def stop(self) -> None:
+        """End the process at once."""
         self.process.kill()
         for pipe in (self._paths, self._counts):
             with suppress(OSError):  # a request that the dead process did not read
@@ -152,7 +161,7 @@ def dask_engine(scheduler: str, patience: float = 10.0) -> Engine:
     """An engine that counts on the workers of a scheduler, e.g. ``"tcp://10.0.0.5:8786"``.
 
     Every worker must see the files under the same paths. Only partial sums travel. A file on which
-    workers die, as often as the scheduler allows, is refused; the others are counted.
+    the cluster's workers die, as often as the scheduler allows, is refused; others are counted.
 
     Parameters
     ----------
@@ -169,7 +178,8 @@ def dask_engine(scheduler: str, patience: float = 10.0) -> Engine:
         these die or cannot count.
     """
     try:
-        from distributed import CancelledError, Client
+        from distributed import CancelledError as DaskCancelled
+        from distributed import Client
         from distributed.comm import CommClosedError
     except ImportError as error:
         remedy = "Install it: pip install 'ldp-planner[cluster]'."
@@ -197,7 +207,7 @@ def dask_engine(scheduler: str, patience: float = 10.0) -> Engine:
                     yield from in_order(submit, files, everywhere, _AHEAD * threads, wait)
                 except InputError:
                     raise
-                except (CommClosedError, CancelledError, OSError) as error:
+                except (CommClosedError, DaskCancelled, OSError) as error:
                     reason = "one whose scheduler and workers answer"
                     raise InputError("engine", "dask", reason, _AGAIN) from error
                 except Exception as error:  # whatever a worker raised

@@ -100,7 +100,7 @@ def read_batches(
         raise FileError(path, error.reason, error.remedy) from error
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Expected:
     """What report files must be like: the parameter hash, and each question's law."""
 

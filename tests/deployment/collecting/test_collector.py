@@ -16,11 +16,12 @@ import pytest
 
 from planner.deployment import Client
 from planner.deployment.collecting.collector import Checkpoint, KnownReports, collect, report_files
-from planner.deployment.collecting.engines import isolated_engine, local_engine
 from planner.deployment.collecting.reports import mark
 from planner.deployment.parameters import write_parameters
 from planner.errors import FileError, InputError
 from tests.deployment.report_files import KEY, counted, draw, write
+
+pytestmark = pytest.mark.usefixtures("counting_here")
 
 
 def total(collection):
@@ -44,11 +45,13 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.one_file import count_file
 from planner.deployment.parameters import read_parameters
 
 folder = Path(sys.argv[1])
 parameters = read_parameters(folder / "params.json")
 collect(parameters, [folder / "reports"], checkpoint=folder / "progress", save_seconds=0.0,
+        engine=lambda files, expected: (count_file(path, expected) for path in files),
         progress=lambda done, total: print(done, flush=True) or input())
 """
 
@@ -71,14 +74,11 @@ main()
 """
 
 
-@pytest.mark.parametrize("engine", ["local", "isolated"])
-def test_ended_by_another_program_it_keeps_what_was_saved(
-    engine, one_question, collection, tmp_path
-):
+def test_ended_by_another_program_it_keeps_what_was_saved(one_question, collection, tmp_path):
     folder, counts, users = collection
     params, progress = tmp_path / "params.json", tmp_path / "progress"
     write_parameters(params, one_question)
-    words = ["aggregate", params, folder, "--checkpoint", progress, "--engine", engine]
+    words = ["aggregate", params, folder, "--checkpoint", progress]
     call = [sys.executable, "-c", ENDED, *map(str, words)]
     done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
     assert (done.returncode, done.stdout, done.stderr) == (143, "", "")
@@ -153,10 +153,9 @@ def successors(one_question, tmp_path):
     return folder, tmp_path / "all.jsonl"
 
 
-@pytest.mark.parametrize("engine", [local_engine, isolated_engine])
-def test_a_report_counts_once_whatever_file_it_is_in(one_question, successors, engine):
+def test_a_report_counts_once_whatever_file_it_is_in(one_question, successors):
     folder, whole = successors
-    done = collect(one_question, [folder], engine=engine)
+    done = collect(one_question, [folder])
     assert total(done) == total(collect(one_question, [whole]))
     assert done.sums[KEY].users == 155
     assert [one.repeated for one in done.counted] == [0, 100, 20]

@@ -6,7 +6,6 @@ import pytest
 
 from planner.deployment import Client
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.engines import isolated_engine, local_engine
 
 LINES = [
     ("parameters", "0" * 64, "parameters"),
@@ -59,15 +58,14 @@ BAD = [(line + "\n", "line 1 is not, byte for byte, what a client writes") for l
 BAD += [("GOOD", "cut off"), ("GOOD\nGOOD\n", "of an earlier line"), ("", "no reports")]
 
 
-@pytest.mark.parametrize("engine", [local_engine, isolated_engine])
-def test_a_bad_line_never_stops_the_collection(one_question, tmp_path, engine):
+def test_a_bad_line_never_stops_the_collection(one_question, tmp_path):
     """Whatever one file holds, it is named, and the others are counted."""
     first, second = (Client(one_question.document).report("q", i).to_json() for i in (1, 2))
     for i, (text, _) in enumerate(BAD):
         whole = text.replace("PARAMETERS", one_question.hash).replace("GOOD", first)
         (tmp_path / f"{i:02}.jsonl").write_text(whole)
     (tmp_path / "good.jsonl").write_text(second + "\n")
-    done = collect(one_question, [tmp_path], engine=engine)
+    done = collect(one_question, [tmp_path])
     assert done.sums["q", None].users == 1
     assert [path.name for path, _ in done.quarantined] == [f"{i:02}.jsonl" for i in range(len(BAD))]
     for (_, found), (_, reason) in zip(done.quarantined, BAD, strict=True):

@@ -15,6 +15,8 @@ from planner.deployment.collecting.reports import ReportWriter, check_seal, seal
 from planner.errors import InputError
 from tests.deployment.report_files import KEY, counted, draw, write
 
+pytestmark = pytest.mark.usefixtures("counting_here")
+
 
 @pytest.fixture
 def rows(one_question, rng):
