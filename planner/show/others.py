@@ -166,7 +166,7 @@ def files_blocks(collection: Collection) -> list[Block]:
     if collection.resumed:
         told.append(f"{collection.resumed:,} of the files had been counted before.")
     if collection.repeated:
-        told.append(f"{collection.repeated:,} reports came in several files and count once.")
+        told.append(f"{collection.repeated:,} times a report came again; each counts once.")
     apart = [f"TAKEN OUT {path}: was counted earlier and is missing" for path in collection.dropped]
     apart += [f"LEFT OUT {path}: {reason}" for path, reason in collection.quarantined]
     told += apart[:_MOST_FILES]
@@ -184,7 +184,7 @@ def collection_json(collection: Collection, estimates: Any) -> dict[str, Any]:
         "files": len(collection.counted),
         "files_counted_before": collection.resumed,
         "reports": sum(one.users for one in collection.counted),
-        "reports_in_several_files": collection.repeated,
+        "repeated_reports": collection.repeated,
         "taken_out": to_json(collection.dropped),
         "quarantined": [{"file": str(p), "reason": why} for p, why in collection.quarantined],
         "estimates": estimates.to_pylist(),

@@ -360,7 +360,7 @@ class Collection:
 
     @property
     def repeated(self) -> int:
-        """How many reports came in more than one file; each is counted once."""
+        """How often a report came that was counted already."""
         return sum(one.repeated for one in self.counted)
 
 
@@ -502,7 +502,7 @@ class _Run:
             whole, one = one, count_file(one.path, self._expected, repeats.marks)
             if one.refused or one.file_id != whole.file_id:
                 return "changed while it was counted"
-        new = replace(one, repeated=len(repeats.marks), origins=repeats.files)
+        new = replace(one, repeated=one.repeated + len(repeats.marks), origins=repeats.files)
         self._add(new)
         if self._saved is not None:
             self._unsaved.append(new)

@@ -128,7 +128,7 @@ class CountedFile:
     users:
         Number of its reports that count.
     repeated:
-        How many of its reports were left out, because another file's are the same ones.
+        How many of its reports were left out: the same stand earlier in it, or in another file.
     origins:
         Those other files.
     """
@@ -164,11 +164,12 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
     stamp = (-1, -1)
     try:
         stamp = stamp_of(path)
-        file_id, marks = "", []
+        file_id, marks, repeated = "", [], 0
         counters: dict[Key, Counter] = {}
         for batch in read_batches(path, expected.parameters, expected.sizes, without):
             file_id = batch.file_id
             marks.append(batch.marks)
+            repeated = batch.repeated
             if batch.key not in counters:
                 counters[batch.key] = counter(expected.laws[batch.key[0]])
             counters[batch.key].add(batch.rows)
@@ -184,7 +185,7 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
     if not sums:
         return FileCount(path, stamp, refused="holds no reports")
     users = sum(one.users for one in sums.values())
-    return FileCount(path, stamp, file_id, users, sums=sums, marks=b"".join(marks))
+    return FileCount(path, stamp, file_id, users, repeated, sums=sums, marks=b"".join(marks))
 
 
 def stamp_of(path: Path) -> tuple[int, int]:

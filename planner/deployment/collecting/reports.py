@@ -53,12 +53,15 @@ class Batch:
     marks:
         The :func:`mark` of each report, one after the other; empty if the file
         has no report ids.
+    repeated:
+        How many lines of the whole file only repeat another.
     """
 
     key: Key
     rows: Reports
     file_id: str
     marks: bytes = b""
+    repeated: int = 0
 
 
 def mark(report_id: str, content: str) -> bytes:
@@ -106,7 +109,7 @@ def line_batches(
     data = path.read_bytes()
     # Of the longest line that a report can need; more would only take memory.
     limit = _FRAME_BYTES + max(12 * len(key[0]) + 4 * -(-n // 3) for key, n in sizes.items())
-    lines, number, seen = BytesIO(data), 0, set[bytes]()
+    lines, number, seen, repeated = BytesIO(data), 0, dict[bytes, bytes](), 0
     found: dict[Key, tuple[list[bytes], list[bytes]]] = {}
     while line := lines.readline(limit + 1):
         number += 1
@@ -119,17 +122,19 @@ def line_batches(
         one = read_line(line[:-1], f"line {number}")
         key = _key_of(one, f"line {number}", parameters, sizes)
         digests = mark(one.report_id, f"{key[1]}\n{one.payload.hex()}\n{key[0]}")
-        if digests[:ID_SIZE] in seen:
-            reason = f"line {number} has the id {one.report_id!r} of an earlier line"
-            raise InputError.because("id", reason, "Remove the repeated line.")
-        seen.add(digests[:ID_SIZE])
-        if digests not in without:
+        first = seen.setdefault(digests[:ID_SIZE], digests)
+        if first != digests:
+            reason = f"line {number} has the id {one.report_id!r} of an earlier line, and differs"
+            raise InputError.because("id", reason, "Find out which of the two a client sent.")
+        if first is not digests:
+            repeated += 1
+        elif digests not in without:
             payloads, marks = found.setdefault(key, ([], []))
             payloads.append(one.payload)
             marks.append(digests)
     for key, (payloads, marks) in found.items():
         rows = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, sizes[key])
-        yield Batch(key, rows, sha256(data).hexdigest(), b"".join(marks))
+        yield Batch(key, rows, sha256(data).hexdigest(), b"".join(marks), repeated)
 
 
 def _key_of(one: Report, where: str, parameters: str, sizes: Mapping[Key, int]) -> Key:

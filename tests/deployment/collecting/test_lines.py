@@ -1,5 +1,6 @@
 """Newline JSON: a bad line makes its file worthless."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -42,6 +43,23 @@ def test_more_than_a_pilot_is_refused(one_question, tmp_path, monkeypatch):
     assert f"more than {limit} bytes" in done.quarantined[0][1]
 
 
+def test_a_line_sent_again_counts_once(one_question, tmp_path):
+    """As clients do that got no answer; the same id with other contents costs the file."""
+    client = Client(one_question.document)
+    first, second, third = (client.report("q", i).to_json() + "\n" for i in (1, 2, 3))
+    (tmp_path / "a.jsonl").write_text(3 * first + second + first)
+    (tmp_path / "b.jsonl").write_text(2 * second + 2 * third)
+    done = collect(one_question, [tmp_path])
+    assert not done.quarantined
+    assert done.sums["q", None].users == 3
+    assert [one.repeated for one in done.counted] == [3, 3]
+    forged = replace(client.report("q", 4), report_id=json.loads(third)["id"]).to_json()
+    (tmp_path / "b.jsonl").write_text(f"{third}{forged}\n")
+    done = collect(one_question, [tmp_path])
+    assert done.sums["q", None].users == 2
+    assert "line 2 has the id" in done.quarantined[0][1]
+
+
 NO_LINES = [
     '{"parameters":"PARAMETERS","question":"q","id":"x"}',
     '{"parameters":"PARAMETERS","question":"q","id":"x","report":{}}',
@@ -55,7 +73,7 @@ NO_LINES = [
     '{"parameters":' + "9" * 900 + "}",
 ]
 BAD = [(line + "\n", "line 1 is not, byte for byte, what a client writes") for line in NO_LINES]
-BAD += [("GOOD", "cut off"), ("GOOD\nGOOD\n", "of an earlier line"), ("", "no reports")]
+BAD += [("GOOD", "cut off"), ("", "no reports")]
 
 
 def test_a_bad_line_never_stops_the_collection(one_question, tmp_path):
