@@ -342,7 +342,7 @@ def best_ordered_channel(
         each answer; or scores, shape ``(answers,)``: the mean score.
     weights:
         Importance of each wanted number, shape ``(p,)``, not negative; equal when omitted. 0
-        counts as one ten-thousandth of the largest: every number wanted can be estimated.
+        counts as a millionth of the largest: every number wanted can be estimated.
     tolerance:
         Proven relative distance from the optimum.
 
@@ -362,13 +362,14 @@ def best_ordered_channel(
         remedy = "Group neighbouring answers."
         raise InputError("answers", policy.size, f"from 2 to {MOST_ANSWERS}", remedy)
     table, names = _numbers_wanted(policy, wanted)
-    importance = _weights(weights, len(table))
-    directions = np.diag(np.sqrt(importance))
+    asked = _weights(weights, len(table))
+    directions = np.diag(np.sqrt(np.maximum(asked, LEAST_WEIGHT * asked.max())))
     people = [
         Scenario(f"everybody has {name}", one, directions)
         for name, one in zip(policy.names, np.eye(policy.size), strict=True)
     ]
-    return solve_channel(policy, table, people, names, tolerance=tolerance)
+    roots = np.diag(np.sqrt(asked))
+    return solve_channel(policy, table, people, names, asked=roots, tolerance=tolerance)
 
 
 def _numbers_wanted(policy: PrivacyPolicy, wanted: str | ArrayLike) -> tuple[Array, Sequence[str]]:
@@ -396,7 +397,7 @@ def _weights(weights: ArrayLike | None, size: int) -> Array:
     if importance.size != size or importance.min() < 0 or importance.max() == 0:
         remedy = "Give each number wanted a weight; 0 for one that hardly matters."
         raise InputError("weights", weights, f"{size} numbers, none negative, not all 0", remedy)
-    return np.maximum(importance, LEAST_WEIGHT * importance.max())
+    return importance
 
 
 def policy_of_answers(question: Ordinal) -> PrivacyPolicy:

@@ -116,7 +116,8 @@ def choice_curve(
     ) -> Option:
         begin = None if near is None else near.law
         found = solve_for(scaled(policy, scale, level), mechanism, objective, tolerance, begin)
-        proven = found.certificate.lower_bound if found.certificate else None
+        proof = found.certificate
+        proven = None if proof is None else proof.solved_bound or proof.lower_bound
         return Option(mechanism, found.value(objective), law, found, proven)
 
     closed = policy.size <= _MOST_LEVELS and not policy.rule.open_pairs

@@ -86,15 +86,18 @@ class Objective:
             remedy = 'Give a prior with the kind "expected", and only with it.'
             raise InputError("prior", self.prior, f"right for the objective {self.kind!r}", remedy)
 
-    def coefficients(self, policy: PrivacyPolicy) -> Coefficients:
-        """The objective's coefficients for the levels of ``policy``, which it must fit."""
+    def coefficients(self, policy: PrivacyPolicy, least: float = LEAST_WEIGHT) -> Coefficients:
+        """The objective's coefficients for the levels of ``policy``, which it must fit.
+
+        Each level counts at least a share ``least`` of the most important: 0 is what was asked for.
+        """
         counts = policy.item_counts.astype(np.float64)
         weights = self._per_level("weights", policy.size, default=1.0)
         none = np.zeros(policy.size)
         if not weights.any():
             remedy = "Give a larger weight to the levels that matter."
             raise InputError("weights", self.weights, "above 0 for at least one level", remedy)
-        weights = np.maximum(weights, LEAST_WEIGHT * weights.max())
+        weights = np.maximum(weights, least * weights.max())
         if self.kind == "worst-case":
             return Coefficients(weights * counts, none, none, weights)
         if self.kind == "minimax":
@@ -106,9 +109,11 @@ class Objective:
             raise InputError(f"prior[{i}]", float(prior[i]), allowed, remedy)
         return Coefficients(weights * counts, weights * prior, none, none)
 
-    def item_weights(self, policy: PrivacyPolicy) -> NDArray[np.float64]:
+    def item_weights(
+        self, policy: PrivacyPolicy, least: float = LEAST_WEIGHT
+    ) -> NDArray[np.float64]:
         """Importance of one item's error by level, for mechanisms that are no tables, ``(t,)``."""
-        coefficients = self.coefficients(policy)
+        coefficients = self.coefficients(policy, least)
         if self.kind == "minimax":
             return coefficients.noise_max
         return coefficients.noise_sum / policy.item_counts

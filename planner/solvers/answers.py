@@ -32,7 +32,8 @@ class Certificate:
     Attributes
     ----------
     lower_bound:
-        Nothing that the bound is about, and keeps the pair budgets, has a smaller objective.
+        Nothing that the bound is about, and keeps the pair budgets, has a smaller objective, even
+        if levels of importance 0 count nothing in it.
     relative_gap:
         ``(objective - lower_bound) / lower_bound``, not negative: the proven distance. Infinite
         where the bound is 0, that is for errors of a millionth and less, lost in rounding.
@@ -41,14 +42,18 @@ class Certificate:
         all that ask once, with any unbiased estimator. ``"linear mechanisms"``: the same with
         estimators that add up one number a report; others may learn from many reports which
         of several populations it is.
+    solved_bound:
+        As ``lower_bound``, of the objective that was solved, in which they count a millionth; None
+        if there are none such. Plans of shares are compared by it.
     """
 
     lower_bound: float
     relative_gap: float
     over: str
+    solved_bound: float | None = None
 
     @classmethod
-    def of(cls, value: float, bound: float, over: str) -> Certificate:
+    def of(cls, value: float, bound: float, over: str, solved: float | None = None) -> Certificate:
         """Of an answer's error and a bound; no error is below 0.
 
         An error below its bound is one whose digits are used up.
@@ -57,7 +62,7 @@ class Certificate:
             raise ConvergenceError("Rounding hides the error at these budgets", "Take larger ones.")
         bound = max(0.0, min(bound, value))
         gap = (value - bound) / bound if bound > 0 else np.inf if value > 0 else 0.0
-        return cls(bound, float(gap), over)
+        return cls(bound, float(gap), over, solved)
 
     @property
     def estimates(self) -> str:

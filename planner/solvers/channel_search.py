@@ -35,6 +35,7 @@ def solve_channel(
     scenarios: Sequence[Scenario],
     wanted_names: Sequence[str] | None = None,
     *,
+    asked: ArrayLike | None = None,
     tolerance: float = 1e-6,
 ) -> Channel:
     """The channel of least largest error for numbers that are linear in the answers.
@@ -43,6 +44,7 @@ def solve_channel(
     mechanisms that keep the pair budgets and all unbiased linear estimators, with the others'
     errors under their caps. Each symbol is a level of one item and has a column of ``wanted``,
     shape ``(p, symbols)``. Columns are added until the proven relative gap is ``tolerance``.
+    Where all scenarios look at the same directions, the bound is for those ``asked``, if given.
 
     Raises
     ------
@@ -70,7 +72,8 @@ def solve_channel(
     table = np.atleast_2d(np.array(wanted, dtype=np.float64))
     question = _Question.of(policy, table, scenarios)
     oracle = Ends(question, windows_of(policy, np.arange(policy.size)))
-    found = generate(question.game, oracle, tolerance)
+    game = None if asked is None else question.seen_in(table, scenarios, np.asarray(asked))
+    found = generate(question.game, oracle, tolerance, game)
     answer = found.answer
     off = np.abs(answer.weights @ found.columns.sums - 1).max() > _MOST_MISSING
     if off and not question.game.free.all():  # the price of a cap grew without end
@@ -89,8 +92,8 @@ def solve_channel(
     if _excess(channel) > 10 * tolerance:
         reason = f"The caps cannot be kept: one is exceeded by {_excess(channel):.1%}"
         raise InfeasibleError(reason, "Raise the caps, or the budgets.")
-    bound = float(found.bound) * question.unit
-    certificate = Certificate.of(channel.worst_error, bound, _claim(scenarios))
+    solved, bound = (float(one) * question.unit for one in (found.solved, found.bound))
+    certificate = Certificate.of(channel.worst_error, bound, _claim(scenarios), solved)
     return replace(channel, certificate=certificate)
 
 
@@ -135,12 +138,18 @@ class _Question:
         hardness = float(1 + 1 / np.sinh(float(policy.bounds().min()) / 2) ** 2)
         unit = hardness * float(size.max())
         if common:
-            inner = np.linalg.cholesky(forms[0]).T @ inner
+            inner = directions[0] @ wanted
         free = np.array([float(scenario.cap is None) for scenario in scenarios])
         part = (inner / np.sqrt(unit),)
         game = Game(part, known / unit, free, None if common else forms)
         square = not common and seen.shape[0] == seen.shape[1]
         return cls(game, populations, unit, seen.T * np.sqrt(unit) if square else None)
+
+    def seen_in(self, wanted: Array, scenarios: Sequence[Scenario], directions: Array) -> Game:
+        """The game, the directions of all scenarios being others."""
+        offsets = [replace(one, directions=directions).known(wanted) for one in scenarios]
+        part = directions @ wanted / np.sqrt(self.unit)
+        return self.game._replace(wanted=(part,), offsets=np.array(offsets) / self.unit)
 
     def columns(self, logs: Array) -> Columns:
         """Columns of these log values, each of mean 1, known by their place."""

@@ -85,24 +85,24 @@ def best_design(
         raise InputError("objective", chosen.kind, allowed, "Use solve() for the best table.")
     if not 0 < tolerance < 1:
         raise InputError("tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6.")
-    weights, prior = chosen.item_weights(policy), _prior(chosen)
-    density = 0 * weights if prior is None else prior / policy.item_counts
-    merged = merge(policy, np.column_stack([weights, density]))
+    weights, prior = _weights(chosen, policy), _prior(chosen)
+    density = 0 * weights[0] if prior is None else prior / policy.item_counts
+    merged = merge(policy, np.column_stack([weights[0], density]))
     items = np.bincount(merged.groups, policy.item_counts)
-    means = np.bincount(merged.groups, weights * policy.item_counts) / items
+    means = [np.bincount(merged.groups, one * policy.item_counts) / items for one in weights]
     shares = None if prior is None else np.bincount(merged.groups, prior).astype(np.float64)
     enough = tolerance if merged.exact else max(tolerance, _MERGED_TOLERANCE)
-    found = _solve(merged.kept, means, shares, enough, near)
-    bound = found.lower_bound
+    found = _solve(merged.kept, np.array(means), shares, enough, near)
+    bounds = found.bounds
     if not merged.exact:  # no mechanism has less error where less of it counts
-        least = grouped(weights, merged.groups, np.minimum)
+        least = grouped(weights.T, merged.groups, np.minimum).T
         people = None if prior is None else items * grouped(density, merged.groups, np.minimum)
-        bound = _solve(merged.allowed, least, people, enough, near).lower_bound
+        bounds = _solve(merged.allowed, least, people, enough, near).bounds
     if not found.types.tells_apart(found.prior):
         reason = "Rounding hides at these budgets what tells the items apart"
         raise ConvergenceError(reason, "Take larger ones.")
     design = SubsetDesign(policy, found.types, merged.groups, found.prior, chosen)
-    certificate = Certificate.of(design.objective_value, bound, "mechanisms")
+    certificate = Certificate.of(design.objective_value, bounds[1], "mechanisms", bounds[0])
     return replace(design, certificate=certificate)
 
 
@@ -112,10 +112,12 @@ def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) ->
     Answers of level ``i`` change within it, by a law whose factor ``f`` is ``spread[i]``, shape
     ``(t,)``: docs/theory/rounds.md, theorem 3. Any change of budgets is the caller's to rule out.
     """
-    weights, prior = objective.item_weights(policy), _prior(objective)
-    density = 0 * weights if prior is None else prior / policy.item_counts
-    merged = merge(policy, np.column_stack([weights, density, spread]))
-    least, factor = (grouped(one, merged.groups, np.minimum) for one in (weights, spread))
+    weights, prior = _weights(objective, policy), _prior(objective)
+    density = 0 * spread if prior is None else prior / policy.item_counts
+    merged = merge(policy, np.column_stack([weights[0], density, spread]))
+    (least, asked), factor = (
+        grouped(one.T, merged.groups, np.minimum).T for one in (weights, spread)
+    )
     allowed, bounds = merged.allowed, [0.0]
     people = grouped(density, merged.groups, np.minimum) * allowed.item_counts
     for at in components_of(allowed):
@@ -128,9 +130,14 @@ def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) ->
             m * fine, windows_of(allowed, at), least[at], assumed, fine, factor[at]
         )
         oracle = Counts(problem, _CLOSE_BOUND)
-        found = generate(oracle.game, oracle, _CLOSE_BOUND)
+        found = generate(oracle.game, oracle, _CLOSE_BOUND, problem.game(asked[at]))
         bounds.append(mass * max(0.0, int(m.sum()) * found.bound))
     return max(bounds) if prior is None else sum(bounds)
+
+
+def _weights(objective: Objective, policy: PrivacyPolicy) -> Array:
+    """As they are solved, and as they are asked for: those of levels that nobody minds are 0."""
+    return np.array([objective.item_weights(policy), objective.item_weights(policy, 0.0)])
 
 
 def _prior(objective: Objective) -> Array | None:
@@ -144,11 +151,11 @@ def _prior(objective: Objective) -> Array | None:
 
 
 class _Solved(NamedTuple):
-    """Types over levels or groups, their estimator's prior, and a bound on all mechanisms."""
+    """Types over levels or groups, their estimator's prior, bounds for both weights, ``(2,)``."""
 
     types: OutputTypes
     prior: Array
-    lower_bound: float
+    bounds: Array
 
 
 def _solve(
@@ -176,9 +183,9 @@ def _solve(
         shares[levels] = part.prior / len(parts)
         first += types.size
     amounts = np.concatenate([part.types.weights for part in parts])
-    bounds = [part.lower_bound for part in parts]
+    bounds = np.array([part.bounds for part in parts])
     types = OutputTypes(policy.item_counts, amounts, low, high, counts)
-    return _Solved(types, shares, max(bounds) if prior is None else sum(bounds))
+    return _Solved(types, shares, bounds.max(axis=0) if prior is None else bounds.sum(axis=0))
 
 
 def _solve_component(
@@ -190,18 +197,19 @@ def _solve_component(
     begin: Whole,
 ) -> _Solved:
     """The bound is the component's part of the objective: times its share of assumed people."""
-    m, weights = policy.item_counts[levels], weights[levels]
+    m, (weights, asked) = policy.item_counts[levels], weights[:, levels]
     if m.sum() == 1:  # nothing to tell it from: its answer is known
         one = np.ones((1, 1))
-        return _Solved(OutputTypes(m, one[0], one, one, m[None]), one[0], 0.0)
+        return _Solved(OutputTypes(m, one[0], one, one, m[None]), one[0], np.zeros(2))
     mass = 1.0 if prior is None else float(prior[levels].sum())
     assumed = None if prior is None or mass == 0 else prior[levels] / mass
     problem = DesignProblem(m, windows_of(policy, levels), weights, assumed)
     oracle = Counts(problem, close, begin)
-    found = generate(oracle.game, oracle, close)
+    found = generate(oracle.game, oracle, close, problem.game(asked))
     types = _types_of(problem, found)
     shares = found.answer.multipliers.scenarios if assumed is None else assumed
-    return _Solved(types, shares / shares.sum(), mass * max(problem.items * found.bound, 0.0))
+    bounds = mass * np.maximum(problem.items * np.array([found.solved, found.bound]), 0.0)
+    return _Solved(types, shares / shares.sum(), bounds)
 
 
 def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:

@@ -37,21 +37,27 @@ class Oracle(Protocol):
 
 
 class Generated(NamedTuple):
-    """Columns with their weights, and a bound on all mechanisms; ``-inf`` if none is proven."""
+    """Columns with their weights, and bounds on all mechanisms; ``-inf`` if none is proven.
+
+    ``solved`` is that of the game that was solved, where it is not the one asked for.
+    """
 
     columns: Columns
     answer: Answer
     bound: float
+    solved: float
 
 
-def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS) -> Generated:
+def generate(game: Game, oracle: Oracle, tolerance: float, asked: Game | None = None) -> Generated:
     """Add columns until the bound on all of them is within ``tolerance`` of the value.
 
-    If rounds or digits run out first, the gap that is left is proven all the same.
+    If rounds or digits run out first, the gap that is left is proven all the same. ``asked`` is the
+    game without the least weights of what nobody minds.
     """
     columns, centre, near, news = oracle.start(), None, None, list[Columns]()
     likely, bound, best, lowest, stuck = -np.inf, -np.inf, np.inf, np.inf, 0
-    for left in reversed(range(rounds)):
+    charged = -np.inf
+    for left in reversed(range(_ROUNDS)):
         still_wanted()
         columns = columns.joined(*news)
         # Where the bound does not move, multipliers that are hardly charged need more digits.
@@ -73,6 +79,7 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
             if over or gap <= tolerance / 2 * likely:
                 missed, largest = oracle.prove(centre)
                 bound = max(bound, lower_bound(game, centre, max(1.0, largest)))
+                charged = max(charged, lower_bound(asked or game, centre, max(1.0, largest)))
                 likely = _charged(game, centre, [missed], likely)
                 if over or answer.value - bound <= tolerance * bound or not len(missed.sums):
                     break
@@ -89,7 +96,7 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
     answer = continued(game, columns, answer, _DIGITS)
     order, _ = columns.order()  # whatever order they were found in
     columns, answer = columns.take(order), answer._replace(weights=answer.weights[order])
-    return Generated(columns, answer, bound)
+    return Generated(columns, answer, charged, bound)
 
 
 def _charged(game: Game, at: Multipliers, news: list[Columns], likely: float) -> float:

@@ -12,7 +12,7 @@ true in (a, b) only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -206,6 +206,11 @@ class Program:
     def of(cls, policy: PrivacyPolicy, objective: Objective, model: Model) -> Program:
         """Check the objective against the policy and build the program."""
         return cls(policy, objective, model, objective.coefficients(policy))
+
+    @property
+    def asked(self) -> Program:
+        """The same, levels of importance 0 counting nothing: it may have no minimum."""
+        return replace(self, coefficients=self.objective.coefficients(self.policy, 0.0))
 
     def value(self, v: Array) -> float:
         """``F`` at coordinates ``v`` of shape ``(c, t)``."""

@@ -30,16 +30,17 @@ _FLAT = 1e-6  # largest relative slope that still counts as 0
 _SUMS = 2.0**-47  # charged for rounding, of all terms' sizes: NumPy adds them up in pairs
 
 
-def solve_reduced(program: Program) -> tuple[Array, Proof]:
+def solve_reduced(program: Program, asked: Program | None = None) -> tuple[Array, Proof]:
     """Minimise the program's objective and prove it, in O(t) time and memory per step.
 
-    Returns the coordinates, shape ``(c, t)``, and the proof. Not all rules have a reduction.
+    Returns the coordinates, shape ``(c, t)``, and the proof: of ``asked``, if given, which differs
+    in its coefficients alone. Not all rules have a reduction.
     """
     reduction = program.model.reduction(program.policy)
     if reduction is None:
         allowed = f'"slsqp" or "conic" for a policy with {program.policy.rule.words}'
         raise InputError("method", "reduced", allowed, 'Use method="auto", which picks one.')
-    return _Search(program, reduction).solve()
+    return _Search(program, reduction, asked or program).solve()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ class _Search:
 
     program: Program
     reduction: Reduction
+    asked: Program
 
     def solve(self) -> tuple[Array, Proof]:
         reduction, balanced = self.reduction, self.program.model.balance.any()
@@ -204,7 +206,7 @@ class _Search:
         reduction, step = self.reduction, self.program.model.balance
         weights = found.mixed(found.left.weights, found.right.weights)
         v = reduction.at(found.x) + delta * step
-        value, branches, slope, own = self.program.pieces(v)
+        value, branches, slope, own = self.asked.pieces(v)
         size, along_total, across = abs(value) + float(weights @ np.abs(branches)), 0.0, 0.0
         prices, terms = np.zeros(branches.size), (reduction.offsets, reduction.slopes * found.x)
         for share, face in ((found.share, found.left), (1 - found.share, found.right)):

@@ -145,14 +145,22 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
         solve_by = general.solve_slsqp if method == "slsqp" else general.solve_conic
         v = program.model.repair(program.policy, solve_by(program))
         proof = prove(program, v)
-    table = proven_table(program, *_tightened(program, v, proof), method=method)
+    v, proof = _tightened(program, v, proof)
+    table = proven_table(program, v, proof, method)
     gap = table.certificate.relative_gap if table.certificate else np.inf
     if not gap <= _PROVEN:
         raise ConvergenceError(
             f"The method {method!r} is proven optimal only to a relative {gap:.1e}",
             "Use another method; where the error is next to nothing, lower the largest budgets.",
         )
-    return table
+    asked = program.asked
+    if np.array_equal(asked.coefficients, program.coefficients):
+        return table
+    large = program.policy.size > _LARGE and method == "reduced"
+    of_asked = reduced.solve_reduced(program, asked)[1] if large else prove(asked, v)
+    bound = min(proof.lower_bound, of_asked.lower_bound)
+    certificate = Certificate.of(table.objective_value, bound, "tables", proof.lower_bound)
+    return replace(table, certificate=certificate)
 
 
 def _settled(program: Program, v: Array, proof: Proof) -> bool:
