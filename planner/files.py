@@ -183,12 +183,13 @@ def replace_file(path: str | Path, content: str | bytes) -> None:
             os.fsync(file.fileno())
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         reason = f"cannot be written: {error.strerror or error}"
         raise FileError(path, reason, room_remedy(error)) from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
 
 
 def create_once(path: Path, make: Callable[[Path], None]) -> None:
@@ -213,12 +214,12 @@ def create_once(path: Path, make: Callable[[Path], None]) -> None:
             os.fsync(file.fileno())
         with suppress(FileExistsError):
             path.hardlink_to(temporary)
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     """Make the rename itself durable where the system allows opening a directory."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)

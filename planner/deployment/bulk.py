@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from tempfile import TemporaryFile
+from typing import IO, Any, Self
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from planner.deployment.client.client import Report
 from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key, ReportWriter
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
-from planner.files import replace_file, unreadable
+from planner.files import replace_file, room_remedy, unreadable
 from planner.laws.answers import Code
 from planner.laws.source import system
 from planner.limits import MEBIBYTE
@@ -37,7 +38,7 @@ def perturb_file(
     questions: Sequence[str] = (),
     progress: Callable[[int], None] | None = None,
 ) -> dict[Path, int]:
-    """Randomise the answers of a CSV file and write report files.
+    """Randomise the answers of a CSV file and write report files, each in an order of its own.
 
     Parameters
     ----------
@@ -85,11 +86,33 @@ def perturb_file(
                 writer = ReportWriter(path, parameters.hash, key, size)
             stack.enter_context(writer)
             writers[key] = writer
-        for drawn in _randomised(data, columns, progress):
-            for key, reports in drawn.items():
-                writers[key].write(reports)
-                written[paths[key]] += len(reports)
+        try:
+            drawn = {
+                key: stack.enter_context(TemporaryFile(dir=path.parent))
+                for key, path in paths.items()
+            }
+            for block in _randomised(data, columns, progress):
+                for key, reports in block.items():
+                    drawn[key].write(reports.tobytes())
+            for key, path in paths.items():
+                for rows in _shuffled(drawn[key], parameters.question(key[0]).size):
+                    writers[key].write(rows)
+                    written[path] += len(rows)
+        except OSError as error:
+            reason = f"cannot be written: {error.strerror or error}"
+            raise FileError(out, reason, room_remedy(error)) from error
     return written
+
+
+def _shuffled(file: IO[bytes], size: int) -> Iterator[Reports]:
+    """In an order of their own: joined by rows, a person's reports would say who answered what."""
+    count = file.tell() // size
+    file.flush()
+    order = np.argsort(system_words().raw(count))
+    step = max(1, _BLOCK_BYTES // size)
+    for start in range(0, count, step):
+        rows = np.memmap(file, np.uint8, "r", shape=(count, size))
+        yield rows[order[start : start + step]]
 
 
 class _LineWriter:

@@ -2,14 +2,18 @@
 
 from types import SimpleNamespace
 
+import pyarrow.parquet as pq
 import pytest
 
+from planner import Categorical, Level, Survey
 from planner.deployment import bulk
+from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.bulk import perturb_file, read_answers
 from planner.deployment.collecting.collector import collect
 from planner.errors import FileError, InputError
 from planner.laws.answers import Item, ItemOrNone, Number, OneOfSet
 from planner.laws.levels import Levels
+from planner.mechanisms.making import randomized_response
 
 
 def test_a_question_named_twice_is_answered_once_and_a_few_people_at_a_time(
@@ -152,3 +156,19 @@ def test_blocks_are_bounded(read, tmp_path, monkeypatch):
     read("named\n" + "x\n" * 5, "named")
     blocks = read_answers(tmp_path / "answers.csv", [LAWS["named"]])
     assert [len(block) for block in blocks] == [2, 2, 1]
+
+
+def test_rows_of_two_files_are_not_of_one_person(tmp_path):
+    """The reports of half of the people say 0, of the others 1, in order, to both questions."""
+    names, people = ("a", "b"), 2_000
+    level = (Level("only", 20.0, item_count=2),)
+    survey = Survey("s", people, tuple(Categorical(name, level) for name in names))
+    truth = {name: randomized_response(20.0, items=2) for name in names}
+    (tmp_path / "answers.csv").write_text("a,b\n" + "0,0\n" * 1_000 + "1,1\n" * 1_000)
+    parameters = parameters_from_mechanisms(survey, truth)
+    written = perturb_file(parameters, tmp_path / "answers.csv", tmp_path / "reports")
+    a, b = ([row[0] for row in pq.read_table(path)["report"].to_pylist()] for path in written)
+    assert len(set(a)) == len(set(b)) == 2
+    # Of so many pairs in any order half are alike, give or take 22: 7 times that is 1e-12.
+    assert abs(sum(x == y for x, y in zip(a, b, strict=True)) - people / 2) < 7 * 22.4
+    assert abs(a[: people // 2].count(a[0]) - people / 4) < 7 * 11.2

@@ -5,16 +5,21 @@ import shutil
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import numpy as np
 import pytest
 
+from planner import Categorical, Level, Survey
+from planner.deployment.building import parameters_from_mechanisms
+from planner.deployment.bulk import perturb_file
 from planner.deployment.client.sealed import Memory
 from planner.deployment.collecting.collector import Checkpoint
 from planner.deployment.collecting.one_file import FileCount
 from planner.errors import FileError
 from planner.files import replace_file
 from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.making import randomized_response
 from tests.deployment.report_files import KEY, draw, write
 
 HASH = "0" * 64
@@ -93,12 +98,24 @@ def test_a_memory_gives_the_report_that_it_has_and_releases_no_other(full, tmp_p
         assert again.change((HASH, "v", "q"), lambda kept: kept or b"new") == b"new"
 
 
-@pytest.mark.parametrize("make", [Memory, lambda path: Checkpoint(path, HASH)])
+def reports_of_one_answer(path):
+    level = (Level("only", 1.0, item_count=2),)
+    survey = Survey("s", 10, (Categorical("q", level),))
+    parameters = parameters_from_mechanisms(survey, {"q": randomized_response(1.0, items=2)})
+    with NamedTemporaryFile(suffix=".csv") as answers:  # elsewhere, where there is room
+        answers.write(b"q\n0\n")
+        answers.flush()
+        perturb_file(parameters, Path(answers.name), path.with_suffix(".parquet"))
+
+
+@pytest.mark.parametrize(
+    "make", [Memory, lambda path: Checkpoint(path, HASH), reports_of_one_answer]
+)
 def test_one_that_cannot_be_made_leaves_nothing(full, make, tmp_path):
     with full(tmp_path) as folder:
         taken = folder / "taken"
         if full is small_disk:
-            taken.write_bytes(bytes(ROOM - 2**12))
+            taken.write_bytes(bytes(ROOM))
         else:
             most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
             resource.setrlimit(resource.RLIMIT_FSIZE, (2**10, most))

@@ -263,10 +263,11 @@ class ReportWriter:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Names the file in whatever goes wrong with it."""
+        """Names the file in whatever goes wrong with it, and leaves nothing of it."""
         try:
             yield
         except OSError as error:
+            self._temporary.unlink(missing_ok=True)
             remedy = "Check that the directory exists, may be written to, and has room."
             raise FileError(self._path, f"cannot be written: {error}", remedy) from error
 
