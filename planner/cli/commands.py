@@ -10,6 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from planner.cli.deployment import aggregate, perturb, schema, vectors, verify
+from planner.cli.people import questionnaire
 from planner.cli.planning import answer_rate, compare, outsiders, plan
 from planner.cli.trial import audit, simulate
 from planner.errors import InputError, PlannerError
@@ -61,8 +62,8 @@ def open_app(
 
 
 for _command in (
-    plan, compare, outsiders, answer_rate, simulate, schema, vectors, verify, perturb, aggregate,
-    audit,
+    plan, compare, outsiders, answer_rate, simulate, questionnaire, schema, vectors, verify,
+    perturb, aggregate, audit,
 ):  # fmt: skip
     app.command()(_command)
 app.command("app", short_help="Open the app in the browser.")(open_app)

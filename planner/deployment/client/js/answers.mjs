@@ -1,12 +1,14 @@
 // Ways of asking: which answers there are, and what each report is about. Each gives
 // { levels, wanted, code, own }: "code" checks an answer and draws nothing; "own" makes of it the
 // number that the report is about, in as many random words for every answer; "wanted" is what each
-// number counts as, a list of exact fractions for each wanted one, where reports are rows.
+// number counts as, a list of exact fractions for each wanted one, where reports are rows. For the
+// person: "about" has elements, and with what chance an answer's report is about each; "most" is
+// the largest budget between this answer and another that is protected from it.
 
 import { refuse } from "./document.mjs";
 import { GRID, choose, order, words } from "./draws.mjs";
 import { fraction } from "./exact.mjs";
-import { readLevels } from "./levels.mjs";
+import { mostOf, readLevels } from "./levels.mjs";
 
 const MAX_ANSWERS = 32;
 
@@ -18,13 +20,15 @@ function itemNumber({ numbers, named, total }, answer) {
 
 function item(question, least = 1) {
   const levels = readLevels(question, least);
-  return { levels, code: (answer) => itemNumber(levels, answer), own: (number) => number };
+  const [code, own] = [(answer) => itemNumber(levels, answer), (number) => number];
+  return { levels, code, own, about: (number) => [[[number, 1]]], most: (number) => mostOf(levels, number) };
 }
 
 function itemOrNone(question) {
-  const { levels, own } = item(question);
+  const { levels, own, about } = item(question);
   const none = (answer) => answer === null && !question.everyone_has_value;
-  return { levels, own, code: (answer) => (none(answer) ? 0 : 1 + itemNumber(levels, answer)) };
+  const most = () => Math.max(question.none_epsilon ?? 0, ...levels.rows.map(({ epsilon }) => epsilon));
+  return { levels, own, about, most, code: (answer) => (none(answer) ? 0 : 1 + itemNumber(levels, answer)) };
 }
 
 function ordered(question) {
@@ -49,6 +53,10 @@ function number({ epsilon, lower, upper, yes_no: yesNo, points }) {
   if (yesNo && points !== 2) refuse("a question of yes and no has two points");
   const last = points - 1;
   const grid = Array.from({ length: points }, (_, k) => [BigInt(2 * k - last), BigInt(last)]);
+  const place = (answer) => {
+    const share = ((answer - lower) / (upper - lower)) * last;
+    return [share, Math.min(Math.floor(share), last - 1)];
+  };
   const everybody = { name: "any answer or none", epsilon, item_count: points + 1, items: [] };
   return {
     levels: readLevels({ levels: [everybody], rule: "min" }),
@@ -61,11 +69,16 @@ function number({ epsilon, lower, upper, yes_no: yesNo, points }) {
       if (yesNo && answer !== lower && answer !== upper) refuse("the answer is neither yes nor no");
       return answer;
     },
+    most: () => epsilon,
+    about: (answer) => {
+      if (answer === null) return [[[points, 1]]];
+      const [share, below] = place(answer);
+      return [[[below, 1 - (share - below)], [below + 1, share - below]]];
+    },
     own: (answer, source) => {
       const [word] = words(source, 1);
       if (answer === null) return points;
-      const share = ((answer - lower) / (upper - lower)) * last;
-      const below = Math.min(Math.floor(share), last - 1);
+      const [share, below] = place(answer);
       return below + (word < Math.floor((share - below) * GRID + 0.5));
     },
   };
@@ -81,6 +94,8 @@ function oneOfSet(question) {
   const levels = readLevels(question, 1, length);
   return {
     levels,
+    most: () => Math.max(...levels.rows.map(({ epsilon }) => epsilon)),
+    about: (items) => aboutSet(items, 1, length),
     code: (answer) => {
       if (!Array.isArray(answer)) refuse("the answer is not a list of items");
       const items = answer.map((one) => itemNumber(levels, one)).sort((x, y) => x - y);
@@ -95,12 +110,19 @@ function oneOfSet(question) {
   };
 }
 
+/** Of the first answers of a set, or of one that it has not: so many slots are reported of all. */
+function aboutSet(items, slots, length) {
+  const share = slots / Math.max(items.length, length);
+  return (items.length ? items.slice(0, 3) : [0]).map((k) => [[k, share]]);
+}
+
 function wholeSet(question) {
   const { padding_length: length } = question;
   const asked = oneOfSet(question);
   const { total, elements } = asked.levels;
   return {
     ...asked,
+    about: (items) => aboutSet(items, length, length),
     own: (items, source) => {
       const places = order(source, Math.max(items.length, length), length);
       if (items.length > length) return places.map((place) => items[place]);

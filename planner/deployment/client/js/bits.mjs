@@ -1,7 +1,7 @@
 // Unary encoding: one bit an element. The order of random words is that of planner/laws/bits.py.
 
 import { refuse } from "./document.mjs";
-import { octets, setBit, words } from "./draws.mjs";
+import { GRID, hasBit, octets, setBit, words } from "./draws.mjs";
 import { checkUnary } from "./exact.mjs";
 
 export function bits({ a, b }, { levels }) {
@@ -16,17 +16,22 @@ export function bits({ a, b }, { levels }) {
     return full;
   };
   let thresholds = null; // there may be millions
+  const columns = () => (thresholds ??= [expand(a), expand(b)]);
   return {
     cells: elements,
     size: octets(elements),
     draw: (own, source) => {
-      thresholds ??= [expand(a), expand(b)];
-      const [ones, zeros] = thresholds;
+      const [ones, zeros] = columns();
       const report = new Uint8Array(octets(elements));
       words(source, elements).forEach((word, k) => {
         if (word < (k === own ? ones : zeros)[k]) setBit(report, k);
       });
       return report;
+    },
+    says: (k, report) => {
+      const marked = hasBit(report, k);
+      const [own, other] = columns().map((column) => (marked ? column[k] : GRID - column[k]) / GRID);
+      return { marked, own, others: [other] };
     },
   };
 }

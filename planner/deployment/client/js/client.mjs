@@ -20,7 +20,7 @@ export class Client {
 
   constructor({ document, hash }, memory) {
     checkShape(document, SCHEMA);
-    this.parameters = hash;
+    [this.parameters, this.questions] = [hash, document.questions];
     this.#memory = memory;
     let cells = 0;
     for (const question of document.questions) {

@@ -34,6 +34,14 @@ export function die(question, { levels }) {
   return {
     cells: 2 * (1 + levels.total), // of both rounds
     size: 4,
+    says: (own, report, round) => {
+      const faces = [zero, ...decoys];
+      const [face] = new Uint32Array(report.slice().buffer);
+      const told = (answer) => face === (round === 2 ? answer : 0);
+      const chance = (answer) => (faces[face] + (told(answer) ? sampled : 0)) / GRID;
+      const answers = [...faces.keys()].slice(Number(question.everyone_has_value));
+      return { own: chance(own), others: answers.filter((answer) => answer !== own).map(chance) };
+    },
     draw: (_, source) => uint32(...words(source, 1)),
     output: (thrown, own, round) => {
       let left = new DataView(thrown.buffer, thrown.byteOffset).getUint32(0, true);

@@ -81,6 +81,8 @@ export function joined(...parts) {
 /** A report of bits, in whole words of 64. */
 export const octets = (bits) => 8 * Math.ceil(bits / 64);
 
+export const hasBit = (report, k) => Boolean((report[k >> 3] >> (k & 7)) & 1);
+
 export function setBit(report, k) {
   report[k >> 3] |= 1 << (k & 7);
 }

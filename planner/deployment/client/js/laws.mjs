@@ -1,5 +1,7 @@
 // Laws: a way of asking and a form of report, made of a question of the right shape and proven.
 // Each is { size, cells, code, draw }: the bytes of a report; the sums that a collector keeps;
+// "says" tells the person what a report of theirs says: of an element whether it is marked, and of
+// how many people for whom it is the own one, or another, the report is like that.
 // "code" checks an answer and draws nothing; "draw" takes random bytes in the order that the Python
 // client's planner/laws documents; "output", where there are rounds, makes a round's report.
 
@@ -24,6 +26,22 @@ export function lawOf(question) {
     rounds: question.rounds,
     blanks,
     code: asked.code,
+    open: Array.isArray(question.rule) && question.rule.flat().includes(null),
+    most: (code) => shape.cap ?? asked.most(code),
+    says: (code, report, round) => {
+      if (blanks && !report[0]) return [];
+      const payload = report.subarray(blanks);
+      return asked.about(code).map((parts) => saidOf(parts, (k) => shape.says(k, payload, round)));
+    },
     draw: (code, source) => shape.draw(asked.own(code, source), source),
   };
+}
+
+function saidOf(parts, says) {
+  const found = parts.map(([k]) => says(k));
+  const [{ marked, others }] = found;
+  const left = parts.reduce((rest, [, share]) => rest - share, 1); // about another, or a dummy
+  const own = parts.reduce((sum, [, share], i) => sum + share * found[i].own, Math.max(0, left) * others[0]);
+  const low = Math.min(...found.flatMap((one) => one.others));
+  return { element: parts[0][0], marked, own, low, high: Math.max(...found.flatMap((one) => one.others)) };
 }

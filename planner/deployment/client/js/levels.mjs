@@ -48,6 +48,13 @@ export function demanded({ rows, rule }, i, j) {
   return Array.isArray(rule) ? (rule[i][j] ?? Infinity) : ofBoth(rule, rows[i].epsilon, rows[j].epsilon);
 }
 
+/** The largest budget of an element and another; of those alone that have one. */
+export function mostOf(levels, element) {
+  const i = levels.rows.findIndex(({ count }) => (element -= count) < 0);
+  const budgets = levels.rows.map((_, j) => demanded(levels, i, j));
+  return Math.max(0, ...budgets.filter((budget) => budget !== Infinity));
+}
+
 /** The smallest budget of any pair of elements. */
 export function leastDemanded(levels) {
   let least = Infinity;

@@ -39,6 +39,10 @@ export function rows({ rows: table, values, blocks }, { levels, wanted }) {
       while (end <= word) end += row[++report];
       return Uint8Array.of(report & 255, report >> 8);
     },
+    says: (k, report) => {
+      const chances = table.map((row) => row[report[0] + 256 * report[1]] / GRID);
+      return { own: chances[k], others: chances.filter((_, other) => other !== k) };
+    },
   };
 }
 

@@ -2,7 +2,7 @@
 // The order of random words is that of planner/laws/sides.py.
 
 import { refuse } from "./document.mjs";
-import { GRID, chooseAll, octets, setBit, uint32, words } from "./draws.mjs";
+import { GRID, chooseAll, hasBit, octets, setBit, uint32, words } from "./draws.mjs";
 import { SCALE, checkRatio, floorScaled, fraction, likelihoods, worstRatio } from "./exact.mjs";
 import { demanded, members, ofBoth } from "./levels.mjs";
 
@@ -23,6 +23,7 @@ export function sides(question, { levels }) {
     cells: law.types.length * (1 + levels.elements),
     size: typeBytes + octets(levels.elements),
     draw: (own, source) => draw(law, own, typeBytes, source),
+    says: (k, report) => says(law, k, hasBit(report.subarray(typeBytes), placeOf(law, k)[1])),
   };
 }
 
@@ -131,6 +132,22 @@ function placeOf({ levels, groups, counts }, own) {
     level += 1;
   }
   return [groups[level], free[groups[level]] + own - first];
+}
+
+/** How often an element is on this side, for whom it is the own one and for others, by group. */
+function says(law, k, marked) {
+  const { counts, types, weights } = law;
+  const [group] = placeOf(law, k);
+  const on = (high) => (marked ? high : 1 - high);
+  const average = (g, chance) =>
+    sum(types.flatMap((_, o) => [0, 1].map((side) => weights[g][o][side] * on(chance(o, side))))) / GRID;
+  const others = counts.map((m, g) => {
+    const same = Number(g === group);
+    if (m === same) return null; // there is no other in its group
+    return average(g, (o, side) => (types[o][group] - same * side) / (counts[group] - same));
+  });
+  const own = average(group, (_, side) => side);
+  return { marked, own, others: others.filter((chance) => chance !== null) };
 }
 
 function draw(law, own, typeBytes, source) {

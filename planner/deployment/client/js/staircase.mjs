@@ -2,7 +2,7 @@
 // is that of planner/laws/staircase.py.
 
 import { refuse } from "./document.mjs";
-import { below, GRID, octets, order, setBit, uint32 } from "./draws.mjs";
+import { below, GRID, hasBit, octets, order, setBit, uint32 } from "./draws.mjs";
 import { checkRatio } from "./exact.mjs";
 import { leastDemanded } from "./levels.mjs";
 
@@ -22,8 +22,16 @@ export function staircase({ held, cap, ratios }, { levels }) {
   checkRatio([D ** BigInt(ratios.length), product(ratios)], cap);
   const ends = weightsUpTo(fewest, ratios, held, length, elements - length);
   requireHigher(ends, most, held, length, elements - length);
+  const hits = ownOf(ends, most);
   const width = reportWidth(elements, held);
   return {
+    cap,
+    says: (k, report) => {
+      const marked = elementsOf(report, width).includes(k);
+      const named = [hits / length, (held - hits) / (elements - length)];
+      const [own, other] = named.map((chance) => (marked ? chance : 1 - chance));
+      return { marked, own, others: [other] };
+    },
     cells: elements,
     size: width ? held * width : octets(elements),
     draw: (own, source) => {
@@ -65,6 +73,12 @@ function weightsUpTo(fewest, ratios, held, length, others) {
   return ends;
 }
 
+/** How many own elements a report has on average. */
+function ownOf(ends, most) {
+  const below = ends.slice(0, -1).reduce((sum, end) => sum + end, 0n);
+  return most - Number((below << 53n) / ends.at(-1)) / 2 ** 53;
+}
+
 /** An own element is reported more often than another. */
 function requireHigher(ends, most, held, length, others) {
   const all = ends.at(-1);
@@ -76,6 +90,13 @@ function requireHigher(ends, most, held, length, others) {
 function reportWidth(elements, held) {
   const width = elements <= 2 ** 16 ? 2 : 4;
   return held * width < octets(elements) ? width : 0;
+}
+
+function elementsOf(report, width) {
+  if (!width) return [...Array(8 * report.length).keys()].filter((k) => hasBit(report, k));
+  const view = new DataView(report.buffer, report.byteOffset);
+  const at = (start) => (width === 2 ? view.getUint16(start, true) : view.getUint32(start, true));
+  return Array.from({ length: report.length / width }, (_, k) => at(width * k));
 }
 
 function written(chosen, elements, width) {

@@ -1,0 +1,53 @@
+// What a browser remembers, in IndexedDB: a step from what is kept to what is kept next is one
+// transaction, so that of two tabs the second finds what the first has kept.
+
+const STORE = "kept";
+
+export class Device {
+  /** Rejects where the browser keeps nothing. */
+  static open() {
+    return new Promise((resolve, reject) => {
+      const request = indexedDB.open("ldp-planner", 1);
+      request.onupgradeneeded = () => request.result.createObjectStore(STORE);
+      request.onsuccess = () => resolve(new Device(request.result));
+      request.onerror = request.onblocked = () => reject(request.error);
+    });
+  }
+
+  constructor(database) {
+    this.database = database;
+  }
+
+  /** What is kept after a step from what was kept, or null; stored before it is given. */
+  change(key, step) {
+    return new Promise((resolve, reject) => {
+      const transaction = this.database.transaction(STORE, "readwrite", { durability: "strict" });
+      const store = transaction.objectStore(STORE);
+      const request = store.get(JSON.stringify(key));
+      let [after, refused] = [null, null];
+      request.onsuccess = () => {
+        const before = request.result ?? null;
+        try {
+          after = step(before);
+          if (after !== before) store.put(after, JSON.stringify(key));
+        } catch (error) {
+          refused = error;
+          transaction.abort();
+        }
+      };
+      transaction.oncomplete = () => resolve(after);
+      transaction.onabort = () => reject(refused ?? transaction.error);
+    });
+  }
+}
+
+/** For a preview: kept while the page is open. */
+export class Forgetful {
+  #kept = new Map();
+
+  async change(key, step) {
+    const after = step(this.#kept.get(JSON.stringify(key)) ?? null);
+    this.#kept.set(JSON.stringify(key), after);
+    return after;
+  }
+}

@@ -1,0 +1,238 @@
+"""The page that people answer, as one file: parameters, client, words and style.
+
+It fetches nothing, and its Content-Security-Policy lets it run no other script and connect to no
+other address than the one that reports are sent to.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from planner.deployment.parameters import parse_parameters
+from planner.errors import FileError, InputError
+from planner.files import read_text
+from planner.laws.law import Law
+from planner.survey.questions import Survey
+
+MOST_LISTED = 5000
+"""Answers of a question on the page, which lists them all."""
+_LANGUAGES = ("en", "de")
+_ADDRESS = re.compile(r"(https?)://([A-Za-z0-9.-]+|\[::1\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?")
+_HERE = ("localhost", "127.0.0.1", "[::1]")
+_IMPORT = re.compile(r'^import (.+) from "\./([\w.-]+)"(?: with \{ type: "json" \})?;\n', re.M)
+_PASSED_ON = re.compile(r'^export \{ (\w+) \} from "\./([\w.-]+)";\n', re.M)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let) (\w+))", re.M)
+_PAGE = """<!DOCTYPE html>
+<html lang="{lang}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+{preview}<h1 dir="auto">{title}</h1>
+{intro}
+<div id="page"><noscript><p class="wrong">{noscript}</p></noscript></div>
+<footer>{hash_is} <code id="hash"></code></footer>
+</main>
+<script type="application/json" id="told">{told}</script>
+<script type="application/octet-stream" id="parameters">{parameters}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+
+def questionnaire(
+    survey: Survey,
+    parameters: bytes,
+    send_to: str = "",
+    round_number: int | None = None,
+    *,
+    preview: bool = False,
+) -> str:
+    """The page, as HTML.
+
+    Parameters
+    ----------
+    survey:
+        Says how questions and answers are worded.
+    parameters:
+        A parameter file's content, which the page has byte for byte.
+    send_to:
+        Address that reports are sent to: https, http on this machine, or a path such as
+        ``/reports`` on the host that the page itself is from. Without one they are saved as a file.
+    round_number:
+        The round that the page is for, where questions have rounds; the first if left out.
+    preview:
+        Keep and send nothing, and say so.
+
+    Raises
+    ------
+    InputError
+        The survey is not that of the parameters, has more than 5,000 answers to list, or there is
+        no such round; the address is none that an answer may go to.
+    FileError, VerificationError
+        Those of :func:`~planner.deployment.parameters.parse_parameters`, and of a file of words.
+
+    Examples
+    --------
+    >>> from planner import Categorical, Level, plan_survey
+    >>> from planner.deployment.building import survey_parameters
+    >>> survey = Survey("s", 10, (Categorical("a <b>", (Level("all", 1.0, ("x", "y")),)),))
+    >>> file = survey_parameters(plan_survey(survey)).to_json().encode()
+    >>> page = questionnaire(survey, file, "https://example.org/reports")
+    >>> "connect-src https://example.org/reports;" in page, "<b>" in page, len(page) < 150_000
+    (True, False, True)
+    """
+    laws = parse_parameters(parameters).questions
+    style, script, words = _asset("page.css"), _script(), _words(survey.language)
+    told = {
+        "words": words,
+        "send": send_to,
+        "round": _round(laws, round_number),
+        "preview": preview,
+        "thanks": survey.thanks,
+        "questions": {law.name: _worded(survey, law) for law in laws},
+    }
+    connected = "'none'" if preview or not send_to else _source(send_to)
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        f"img-src data:; connect-src {connected}; base-uri 'none'; form-action 'none'"
+    )
+    paragraphs = re.split(r"\n\s*\n", survey.intro or "")
+    return _PAGE.format(
+        lang=escape(words["lang"]),
+        policy=policy,
+        title=escape(survey.title or survey.name),
+        style=style,
+        preview=f'<p class="preview">{escape(words["preview"])}</p>\n' if preview else "",
+        intro="\n".join(f'<p dir="auto">{escape(one)}</p>' for one in paragraphs if one),
+        noscript=escape(words["noscript"]),
+        hash_is=escape(words["hash"]),
+        told=json.dumps(told, ensure_ascii=False).replace("<", "\\u003c"),
+        parameters=b64encode(parameters).decode(),
+        script=script,
+    )
+
+
+def _worded(survey: Survey, law: Law) -> dict[str, Any]:
+    """How a question and its answers are worded."""
+    asked = {one.name: one for one in survey.questions}
+    question = asked.get(law.name)
+    if question is None:
+        remedy = "Name the survey that these parameters were planned from."
+        raise InputError.unknown("question of the parameters", law.name, tuple(asked), remedy)
+    worded: dict[str, Any] = {"ask": question.ask or question.name}
+    written = law.document()
+    items = [item for level in written.get("levels", ()) for item in level["items"]]
+    known = [item for level in question.levels for item in level.items]
+    ends = [(one.get("lower"), one.get("upper")) for one in (written, question.model_dump())]
+    if items != known or ends[0] != ends[1]:
+        remedy = "Export the parameters again, or name the survey that they are of."
+        reason = f"the answers of {law.name!r} are not those of the survey"
+        raise InputError.because("parameters", reason, remedy)
+    if question.levels:
+        count = sum(level.item_count for level in question.levels)
+        if count > MOST_LISTED:
+            remedy = "Ask with a client of your own."
+            raise InputError("answers", count, f"at most {MOST_LISTED:,} on a page", remedy)
+        labels = dict(getattr(question, "label", ()))
+        names = [name for level in question.levels for name in level.labels]
+        worded["labels"] = [labels.get(name, name) for name in names]
+    return worded
+
+
+def _round(laws: tuple[Law, ...], given: int | None) -> int | None:
+    last = max((law.rounds[-1] or 0 for law in laws), default=0)
+    if not last and given is not None:
+        remedy = "Leave it out."
+        raise InputError("round", given, "left out: these questions have no rounds", remedy)
+    if last and given is not None and not 1 <= given <= last:
+        remedy = "Make the page anew for each round."
+        raise InputError("round", given, f"from 1 to {last}", remedy)
+    return (given or 1) if last else None
+
+
+def _source(address: str) -> str:
+    """The address in a Content-Security-Policy, if reports may go there."""
+    if re.fullmatch(r"/[A-Za-z0-9._~/-]*", address) and not address.startswith("//"):
+        return "'self'"
+    found = _ADDRESS.fullmatch(address)
+    if found and (found[1] == "https" or found[2] in _HERE):
+        return address
+    allowed = "an https address, an http one of this machine, or a path of the page's own host"
+    remedy = "Reports are private as they are; others must not see who sends one, or alter it."
+    raise InputError("send-to", address, allowed, remedy)
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _asset(name: str) -> str:
+    return (resources.files("planner.deployment") / "page" / name).read_text("utf-8")
+
+
+def _words(language: str) -> Mapping[str, str]:
+    """The page's own words."""
+    usual: dict[str, str] = tomllib.loads(_asset("en.toml"))
+    if language in _LANGUAGES:
+        return tomllib.loads(_asset(f"{language}.toml"))
+    try:
+        words = tomllib.loads(read_text(Path(language), 1))
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(language, f"is not valid TOML: {error}", "Correct that line.") from error
+    wrong = sorted(usual.keys() ^ words.keys())
+    wrong += [key for key in usual.keys() & words.keys() if _gaps(usual[key]) != _gaps(words[key])]
+    if wrong:
+        remedy = "Have the keys of planner/deployment/page/en.toml, with the same {names} in each."
+        raise FileError(language, f"differs in {', '.join(wrong[:5])}", remedy)
+    return words
+
+
+def _gaps(text: object) -> set[str]:
+    return set(re.findall(r"\{\w+\}", text)) if isinstance(text, str) else {"no text"}
+
+
+@cache
+def _script() -> str:
+    """The page's modules in one script, each a function that gives what it exports."""
+    made: dict[str, str] = {}  # after those that it imports
+    _add("page.mjs", made)
+    return "\n".join(made.values())
+
+
+def _add(name: str, made: dict[str, str]) -> str:
+    """The variable of a module, which is made if it is not there yet."""
+    variable = name.replace(".", "_")
+    if name in made:
+        return variable
+    text = (resources.files("planner.deployment") / "client" / "js" / name).read_text("utf-8")
+    if name.endswith(".json"):
+        made[name] = f"const {variable} = {json.dumps(json.loads(text))};"
+        return variable
+    exported = _EXPORT.findall(text)
+    for one, home in _PASSED_ON.findall(text):
+        exported.append(f"{one}: {_add(home, made)}.{one}")
+    text = _IMPORT.sub(lambda one: f"const {one[1]} = {_add(one[2], made)};\n", text)
+    text = _EXPORT.sub("", _PASSED_ON.sub("", text))
+    given = ", ".join(exported)
+    made[name] = f"const {variable} = (() => {{\n{text}return {{ {given} }};\n}})();"
+    return variable
