@@ -11,7 +11,7 @@ People understand odds better than an epsilon (Nanayakkara, Smart, Cummings, Kap
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from math import exp, floor, log10
 from typing import Any
@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import finite
+from planner.laws.rounds import Rounds
 from planner.mechanisms.making import law_of
 from planner.outsiders.guarantee import (
     CONDITION,
@@ -50,8 +52,9 @@ Array = NDArray[np.float64]
 class OutsiderView:
     """What an outsider learns of one question, beside the local guarantee.
 
-    A false report moves a level's count by ``reach`` people at most; ``swaying`` of them may move
-    it by its standard error.
+    A false report moves a level's count, of one round where there are ``rounds``, by ``reach``
+    people at most; ``swaying`` of them may move it by its standard error. Of those who ``drawn``
+    by lot report, the ``shuffled`` guarantee counts as many as there are but for a part of delta.
     """
 
     question: str
@@ -61,6 +64,8 @@ class OutsiderView:
     levels: tuple[str, ...]
     reach: Array | None
     swaying: NDArray[np.int64] | None
+    drawn: bool
+    rounds: Rounds | None
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -77,13 +82,19 @@ class OutsiderView:
         )
 
     def _central(self) -> str:
-        found = self.shuffled
-        return (
+        found, among = self.shuffled, f"{self.shuffled.people:,} people"
+        if self.drawn:
+            among = f"at least {among} who report" + " in the same round" * bool(self.rounds)
+        text = (
             f"After all reports without their senders it is right for at most "
-            f"{_right_at_most(found.epsilon, found.delta)}, hidden among {found.people:,} people "
+            f"{_right_at_most(found.epsilon, found.delta)}, hidden among {among} "
             f"(epsilon {rounded_up(found.epsilon, 5)} at delta {delta_text(found.delta)}): this "
             f"second view {CONDITION}."
         )
+        if self.rounds is None or self.rounds.changes is None:
+            return text
+        hidden = "Who changes hides only among those who change in the same rounds."
+        return f"{text[:-1]}, and while answers stay. {hidden}"
 
     def _guess(self) -> str:
         if self.guess is None:
@@ -98,8 +109,9 @@ class OutsiderView:
         if self.swaying is None or self.reach is None:
             return ""
         weakest = int(np.argmin(self.swaying))
+        count = "estimated count" if self.rounds is None else "estimated count of a round"
         return (
-            f"A false report moves an estimated count of {self.levels[weakest]!r} by at most "
+            f"A false report moves an {count} of {self.levels[weakest]!r} by at most "
             f"{reach_up(float(self.reach[weakest]))} people: {self.swaying[weakest]:,} of "
             "them may move it by as much as its standard error."
         )
@@ -161,24 +173,41 @@ def outsider_view(
     people: int,
     standard_errors: Array | None,
     delta: float | None = None,
+    fraction: float = 1.0,
 ) -> OutsiderView | None:
-    """The view of a question's mechanism; None where its budgets leave some pair unprotected."""
+    """The view of a question's mechanism; None where its budgets leave some pair unprotected.
+
+    A ``fraction`` of the people, drawn by lot, are asked it. Where it is asked again a report tells
+    its round, or that it is of a later value, and a report that is repeated hides nobody else: it
+    hides among one of ``parts`` parts of those people, by lot.
+    """
     policy = question.policy
     if isinstance(question, Numeric):  # one level for all numbers, and no answer
         policy = PrivacyPolicy(policy.epsilons, [2], names=["any answer"])
     if not np.isfinite(policy.ldp_epsilon):
         return None
     seen = seen_of(law_of(question, mechanism).shape)
-    among = min(people, MOST_PEOPLE)
-    stated = negligible(among) if delta is None else delta
+    rounds = None if question.rounds is None else question.rounds.deployed
+    parts, among = 1 if rounds is None else rounds.parts, min(people, MOST_PEOPLE)
+    stated = negligible(max(1, round(fraction * among))) if delta is None else delta
+    drawn, kept = fraction < parts, stated
+    if drawn and 0 < finite("delta", stated) < 1:
+        among, kept = _fewest(among, fraction / parts, stated / 100), 0.99 * stated
     hidden = seen if len(seen.names) <= _MOST_LEVELS else _of_one_level(policy)
-    reach = None if standard_errors is None else seen.reach
-    swaying = None
-    if reach is not None and standard_errors is not None:
-        swaying = np.ceil(standard_errors / reach).astype(np.int64)
-    central, guessed = shuffled(hidden, among, stated), _guessed(question, seen)
-    about = question.name, central, seen.guess(), guessed, policy.names
-    return OutsiderView(*about, reach, swaying)
+    reach = swaying = None
+    if standard_errors is not None and seen.reach is not None:  # a round's, scaled to all people
+        reach = parts * seen.reach
+        swaying = np.ceil(parts**0.5 * standard_errors / reach).astype(np.int64)
+    central = replace(shuffled(hidden, among, kept), delta=stated)
+    about = question.name, central, seen.guess(), _guessed(question, seen), policy.names
+    return OutsiderView(*about, reach, swaying, drawn, rounds)
+
+
+def _fewest(people: int, chance: float, miss: float) -> int:
+    """Fewer than so many report with a chance of at most ``miss``, the one who hides among them."""
+    from scipy.stats import binom
+
+    return 1 + max(0, int(binom.ppf(miss, people - 1, chance)))
 
 
 def _guessed(question: Question, seen: Seen) -> str:

@@ -404,7 +404,8 @@ class QuestionPlan(Framed):
         if self.sampling is not None:
             return None
         errors = None if self.levels is None else self.levels.standard_errors
-        return outsider_view(self.deployed, self.mechanism, self.users, errors, delta)
+        about = self.deployed, self.mechanism, self.everybody, errors, delta, self.fraction
+        return outsider_view(*about)
 
     @property
     def summary(self) -> str:

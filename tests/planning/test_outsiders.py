@@ -8,11 +8,14 @@ from math import exp
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from planner import Level, Survey, plan_survey
 from planner.errors import InputError
 from planner.mechanisms.making import unary
 from planner.outsiders import shuffled
+from planner.outsiders.blanket import Blanket
+from planner.outsiders.guarantee import central_delta
 from planner.outsiders.shapes import of_rows
 from planner.outsiders.shown import delta_text, of_hundred, of_hundred_before
 from planner.planning.outsiders import negligible, outsider_view
@@ -71,6 +74,32 @@ def test_nothing_is_said_where_nothing_hides():
     assert outsider_view(question, None, 1000, None) is None
     with pytest.raises(InputError, match="delta"):
         planned(Categorical("q", LEVELS, mechanism="grr")).outsiders(delta=0)
+
+
+@pytest.mark.parametrize(
+    ("known", "parts"),
+    [({}, 4), ({"changes": 1, "times_open": True}, 2), ({"changes": "never"}, 1)],
+)
+def test_a_report_hides_among_those_of_its_round(known, parts):
+    """The true delta, over the lot, of everybody else having one answer; not so among all."""
+    question = Categorical("q", LEVELS, mechanism="grr", rounds={"count": 4, **known})
+    view = planned(question, users=600).question("q").outsiders(1e-6)
+    (alone,) = planned(Categorical("q", LEVELS, mechanism="grr"), users=600).questions
+    law = output_law(alone.mechanism)
+    blanket = Blanket.from_laws(law[1], law[2], law[0])
+
+    def delta(epsilon):
+        least, most = (int(binom.ppf(share, 599, 1 / parts)) for share in (1e-10, 1 - 1e-10))
+        others = np.unique(np.linspace(least, most, 25).astype(int))
+        ends = [central_delta(blanket, epsilon, 1 + n) for n in others.tolist()]
+        chance = binom.pmf(np.arange(least, most + 1), 599, 1 / parts)
+        each = np.interp(np.arange(least, most + 1), others, [one.upper for one in ends])
+        return float(chance @ each)
+
+    assert delta(view.shuffled.epsilon) <= 1e-6
+    assert parts == 1 or delta(alone.outsiders(1e-6).shuffled.epsilon) > 1e-5
+    assert ("in the same round" in view.sentences[1]) == (parts > 1)
+    assert view.reach == pytest.approx(parts * alone.outsiders().reach)
 
 
 @pytest.mark.parametrize("people", [1, 99, 100, 10**4, 10**9])
