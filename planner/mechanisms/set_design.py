@@ -136,7 +136,10 @@ class SetDesign(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def best_set_design(items: int, length: int, epsilon: float, cap: float | None = None) -> SetDesign:
-    """Return the set design of the smallest worst-case error among all sizes and staircases."""
+    """Return the set design of the smallest worst-case error among those tried.
+
+    All sizes and staircases where they are few, else a sample (docs/theory/item-sets.md).
+    """
     cap = epsilon if cap is None else cap
     if not 1 <= length <= min(items, MAX_WHOLE_SET):
         allowed = f"1 to {items:,}, the number of items, and at most {MAX_WHOLE_SET:,}"

@@ -300,8 +300,8 @@ class _Bound(NamedTuple):
 def search_shares(curves: Sequence[Curve]) -> tuple[Array, Array, float]:
     """Shares with a small objective, the errors there, and a lower bound for all shares; proven.
 
-    The search ends within 1e-9 of it if all errors are convex, else within 2.5 %, or after a dozen
-    designs a question.
+    The search ends within 1e-9 of it if all errors are convex, else within 2.5 %, after a dozen
+    designs a question, or where the bound stands still.
     """
     few = 1 / len(curves)
     traces = [_Trace(curve) for curve in curves]

@@ -245,9 +245,12 @@ def _prices(question: QuestionPlan) -> list[str]:
         f"{question.objective_name} by {100 * one.saving:.1f} %."
         for one in question.relaxations
     ]
-    if question.saturation_epsilon is not None and question.deployed.policy.size > 1:
+    policy, point = question.deployed.policy, question.saturation_epsilon or np.inf
+    over = [repr(policy.names[i]) for i in np.flatnonzero(policy.epsilons > point * (1 + 1e-9))]
+    if over:
+        few = over if len(over) < 4 else [*over[:2], f"{len(over) - 2} more levels"]
         found.append(
-            f"Saturation: budget above {question.saturation_epsilon:.4f} buys nothing while the "
+            f"Saturation: budget above {point:.4f} buys {' and '.join(few)} nothing while the "
             "other levels stay as they are."
         )
     return found

@@ -88,6 +88,19 @@ def test_a_table_has_a_proof_of_its_own_beside_that_of_all_mechanisms():
         assert [one.startswith("Proven: no opt0 table") for one in table] == [True] * own
 
 
+def test_saturation_names_the_levels_whose_budget_it_is_about():
+    """Never the strictest, whose budget holds all others, nor one that is still below."""
+
+    def said(*budgets):
+        return [x for x in sentences(question_blocks(question(levels(*budgets)))) if "Satur" in x]
+
+    assert said(1.0, 1.5) == said(1.0) == []
+    assert said(1.0, 1.5, 3.0) == [
+        "Saturation: budget above 2.0000 buys 'c' nothing while the other levels stay as they are."
+    ]
+    assert " buys 'b' and 'c' and 3 more levels nothing " in said(1.0, *[9.0] * 5)[0]
+
+
 # Cautions
 
 
