@@ -167,6 +167,11 @@ def files_blocks(collection: Collection) -> list[Block]:
         told.append(f"{collection.resumed:,} of the files had been counted before.")
     if collection.repeated:
         told.append(f"{collection.repeated:,} times a report came again; each counts once.")
+    told += [
+        f"{n:,} people reported on {name!r}, more than were planned: was somebody counted twice, "
+        "by reports drawn anew?"
+        for name, n in collection.crowded.items()
+    ]
     apart = [f"TAKEN OUT {path}: was counted earlier and is missing" for path in collection.dropped]
     apart += [f"LEFT OUT {path}: {reason}" for path, reason in collection.quarantined]
     told += apart[:_MOST_FILES]
@@ -185,6 +190,7 @@ def collection_json(collection: Collection, estimates: Any) -> dict[str, Any]:
         "files_counted_before": collection.resumed,
         "reports": sum(one.users for one in collection.counted),
         "repeated_reports": collection.repeated,
+        "more_people_than_planned": to_json(collection.crowded),
         "taken_out": to_json(collection.dropped),
         "quarantined": [{"file": str(p), "reason": why} for p, why in collection.quarantined],
         "estimates": estimates.to_pylist(),

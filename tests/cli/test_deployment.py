@@ -42,6 +42,23 @@ def test_estimates_on_the_screen_and_for_machines(place):
     assert answers == {"HIV", "anemia", "headache", "stomachache", "toothache"}
 
 
+def test_more_people_than_were_planned_are_remarked(tmp_path):
+    """As where answers are randomised twice: 90 of 100 people, and 180."""
+    text = (EXAMPLES / "health.toml").read_text().replace("100_000", "100")
+    (tmp_path / "few.toml").write_text(text)
+    shown("plan", tmp_path / "few.toml", "--out", tmp_path / "params.json")
+    (tmp_path / "answers.csv").write_text("diagnosis\n" + "HIV\n" * 90)
+    words, remarks = ("aggregate", tmp_path / "params.json"), []
+    for name in ("1.parquet", "2.parquet"):
+        out = tmp_path / name
+        shown("perturb", tmp_path / "params.json", "--data", tmp_path / "answers.csv", "--out", out)
+        words += (out,)
+        remarks.append("more than were planned" in shown(*words))
+    assert remarks == [False, True]
+    assert "180 people reported on 'diagnosis'" in shown(*words)
+    assert json.loads(shown(*words, "--json"))["more_people_than_planned"] == {"diagnosis": 180}
+
+
 def test_set_sizes_name_two_questions(place):
     words = ("aggregate", place / "params.json", place / "nothing here", "--set-sizes")
     for text in ("diagnosis", "diagnosis=how many", "="):

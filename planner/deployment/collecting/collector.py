@@ -6,9 +6,9 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, get_args
@@ -350,6 +350,8 @@ class Collection:
         How many of the counted files an earlier run had counted.
     dropped:
         Files that an earlier run had counted and whose reports were taken out again.
+    crowded:
+        How many people reported by question, where these are more than were planned.
     """
 
     sums: dict[Key, Aggregate]
@@ -357,6 +359,7 @@ class Collection:
     quarantined: tuple[tuple[Path, str], ...]
     resumed: int
     dropped: tuple[Path, ...] = ()
+    crowded: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def repeated(self) -> int:
@@ -427,6 +430,7 @@ class _Run:
         self, parameters: Parameters, saved: Checkpoint | None, known: KnownReports, seconds: float
     ) -> None:
         self._expected = Expected.of(parameters)
+        self._planned = parameters.users
         self._saved = saved
         self._known = known
         self._seconds = seconds
@@ -488,7 +492,17 @@ class _Run:
                 last = time.monotonic()
         self._save()
         counted = tuple(self._counted.values())
-        return Collection(self._sums, counted, tuple(quarantined), resumed, self._dropped)
+        left_out, crowded = tuple(quarantined), self._crowded()
+        return Collection(self._sums, counted, left_out, resumed, self._dropped, crowded)
+
+    def _crowded(self) -> dict[str, int]:
+        """People are those of all rounds together if each reports in one, else of the fullest."""
+        people = {}
+        for name, law in self._expected.laws.items():
+            users = [one.users for (question, _), one in self._sums.items() if question == name]
+            apart = law.again is not None and not law.blanks
+            people[name] = sum(users) if apart else max(users, default=0)
+        return {name: n for name, n in people.items() if n > self._planned}
 
     def _accept(self, one: FileCount) -> str:
         """Add a file's reports, less those that another file has, too; or say why not."""
