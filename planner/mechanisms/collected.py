@@ -86,6 +86,16 @@ class Collected(Shape):
         signal = logodds.signal_from_probabilities(own, other)
         return np.asarray(users * noise + once * (1 + signal) - twice)
 
+    def second_moments(self, shares: Array) -> Array:
+        """``E[T_i T_k]`` of what a report adds to two elements' counts, ``(d, d)``.
+
+        Of a person drawn from ``shares`` of the elements. Here reports support two elements
+        independently, given the own one.
+        """
+        own, other = self.chances
+        signal = logodds.signal_from_probabilities(own, other)
+        return np.diag(logodds.noise_from_probabilities(own, other) + shares * (1 + signal))
+
     def draw_aggregate(self, own: Numbers, rng: np.random.Generator) -> Aggregate:
         """Sums with the law that reports of ``own[k]`` people about element ``k`` give each.
 

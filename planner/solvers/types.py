@@ -238,6 +238,44 @@ class OutputTypes:
         np.fill_diagonal(other, np.where(m > 1, within, 0.0))
         return other, np.einsum("ois,ois->i", values * shares, numbers)
 
+    def second_moments(self, estimator: Array, level_of: NDArray[np.int64], shares: Array) -> Array:
+        """``E[T_i T_k]`` of what one report adds to the counts of items i and k, ``(d, d)``.
+
+        Of a person drawn from ``shares`` of the items, ``(d,)``, whose levels are ``level_of``.
+        Given type and own side, each other item of a level is on the high side with the chance
+        that the own side leaves it, two of a level without replacement, levels independently.
+
+        Examples
+        --------
+        >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+        >>> level_of, shares = np.zeros(3, dtype=int), np.array([1.0, 0.0, 0.0])
+        >>> types.second_moments(types.estimator([1.0]), level_of, shares).round(4).tolist()
+        [[1.8889, -0.4444, -0.4444], [-0.4444, 0.5556, -0.1111], [-0.4444, -0.1111, 0.5556]]
+        """
+        low, slope = estimator[..., 0], estimator[..., 1] - estimator[..., 0]
+        size, chances = self.item_counts.size, self.probabilities
+        people = np.bincount(level_of, shares, size)
+        apart, beside = np.zeros((size, size)), np.zeros((size, size))
+        for g in range(size):  # the level of the person's own item
+            one = np.eye(size)[g]
+            rest = np.maximum(self.item_counts - one, 1.0)
+            for side in (0, 1):
+                high, weight = self.high_counts - side * one, chances[g, :, side]
+                first = np.maximum(high, 0) / rest
+                mean = low + slope * first
+                both = np.einsum("o,oi,ok->ik", weight, mean, mean)
+                # Two items of one level: the second has one place less on the first's side.
+                pair = first * np.maximum(high - 1, 0) / np.maximum(rest - 1, 1.0)
+                both[np.diag_indices(size)] += weight @ (slope**2 * (pair - first**2))
+                apart += people[g] * both
+                beside[g] += (weight * estimator[:, g, side]) @ mean - both[g]
+        own = shares[:, None] * beside[level_of][:, level_of]
+        moments = apart[level_of][:, level_of] + own + own.T
+        other, mine = self.expectations(np.square(estimator))
+        alone = (people @ other)[level_of] - shares * np.diag(other)[level_of]
+        np.fill_diagonal(moments, alone + shares * mine[level_of])
+        return np.asarray(moments)
+
 
 def pooled(
     policy: PrivacyPolicy, groups: NDArray[np.int64], least: np.ufunc = np.minimum
