@@ -3,12 +3,15 @@
 import json
 import subprocess
 from base64 import b64decode
+from pathlib import Path
 
 from planner.deployment import Client
 from planner.deployment.client.document import content_hash
 from planner.deployment.parameters import make_vectors
 from tests.deployment.readers import CLIENT, asked, both_clients_agree
 from tests.deployment.test_rounds import VALUE, asked_again, person_of_value
+
+HERE = Path(__file__).parent
 
 
 def test_javascript_passes_the_vectors(node, tmp_path, parameter_file, parameters):
@@ -56,6 +59,29 @@ def test_javascript_remembers(node, tmp_path, parameter_file):
     assert len(list((tmp_path / "memory").iterdir())) == 2  # no die, no round one
     assert "memory" in ask("sampled", "u", "--round", "1")
     assert "none of the question's items" in ask("idue", "nobody")
+
+
+SAID = [  # a question of every shape, an answer, another, the round
+    ("idue", "flu", "HIV", None),
+    ("sets", ["flu", "x"], ["HIV", "cold"], None),
+    ("olh", "cold", "x", None),
+    ("design by matrix", "flu", "HIV", None),
+    ("whole sets", ["flu", "x"], ["HIV", "cold"], None),
+    ("hours", 40.25, None, None),
+    ("order", "x", "flu", None),
+    ("sampled", "v", "u", 1),
+    ("sampled", "v", None, 2),
+]
+
+
+def test_what_a_report_is_said_to_say_is_what_is_drawn(node, parameter_file):
+    """By the system's randomness: beyond 6 standard deviations of 200 chances, once in a million."""
+    call = [node, HERE / "says.mjs", CLIENT.as_uri(), parameter_file, json.dumps(SAID)]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
+    for question, (having, others, near_miss) in json.loads(done.stdout).items():
+        assert having < 6, question
+        assert others < 6, question
+        assert near_miss > 6, question
 
 
 def test_javascript_agrees_on_the_hash(node, tmp_path):
