@@ -75,7 +75,7 @@ SAID = [  # a question of every shape, an answer, another, the round
 
 
 def test_what_a_report_is_said_to_say_is_what_is_drawn(node, parameter_file):
-    """By the system's randomness: beyond 6 standard deviations of 200 chances, once in a million."""
+    """By the system's randomness: six standard deviations of 200 chances, once in a million."""
     call = [node, HERE / "says.mjs", CLIENT.as_uri(), parameter_file, json.dumps(SAID)]
     done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
     for question, (having, others, near_miss) in json.loads(done.stdout).items():
