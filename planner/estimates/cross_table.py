@@ -101,8 +101,8 @@ class CrossTable(Framed):
     def _draws(self) -> tuple[Array, Array]:
         """Each cell's indicator summed over rows, and over columns, ``(d1, d)`` and ``(d2, d)``."""
         first, second = self.counts.shape
-        rows = np.kron(np.eye(first), np.ones(second))
-        return rows, np.kron(np.ones(first), np.eye(second))
+        rows = np.asarray(np.kron(np.eye(first), np.ones(second)), np.float64)
+        return rows, np.asarray(np.kron(np.ones(first), np.eye(second)), np.float64)
 
     @cached_property
     def margins(self) -> tuple[Array, Array]:
