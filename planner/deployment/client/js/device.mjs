@@ -22,14 +22,13 @@ export class Device {
   change(key, step) {
     return new Promise((resolve, reject) => {
       const transaction = this.database.transaction(STORE, "readwrite", { durability: "strict" });
-      const store = transaction.objectStore(STORE);
-      const request = store.get(JSON.stringify(key));
+      const [store, name] = [transaction.objectStore(STORE), JSON.stringify(key)];
       let [after, refused] = [null, null];
-      request.onsuccess = () => {
-        const before = request.result ?? null;
+      store.get(name).onsuccess = ({ target }) => {
+        const before = target.result ?? null;
         try {
           after = step(before);
-          if (after !== before) store.put(after, JSON.stringify(key));
+          if (after !== before) store.put(after, name);
         } catch (error) {
           refused = error;
           transaction.abort();
@@ -42,12 +41,10 @@ export class Device {
 }
 
 /** For a preview: kept while the page is open. */
-export class Forgetful {
-  #kept = new Map();
-
+export class Forgetful extends Map {
   async change(key, step) {
-    const after = step(this.#kept.get(JSON.stringify(key)) ?? null);
-    this.#kept.set(JSON.stringify(key), after);
+    const after = step(this.get(JSON.stringify(key)) ?? null);
+    this.set(JSON.stringify(key), after);
     return after;
   }
 }

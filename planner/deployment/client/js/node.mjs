@@ -11,9 +11,9 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync } from "node:fs";
 import { readFileSync, readdirSync, realpathSync, rmSync, unlinkSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -35,35 +35,28 @@ export class Memory {
 
   /** What is kept after a step from what was kept, or null; on disk before it is given. */
   async change(key, step) {
-    const name = createHash("sha256").update(JSON.stringify(key)).digest("hex");
-    const folder = join(this.directory, name);
+    const text = JSON.stringify(key);
+    const folder = join(this.directory, createHash("sha256").update(text).digest("hex"));
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    settle(this.directory);
     for (;;) {
       const last = lastIn(folder);
-      const before = last ? read(join(folder, `${last}`), key) : null;
+      const before = last ? read(join(folder, `${last}`), text) : null;
       if (before === undefined) continue; // another process went on meanwhile
       const after = step(before);
-      if (after !== before) {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-        settle(this.directory);
-        if (!write(folder, last + 1, joined(checksum(key, after), after))) continue;
-      }
-      const [place, now] = [last + Number(after !== before), lastIn(folder)];
-      if (now === place) {
-        if (after !== before) rmSync(join(folder, `${last}`), { force: true });
-        return after;
-      }
-      if (after !== before) rmSync(join(folder, `${place}`), { force: true });
+      const place = last + Number(after !== before);
+      if (place > last && !write(join(folder, `${place}`), joined(checksum(text, after), after))) continue;
+      const first = lastIn(folder) === place;
+      if (place > last) rmSync(join(folder, `${first ? last : place}`), { force: true });
+      if (first) return after;
     }
   }
 }
 
 /** The largest number of a file; 0 where there is none. */
-function lastIn(folder) {
-  const names = existsSync(folder) ? readdirSync(folder) : [];
-  return names.reduce((last, name) => Math.max(last, /^[0-9]+$/.test(name) ? Number(name) : 0), 0);
-}
+const lastIn = (folder) => Math.max(0, ...readdirSync(folder).filter((name) => /^[0-9]+$/.test(name)).map(Number));
 
-function read(path, key) {
+function read(path, text) {
   let kept;
   try {
     kept = readFileSync(path);
@@ -71,21 +64,19 @@ function read(path, key) {
     if (error.code !== "ENOENT") throw error;
     return undefined;
   }
-  const content = kept.subarray(CHECK_BYTES);
-  if (!kept.subarray(0, CHECK_BYTES).equals(checksum(key, content))) refuse("the memory is damaged");
-  return content;
+  const [check, content] = [kept.subarray(0, CHECK_BYTES), kept.subarray(CHECK_BYTES)];
+  return check.equals(checksum(text, content)) ? content : refuse("the memory is damaged");
 }
 
 /** Write a file whole or not at all; false if another process was first. */
-function write(folder, number, content) {
-  const temporary = join(folder, randomBytes(4).toString("hex") + ".new");
+function write(path, content) {
+  const temporary = `${path}.${randomBytes(4).toString("hex")}`;
   const file = openSync(temporary, "wx", 0o600);
   try {
     writeSync(file, content);
     fsyncSync(file);
-    linkSync(temporary, join(folder, `${number}`));
-    settle(folder);
-    return true;
+    linkSync(temporary, path);
+    settle(dirname(path));
   } catch (error) {
     if (error.code !== "EEXIST") throw error;
     return false;
@@ -93,6 +84,7 @@ function write(folder, number, content) {
     closeSync(file);
     unlinkSync(temporary);
   }
+  return true;
 }
 
 /** A name in a directory lasts when the directory is written, which Windows does by itself. */
@@ -103,29 +95,23 @@ function settle(path) {
   closeSync(directory);
 }
 
-function checksum(key, content) {
-  return createHash("sha256").update(JSON.stringify(key)).update(content).digest();
-}
+const checksum = (text, content) => createHash("sha256").update(text).update(content).digest();
 
 async function main() {
-  const text = { type: "string" };
-  const lines = { type: "boolean" };
+  const [text, lines] = [{ type: "string" }, { type: "boolean" }];
   const options = { vectors: text, memory: text, user: text, round: text, lines, changed: lines };
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   const [file, question, given] = positionals;
   const memory = values.memory === undefined ? null : new Memory(values.memory);
   const client = await Client.open(readFileSync(file), memory);
-  if (values.lines) {
-    await answerLines(client, question);
-    return;
-  }
-  if (values.vectors === undefined) {
-    const round = values.round === undefined ? undefined : Number(values.round);
-    const asked = { user: values.user, round, changed: values.changed };
-    console.log(await client.report(question, parsed(given), asked));
-    return;
-  }
-  const { format, parameters, vectors } = JSON.parse(readFileSync(values.vectors, "utf8"));
+  if (values.lines) return answerLines(client, question);
+  if (values.vectors !== undefined) return checkVectors(client, JSON.parse(readFileSync(values.vectors, "utf8")));
+  const round = values.round === undefined ? undefined : Number(values.round);
+  const asked = { user: values.user, round, changed: values.changed };
+  return console.log(await client.report(question, parsed(given), asked));
+}
+
+async function checkVectors(client, { format, parameters, vectors }) {
   if (format !== "ldp-planner-vectors") refuse("these are no conformance vectors");
   if (parameters !== client.parameters) refuse("the vectors are of other parameters");
   for (const [i, vector] of vectors.entries()) {
@@ -154,11 +140,9 @@ function parsed(given) {
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  try {
-    await main();
-  } catch (error) {
+  await main().catch((error) => {
     if (!(error instanceof Refused) && !error.code) throw error;
     console.error(`client: ${error.message}`);
     process.exitCode = 1;
-  }
+  });
 }

@@ -8,43 +8,48 @@ import { hex } from "./document.mjs";
 import { order, system } from "./draws.mjs";
 
 const PATIENCE = 30_000; // milliseconds for a receiver's answer
-const read = (id) => document.getElementById(id).textContent;
-const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+const textOf = (id) => document.getElementById(id).textContent;
+const bytesOf = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+const idOf = (line) => JSON.parse(line).id;
 
-const told = JSON.parse(read("told"));
-const place = document.getElementById("page");
+const told = JSON.parse(textOf("told"));
 const say = (key, values = {}) => told.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 const written = (value, digits = 12) => value.toLocaleString(told.words.lang, { maximumFractionDigits: digits });
-const askOf = (name) => `“${told.questions[name].ask}”`;
+const askOf = (name) => told.questions[name].ask;
 
 /** Put this in the page's place; a heading is where a screen reader goes on. */
 function show(...parts) {
-  place.replaceChildren(...parts.filter((part) => part !== null));
-  const heading = place.querySelector("h2");
-  if (heading) heading.tabIndex = -1;
-  heading?.focus();
+  document.getElementById("page").replaceChildren(...parts);
+  document.querySelector("h2")?.focus();
 }
 
+const heading = (key) => h("h2", { tabIndex: -1 }, say(key));
 const paragraph = (text, className = "") => h("p", { className, dir: "auto" }, text);
-const stop = (key, values) => show(h("h2", {}, say("stopped")), paragraph(say(key, values), "wrong"));
+const stop = (key, values) => show(heading("stopped"), paragraph(say(key, values), "wrong"));
+
+function button(key, act) {
+  const made = h("button", { type: "button" }, say(key));
+  made.addEventListener("click", act);
+  return made;
+}
 
 class Visit {
-  constructor(client, device, user) {
-    Object.assign(this, { client, device, user, leftOut: [], notAsked: [] });
-  }
+  #entries = new Map(); // of questions with a report: its line, whether it was sent, what it means
+  #leftOut = [];
+  #notAsked = [];
 
-  #key(name, round = this.#round(name)) {
-    return ["sending", this.client.parameters, name, round ?? 0];
+  constructor(client, device, user) {
+    Object.assign(this, { client, device, user });
   }
 
   #round(name) {
-    const law = this.client.law(name);
-    return law.rounds || law.output ? told.round : undefined;
+    const { rounds, output } = this.client.law(name);
+    return rounds || output ? told.round : undefined;
   }
 
-  /** A line that waits, or was sent; null if this question has no report yet. */
-  #entry(name, round) {
-    return this.device.change(this.#key(name, round), (kept) => kept);
+  /** What is kept of a question's report, { line, sent }, after a step; null if there is none. */
+  #kept(name, step = (kept) => kept, round = this.#round(name)) {
+    return this.device.change(["sending", this.client.parameters, name, round ?? 0], step);
   }
 
   /** Whether a person reports now, and whether they have reported another value before. */
@@ -52,140 +57,117 @@ class Visit {
     const { rounds, output } = this.client.law(name);
     if (told.round > (output ? 2 : (rounds?.count ?? Infinity))) return { now: false };
     if (rounds?.scheme === "once") return { now: (await this.client.ownPart(name, this.user)) === told.round };
-    let again = false;
-    for (let round = 1; rounds && round < told.round; round++) again ||= (await this.#entry(name, round)) !== null;
-    return { now: true, again };
+    const earlier = Array.from({ length: rounds ? told.round - 1 : 0 }, (_, k) => this.#kept(name, undefined, k + 1));
+    return { now: true, again: (await Promise.all(earlier)).some((kept) => kept !== null) };
   }
 
   /** Ask what was not asked before; then show what waits, or that all is sent. */
   async ask() {
     const open = [];
-    this.entries = new Map();
-    this.notAsked = [];
     for (const question of this.client.questions) {
       const { name } = question;
-      const entry = await this.#entry(name);
-      const { now, again } = await this.#turn(name);
-      if (entry !== null) this.entries.set(name, { ...entry, means: [] });
-      else if (!now) this.notAsked.push(name);
-      else if (!this.leftOut.includes(name)) {
-        const asked = { question, told: this.#labelled(question), name: `q${open.length}`, say, written, again };
-        open.push({ name, ...questionFields(asked) });
-      }
+      const [kept, { now, again }] = [await this.#kept(name), await this.#turn(name)];
+      const asked = { question, ...told.questions[name], name: `q${open.length}`, say, written, again };
+      if (kept !== null) this.#entries.set(name, kept);
+      else if (now) open.push({ name, ...questionFields(asked) });
+      else this.#notAsked.push(name);
     }
-    if (open.length) this.#form(open);
-    else this.#review();
-  }
-
-  #labelled(question) {
-    const { ask, labels } = told.questions[question.name];
-    const items = (question.levels ?? []).flatMap((level) => level.items);
-    return { ask, labels, answers: items.length === labels?.length ? items : labels?.map((_, k) => k) };
-  }
-
-  #form(open) {
-    const button = h("button", { type: "submit" }, say("randomise"));
+    if (!open.length) return this.#review();
+    const submit = h("button", { type: "submit" }, say("randomise"));
     const parts = [paragraph(say("how")), ...open.map(({ element }) => element), paragraph(say("fixed"), "note")];
-    const form = h("form", { noValidate: true }, ...parts, button);
+    const form = h("form", { noValidate: true }, ...parts, submit);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const answers = open.map((one) => ({ ...one, ...one.read() }));
-      const first = answers.find((one) => one.wrong);
-      if (first) return first.element.querySelector("input").focus();
-      button.disabled = true;
+      const wrong = answers.find((one) => one.wrong);
+      if (wrong) return wrong.element.querySelector("input").focus();
+      submit.disabled = true;
       this.#randomise(answers).catch(failed);
     });
     show(form);
   }
 
-  /** Every answer becomes a report, or stays the one that it was; kept before it is shown. */
+  /** Every answer becomes a report, or the report stays that there was; kept before it is shown. */
   async #randomise(answers) {
     for (const { name, answer, skipped, changed } of answers) {
-      if (skipped) this.leftOut.push(name);
-      else this.entries.set(name, await this.#reported(name, answer, changed));
+      if (skipped) this.#leftOut.push(name);
+      else this.#entries.set(name, await this.#reported(name, answer, changed));
     }
     this.#review();
   }
 
   async #reported(name, answer, changed) {
     const [round, law] = [this.#round(name), this.client.law(name)];
-    const before = await this.#entry(name);
-    const line = before?.line ?? (await this.client.report(name, answer, { user: this.user, round, changed }));
-    const entry = await this.device.change(this.#key(name), (kept) => kept ?? { line, sent: false });
+    const before = await this.#kept(name);
+    if (before !== null) return { ...before, means: [say("kept")] };
+    const line = await this.client.report(name, answer, { user: this.user, round, changed });
+    const kept = await this.#kept(name, (known) => known ?? { line, sent: false });
     // What waits of round one must not come with round two.
-    if (law.output && round > 1) await this.device.change(this.#key(name, 1), (kept) => kept && { ...kept, sent: true });
-    if (before !== null) return { ...entry, means: [say("kept")] };
-    return { ...entry, means: this.#meaning(name, law, law.code(answer), bytesOf(JSON.parse(line).report)) };
+    if (law.output && round > 1) await this.#kept(name, (known) => known && { ...known, sent: true }, 1);
+    return { ...kept, means: this.#meaning(name, law, law.code(answer), bytesOf(JSON.parse(line).report)) };
   }
 
   /** What this report says of this answer, in sentences. */
   #meaning(name, law, code, report) {
     const found = law.says(code, report, told.round).flatMap(({ element, marked, own, low, high }) => {
       const answer = told.questions[name].labels?.[element];
-      const base = [100, 1000, 10_000, 100_000].find((size) => Math.min(own, low) * size >= 1) ?? 1_000_000;
-      const count = (chance) => written(chance * base, 0);
-      const others = count(low) === count(high) ? count(low) : say("range_of", { low: count(low), high: count(high) });
-      const like = say(Array.isArray(code) ? "like_set" : "like", { n: written(base), own: count(own), others });
+      const n = [100, 1000, 10_000, 100_000].find((size) => Math.min(own, low) * size >= 1) ?? 1_000_000;
+      const [at, from, to] = [own, low, high].map((chance) => written(chance * n, 0));
+      const others = from === to ? from : say("range_of", { low: from, high: to });
+      const like = say(Array.isArray(code) ? "like_set" : "like", { n: written(n), own: at, others });
       return marked === undefined ? [like] : [say(marked ? "names" : "names_not", { answer }), like];
     });
     if (!found.length) return [say("blank")];
-    if (law.output) found.push(say("two_rounds"));
     const factor = written(Math.ceil(Math.exp(law.most(code)) * 100 - 1e-9) / 100, 2);
-    return [...found, say("odds", { factor }), ...(law.open ? [say("open")] : [])];
+    const also = [...(law.open ? ["open"] : []), ...(law.output ? ["two_rounds"] : [])];
+    return [...found, say("odds", { factor }), ...also.map((key) => say(key))];
   }
 
-  #review(failure = null) {
-    const waiting = [...this.entries].filter(([, { sent }]) => !sent);
+  #review(failure) {
+    const waiting = [...this.#entries].filter(([, { sent }]) => !sent);
     if (!waiting.length) return this.#thanks();
-    const parts = waiting.map(([name, { line, means }]) =>
-      h("section", {}, h("h3", { dir: "auto" }, told.questions[name].ask), ...means.map((text) => paragraph(text)),
-        h("details", {}, h("summary", {}, say("report")), h("pre", { tabIndex: 0 }, line))));
-    const send = h("button", { type: "button" }, say(failure ? "again" : told.send ? "send" : "save"));
-    send.addEventListener("click", () => {
+    const parts = waiting.map(([name, { line, means = [] }]) => {
+      const itself = h("details", {}, h("summary", {}, say("report")), h("pre", { tabIndex: 0 }, line));
+      return h("section", {}, h("h3", { dir: "auto" }, askOf(name)), ...means.map((text) => paragraph(text)), itself);
+    });
+    const where = told.send ? say("address", { address: new URL(told.send, location).href }) : say("hand_over");
+    const wrong = failure ? [paragraph(say("failed", { reason: failure.message }), "wrong")] : [];
+    const send = button(failure ? "again" : told.send ? "send" : "save", () => {
       send.disabled = true;
       this.#send(waiting.map(([name]) => name)).catch((error) => this.#review(error));
     });
-    const where = told.send ? say("address", { address: new URL(told.send, location).href }) : say("hand_over");
-    const wrong = failure ? paragraph(say("failed", { reason: failure.message }), "wrong") : null;
-    show(h("h2", {}, say("review")), ...parts, this.#said(), paragraph(where, "note"), wrong, send);
+    show(heading("review"), ...parts, ...this.#said(), paragraph(where, "note"), ...wrong, send);
   }
 
   /** One line a request, in a random order; of two tabs one after the other. */
   async #send(names) {
     const all = async () => {
-      const lines = [];
+      if (!told.send) save([...this.#entries.values()]);
       for (const k of order(system, names.length, names.length)) {
-        const entry = await this.#entry(names[k]);
-        if (!entry.sent && told.send && !told.preview) await post(entry.line);
-        lines.push(entry.line);
-        if (told.send) await this.#sent(names[k]);
+        const { line, sent } = await this.#kept(names[k]);
+        if (!sent && told.send && !told.preview) await post(line);
+        this.#entries.set(names[k], await this.#kept(names[k], (kept) => ({ ...kept, sent: true })));
       }
-      if (told.send) return;
-      save(lines);
-      for (const name of names) await this.#sent(name);
     };
     await (navigator.locks ? navigator.locks.request(`ldp-planner ${this.client.parameters}`, all) : all());
     this.#thanks();
   }
 
-  async #sent(name) {
-    this.entries.set(name, await this.device.change(this.#key(name), (kept) => ({ ...kept, sent: true })));
-  }
-
   #said() {
-    const list = (key, names) => (names.length ? paragraph(say(key, { questions: names.map(askOf).join(", ") }), "note") : "");
-    return h("div", {}, list("left_out", this.leftOut), list("not_asked", this.notAsked));
+    const lists = [["left_out", this.#leftOut], ["not_asked", this.#notAsked]].filter(([, names]) => names.length);
+    return lists.map(([key, names]) => paragraph(say(key, { questions: names.map(askOf).join("; ") }), "note"));
   }
 
   #thanks() {
-    const lines = [...this.entries].map(([name, { line }]) => [name, line]);
-    const rows = lines.map(([name, line]) => h("li", { dir: "auto" }, `${told.questions[name].ask} `, h("code", {}, JSON.parse(line).id)));
-    const text = rows.length ? (told.thanks ?? say(told.send ? "sent" : "saved")) : say("nothing");
-    const receipts = rows.length ? [h("h3", {}, say("receipts")), h("ul", {}, ...rows), paragraph(say("receipt"), "note")] : [];
-    const again = rows.length && !told.send ? h("button", { type: "button" }, say("save_again")) : null;
-    again?.addEventListener("click", () => save(lines.map(([, line]) => line)));
+    const rows = [...this.#entries].map(([name, { line }]) =>
+      h("li", { dir: "auto" }, `${askOf(name)} `, h("code", {}, idOf(line))),
+    );
+    if (!rows.length) return show(heading("thanks"), paragraph(say("nothing")), ...this.#said());
+    const text = told.thanks ?? say(told.send ? "sent" : "saved");
+    const again = told.send ? [] : [button("save_again", () => save([...this.#entries.values()]))];
+    const receipts = [h("h3", {}, say("receipts")), h("ul", {}, ...rows), paragraph(say("receipt"), "note")];
     const said = text.split(/\n\s*\n/).map((part) => paragraph(part));
-    show(h("h2", {}, say("thanks")), ...said, again, this.#said(), ...receipts, paragraph(say("once"), "note"));
+    show(heading("thanks"), ...said, ...again, ...this.#said(), ...receipts, paragraph(say("once"), "note"));
   }
 }
 
@@ -197,37 +179,29 @@ async function post(line) {
   const { value } = (await response.body?.getReader().read()) ?? {};
   const answer = new TextDecoder().decode(value);
   if (response.status !== 200) throw new Error(`${response.status} ${answer.slice(0, 200)}`);
-  if (!answer.includes(JSON.parse(line).id)) throw new Error(say("nonsense"));
+  if (!answer.includes(idOf(line))) throw new Error(say("nonsense"));
 }
 
-function save(lines) {
+function save(entries) {
   if (told.preview) return;
-  const file = new Blob(lines.map((line) => `${line}\n`), { type: "application/jsonl" });
+  const file = new Blob(entries.map(({ line }) => `${line}\n`), { type: "application/jsonl" });
   h("a", { href: URL.createObjectURL(file), download: "reports.jsonl" }).click();
 }
 
-function failed(error) {
-  console.error(error);
-  stop("not_kept", { reason: error.message });
-}
+const failed = (error) => stop("not_kept", { reason: error.message });
 
 async function start() {
   if (!globalThis.isSecureContext || !globalThis.crypto?.subtle) return stop("insecure");
-  let device, client;
   try {
-    device = told.preview ? new Forgetful() : await Device.open();
-  } catch {
-    return stop("no_memory");
-  }
-  try {
-    client = await Client.open(bytesOf(read("parameters")), device);
+    const device = told.preview ? new Forgetful() : await Device.open();
+    const client = await Client.open(bytesOf(textOf("parameters")), device);
+    document.getElementById("hash").textContent = client.parameters;
+    const user = await device.change(["person", client.parameters], (kept) => kept ?? hex(system(16)));
+    return await new Visit(client, device, user).ask();
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    return stop("damaged", { reason: error.message });
+    console.error(error);
+    return stop(error instanceof Refused ? "damaged" : "no_memory", { reason: error.message });
   }
-  document.getElementById("hash").textContent = client.parameters;
-  const user = await device.change(["person", client.parameters], (kept) => kept ?? hex(system(16)));
-  return new Visit(client, device, user).ask();
 }
 
-start().catch(failed);
+start();
