@@ -98,7 +98,7 @@ _drawn = lru_cache(maxsize=_REMEMBERED)(drawn_design)  # of a design, which is e
 def _check_deployable(design: SubsetDesign) -> None:
     """Check that its probabilities fit the grid of 2^-32, and that its reports can be counted."""
     drawn, least = _drawn(design).objective_value, design.objective_value
-    if drawn > least * (1 + _MOST_LOST):
+    if least and drawn > least * (1 + _MOST_LOST):  # 0: every answer is told as it is
         allowed = f"at most {_MOST_LOST:g} of its error"
         remedy = "Take smaller budgets: a grid of 2^-32 is too coarse for these."
         raise InputError("what rounding costs", drawn / least - 1, allowed, remedy)

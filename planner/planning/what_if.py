@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import exp, inf, log, sqrt
+from math import exp, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,10 +86,10 @@ def relaxations(curve: Curve, now: Option, fraction: float = 1.0) -> tuple[Relax
     [0.076, 0.065]
     """
     certified: Certified = now.law
-    if certified.certificate is None:
+    error = now.errors.error(now.value, fraction)
+    if certified.certificate is None or not error:
         return ()
-    policy, found = certified.policy, []
-    error, largest = now.errors.error(now.value, fraction) or inf, largest_budgets(policy)
+    policy, found, largest = certified.policy, [], largest_budgets(certified.policy)
     for i in _worth_trying(certified).tolist():
         if largest[i] + RELAX_BY > MAX_EPSILON:
             continue

@@ -115,6 +115,13 @@ class PrivacyPolicy:
             raise InputError("levels", self.size, allowed, "Use room(), which never builds it.")
         return self.rule.bounds(self.epsilons)
 
+    def demanded(self) -> NDArray[np.float64]:
+        """As :meth:`bounds`, of two different items: ``inf`` within a level of one item."""
+        bounds = self.bounds().copy()
+        alone = np.flatnonzero(self.item_counts == 1)
+        bounds[alone, alone] = np.inf
+        return bounds
+
     def room(self, used: ArrayLike) -> NDArray[np.float64]:
         """What each level has left when partner ``j`` uses ``used_j``: ``min_j (r_ij - used_j)``.
 

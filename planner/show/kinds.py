@@ -6,14 +6,19 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from planner.laws.die import ACKNOWLEDGEMENTS
+from planner.laws.levels import Levels
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.mechanisms.rounding import levels_of
 from planner.planning.outsiders import NOTHING_TO_SAY, SurveyOutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.rounds import compared
 from planner.planning.sampled import SamplingPlan
 from planner.policy.budget_text import magnitude_up, rounded_up
+from planner.policy.policy import PrivacyPolicy
 from planner.show.blocks import (
     Block,
     Fact,
@@ -292,25 +297,47 @@ def promises_of(planned: QuestionPlan) -> list[str]:
                 "the first promise alone."
             )
         return found
-    policy, whose = planned.deployed.policy, "for"
+    policy, whose, openly = planned.deployed.policy, "for", ""
     between = "an answer and any other"
     if planned.question.kind == "item-set":
         between, whose = "a set of answers and any other", "where the least protected is"
     elif policy.rule.open_pairs:
         between = "two answers that are protected from each other"
-    # Each level with the largest budget of a protected pair that it is part of.
-    budgets = policy.rule.largest_pairs(policy.epsilons).tolist()
+        openly = unprotected(levels_of(policy))
     levels = [
         (budget, f"{_factor(budget)}-fold {whose} {name!r}")
-        for name, budget in zip(policy.names, budgets, strict=True)
+        for name, budget in zip(policy.names, _largest_pairs(policy), strict=True)
+        if budget > 0
     ]
+    if not levels:
+        return [openly]
     *others, last = [text for _, text in levels]
     most = f"{', '.join(others)} and {last}"
-    if len(set(budgets)) == 1:
-        most = f"{_factor(budgets[0])}-fold"
+    if len({budget for budget, _ in levels}) == 1:
+        most = f"{_factor(levels[0][0])}-fold"
     elif len(levels) > _NAMED_LEVELS:
         most = f"from {min(levels)[1]} to {max(levels)[1]}, by its level"
-    return [_promise(between, most)]
+    return [_promise(between, most), *([openly] if openly else [])]
+
+
+def _largest_pairs(policy: PrivacyPolicy) -> list[float]:
+    """The largest budget of each level's protected pairs of answers; 0 where it has none."""
+    if policy.rule.by_level:
+        return policy.rule.largest_pairs(policy.epsilons).tolist()
+    demanded = policy.demanded()
+    return np.where(np.isinf(demanded), 0.0, demanded).max(axis=1).tolist()
+
+
+def unprotected(levels: Levels) -> str:
+    """Which answers a report tells apart for certain; empty where every two have a budget."""
+    groups = [", ".join(map(repr, one)) for one in levels.apart()]
+    if len(groups) == 1:
+        return ""
+    few = groups if len(groups) <= _NAMED_LEVELS else [*groups[:2], f"{len(groups) - 2} more"]
+    return (
+        f"NO BUDGET PROTECTS {' FROM '.join(few)}: every report tells for certain which of these "
+        "its answer is from, to whoever sees it."
+    )
 
 
 def _promise(between: str, most: str) -> str:

@@ -35,6 +35,7 @@ from planner.show.blocks import (
 )
 from planner.show.figures import CYCLE, Chart, Line, error_figure
 from planner.show.json import to_json
+from planner.show.kinds import unprotected
 from planner.trial.simulate import Simulated, Trial
 
 _ROWS = 9
@@ -152,8 +153,12 @@ def verification_blocks(parameters: Parameters) -> list[Block]:
     """What is proven again of parameters, pair by pair."""
     title = f"{parameters.survey}: parameters for {parameters.users:,} people"
     blocks: list[Block] = [Heading(title, level=1), *map(pairs_table, parameters.questions)]
-    proven = "Every pair keeps its promised budget, proven in exact integer arithmetic."
-    return [*blocks, Sentence(proven, tone="proof")]
+    openly = [unprotected(one.shape.levels) for one in parameters.questions]
+    which = " that has one" if any(openly) else ""
+    proven = f"Every pair{which} keeps its promised budget, proven in exact integer arithmetic."
+    if not any(one.pairs for one in parameters.questions):
+        proven = "No pair of answers has a budget: the file protects nothing."
+    return [*blocks, *said(openly, "note"), Sentence(proven, tone="proof")]
 
 
 # Collections

@@ -223,7 +223,7 @@ def _how(question: QuestionPlan) -> str:
     if own is None or question.levels is None or not own.by_level:
         return text
     plain = question.alike
-    if plain is None or plain.against < 0.001:
+    if plain is None or not 0.001 <= plain.against < math.inf:
         return text
     return f"{text} Protecting all answers like the most sensitive: {_against(plain)} error."
 

@@ -56,7 +56,7 @@ def windows_of(policy: PrivacyPolicy, levels: NDArray[np.int64]) -> Windows:
     """
     ends = policy.rule.windows(policy.epsilons[levels])
     if ends is None:
-        bounds = _demanded(policy)[np.ix_(levels, levels)]
+        bounds = policy.demanded()[np.ix_(levels, levels)]
         return _listed_windows(bounds, policy.item_counts[levels] > 1)
     low, high = (np.array(values) for values in zip(*ends, strict=True))
     least = low.min(axis=1, keepdims=True)
@@ -77,7 +77,7 @@ def components_of(policy: PrivacyPolicy) -> list[NDArray[np.int64]]:
         return [np.arange(policy.size)]
     from scipy.sparse.csgraph import connected_components
 
-    count, label = connected_components(np.isfinite(_demanded(policy)), directed=False)
+    count, label = connected_components(np.isfinite(policy.demanded()), directed=False)
     return [np.flatnonzero(label == component) for component in range(count)]
 
 
@@ -154,14 +154,6 @@ def _reached(start: int, edges: list[tuple[int, int]], within: int) -> int:
             if one & reached:
                 reached |= one
     return reached
-
-
-def _demanded(policy: PrivacyPolicy) -> Array:
-    """Budgets of pairs of two different items; infinite within a one-item level."""
-    bounds = policy.bounds().copy()
-    alone = np.flatnonzero(policy.item_counts == 1)
-    bounds[alone, alone] = np.inf
-    return bounds
 
 
 def _listed_windows(bounds: Array, several: NDArray[np.bool_]) -> Windows:

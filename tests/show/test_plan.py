@@ -3,13 +3,16 @@
 import math
 import re
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
 
 from planner import plan_survey
+from planner.deployment.building import survey_parameters
 from planner.show.blocks import Facts, Sentence, Table
 from planner.show.kinds import promises
+from planner.show.others import verification_blocks
 from planner.show.plan import plan_blocks, question_blocks, target_sentence
 from planner.survey.file import survey_from_text
 from tests.surveys import EXAMPLES
@@ -217,8 +220,30 @@ def test_the_better_design_is_named():
     ],
 )
 def test_the_factor_is_that_of_the_largest_pair(rule, said):
-    (promise,) = promises(plan(f"rule = {rule}\n{levels(1.0, 3.0)}"))
+    promise, *more = promises(plan(f"rule = {rule}\n{levels(1.0, 3.0)}"))
     assert said in promise
+    assert len(more) == ("inf" in rule)
+
+
+@pytest.mark.parametrize(
+    ("rule", "items", "promised", "openly"),
+    [
+        ([[0.1, inf], [inf, 0.1]], 1, "", "NO BUDGET PROTECTS 'a' FROM 'b': every report"),
+        ([[0.1, inf], [inf, 0.1]], 2, "1.11-fold", "NO BUDGET PROTECTS 'a' FROM 'b': "),
+        ([[9, inf, 1], [inf, 9, inf], [1, inf, 9]], 1, "2.72-fold", "PROTECTS 'b' FROM 'a', 'c'"),
+        ([[1, inf, 1], [inf, 1, 1], [1, 1, 1]], 1, "2.72-fold", ""),  # by way of the third
+    ],
+)
+def test_what_no_budget_protects_is_said_in_capitals(rule, items, promised, openly):
+    """In the plan and of the file; nothing is promised of answers that are told as they are."""
+    made = plan(f"rule = {rule}\n{levels(*np.ones(len(rule)), items=items)}")
+    *first, last = promises(made)
+    assert [promised in one for one in first] == [True] * bool(promised and openly)
+    assert openly in last
+    assert ("NO BUDGET" in last) == bool(openly)
+    *notes, proof = sentences(verification_blocks(survey_parameters(made)))
+    assert [openly in one for one in notes] == [True] * bool(openly)
+    assert ("keeps its promised budget" if promised else "protects nothing") in proof
 
 
 @pytest.mark.parametrize("epsilon", [5.0, 13.8, 14.0, 20.0, 30.0])
