@@ -200,7 +200,9 @@ def _words(language: str) -> Mapping[str, str]:
     except tomllib.TOMLDecodeError as error:
         raise FileError(language, f"is not valid TOML: {error}", "Correct that line.") from error
     wrong = sorted(usual.keys() ^ words.keys())
-    wrong += [key for key in usual.keys() & words.keys() if _gaps(usual[key]) != _gaps(words[key])]
+    wrong += [
+        key for key in sorted(usual.keys() & words.keys()) if _gaps(usual[key]) != _gaps(words[key])
+    ]
     if wrong:
         remedy = "Have the keys of planner/deployment/page/en.toml, with the same {names} in each."
         raise FileError(language, f"differs in {', '.join(wrong[:5])}", remedy)

@@ -2,7 +2,7 @@
 // sent, sends, thanks. Answers stay in this page's memory; what is kept and sent is reports.
 
 import { h, questionFields } from "./asking.mjs";
-import { Client, Refused } from "./client.mjs";
+import { Client } from "./client.mjs";
 import { Device, Forgetful } from "./device.mjs";
 import { hex } from "./document.mjs";
 import { order, system } from "./draws.mjs";
@@ -192,16 +192,14 @@ const failed = (error) => stop("not_kept", { reason: error.message });
 
 async function start() {
   if (!globalThis.isSecureContext || !globalThis.crypto?.subtle) return stop("insecure");
-  try {
-    const device = told.preview ? new Forgetful() : await Device.open();
-    const client = await Client.open(bytesOf(textOf("parameters")), device);
-    document.getElementById("hash").textContent = client.parameters;
-    const user = await device.change(["person", client.parameters], (kept) => kept ?? hex(system(16)));
-    return await new Visit(client, device, user).ask();
-  } catch (error) {
-    console.error(error);
-    return stop(error instanceof Refused ? "damaged" : "no_memory", { reason: error.message });
-  }
+  const device = told.preview ? new Forgetful() : await Device.open().catch(() => null);
+  if (device === null) return stop("no_memory");
+  const proven = async () => Client.open(bytesOf(textOf("parameters")), device);
+  const client = await proven().catch(({ message }) => stop("damaged", { reason: message }));
+  if (client === undefined) return undefined;
+  document.getElementById("hash").textContent = client.parameters;
+  const user = await device.change(["person", client.parameters], (kept) => kept ?? hex(system(16)));
+  return new Visit(client, device, user).ask();
 }
 
-start();
+start().catch(failed);
