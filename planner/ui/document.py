@@ -50,7 +50,8 @@ KINDS = {
 class Cell(NamedTuple):
     """What a page says of a cell: its label, what empty means, what it is for, what may be chosen.
 
-    Without ``options`` it is for text; ``{}`` is a switch. The first option is the usual one.
+    Without ``options`` it is for text, of several lines with :data:`PROSE`; :data:`SWITCH` is a
+    switch. The first option is the usual one.
     """
 
     label: str
@@ -60,6 +61,7 @@ class Cell(NamedTuple):
 
 
 SWITCH: Mapping[str, str] = {}
+PROSE: Mapping[str, str] = {}
 CELLS = {  # by the key, with the table that it is in
     "survey.name": Cell("Survey"),
     "survey.users": Cell("People asked"),
@@ -72,6 +74,11 @@ CELLS = {  # by the key, with the table that it is in
         },
     ),
     "survey.asked": Cell("Questions a person answers", "the best number"),
+    "survey.title": Cell("Title", "the survey's name"),
+    "survey.language": Cell("Language of its own words", options={"en": "English", "de": "German"}),
+    "survey.intro": Cell("Introduction", options=PROSE, help="A blank line begins a paragraph."),
+    "survey.thanks": Cell("Thanks, at the end", options=PROSE),
+    "ask": Cell("Question", "its name"),
     "name": Cell("Name of the question"),
     "target.error": Cell(
         "Exact enough at",
@@ -288,6 +295,7 @@ class _Question(BaseModel):
     sampling: _Table = {}
     preferences: _Table = {}
     rounds: _Table = {}
+    label: _Table = {}
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -15,7 +15,7 @@ import pandas as pd
 import streamlit as st
 
 from planner.survey.values import text_of
-from planner.ui.document import CELLS, COLUMNS, SWITCH, Document, Row
+from planner.ui.document import CELLS, COLUMNS, PROSE, SWITCH, Document, Row
 from planner.ui.state import session
 
 MOST_PASTED = 100
@@ -46,6 +46,8 @@ def kept(slot: Any, holder: Document, path: str, place: object = "", **more: Any
     widget = slot.selectbox if "options" in settings else slot.text_input
     if cell.options is SWITCH:
         widget, start = slot.toggle, False
+    elif cell.options is PROSE:
+        widget = slot.text_area
     elif widget == slot.text_input and cell.empty:
         settings["placeholder"] = cell.empty
     value = inner.get(key, start)
@@ -60,7 +62,8 @@ def kept(slot: Any, holder: Document, path: str, place: object = "", **more: Any
             if table and not home:
                 del holder[table[0]]
 
-    field(widget, cell.label, f"{path}-{place}", value, take, help=cell.help or None, **settings)
+    label = settings.pop("label", cell.label)
+    field(widget, label, f"{path}-{place}", value, take, help=cell.help or None, **settings)
 
 
 def kept_row(holder: Document, place: object, *paths: str) -> None:

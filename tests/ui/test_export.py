@@ -34,6 +34,7 @@ def test_who_agrees_to_a_proven_file_gets_it_and_no_other(questions, capsys):
     app.checkbox[0].set_value(True).run()
     assert not app.exception
     assert downloads(app)[0] == "Parameters (JSON)"
+    assert downloads(app)[-1] == "Questionnaire (HTML)"
     snippet = python_snippet(survey_text(survey_of(app)), Ledger())
     exec(compile(snippet, "snippet", "exec"), {})  # noqa: S102 - our own text
     assert "Subset design  622.1" in capsys.readouterr().out.replace("   ", "  ")
@@ -41,6 +42,14 @@ def test_who_agrees_to_a_proven_file_gets_it_and_no_other(questions, capsys):
     app.run()
     assert not downloads(app)
     assert "699.2 people" in words(app)  # what it costs
+
+
+def test_a_questionnaire_for_nowhere_is_said_to_be_none(questions):
+    app = open_page("export", questions)
+    app.checkbox[0].set_value(True).run()
+    by_label(app.text_input, "Reports go to").set_value("http://example.org").run()
+    assert "must be an https address" in words(app)
+    assert "Questionnaire (HTML)" not in downloads(app)
 
 
 def test_a_survey_that_no_ledger_can_take_is_exported_without_one(questions):

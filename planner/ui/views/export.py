@@ -12,6 +12,7 @@ import streamlit as st
 
 from planner.deployment.building import deployable_files
 from planner.deployment.parameters import Parameters
+from planner.deployment.questionnaire import questionnaire
 from planner.planning.ledger import Ledger
 from planner.planning.plan import SurveyPlan
 from planner.show.html import report_html
@@ -19,7 +20,10 @@ from planner.show.kinds import promises, reliance_sentence
 from planner.show.plan import costs
 from planner.survey.file import survey_text
 from planner.ui import render
+from planner.ui.fields import kept_item
 from planner.ui.results import remembered, result
+
+_SEND_TO = "An https address, or a path such as /reports on the host that the page is from."
 
 
 def page() -> None:
@@ -105,6 +109,35 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
         if plan.spending:
             with render.complaint():
                 _offer("Ledger (JSON)", "ledger.json", _ledger_after(plan))
+    with render.complaint():
+        _questionnaire(plan, files, stem)
+
+
+def _questionnaire(plan: SurveyPlan, files: dict[str, Parameters], stem: str) -> None:
+    """The page that people answer, to take away and to try."""
+    st.subheader("Questionnaire")
+    st.caption(
+        "One file that people open in a browser: it asks, randomises on their device, says what is "
+        "sent, and sends reports alone. Its words are set on the page Questions."
+    )
+    empty = "nowhere: people save them as a file"
+    where = kept_item(
+        st.text_input, "Reports go to", "send-to", "", help=_SEND_TO, placeholder=empty
+    )
+    round_number = None
+    rounds = max(law.rounds[-1] or 0 for one in files.values() for law in one.questions)
+    if rounds:
+        round_number = kept_item(
+            st.number_input, "Round", "round", 1, min_value=1, max_value=rounds
+        )
+    for name, parameters in files.items():
+        title = f"{render.plain(parameters.questions[0].name)}: " if len(files) > 1 else ""
+        given = plan.survey, parameters.to_json().encode(), where, round_number
+        file = f"{stem}-{name.replace('parameters', 'questionnaire')}.html"
+        _offer(f"{title}Questionnaire (HTML)", file, questionnaire(*given))
+        box = render.drawer(f"{title}Preview", f"preview {name}")
+        if box.open:
+            box.iframe(questionnaire(*given, preview=True), height=800)
 
 
 def _offer(label: str, name: str, data: str | Callable[[], str], **more: Any) -> None:

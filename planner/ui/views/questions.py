@@ -80,6 +80,7 @@ def page() -> None:
         _sampling(question, place)
     wrong = st.container()
     _options(question, place)
+    _wording(here.document)
     _whole_survey(here.document)
     found = result()
     with wrong:
@@ -313,6 +314,18 @@ def _pairs(question: Document, place: int) -> None:
         cell = str(row.budget).strip() if row.protected else "inf"
         if cell != text_of(matrix[i][j]):
             matrix[i][j] = matrix[j][i] = cell
+
+
+def _wording(document: Document) -> None:
+    """How the page that people answer puts it."""
+    box = render.drawer("As people read it", "wording")
+    if not box.open:
+        return
+    with box:
+        kept_row(document, "", "survey.title", "survey.language")
+        kept_row(document, "", "survey.intro", "survey.thanks")
+        for place, question in enumerate(document["question"]):
+            kept(st, question, "ask", place, label=f"Question: {text_of(question.get('name'))}")
 
 
 def _whole_survey(document: Document) -> None:

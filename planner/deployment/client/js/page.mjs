@@ -130,7 +130,7 @@ class Visit {
       const itself = h("details", {}, h("summary", {}, say("report")), h("pre", { tabIndex: 0 }, line));
       return h("section", {}, h("h3", { dir: "auto" }, askOf(name)), ...means.map((text) => paragraph(text)), itself);
     });
-    const where = told.send ? say("address", { address: new URL(told.send, location).href }) : say("hand_over");
+    const where = told.send ? say("address", { address: new URL(told.send, document.baseURI).href }) : say("hand_over");
     const wrong = failure ? [paragraph(say("failed", { reason: failure.message }), "wrong")] : [];
     const send = button(failure ? "again" : told.send ? "send" : "save", () => {
       send.disabled = true;
