@@ -48,7 +48,7 @@ def test_a_questionnaire_for_nowhere_is_said_to_be_none(questions):
     app = open_page("export", questions)
     app.checkbox[0].set_value(True).run()
     by_label(app.text_input, "Reports go to").set_value("http://example.org").run()
-    assert "must be an https address" in words(app)
+    assert "or a path of the page's own host" in words(app)
     assert "Questionnaire (HTML)" not in downloads(app)
 
 
