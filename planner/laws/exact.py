@@ -20,7 +20,7 @@ from planner.limits import DENOMINATOR
 
 _UP = Context(prec=60, rounding=ROUND_CEILING)
 _SHORT = Context(prec=40, rounding=ROUND_CEILING)  # enough for a double, five times faster
-_NEAR = 1 - 2**-40  # of the largest of some ratios of doubles, which are right to 2^-50
+_NEAR = 1 - 2**-40  # below it a double, right to 2^-50, is surely the smaller one
 _MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
 
 
@@ -88,6 +88,12 @@ class Likelihoods:
         """Both as doubles; what is zero below any line stands for infinity, and is not met."""
         return [float(value) or math.inf for value in self.least], list(map(float, self.most))
 
+    @cached_property
+    def parts(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Numerators and denominators of both."""
+        least, most = ([x.as_integer_ratio() for x in one] for one in (self.least, self.most))
+        return least, most
+
     def ratio(self, other: Likelihoods) -> Fraction | None:
         """Largest ratio of an element of each in one report, whichever is larger; ``None``: no end.
 
@@ -98,12 +104,13 @@ class Likelihoods:
             return None
         doubles = [list(map(truediv, t.floats[1], b.floats[0])) for t, b in ways]
         nearly = max(map(max, doubles)) * _NEAR
-        return max(
-            Fraction(top.most[o], 1) / bottom.least[o]
-            for (top, bottom), ratios in zip(ways, doubles, strict=True)
-            for o, ratio in enumerate(ratios)
-            if ratio >= nearly
-        )
+        above, below = 0, 1  # of the largest, as reports may have it by the hundred thousand
+        for (top, bottom), ratios in zip(ways, doubles, strict=True):
+            likelihoods = zip(ratios, top.parts[1], bottom.parts[0], strict=True)
+            for ratio, (a, b), (c, d) in likelihoods:
+                if ratio >= nearly and a * d * below > b * c * above:
+                    above, below = a * d, b * c
+        return Fraction(above, below)
 
 
 class PairViolation(VerificationError):
@@ -234,5 +241,7 @@ def _check_avg(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> N
 def _check_pair(
     levels: Levels, ones: list[Fraction], zeros: list[Fraction], i: int, j: int, budget: float
 ) -> None:
-    if budget < math.inf and ones[i] * zeros[j] > exp_lower_bound(budget):
+    if budget == math.inf or float(ones[i]) * float(zeros[j]) < math.exp(budget) * _NEAR:
+        return  # doubles settle it; where they are near each other exact numbers do
+    if ones[i] * zeros[j] > exp_lower_bound(budget):
         raise PairViolation.of(levels, i, j, ones[i] * zeros[j], budget)

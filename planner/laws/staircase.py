@@ -83,6 +83,15 @@ class Staircase(Shape):
         """Largest log-ratio of any two sets in one report, in nats, rounded up."""
         return log_upper_bound(self._any_two)
 
+    def require_telling(self) -> None:
+        """As the others, without the weights: more own elements are likelier, unless all are alike.
+
+        The number of hits is then on average above that of reports drawn from all alike, in which
+        own elements are as frequent as others.
+        """
+        if min(self.ratios) == D:
+            raise VerificationError("A report must hold the true item more often than another")
+
     def support(self) -> list[tuple[Fraction, Fraction]]:
         mean = self.hits[-1] - Fraction(sum(self.ends[:-1]), self.ends[-1])
         pair = mean / self.levels.dummies, (self.held - mean) / self.levels.total

@@ -2,7 +2,10 @@
 
 import json
 import pickle
+import random
 import time
+import tracemalloc
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.engines import _Worker
 from planner.deployment.collecting.one_file import Expected, count_file
 from planner.deployment.collecting.reports import seal
+from planner.deployment.parameters import parse_parameters
+from planner.errors import VerificationError
+from planner.limits import DENOMINATOR as D
 from tests.deployment.report_files import draw, write
 
 SECONDS = 5.0  # of a processor
@@ -134,3 +141,70 @@ def _written(number, octets=1):
         groups.append(left & 127)
         left >>= 7
     return bytes([one | 128 for one in groups[:-1]] + groups[-1:])
+
+
+# -- parameter files that would take long to prove ----------------------------------------------
+
+
+def set_designs(size):
+    """Reports about sets of 1,024 elements, of which each ratio is another number."""
+    ratios = random.Random(1).choices(range(int(0.96 * D), D), k=1024)
+    about = {"asked": "whole-set", "law": "staircase", "padding_length": 1024, "cap": 50.0}
+    about |= {"held": 1500, "ratios": ratios, "longer_sets": None, "levels": levels([1.0], 2000)}
+    return [about] * (size // 10**4)
+
+
+def sides(size):
+    """Types that are all alike: each may have the largest ratio of any two groups."""
+    types, groups = 2048, size // 56_000
+    half, alike = D // types // 2, [[1] * groups] * types
+    weights = [[[half, half]] * types] * groups
+    values = [[[0, 0]] * groups] * types
+    about = {"asked": "item", "law": "sides", "types": alike, "weights": weights, "values": values}
+    return [about | {"groups": list(range(groups)), "levels": levels([1.0] * groups, 2)}]
+
+
+def matrix(size):
+    """A different budget for every pair."""
+    count = int((size / 9) ** 0.5)
+    rule = [
+        [5.1 + (max(i, j) * count + min(i, j)) / 1e6 for j in range(count)] for i in range(count)
+    ]
+    rule = [[round(budget, 6) for budget in row] for row in rule]
+    about = {"asked": "item", "law": "bits", "a": [D // 2] * count, "b": [D // 8] * count}
+    return [about | {"rule": rule, "levels": levels([rule[i][i] for i in range(count)], 2)}]
+
+
+def levels(budgets, items):
+    return [
+        {"name": str(i), "epsilon": budget, "item_count": items, "items": []}
+        for i, budget in enumerate(budgets)
+    ]
+
+
+def written(parameters, asked):
+    about = {"mechanism": "made up", "denominator": D, "rule": "min"}
+    named = [about | one | {"name": str(i)} for i, one in enumerate(asked)]
+    document = dict(parameters.document) | {"questions": named}
+    return json.dumps(document | {"hash": content_hash(document)}, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("questions", [set_designs, sides, matrix])
+def test_parameters_are_proven_in_time(one_question, questions):
+    """Five seconds for 4 MB, and as much for a part."""
+    text = written(one_question, questions(500_000))
+    accepted = questions is not sides
+    started = time.process_time()
+    with nullcontext() if accepted else pytest.raises(VerificationError, match="biased"):
+        parse_parameters(text)
+    assert time.process_time() - started < len(text) / 4e6 * SECONDS
+
+
+def test_parameters_are_proven_in_little_memory(one_question):
+    """A gigabyte for 4 MB."""
+    text = written(one_question, set_designs(50_000))
+    tracemalloc.start()
+    parse_parameters(text)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < len(text) / 4e6 * 2**30

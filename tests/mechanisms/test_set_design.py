@@ -1,14 +1,18 @@
 """Set designs: reference values, tiny domains by enumeration, bounds, refusals."""
 
+from contextlib import nullcontext
 from math import ceil, e, isclose, log
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from planner.errors import InputError
+from planner.errors import InputError, VerificationError
+from planner.laws.levels import Levels
+from planner.limits import DENOMINATOR as D
 from planner.mechanisms.making import set_design
 from planner.mechanisms.set_design import (
+    StaircaseCollected,
     _hits,
     _support,
     best_set_design,
@@ -118,6 +122,24 @@ def test_no_other_staircase_or_curve_is_better():
         size = int(rng.integers(1, items + length)) if i >= 60 else best.size
         chances = _support(items, length, np.array([size]), curve[None])
         assert not set_error(items, length, *chances) < least * (1 - 1e-12)
+
+
+def test_own_elements_are_likelier_unless_all_reports_are_alike():
+    """What a reader proves by the ratios alone, against the chances themselves."""
+    rng, told = np.random.default_rng(3), 0
+    for _ in range(500):
+        items, length = (int(n) for n in rng.integers(1, 7, 2))
+        levels = Levels(("all",), (1.0,), (items,), ((),)).with_dummies(length)
+        held = int(rng.integers(1, items + length))
+        steps = min(length, held) - max(0, held - items)
+        ratios = rng.choice([D, D - 1, D // 2], steps, p=(0.8, 0.1, 0.1)).tolist()
+        law = StaircaseCollected(levels, held, 40.0, tuple(ratios))
+        ((own, other),) = law.support()
+        telling = nullcontext() if own > other else pytest.raises(VerificationError, match="more")
+        with telling:
+            law.require_telling()
+        told += own > other
+    assert 100 < told < 400
 
 
 def test_numbers_in_a_report_are_below_the_elements_and_rise():

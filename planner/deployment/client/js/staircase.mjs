@@ -20,13 +20,14 @@ export function staircase({ held, cap, ratios }, { levels }) {
   if (cap < least) refuse("the cap is below the smallest budget");
   checkRatio([GRID, ratios.reduce((x, y) => Math.min(x, y))], least);
   checkRatio([D ** BigInt(ratios.length), product(ratios)], cap);
-  const ends = weightsUpTo(fewest, ratios, held, length, elements - length);
-  requireHigher(ends, most, held, length, elements - length);
-  const hits = ownOf(ends, most);
+  // More own elements are likelier, unless all reports are alike (planner/laws/staircase.py).
+  if (ratios.every((ratio) => ratio === GRID)) refuse("a report says too little");
+  const weights = () => weightsUpTo(fewest, ratios, held, length, elements - length);
   const width = reportWidth(elements, held);
   return {
     cap,
     says: (k, report) => {
+      const hits = ownOf(weights(), most);
       const marked = elementsOf(report, width).includes(k);
       const named = [hits / length, (held - hits) / (elements - length)];
       const [own, other] = named.map((chance) => (marked ? chance : 1 - chance));
@@ -35,6 +36,7 @@ export function staircase({ held, cap, ratios }, { levels }) {
     cells: elements,
     size: width ? held * width : octets(elements),
     draw: (own, source) => {
+      const ends = weights();
       const number = below(source, ends.at(-1));
       const hits = fewest + ends.findIndex((end) => number < end);
       const mine = [...own].sort((x, y) => x - y);
@@ -77,14 +79,6 @@ function weightsUpTo(fewest, ratios, held, length, others) {
 function ownOf(ends, most) {
   const below = ends.slice(0, -1).reduce((sum, end) => sum + end, 0n);
   return most - Number((below << 53n) / ends.at(-1)) / 2 ** 53;
-}
-
-/** An own element is reported more often than another. */
-function requireHigher(ends, most, held, length, others) {
-  const all = ends.at(-1);
-  const own = BigInt(most) * all - ends.slice(0, -1).reduce((sum, end) => sum + end, 0n);
-  const rest = BigInt(held) * all - own; // both on average, times all weights
-  if (own * BigInt(others) <= rest * BigInt(length)) refuse("a report says too little");
 }
 
 function reportWidth(elements, held) {
