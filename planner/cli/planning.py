@@ -129,16 +129,17 @@ def answer_rate(survey: SurveyFile, details: Details = False, json_output: Json 
     For the survey's numeric questions that state what people tolerate.
     """
     from planner.planning.mean import plan_answer_rates
+    from planner.planning.plan import parts_of
     from planner.show.blocks import Block
     from planner.show.json import to_json
     from planner.show.others import answer_rate_blocks
-    from planner.survey.file import load_survey
 
-    plans = plan_answer_rates(load_survey(survey))
+    plans = plan_answer_rates(parts_of(survey)[0])
     document, blocks = {}, list[Block]()
     for name, one in plans.items():
         channels = one.channels()
-        found = {"best": one.best_planned(channels), "offered": one.offered, "curve": one.curve}
+        best = one.best_planned(channels)
+        found = {"best": best, "offered": one.offered, "curve": one.curve, "channels": channels}
         document[name] = to_json(found)
         blocks += answer_rate_blocks(name, one, channels)
     show(blocks, document, details=details, json=json_output)

@@ -138,6 +138,31 @@ def first_order(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike, users: float
     return FirstOrder(ratio, sums)
 
 
+def bisample_variance(
+    excess: Numbers, rate: Numbers, square: Numbers | None = None
+) -> NDArray[np.float64]:
+    """:func:`first_order`'s variance of BiSample-MD's mean per person, with ``t = mean^2``.
+
+    With ``x = 1 / tanh^2(eps/2) - 1``, the ``excess``, and ``R`` the answer rate it is
+
+        (1 + t) x / R^2 + (1 - t) (1 + t + 2 (1 - R) / R),
+
+    convex and rising in ``x``, falling in ``R``, and largest at ``t = x / (2 R^2) - (1 - R) / R``:
+    the least favourable mean, where ``square``, which is ``t``, is omitted.
+
+    Examples
+    --------
+    >>> float(bisample_variance(3.0, 0.5)), float(bisample_variance(3.0, 1.0))
+    (24.0, 6.0)
+    """
+    some = np.maximum(rate, 1e-100)
+    with np.errstate(over="ignore"):
+        noise, refused = np.asarray(excess) / some / some, (1 - some) / some
+        t = np.clip(noise / 2 - refused, 0, 1) if square is None else np.asarray(square)
+        found = (1 + t) * noise + (1 - t) * (1 + t + 2 * refused)
+    return np.where(np.asarray(rate) > 0, found, np.inf)
+
+
 def direct_encoding(policy: PrivacyPolicy) -> tuple[Array, Array]:
     """``(a, b)`` of direct encoding with one row per input, by level, shape ``(t,)`` each.
 

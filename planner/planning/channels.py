@@ -14,7 +14,7 @@ from planner.arguments import finite, number_column, whole_number
 from planner.errors import InputError, SolverError
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.rivals import (
-    first_order,
+    bisample_variance,
     harmony_variance,
     hybrid_variance,
     piecewise_variance,
@@ -103,7 +103,7 @@ class AssumedAnswers:
         place = self.domain
         fine = np.linspace(place.lower, place.upper, 2001)
         square = float(self.shares(fine) @ ((fine - place.center) / place.radius) ** 2)
-        return (self.mean - place.center) / place.radius, square
+        return (self.mean - place.center) / place.radius, 1.0 if place.yes_no else square
 
     def shares(self, grid: ArrayLike) -> Array:
         """Share of answers at each grid point after unbiased rounding, shape ``(points,)``.
@@ -142,9 +142,11 @@ class AssumedAnswers:
 
 
 def five_populations(
-    domain: NumericDomain | None = None, missing: float = 0.1
+    domain: NumericDomain | None = None, missing: float = 0.1, spread: float | None = None
 ) -> tuple[AssumedAnswers, ...]:
-    """Five means over the range (-0.9, -0.5, 0, 0.5, 0.9 of ``[-1, 1]``), spread 0.3 radii of it.
+    """Five means over the range, -0.9, -0.5, 0, 0.5 and 0.9 of ``[-1, 1]``.
+
+    The ``spread`` is 0.3 of half the range when omitted.
 
     Examples
     --------
@@ -153,7 +155,8 @@ def five_populations(
     """
     at = domain or NumericDomain()
     places = [at.center + at.radius * place for place in _FIVE_MEANS]
-    return tuple(AssumedAnswers(one, USUAL_SPREAD * at.radius, missing, at) for one in places)
+    spread = USUAL_SPREAD * at.radius if spread is None else spread
+    return tuple(AssumedAnswers(one, spread, missing, at) for one in places)
 
 
 def best_channel(
@@ -292,8 +295,8 @@ def mean_error(
     name: str,
     epsilon: ArrayLike,
     rate: ArrayLike,
-    mean: float,
-    square: float,
+    mean: ArrayLike,
+    square: ArrayLike,
     fake: str = "top",
 ) -> tuple[Array, Array]:
     """First-order variance per person of an estimated mean, and its bias, on [-1, 1].
@@ -303,9 +306,9 @@ def mean_error(
     """
     budgets, rates = np.asarray(epsilon, dtype=np.float64), np.asarray(rate, dtype=np.float64)
     if name == "bisample-md":
-        variance = first_order(np.tanh(budgets / 2), rates, mean, 1).mean
+        variance = bisample_variance(1 / np.sinh(budgets / 2) ** 2, rates, np.square(mean))
         return variance, np.zeros_like(variance)
-    fake_mean, fake_square = _FAKES[fake]
+    mean, square, (fake_mean, fake_square) = np.asarray(mean), np.asarray(square), _FAKES[fake]
     mixed = rates * mean + (1 - rates) * fake_mean
     squares = rates * square + (1 - rates) * fake_square
     if name == "harmony":

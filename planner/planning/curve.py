@@ -138,16 +138,13 @@ def mean_curve(
     name: str,
     epsilon: float,
     weight: float = 1.0,
-    errors: ErrorLaw | None = None,
-    *,
-    least_favourable: bool = False,
+    error: Callable[[float], float] = lambda excess: 1 + excess,
 ) -> Curve:
     """A question about a mean, answered by one bit with budget ``epsilon``, in nats, at most 50.
 
-    The variance is ``1 / tanh^2(g eps / 2) = 1 + 4 p (1 + p)`` at ``p(g eps)``: the error itself of
-    Harmony, and of BiSample with everybody answering, less ``mean^2``. It is that of people drawn
-    at random, and convex. ``errors`` make the error of it; where it is for the least favourable
-    answers it is BiSample-MD's, which rises with it and is convex.
+    ``error`` is a variance for people drawn at random, from ``1 / tanh^2(g eps / 2) - 1``, which is
+    ``4 p (1 + p)`` at ``p(g eps)``: convex and not falling. Harmony's for the least favourable
+    answers, if omitted.
 
     Raises
     ------
@@ -160,25 +157,10 @@ def mean_curve(
     4.682694
     """
     arguments.budget("epsilon", epsilon)
-    law = errors or ErrorLaw()
 
     def at(scale: float = 1.0, *_: object, **__: object) -> Option:
         p = float(logodds.p(np.array(scale * epsilon)))
-        noise = 4 * p * (1 + p)
-        if least_favourable:
-            value = bisample_worst(1 + noise)
-            return Option("bisample-md", value, law, bound=value)
-        # The 1 stands with the offset: of a mean at the end of its range both cancel.
-        rest = ErrorLaw(law.scale, law.scale + law.offset, law.bias, law.spread)
-        return Option("bisample-md", noise, rest, bound=noise)
+        value = float(error(4 * p * (1 + p)))
+        return Option("bisample-md", value, ErrorLaw(), bound=value)
 
-    return Curve(name, weight, law, "bisample-md", at, convex=True)
-
-
-def bisample_worst(u: float) -> float:
-    """BiSample-MD's largest variance per person where everybody answers, on [-1, 1].
-
-    It divides by the estimated answer rate: with ``u = 1 / tanh^2(eps/2)`` and everybody at ``m``
-    it is ``(1 + m^2) (u - m^2)``, largest at the ends where ``u`` is above 3; rising and convex.
-    """
-    return 2 * u - 2 if u >= 3 else (u + 1) ** 2 / 4
+    return Curve(name, weight, ErrorLaw(), "bisample-md", at, convex=True)

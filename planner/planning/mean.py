@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +15,7 @@ from planner.arguments import positive_numbers, whole_number
 from planner.errors import InputError, SolverError
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.making import bisample_md
-from planner.mechanisms.rivals import first_order
+from planner.mechanisms.rivals import bisample_variance, first_order
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.channels import (
     NARROWEST,
@@ -22,19 +25,18 @@ from planner.planning.channels import (
     mean_error,
     provable_channel,
 )
-from planner.planning.curve import Curve, bisample_worst, mean_curve
+from planner.planning.curve import Curve, mean_curve
 from planner.planning.option import ErrorLaw, Option, Part, flat_region
 from planner.solvers.answers import Channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, Preferences
-from planner.survey.questions import CHANNEL, Numeric, Question, Survey
+from planner.survey.questions import CHANNEL, Numeric, Question
 
 Array = NDArray[np.float64]
 BISAMPLE = "bisample-md"
 _COMPARED = ("harmony", "piecewise", "hybrid")
-_GRIDS = (5, 9)  # 17 points take seconds, and save one to four per cent of a squared error
-_WORTH = 0.01  # share of the error that a finer grid must save
-_VALUES = 101  # of one answer that everybody gives
+_GRIDS = (9, 5)  # 17 points take seconds, and save one to four per cent of a squared error
+_MEANS = 101  # over the range, of the least favourable answers
 _LOWEST = 0.01  # budget that is looked at
 _GRID_POINTS, _FINER = 1000, 5  # and how often a hundred points more stand between two
 _BUDGETS = 27  # of a curve of best channels, each of which is solved
@@ -75,7 +77,7 @@ class BestBudget:
     reliable: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class AnswerRateModel:
     """A numeric question, the people asked, and how much epsilon they tolerate.
 
@@ -86,9 +88,14 @@ class AnswerRateModel:
     domain:
         Range of the answers; ``[-1, 1]`` when omitted.
     mean, sd:
-        What is expected of all people's answers, in the question's unit: the middle of the domain,
-        and the largest spread possible, that of answers at its ends, when omitted. The latter
-        always for a yes/no question.
+        What is expected of all people's answers, in the question's unit. The largest error for five
+        means over the range, and 0.3 of half the range, when omitted; a yes/no question has no sd.
+    missing:
+        Share of people without an answer at any budget, below 1.
+    any_answers:
+        Whether errors are for the least favourable answers, whatever is expected.
+    share:
+        Share of the budget that people are offered which the question itself gets, at most 1.
 
     Raises
     ------
@@ -108,6 +115,9 @@ class AnswerRateModel:
     domain: NumericDomain = field(default_factory=NumericDomain)
     mean: float | None = None
     sd: float | None = None
+    missing: float = 0.0
+    any_answers: bool = False
+    share: float = 1.0
 
     def __post_init__(self) -> None:
         whole_number("users", self.users)
@@ -115,7 +125,8 @@ class AnswerRateModel:
         if self.mean is not None and not lower <= self.mean <= upper:
             remedy = "Give the expected mean of the answers, within their range."
             raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}", remedy)
-        largest = self.domain.radius * np.sqrt(1 - self.unit_mean**2)
+        middle = 0.0 if self.mean is None else float(self.domain.to_unit(np.array(self.mean)))
+        largest = self.domain.radius * np.sqrt(1 - middle**2)
         if self.sd is not None and not 0 <= self.sd <= largest * (1 + 1e-9):
             allowed = f"from 0 to {largest:.6g}, the largest for this mean and range"
             raise InputError("sd", self.sd, allowed, "Lower sd, or leave it out.")
@@ -125,9 +136,10 @@ class AnswerRateModel:
         if epsilons is None:
             epsilons = np.linspace(self.highest / 200, self.highest, 200)
         epsilon = positive_numbers("epsilons", epsilons, MAX_EPSILON)
-        rate = self.preferences.answer_rate(epsilon)
-        theta = np.tanh(epsilon / 2)
-        missing = np.sqrt(first_order(theta, rate, self.unit_mean, self.users).missing_rate)
+        rate = self.answer_rate(epsilon)
+        mean = np.array(self.moments)[:, :1]
+        found = first_order(np.tanh(self.share * epsilon / 2), rate, mean, self.users).missing_rate
+        missing = np.sqrt(found.max(axis=0))
         return AnswerRateCurve(
             epsilon,
             rate,
@@ -138,12 +150,27 @@ class AnswerRateModel:
             rate >= _RELIABLE * missing,
         )
 
+    def answer_rate(self, epsilon: ArrayLike) -> Array:
+        """Share of people who answer at each budget."""
+        return np.asarray((1 - self.missing) * self.preferences.answer_rate(epsilon))
+
     def rmse(self, name: str, epsilon: Array, fake: str = "top") -> Array:
         """Root mean squared error of a mechanism's mean, in the question's unit."""
-        rate = self.preferences.answer_rate(epsilon)
-        about = rate, self.unit_mean, self.mean_square, fake
-        variance, bias = mean_error(name, epsilon, *about)
+        rate = self.answer_rate(epsilon)
+        variance, bias = self.error(name, self.share * epsilon, rate, fake)
         return np.asarray(self.domain.radius * np.sqrt(variance / self.users + bias**2))
+
+    def error(
+        self, name: str, epsilon: Array, rate: Array, fake: str = "top"
+    ) -> tuple[Array, Array]:
+        """As :func:`~planner.planning.channels.mean_error`, at each budget the largest error."""
+        if self.any_answers and name == BISAMPLE:
+            found = bisample_variance(1 / np.sinh(epsilon / 2) ** 2, rate)
+            return found, np.zeros_like(found)
+        mean, square = np.array(self.moments).T[:, :, None]
+        found, bias = np.broadcast_arrays(*mean_error(name, epsilon, rate, mean, square, fake))
+        worst = np.argmax(found + self.users * bias**2, axis=0)[None]
+        return np.take_along_axis(found, worst, 0)[0], np.take_along_axis(bias, worst, 0)[0]
 
     def best(self) -> BestBudget:
         """The budget with the smallest error of BiSample-MD's mean.
@@ -161,27 +188,45 @@ class AnswerRateModel:
         last = float(self.preferences.quantile(0.99))
         return min(MAX_EPSILON, last) if last > 0.1 else 1.0
 
+    def budgets(self, own: ArrayLike = ()) -> Array:
+        """Some at which channels are solved, rising: even ones, kinks, and the ``own``."""
+        kinks, step = self.preferences.kinks, self.highest / _BUDGETS
+        inside = kinks[(kinks > 0) & (kinks <= self.highest)][:: 1 + kinks.size // _BUDGETS]
+        even, own = step * np.arange(1, _BUDGETS + 1), np.atleast_1d(own)
+        apart = np.abs(even[:, None] - own).min(axis=1, initial=step) > step / 4
+        return np.unique(np.concatenate([even[apart], inside, own]))
+
     @property
-    def unit_mean(self) -> float:
-        """Expected mean of all people's answers on ``[-1, 1]``."""
+    def spread(self) -> float:
+        """Standard deviation around the expected mean, as stated or assumed; of yes/no next to 0.
+
+        There the mean says all.
+        """
+        least = NARROWEST * self.domain.radius
+        usual = least if self.domain.yes_no else USUAL_SPREAD * self.domain.radius
+        return usual if self.sd is None or self.domain.yes_no else max(self.sd, least)
+
+    def assumed(self, missing: float) -> tuple[AssumedAnswers, ...]:
+        """People whose largest error is predicted: around the expected mean, or one of five."""
         if self.mean is None:
-            return 0.0
-        return float(self.domain.to_unit(np.array([self.mean]))[0])
+            return five_populations(self.domain, missing, self.spread)
+        return (AssumedAnswers(self.mean, self.spread, missing, self.domain),)
 
     @property
-    def mean_square(self) -> float:
-        """Of all people's answers on ``[-1, 1]``."""
-        variance = 1 - self.unit_mean**2
-        if self.sd is not None and not self.domain.yes_no:
-            variance = min(variance, (self.sd / self.domain.radius) ** 2)
-        return variance + self.unit_mean**2
+    def whose(self) -> str:
+        """Of which answers errors are predicted, in words."""
+        if self.any_answers:
+            return "the least favourable answers"
+        place = "the worst of five means" if self.mean is None else f"answers around {self.mean:g}"
+        return place if self.domain.yes_no else f"{place} (spread {self.spread:.6g})"
 
-    def stated(self, missing: float) -> AssumedAnswers:
-        """Answers around the expected mean, with its spread or 0.3 radii of the range."""
-        place = self.domain
-        spread = USUAL_SPREAD * place.radius if self.sd is None else self.sd
-        center = float(np.clip(place.from_unit(self.unit_mean), place.lower, place.upper))
-        return AssumedAnswers(center, max(spread, NARROWEST * place.radius), missing, place)
+    @cached_property
+    def moments(self) -> list[tuple[float, float]]:
+        """Mean of the answers, and of their squares, on ``[-1, 1]``: one pair for each people."""
+        if not self.any_answers:
+            return [one.moments for one in self.assumed(0.0)]
+        means = np.linspace(-1, 1, _MEANS).tolist()
+        return [(mean, square) for mean in means for square in (mean**2, 1.0)]
 
 
 def _least(
@@ -213,20 +258,20 @@ class ChannelCurve:
 
     Attributes
     ----------
-    epsilon, answer_rate:
-        Budgets in nats, rising, and the share of people who answer.
+    model, epsilon, answer_rate:
+        The people; budgets in nats, rising, and the share of people who answer.
     channel_rmse:
         Root mean squared error in the question's unit; ``inf`` where fewer than one in a thousand
         answer, or no channel could be proven.
-    relative_gap, preferences:
-        Proven distance of each channel's variance from the best of its grid; what people tolerate.
+    relative_gap:
+        Proven distance of each channel's variance from the best of its grid.
     """
 
+    model: AnswerRateModel
     epsilon: Array
     answer_rate: Array
     channel_rmse: Array
     relative_gap: Array
-    preferences: Preferences
 
     def best(self) -> BestBudget:
         """The best budget and those about as good; an :class:`InputError` if it is not known."""
@@ -236,8 +281,8 @@ class ChannelCurve:
             remedy = "Raise the preferred epsilons, or compare smaller budgets."
             raise InputError.because("preferences", reason, remedy)
         ends = float(known[-1]), float(known[0])
-        found = _least(self.channel_errors, self.preferences.kinks, *ends)
-        return BestBudget(*found, float(self.preferences.answer_rate(found[0])))
+        found = _least(self.channel_errors, self.model.preferences.kinks, *ends)
+        return BestBudget(*found, float(self.model.answer_rate(found[0])))
 
     def channel_errors(self, epsilons: ArrayLike) -> Array:
         """The errors between the curve's budgets; ``inf`` outside them."""
@@ -245,7 +290,7 @@ class ChannelCurve:
 
         known = np.isfinite(self.channel_rmse)
         # Where there are kinks, without swinging over.
-        smooth = (PchipInterpolator if self.preferences.kinks.size else CubicSpline)(
+        smooth = (PchipInterpolator if self.model.preferences.kinks.size else CubicSpline)(
             self.epsilon[known], np.log(self.channel_rmse[known]), extrapolate=False
         )
         return np.exp(np.nan_to_num(smooth(np.asarray(epsilons, dtype=np.float64)), nan=np.inf))
@@ -254,10 +299,9 @@ class ChannelCurve:
 def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> ChannelCurve:
     """Predict the error of the mean at each budget, with the best channel of that budget.
 
-    Each channel is made for the model's mean and spread (0.3 radii of the range if it
-    states none) at that budget's answer rate, on five points, and has at most 1.02 times the error
-    of BiSample for five means over the range. ``epsilons`` are in nats; 27 up to where 1 % still
-    answer when omitted, and those just above which fewer do.
+    Each is that of :func:`best_for` at that budget's answer rate, and its error that for the
+    model's people. ``epsilons`` are in nats; 27 up to where 1 % still answer when omitted, and
+    those just above which fewer do.
 
     Raises
     ------
@@ -272,28 +316,20 @@ def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> 
     >>> round(curve.best().epsilon, 1), round(model.best().epsilon, 1)
     (4.1, 3.2)
     """
-    kinks = model.preferences.kinks
-    if epsilons is None:
-        inside = kinks[(kinks > 0) & (kinks <= model.highest)][:: 1 + kinks.size // _BUDGETS]
-        even = np.linspace(model.highest / _BUDGETS, model.highest, _BUDGETS)
-        epsilons = np.unique(np.concatenate([even, inside]))
-    budgets = np.unique(positive_numbers("epsilons", epsilons, MAX_EPSILON))
-    rate = model.preferences.answer_rate(budgets)
+    chosen = model.budgets() if epsilons is None else epsilons
+    budgets = np.unique(positive_numbers("epsilons", chosen, MAX_EPSILON))
+    rate = model.answer_rate(budgets)
     variance, gaps = np.full(budgets.shape, np.inf), np.full(budgets.shape, np.nan)
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
         try:
-            solved = _coarse(model, float(budgets[i]), float(max(0.0, 1 - rate[i])), _TOLERANCE)
+            spent, missing = model.share * float(budgets[i]), max(0.0, 1 - float(rate[i]))
+            solved = best_for(model, spent, missing, _TOLERANCE)
         except SolverError:
             continue
         assert solved.certificate is not None  # noqa: S101 - of all that are solved
-        variance[i], gaps[i] = solved.worst_error, solved.certificate.relative_gap
-    return ChannelCurve(budgets, rate, np.sqrt(variance / model.users), gaps, model.preferences)
-
-
-def _coarse(model: AnswerRateModel, epsilon: float, missing: float, tolerance: float) -> Channel:
-    """The best channel on the coarsest grid, for the model's mean and spread."""
-    others, points = five_populations(model.domain, missing), 2 if model.domain.yes_no else 5
-    return provable_channel(epsilon, others, points, model.stated(missing), tolerance)
+        variance[i] = channel_error(model, solved, float(rate[i]))
+        gaps[i] = solved.certificate.relative_gap
+    return ChannelCurve(model, budgets, rate, np.sqrt(variance / model.users), gaps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -318,18 +354,23 @@ class AnswerRatePlan:
     def channels(self) -> ChannelCurve | None:
         """The same people with the best channel of every budget.
 
-        Computed when asked for, in about a second. None where so few answer that no budget is
+        Computed when asked for, in a second or two. None where so few answer that no budget is
         predicted.
         """
-        found = channel_curve(self.model)
+        own = () if self.offered is None else self.offered.epsilon
+        found = channel_curve(self.model, self.model.budgets(own))
         return found if np.isfinite(found.channel_rmse).sum() > 1 else None
 
 
-def model_of(about: Numeric, users: int) -> AnswerRateModel:
-    """What a survey's numeric question is predicted from; without preferences all answer."""
+def model_of(question: Numeric, users: int, share: float = 1.0) -> AnswerRateModel:
+    """What a survey's numeric question is predicted from; without preferences any budget will do.
+
+    BiSample-MD that is asked for by its name, without a mean, is for the least favourable answers.
+    """
     everybody = EmpiricalPreferences(values=(float(MAX_EPSILON),))
-    preferences = about.preferences or everybody
-    return AnswerRateModel(preferences, users, about.domain, about.mean, about.sd)
+    about = question.preferences or everybody, users, question.domain, question.mean, question.sd
+    any_answers = question.mechanism == BISAMPLE and question.mean is None
+    return AnswerRateModel(*about, question.refusing, any_answers, share)
 
 
 def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> AnswerRatePlan:
@@ -346,21 +387,22 @@ def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> An
     return AnswerRatePlan(model, model.curve(), model.best(), offered)
 
 
-def plan_answer_rates(survey: Survey) -> dict[str, AnswerRatePlan]:
-    """Plan every numeric question of a survey that states its people's preferences, by name."""
-    plans = {
-        question.name: replace(
-            plan_answer_rate(model_of(question, survey.users), question.epsilon),
-            mechanism=question.mechanism,
-        )
-        for question in survey.questions
-        if isinstance(question, Numeric) and question.preferences is not None
-    }
+def plan_answer_rates(parts: Iterable[Part[Any]]) -> dict[str, AnswerRatePlan]:
+    """Plan every numeric question that states its people's preferences, by name.
+
+    ``parts`` are those of a planned survey; an :class:`InputError` if it has no such question.
+    """
+    plans, kinds = dict[str, AnswerRatePlan](), set[str]()
+    for part in parts:
+        question, kinds = part.question, kinds | {part.asked.kind}
+        if isinstance(question, Numeric) and question.preferences is not None:
+            model = model_of(question, part.people, part.share)
+            plan = plan_answer_rate(model, question.epsilon)
+            plans[part.asked.name] = replace(plan, mechanism=question.mechanism)
     if not plans:
-        kinds = ", ".join(sorted({question.kind for question in survey.questions}))
         allowed = "'numeric', with [question.preferences], for one question at least"
         remedy = "Add [question.preferences] to a numeric question."
-        raise InputError("kind", kinds, allowed, remedy)
+        raise InputError("kind", ", ".join(sorted(kinds)) or "sampled-choice", allowed, remedy)
     return plans
 
 
@@ -376,15 +418,15 @@ def settled(question: Question, users: int) -> Question:
     return question.replacing(epsilon=best.epsilon)
 
 
-def answer_rate(question: Question) -> float | None:
-    """Share of the people who answer the question at its budget; None if everybody does.
+def answer_rate(question: Question) -> float:
+    """Share of the people who answer the question at its budget: all, but of a number.
 
     People decide by the budget of the whole survey, whatever share the question gets of it.
     """
-    if not isinstance(question, Numeric) or question.preferences is None:
-        return None
+    if not isinstance(question, Numeric):
+        return 1.0
     epsilon = float(question.policy.epsilons[0])
-    rate = float(question.preferences.answer_rate(np.array([epsilon]))[0])
+    rate = float(model_of(question, 1).answer_rate(epsilon))
     if 1 - rate == 1:  # to the last digit
         remedy = "Nobody answers at this budget: lower it."
         what = f"epsilon of question {question.name!r}"
@@ -393,107 +435,83 @@ def answer_rate(question: Question) -> float | None:
 
 
 def curve(question: Numeric, users: int) -> Curve:
-    """As shares are planned: with BiSample-MD, at the answer rate and the expected mean.
+    """As shares are planned: with BiSample-MD, at the answer rate, for the people assumed."""
+    rate, model = answer_rate(question), model_of(question, users)
+    squares = None if model.any_answers else np.square([mean for mean, _ in model.moments])
 
-    Its error is a line in ``1 / tanh^2(eps/2)``; where everybody answers it is for the least
-    favourable answers, and no line.
-    """
-    epsilon, rate = float(question.policy.epsilons[0]), answer_rate(question)
-    if rate is None:
-        return mean_curve(question.name, epsilon, question.weight, least_favourable=True)
-    mean = model_of(question, users).unit_mean
-    # The variance is affine in 1 / theta^2: two values give both terms.
-    full, half = (float(first_order(t, rate, mean, 1).mean) for t in (1.0, 0.5))
-    scale = (half - full) / 3
-    return mean_curve(question.name, epsilon, question.weight, ErrorLaw(scale, full - scale))
+    def error(excess: float) -> float:
+        return float(np.max(bisample_variance(excess, rate, squares)))
+
+    return mean_curve(question.name, float(question.policy.epsilons[0]), question.weight, error)
 
 
 def options(part: Part[Numeric]) -> list[Option]:
-    """The best channel and BiSample-MD, and mechanisms that are compared alone, for one people.
-
-    They are those that the question states; of ``bisample-md`` where everybody answers the least
-    favourable ones, of others, where no mean is stated, the worst of five means over the range.
-    """
-    question = part.question
-    epsilon, rate = float(part.deployed.policy.epsilons[0]), answer_rate(question)
-    model, missing = model_of(question, part.people), 0.0 if rate is None else 1 - rate
-    by_name = question.mechanism == BISAMPLE
-    assumed: tuple[AssumedAnswers, ...] = (model.stated(missing),)
-    if by_name and rate is None:
-        assumed = _everybody_alike(assumed[0])
-    elif not by_name and model.mean is None:
-        assumed = five_populations(model.domain, missing)
-    moments = [one.moments for one in assumed]
-    if by_name and rate is not None:
-        moments = [(model.unit_mean, model.mean_square)]
-    found = [_best_channel(part, model, epsilon, missing, assumed)]
+    """The best channel and BiSample-MD, and mechanisms that are compared alone, for one people."""
+    question, rate = part.question, answer_rate(part.question)
+    epsilon, model = part.deployed.policy.epsilons, model_of(question, part.people)
+    found = [_best_channel(part, model, float(epsilon[0]), rate)]
     for name in (BISAMPLE, *_COMPARED):
-        errors = [map(float, mean_error(name, epsilon, 1 - missing, *one)) for one in moments]
-        variance, bias = max(map(tuple, errors), key=lambda one: one[0] + part.people * one[1] ** 2)
+        errors = model.error(name, epsilon, np.array([rate]))
+        (variance,), (bias,) = (column.tolist() for column in errors)
         law, note = None, f"forced answers at the top, bias {bias * part.whole:+.3g}"
         if name == BISAMPLE:
-            law, note = (
-                bisample_md(epsilon, question.domain),
-                "missing answers stay missing",
-            )
-            if by_name and rate is None:  # the worst answer of all lies between two of these
-                variance = bisample_worst(float(1 / np.tanh(epsilon / 2) ** 2))
-        errors_of, note = ErrorLaw(bias=part.everybody * bias**2), note if missing else ""
+            law = bisample_md(float(epsilon[0]), question.domain)
+            note = "missing answers stay missing"
+        errors_of, note = ErrorLaw(bias=part.everybody * bias**2), note if rate < 1 else ""
         found.append(Option(name, variance, errors_of, law, note=note, compared=law is None))
     return found
 
 
 def best_for(
-    model: AnswerRateModel, epsilon: float, missing: float = 0.0, *, roughly: bool = False
+    model: AnswerRateModel, epsilon: float, missing: float = 0.0, tolerance: float = 1e-5
 ) -> Channel:
-    """The channel for a mean as it is drawn, on the coarsest grid that a finer one hardly beats.
+    """The channel for a mean as it is drawn, on nine grid points, or on five if it must be.
 
-    A stated mean is what it is made for (with the stated spread, or 0.3 of half the range), at no
-    more than 1.02 times BiSample's error for five means over the range; without one the largest
-    error of these five is made small. ``roughly`` is for comparisons: the coarsest grid, to 1 %.
+    A stated mean is what it is made for, with the model's spread, at no more than 1.02 times
+    BiSample's error for five means over the range; without one the largest error of these five is
+    made small.
     """
-    five = five_populations(model.domain, missing)
-    stated = None if model.mean is None else model.stated(missing)
-    first, *finer = (2,) if model.domain.yes_no else _GRIDS
-    if roughly:
-        return drawn_channel(provable_channel(epsilon, five, first, stated, _WORTH))
-    best = provable_channel(epsilon, five, first, stated=stated)
+    five = five_populations(model.domain, missing, model.spread)
+    stated = None if model.mean is None else model.assumed(missing)[0]
+    *finer, last = (2,) if model.domain.yes_no else _GRIDS
     for points in finer:
-        try:
-            other = provable_channel(epsilon, five, points, stated=stated)
-        except SolverError:
-            break
-        if other.worst_error > (1 - _WORTH) * best.worst_error:
-            break
-        best = other
-    return drawn_channel(best)
+        with suppress(SolverError):
+            return drawn_channel(provable_channel(epsilon, five, points, stated, tolerance))
+    return drawn_channel(provable_channel(epsilon, five, last, stated, tolerance))
+
+
+def channel_error(model: AnswerRateModel, channel: Channel, rate: float) -> float:
+    """Largest error per person of a channel's mean, in squared units of the question.
+
+    Of any answers: those with a mean ``m`` of the least favourable ones are at two grid points, of
+    which the error, linear in their shares, is the largest.
+    """
+    place, size = model.domain, channel.policy.size - 1
+    grid = np.linspace(place.lower, place.upper, size)
+    if not model.any_answers:
+        return max(float(channel.error(x.scenario(grid))) for x in model.assumed(1 - rate))
+    found = 0.0
+    for mean in np.linspace(place.lower, place.upper, _MEANS):
+        *given, none = np.square([1, -mean] @ channel.estimator) @ channel.matrix.T
+        low, high = grid <= mean, grid >= mean
+        gap = np.maximum(grid[None, high] - grid[low, None], np.finfo(float).tiny)
+        up = np.clip((mean - grid[low, None]) / gap, 0, 1)
+        square = (1 - up) * np.array(given)[low, None] + up * np.array(given)[None, high]
+        found = max(found, float(rate * square.max() + (1 - rate) * none) / rate**2)
+    return found
 
 
 def _best_channel(
-    part: Part[Numeric],
-    model: AnswerRateModel,
-    epsilon: float,
-    missing: float,
-    assumed: Sequence[AssumedAnswers],
+    part: Part[Numeric], model: AnswerRateModel, epsilon: float, rate: float
 ) -> Option:
     try:
-        asked_by_name = part.asked.mechanism == BISAMPLE
-        channel = best_for(model, epsilon, missing, roughly=asked_by_name)
+        channel = best_for(model, epsilon, 1 - rate)
     except SolverError as error:
         if part.asked.mechanism == CHANNEL:
             raise
         return Option(CHANNEL, np.inf, ErrorLaw(), refused=error.reason)
-    place = model.domain
-    grid = np.linspace(place.lower, place.upper, channel.policy.size - 1)
-    worst = max(float(channel.error(one.scenario(grid))) for one in assumed)
-    return Option(CHANNEL, worst / place.radius**2, ErrorLaw(), channel)
-
-
-def _everybody_alike(stated: AssumedAnswers) -> tuple[AssumedAnswers, ...]:
-    """Everybody has one answer, whichever: what no other answers are worse than for BiSample-MD."""
-    place = stated.domain
-    values = np.linspace(place.lower, place.upper, _VALUES).tolist()
-    return tuple(replace(stated, center=value, spread=0.0) for value in values)
+    value = channel_error(model, channel, rate) / model.domain.radius**2
+    return Option(CHANNEL, value, ErrorLaw(), channel)
 
 
 def total(_part: Part[Numeric], planned: Option) -> tuple[float, ErrorLaw]:

@@ -220,12 +220,7 @@ def plan_survey(
     >>> [round(question.share, 6) for question in plan.questions], plan.allocation.better
     ([0.5, 0.5], 'one-each')
     """
-    if isinstance(survey, (str, Path)):
-        survey = load_survey(survey)
-    if not isinstance(survey, Survey):
-        remedy = 'Write plan_survey("survey.toml").'  # type: ignore[unreachable]
-        allowed = "a Survey, or the path of a survey file"
-        raise InputError("survey", type(survey).__name__, allowed, remedy)
+    survey = _loaded(survey)
     if mechanism is not None:
         if not mechanism.strip():
             remedy = "Leave it out to plan each question's own."
@@ -235,19 +230,35 @@ def plan_survey(
             for one in survey.questions
         )
         survey = survey.replacing(questions=tuple(changed))
-    for question in survey.questions:
-        check_mechanism(question)
     ledger = earlier(survey.ledger) if ledger is None else ledger
-    sharing = tuple(q for q in survey.questions if q.kind != "sampled-choice")
-    planned: dict[str, QuestionPlan] = {}
-    allocation = None
-    if sharing:
-        parts, allocation = _settled(survey.replacing(questions=sharing), ledger)
-        planned = {part.asked.name: plan_question(part) for part in parts}
+    parts, allocation = parts_of(survey, ledger)
+    planned = {part.asked.name: plan_question(part) for part in parts}
     for question in survey.questions:
         if isinstance(question, SampledChoice):
             planned[question.name] = plan_sampled(question, survey.users)
     return SurveyPlan(survey, tuple(planned[q.name] for q in survey.questions), allocation, ledger)
+
+
+def _loaded(survey: Survey | str | Path) -> Survey:
+    if isinstance(survey, (str, Path)):
+        return load_survey(survey)
+    if not isinstance(survey, Survey):
+        remedy = 'Write plan_survey("survey.toml").'  # type: ignore[unreachable]
+        allowed = "a Survey, or the path of a survey file"
+        raise InputError("survey", type(survey).__name__, allowed, remedy)
+    return survey
+
+
+def parts_of(
+    survey: Survey | str | Path, ledger: Ledger | None = None
+) -> tuple[list[Part[Any]], Allocation | None]:
+    """The questions that share the budgets, settled, and how they share; as :func:`plan_survey`."""
+    survey = _loaded(survey)
+    for question in survey.questions:
+        check_mechanism(question)
+    ledger = earlier(survey.ledger) if ledger is None else ledger
+    sharing = tuple(q for q in survey.questions if q.kind != "sampled-choice")
+    return _settled(survey.replacing(questions=sharing), ledger) if sharing else ([], None)
 
 
 def _length_found(question: Question, users: float, share: float = 1.0) -> Question:

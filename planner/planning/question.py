@@ -127,9 +127,8 @@ class QuestionPlan(Framed):
 
     @property
     def answering(self) -> int:
-        """Number of people who answer it, as far as their preferences are known."""
-        rate = mean.answer_rate(self.part.question)
-        return self.users if rate is None else round(rate * self.users)
+        """Number of people who answer it, as stated or assumed."""
+        return round(mean.answer_rate(self.part.question) * self.users)
 
     @property
     def spending(self) -> tuple[Spending, ...]:
@@ -326,14 +325,20 @@ class QuestionPlan(Framed):
             return "expected for these sets"
         if isinstance(about, SampledChoice):
             return "at the expected counts"
-        if isinstance(about, Numeric) and about.mechanism == mean.BISAMPLE:
-            if about.preferences:
-                return "with the expected missing answers"
-        elif isinstance(about, Numeric) and about.mean is None:
-            return "for the worst of five means"
-        elif isinstance(about, Numeric) or about.objective.kind == "expected":
+        if self.assumed is not None:
+            missing = 100 * (1 - mean.answer_rate(self.part.question))
+            whom = f"people drawn at random, {missing:.3g} % of them without one"
+            return f"for {self.assumed.whose} of {whom}"
+        of_whom = " of people drawn at random" if about.of_mean else ""
+        if not isinstance(about, Numeric) and about.objective.kind == "expected":
             return "for the expected answers"
-        return "for the least favourable answers"
+        return f"for the least favourable answers{of_whom}"
+
+    @property
+    def assumed(self) -> mean.AnswerRateModel | None:
+        """What is assumed of the people who answer, for the kind ``"numeric"``; else None."""
+        asked = self.part.question
+        return mean.model_of(asked, self.users) if isinstance(asked, Numeric) else None
 
     @property
     def measure(self) -> str:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from planner.deployment.parameters import Parameters
 from planner.outsiders.guarantee import ShuffledGuarantee
+from planner.planning.mean import ChannelCurve
 from planner.planning.option import Option
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
 from planner.planning.plan import ComparedRow, SurveyPlan
@@ -28,6 +29,7 @@ _NAMED: dict[type, str] = {  # values and properties, beside or in place of the 
     "padding relaxations targets options sampling",
     Option: "name title error against compared",
     Allocation: "names reason shares errors value lower_bound relative_gap some_each best_each",
+    ChannelCurve: "epsilon answer_rate channel_rmse relative_gap",
     ComparedRow: "question level what first second change",
     OutsiderView: "question shuffled guess guessed levels reach swaying sentences",
     SurveyOutsiderView: "questions asked left_out epsilon delta sentences",

@@ -12,6 +12,7 @@ from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.levels import Levels
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.rounding import levels_of
+from planner.planning.mean import model_of
 from planner.planning.outsiders import NOTHING_TO_SAY, SurveyOutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
@@ -34,6 +35,7 @@ from planner.show.blocks import (
     said,
     texts,
 )
+from planner.survey.questions import Numeric, Question
 
 _NAMED_LEVELS = 4
 
@@ -43,6 +45,20 @@ def within(gap: float) -> str:
     if gap < 1e-3:
         return f"a factor of 1 + {max(gap, 1e-9):.0e}"
     return f"{math.ceil(100 * gap)} %"
+
+
+def assumed_sentence(question: Question) -> str:
+    """What is assumed of numbers as the survey does not state it; else empty."""
+    unknown = []
+    if isinstance(question, Numeric):
+        if question.missing is None and question.preferences is None:
+            unknown.append(f"{percent(question.refusing)} of the people give no answer")
+        if question.sd is None and not question.yes_no and not model_of(question, 1).any_answers:
+            unknown.append("answers spread by 0.3 of half the range")
+    if not unknown:
+        return ""
+    other = "Where people are others, errors may be larger."
+    return f"Assumed, as it is not stated: {', and '.join(unknown)}. {other}"
 
 
 # What is proven

@@ -62,11 +62,11 @@ def answer_rate_blocks(
     name: str, plan: AnswerRatePlan, channels: ChannelCurve | None
 ) -> list[Block]:
     """The best budget, the curve around it, and what it rests on."""
-    best = plan.best_planned(channels)
+    best, whose = plan.best_planned(channels), f"for {plan.model.whose}"
     facts = (
         Fact("best budget", f"epsilon {best.epsilon:.3f}"),
         Fact("who answer", percent(best.answer_rate)),
-        Fact("error of the mean", people(best.rmse)),
+        Fact("error of the mean", people(best.rmse), f"{whose} of people drawn at random"),
     )
     low, high = rounded_up(best.flat_lower, 2), lowered(best.flat_upper, 2)
     flat = (

@@ -83,6 +83,7 @@ def question_blocks(
     asked = f"{asked_sentence(question)} " if several or question.share < 1 else ""
     blocks += said([asked + _how(question)])
     blocks += [headline(question), *kinds.round_blocks(question, details=details)]
+    blocks += said([kinds.assumed_sentence(question.part.question)])
     blocks += said(cautions(question), "note")
     blocks += kinds.set_blocks(question)
     for target in question.targets:

@@ -51,6 +51,8 @@ SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = "shares up to", "counts", "mean of scores
 MAX_ORDERED_ANSWERS = 16
 """Up to 16 answers the channel is proven to be the best, up to 24 to be within about 3 per cent of
 it; above, planning takes ten seconds or more, and the bound may be 10 to 30 per cent off."""
+USUAL_MISSING = 0.1
+"""Share of people without an answer to a question for a number that states none."""
 _NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
 Rule = str | tuple[tuple[float, ...], ...]
 
@@ -506,8 +508,11 @@ class Numeric(Asked):
         Budget that everybody is offered, in nats, above 0, at most 50; None while it is open.
     mean, sd:
         What is expected of all people's answers; planning checks their ranges.
+    missing:
+        Share of people without an answer at any budget, below 1; a tenth if left out, or none
+        beside ``preferences``.
     preferences:
-        How much epsilon people tolerate; None if everybody answers.
+        How much epsilon people tolerate; None if any.
 
     Examples
     --------
@@ -524,6 +529,7 @@ class Numeric(Asked):
     epsilon: Budget | None = None
     mean: Number | None = None
     sd: Number | None = None
+    missing: Annotated[Share, Field(lt=1)] | None = None
     preferences: AnyPreferences | None = None
 
     @model_validator(mode="after")
@@ -551,6 +557,12 @@ class Numeric(Asked):
     def radius(self) -> float:
         """Half the range."""
         return self.domain.radius
+
+    @property
+    def refusing(self) -> float:
+        """Share of people without an answer at any budget, as stated or assumed."""
+        usual = USUAL_MISSING if self.preferences is None else 0.0
+        return usual if self.missing is None else self.missing
 
     @cached_property
     def policy(self) -> PrivacyPolicy:

@@ -16,8 +16,8 @@ from planner import (
     plan_survey,
     solve,
 )
+from planner.mechanisms.rivals import bisample_variance
 from planner.planning import solve as solving_once
-from planner.planning.curve import bisample_worst
 from planner.planning.ledger import Collection, Ledger
 from planner.show.plan import design_sentence, spending_sentence
 from planner.solvers import solving
@@ -171,7 +171,7 @@ def test_a_survey_of_one_item_is_planned(about):
 
 
 def means(epsilon, design, asked=None):
-    about = {"epsilon": epsilon, "mechanism": "bisample-md"}
+    about = {"epsilon": epsilon, "mechanism": "bisample-md", "missing": 0}
     questions = tuple(Numeric(f"mean {j}", 0, 100, **about) for j in range(5))
     return Survey("means", 10_000, questions, design, asked=asked)
 
@@ -179,7 +179,7 @@ def means(epsilon, design, asked=None):
 def test_several_attributes_are_sampled():
     """d/k times the error of BiSample-MD at eps/k per person is that of k of d attributes."""
     plan = plan_survey(means(6.0, "some-each"))
-    errors = [5 / k * bisample_worst(1 / np.tanh(3 / k) ** 2) for k in (1, 2, 3, 4)]
+    errors = [5 / k * float(bisample_variance(1 / np.sinh(3 / k) ** 2, 1.0)) for k in (1, 2, 3, 4)]
     assert plan.asked == 1 + int(np.argmin(errors)) == 2
     assert plan.objective_value == pytest.approx(5 * min(errors))
     for one in plan.questions:

@@ -15,6 +15,7 @@ from planner import (
     mean_curve,
     solve,
 )
+from planner.mechanisms.rivals import bisample_variance
 from planner.planning.option import ErrorLaw
 from planner.planning.shares import best_some_each, some_each
 from planner.planning.solve import ROUGH, scaled
@@ -29,7 +30,7 @@ SECTION_9 = [
 
 
 def test_a_mean_at_the_end_of_its_range_has_an_error_above_0():
-    curve = mean_curve("income", 50.0, errors=ErrorLaw(offset=-1.0))
+    curve = mean_curve("income", 50.0, error=lambda excess: excess)
     exact = 1 / np.sinh(25.0) ** 2  # 1 / tanh^2 - 1
     assert curve.at(1.0).squared == pytest.approx(exact, rel=1e-12)
     assert allocate([curve]).value == pytest.approx(exact, rel=1e-12)
@@ -41,7 +42,7 @@ ASKED = {}  # the budget or the policy of a random curve
 @pytest.mark.parametrize("budgets", [(6.4, 12.3), (10.0, 10.4), (3.0, 40.0, 9.0)])
 def test_errors_that_fall_to_a_floor_are_shared(budgets):
     """Steps went past the best shares, back and forth: two generous means were refused."""
-    curves = [mean_curve(str(e), e, least_favourable=True) for e in budgets]
+    curves = [mean_curve(str(e), e, error=lambda x: bisample_variance(x, 1.0)) for e in budgets]
     assert allocate(curves).relative_gap < 1e-7
 
 

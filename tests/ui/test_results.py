@@ -3,7 +3,7 @@
 import pytest
 
 from planner.planning.mean import plan_answer_rates
-from planner.planning.plan import plan_survey
+from planner.planning.plan import parts_of, plan_survey
 from planner.show.blocks import Facts, Figure, Table
 from planner.show.plan import question_blocks
 from planner.survey.file import settle
@@ -103,7 +103,7 @@ def test_meaning_says_odds_and_moves_beliefs(questions):
 def test_answer_rates_give_the_best_budget_and_offer_it(monkeypatch):
     monkeypatch.setattr("planner.planning.mean._BUDGETS", 6)  # of a curve: few are faster
     app = open_page("answer_rates", example="answer-rate")
-    best = plan_answer_rates(example("answer-rate"))["bill"].channels().best()
+    best = plan_answer_rates(parts_of(example("answer-rate"))[0])["bill"].channels().best()
     offer = next(one for one in app.button if one.label.startswith("Offer"))
     assert float(offer.label.split()[1]) == pytest.approx(best.epsilon, abs=1e-3)
     assert metric(app, "best budget") == f"epsilon {offer.label.split()[1]}"

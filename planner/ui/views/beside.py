@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import resources
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -11,13 +12,13 @@ import streamlit as st
 from planner.deployment.building import survey_parameters
 from planner.planning.choice import Levels, beliefs_after
 from planner.planning.mean import AnswerRatePlan, ChannelCurve, plan_answer_rates
+from planner.planning.option import Part
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.show.blocks import Block, Column, Sentence, texts
 from planner.show.kinds import outsider_blocks, promises_of
 from planner.show.others import answer_rate_blocks, pairs_table
 from planner.show.plan import question_blocks
-from planner.survey.questions import Survey
 from planner.ui import render
 from planner.ui.document import KINDS, Document
 from planner.ui.fields import kept_item
@@ -108,8 +109,7 @@ def answer_rates() -> None:
         st.info("Everybody answers at any budget. Say on the page Questions what people accept.")
         return
     with render.complaint():
-        survey = Survey(name="survey", users=plan.everybody, questions=(question,))
-        rates, channels = remembered(("rates", survey), lambda: _rates(survey))
+        rates, channels = remembered(("rates", plan.part), lambda: _rates(plan.part))
         _, *said, table, beside, explained, figure = answer_rate_blocks(
             question.name, rates, channels
         )
@@ -121,8 +121,8 @@ def answer_rates() -> None:
         render.details("Details", "rates-details", lambda: [table, beside, explained])
 
 
-def _rates(survey: Survey) -> tuple[AnswerRatePlan, ChannelCurve | None]:
-    (rates,) = plan_answer_rates(survey).values()
+def _rates(part: Part[Any]) -> tuple[AnswerRatePlan, ChannelCurve | None]:
+    (rates,) = plan_answer_rates([part]).values()
     return rates, rates.channels()
 
 
