@@ -105,7 +105,7 @@ class AnswerRateModel:
     Examples
     --------
     >>> from planner.survey.preferences import NormalPreferences
-    >>> best = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5).best()
+    >>> best = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0).best()
     >>> [round(x, 2) for x in (best.epsilon, best.answer_rate, best.flat_lower, best.flat_upper)]
     [3.16, 0.89, 2.48, 3.88]
     """
@@ -314,7 +314,7 @@ def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> 
     >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0.3)
     >>> curve = channel_curve(model, np.linspace(1.0, 6.0, 11))
     >>> round(curve.best().epsilon, 1), round(model.best().epsilon, 1)
-    (4.1, 3.2)
+    (4.2, 3.2)
     """
     chosen = model.budgets() if epsilons is None else epsilons
     budgets = np.unique(positive_numbers("epsilons", chosen, MAX_EPSILON))

@@ -170,12 +170,13 @@ def test_a_page_for_an_ethics_board(tmp_path):
 
 def test_the_best_budget_of_an_answer_rate():
     page = words("answer-rate", RATES, "--details")
-    assert "Best budget: epsilon 4.236" in page
-    assert "Any epsilon in 3.62 to 4.87 is within 5 % of the best" in page
-    assert "offered now 2.197 96.9 41.64" in page
-    assert "best channel * 4.236 69.5 41.85 14.49" in page
+    assert "Best budget: epsilon 4.440" in page
+    assert "Any epsilon in 3.80 to 5.05 is within 5 % of the best" in page
+    assert "offered now 2.197 96.9 41.64 24.17" in page
+    assert "best channel * 4.440 64.6 43.67 13.08" in page
+    assert "Error of the mean: 24.17 for" in words("plan", RATES)
     document = json.loads(shown("answer-rate", RATES, "--json"))["bill"]
-    assert round(document["best"]["epsilon"], 3) == 4.236
+    assert round(document["best"]["epsilon"], 3) == 4.440
     assert len(document["curve"]["mean_rmse"]) == 200
 
 

@@ -106,7 +106,7 @@ def answer_rates() -> None:
         return
     question = plan.question
     if question.kind != "numeric" or question.preferences is None:
-        st.info("Everybody answers at any budget. Say on the page Questions what people accept.")
+        st.info("The budget changes nobody's mind. Say on the page Questions what people accept.")
         return
     with render.complaint():
         rates, channels = remembered(("rates", plan.part), lambda: _rates(plan.part))

@@ -49,7 +49,7 @@ _RELIES_ON = {
     "round-two": "nobody seeing both rounds of a person",
 }
 _MODELS: dict[str, tuple[str, dict[str, str]]] = {  # of preferences, with what they start from
-    "": ("everybody answers", {}),
+    "": ("any", {}),
     "normal": ("bell-shaped (normal)", {"mean": "5", "sd": "1.5"}),
     "histogram": (
         "in bins (histogram)",
@@ -194,8 +194,9 @@ def _preferences(question: Document, place: int) -> None:
         options={name: words for name, (words, _) in _MODELS.items()},
         help="People who find a budget too large do not answer.",
     )
-    for column, key in zip(columns, _MODELS[chosen][1], strict=False):
-        kept(column, question, f"preferences.{key}", place)
+    keys = [f"preferences.{key}" for key in _MODELS[chosen][1]] if chosen else ["missing"]
+    for column, key in zip(columns, keys, strict=False):
+        kept(column, question, key, place)
     if chosen == "sample":
         with columns[0]:
             _sample(about, place)
@@ -208,6 +209,7 @@ def _take_model(question: Document, place: int, model: str) -> None:
     before = question.pop("preferences", {})
     typed[f"model-{place}-{before.get('model', '')}"] = before
     if model:
+        question.pop("missing", None)
         start = {"model": model, **_MODELS[model][1]}
         question["preferences"] = typed.get(f"model-{place}-{model}", start)
     session().revision += 1
