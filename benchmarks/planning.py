@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 from measure import Figure, rows, seconds, show
 
-from planner import PrivacyPolicy, solve
-from planner.planning.shares import allocate, choice_curve
+from planner import PrivacyPolicy, allocate, choice_curve, solve
 from planner.planning.solve import scaled
 from planner.planning.what_if import frontier, smallest_budgets, usual_scales
 from planner.survey.questions import Target
