@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from planner import Objective, PrivacyPolicy
 
-RULES = ("min", "avg", "matrix")
+RULES = ("min", "avg", "matrix", "one-sided")
 KINDS = ("worst-case", "expected", "minimax")
 
 
@@ -16,18 +16,27 @@ def log_uniform(rng, low, high, size):
 
 
 def random_matrix(rng, t, low=0.05, high=10.0, gaps=0.3):
-    """Symmetric pair budgets; about a share ``gaps`` of the other pairs is unprotected."""
-    matrix = np.triu(log_uniform(rng, low, high, (t, t)))
-    matrix += np.triu(matrix, 1).T
+    """Directed pair budgets; about a share ``gaps`` of the other pairs is unprotected."""
+    matrix = log_uniform(rng, low, high, (t, t))
     open_pairs = np.triu(rng.random((t, t)) < gaps, 1)
     matrix[open_pairs | open_pairs.T] = np.inf
     return matrix
 
 
+def random_rule(rng, t, rule, low=0.05, high=10.0, gaps=0.3):
+    """The arguments ``rule`` and ``against`` of a policy."""
+    if rule == "matrix":
+        return {"rule": random_matrix(rng, t, low, high, gaps)}
+    if rule == "one-sided":
+        stated = rng.random(t) < 0.6
+        return {"rule": rule, "against": np.where(stated, log_uniform(rng, low, high, t), np.inf)}
+    return {"rule": rule}
+
+
 def random_policy(rng, t, rule, low=0.05, high=10.0, most=1e5):
     counts = np.floor(log_uniform(rng, 1, most, t)).astype(int)
-    chosen = random_matrix(rng, t, low, high) if rule == "matrix" else rule
-    return PrivacyPolicy(log_uniform(rng, low, high, t), counts, chosen)
+    chosen = random_rule(rng, t, rule, low, high)
+    return PrivacyPolicy(log_uniform(rng, low, high, t), counts, **chosen)
 
 
 def random_objective(rng, policy, kind):
@@ -38,17 +47,22 @@ def random_objective(rng, policy, kind):
     return Objective(kind, weights=weights, prior=prior)
 
 
+def demanded(policy):
+    """Pair budgets as tables keep them."""
+    return np.where(np.diag(~policy.own_pairs), np.inf, policy.bounds())
+
+
 def feasible_coordinates(rng, policy, shape=1.0):
     """Random (s, w) that keeps every pair budget, at least one of them with equality."""
     s, w = rng.random((2, policy.size)) ** shape + 1e-3
-    limit = policy.bounds()
+    limit = demanded(policy)
     scale = np.max((s[:, None] + w[None, :]) / limit)
     return s / scale, w / scale
 
 
 def worst_excess(policy, a, b):
     """Largest excess over a pair budget, from the definition in (a, b), pair by pair."""
-    budgets = policy.bounds()
+    budgets = demanded(policy)
     worst = -math.inf
     for i in range(policy.size):
         for j in range(policy.size):

@@ -56,7 +56,7 @@ class Bits(Shape):
 
     def ratio(self, i: int, j: int) -> Fraction | None:
         ones, zeros = self._ratios
-        return max(ones[i] * zeros[j], ones[j] * zeros[i])
+        return ones[i] * zeros[j]
 
     def at(self, levels: Levels) -> Self:
         a, b = ((column * len(levels.names))[: len(levels.names)] for column in (self.a, self.b))

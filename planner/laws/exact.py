@@ -15,7 +15,7 @@ from heapq import nlargest
 from operator import index, truediv
 
 from planner.errors import InputError, VerificationError
-from planner.laws.levels import Levels, of_both
+from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR
 
 _UP = Context(prec=60, rounding=ROUND_CEILING)
@@ -95,21 +95,18 @@ class Likelihoods:
         return least, most
 
     def ratio(self, other: Likelihoods) -> Fraction | None:
-        """Largest ratio of an element of each in one report, whichever is larger; ``None``: no end.
+        """Largest ratio of an element to one of the other in one report; ``None``: no end.
 
         Doubles find the few reports that may have it, exact numbers decide.
         """
-        ways = (self, other), (other, self)
-        if any(top.most[o] for top, bottom in ways for o in bottom.zeros):
+        if any(self.most[o] for o in other.zeros):
             return None
-        doubles = [list(map(truediv, t.floats[1], b.floats[0])) for t, b in ways]
-        nearly = max(map(max, doubles)) * _NEAR
+        doubles = list(map(truediv, self.floats[1], other.floats[0]))
+        nearly = max(doubles) * _NEAR
         above, below = 0, 1  # of the largest, as reports may have it by the hundred thousand
-        for (top, bottom), ratios in zip(ways, doubles, strict=True):
-            likelihoods = zip(ratios, top.parts[1], bottom.parts[0], strict=True)
-            for ratio, (a, b), (c, d) in likelihoods:
-                if ratio >= nearly and a * d * below > b * c * above:
-                    above, below = a * d, b * c
+        for ratio, (a, b), (c, d) in zip(doubles, self.parts[1], other.parts[0], strict=True):
+            if ratio >= nearly and a * d * below > b * c * above:
+                above, below = a * d, b * c
         return Fraction(above, below)
 
 
@@ -158,9 +155,9 @@ def round_inward(
 def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:
     """Prove that bits with these probabilities over 2^32 keep every pair's budget.
 
-    ``a_i (D - b_j) <= e^r b_i (D - a_j)`` for all pairs of different elements. Rules ``"min"`` and
-    ``"avg"`` take O(t log t), a matrix O(t^2). Dummies have the probabilities of the first level of
-    the least budget.
+    ``a_i (D - b_j) <= e^r b_i (D - a_j)`` for all pairs of different elements. Rules with a name
+    take O(t log t), a matrix O(t^2). Dummies have the probabilities of the first level of the least
+    budget.
 
     Examples
     --------
@@ -181,10 +178,10 @@ def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:
         for i in range(size):
             for j in range(size):
                 _check_pair(levels, ones, zeros, i, j, levels.demanded(i, j))
-    elif levels.rule == "min":
-        _check_min(levels, ones, zeros)
-    else:
+    elif levels.rule == "avg":
         _check_avg(levels, ones, zeros)
+    else:
+        _check_min(levels, ones, zeros)
 
 
 def unary_ratios(
@@ -205,27 +202,25 @@ def unary_ratios(
 
 
 def _check_min(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> None:
-    members = levels.members
-    # Going down from the largest budget, every pair is met at its smaller budget.
-    order = sorted(range(len(ones)), key=lambda i: -members[i][1])
-    best_one = best_zero = order[0]
-    for place, i in enumerate(order):
-        count, epsilon = members[i]
-        if count > 1:
-            _check_pair(levels, ones, zeros, i, i, epsilon)
-        if place:
-            _check_pair(levels, ones, zeros, i, best_zero, epsilon)
-            _check_pair(levels, ones, zeros, best_one, i, epsilon)
-        best_one = i if ones[i] > ones[best_one] else best_one
-        best_zero = i if zeros[i] > zeros[best_zero] else best_zero
+    # r = min(eps_i, against_j): each level at its own budgets beside the largest of the others.
+    best_ones, best_zeros = (
+        nlargest(2, range(len(ones)), key=column.__getitem__) for column in (ones, zeros)
+    )
+    for i, (count, epsilon, against) in enumerate(levels.members):
+        for j in best_zeros:
+            if j != i or count > 1:
+                _check_pair(levels, ones, zeros, i, j, epsilon)
+        for j in best_ones:
+            if j != i or count > 1:
+                _check_pair(levels, ones, zeros, j, i, against)
 
 
 def _check_avg(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> None:
     members = levels.members
     # e^((x + y) / 2) >= lower(x / 2) lower(y / 2): a product decides, and its two largest factors.
-    halves = [exp_lower_bound(epsilon / 2) for _, epsilon in members]
+    halves = [exp_lower_bound(one.epsilon / 2) for one in members]
     places = range(len(ones))
-    pairs = [(i, i) for i in places if members[i][0] > 1]
+    pairs = [(i, i) for i in places if members[i].elements > 1]
     pairs += [
         (i, j)
         for i in nlargest(2, places, key=lambda k: ones[k] / halves[k])
@@ -234,7 +229,7 @@ def _check_avg(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> N
     ]
     for i, j in pairs:
         if ones[i] * zeros[j] > halves[i] * halves[j]:
-            demanded = of_both("avg", members[i][1], members[j][1])
+            demanded = (members[i].epsilon + members[j].epsilon) / 2
             raise PairViolation.of(levels, i, j, ones[i] * zeros[j], demanded)
 
 

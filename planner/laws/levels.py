@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from typing import NamedTuple
 
 from planner.errors import InputError
@@ -24,26 +25,29 @@ from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
 Rule = str | Sequence[Sequence[float]]
 _NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
-LEVELS: Schema = list_of(
-    record(
-        {
-            "name": TEXT,
-            "epsilon": BUDGET,
-            "item_count": whole(1, MAX_COUNT),
-            "items": list_of(TEXT, least=0),
-        },
-        "One privacy level and its items; items is empty where only their number is known.",
-    )
+_LEVEL = record(
+    {
+        "name": TEXT,
+        "epsilon": BUDGET,
+        "item_count": whole(1, MAX_COUNT),
+        "items": list_of(TEXT, least=0),
+    },
+    "One privacy level and its items; items is empty where only their number is known. Of the rule "
+    "one-sided alone, against may limit how far a report lowers the odds of its items.",
 )
-RULE: Schema = either(choice("min", "avg"), list_of(list_of(either(BUDGET, {"type": "null"})))) | {
-    "description": "Pair budgets: of both levels the smaller, the mean, or a symmetric matrix "
-    "with null where none is demanded.",
+_LEVEL["properties"]["against"] = BUDGET  # which may be left out
+LEVELS: Schema = list_of(_LEVEL)
+_NAMED = choice("min", "avg", "one-sided")
+RULE: Schema = either(_NAMED, list_of(list_of(either(BUDGET, {"type": "null"})))) | {
+    "description": "Pair budgets: of both levels the smaller, the mean, epsilon of the likelier or "
+    "against of the other if that is smaller; or a matrix, null where none is demanded.",
 }
 
 
 class PairBudget(NamedTuple):
     """Realised and demanded budget of telling an item of level ``first`` from one of ``second``.
 
+    A report is so much likelier for the first, or either way round where both are promised alike.
     ``realised`` is rounded up, in nats; ``demanded`` is ``inf`` for a pair without protection.
     """
 
@@ -51,6 +55,14 @@ class PairBudget(NamedTuple):
     second: int
     realised: float
     demanded: float
+
+
+class Member(NamedTuple):
+    """Elements of a level, and how far a report may speak for one and against it."""
+
+    elements: int
+    epsilon: float
+    against: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +76,12 @@ class Levels:
     items:
         Item names per level; empty for a level of which only the number of items is known.
     rule:
-        ``"min"``, ``"avg"`` or a matrix of pair budgets with ``inf`` for none.
+        ``"min"``, ``"avg"``, ``"one-sided"`` or a matrix of pair budgets with ``inf`` for none.
     dummies:
         Elements that fill up sets, numbered after the items. Where budgets are compared they are
         one more level, of the least budget.
+    against:
+        Of the rule ``"one-sided"`` one budget a level, ``inf`` where none is stated; else empty.
     """
 
     names: tuple[str, ...]
@@ -76,6 +90,7 @@ class Levels:
     items: tuple[tuple[str, ...], ...]
     rule: Rule = "min"
     dummies: int = 0
+    against: tuple[float, ...] = ()
 
     @classmethod
     def read(cls, question: Document, least: int = 1) -> Levels:
@@ -89,7 +104,12 @@ class Levels:
                 raise InputError.because(f"levels[{i}].items", reason, EXPORT_REMEDY)
         epsilons = [float(row["epsilon"]) for row in rows]
         rule = _rule(question["rule"], len(rows))
-        levels = cls(tuple(names), tuple(epsilons), tuple(counts), tuple(items), rule)
+        against = tuple(float(row.get("against", math.inf)) for row in rows)
+        if rule != "one-sided":
+            if min(against) < math.inf:
+                raise InputError("against", min(against), "left out under this rule", EXPORT_REMEDY)
+            against = ()
+        levels = cls(tuple(names), tuple(epsilons), tuple(counts), tuple(items), rule, 0, against)
         if levels.total < least:
             reason = f"the levels have {levels.total} item together, at least {least} are needed"
             raise InputError.because("levels", reason, EXPORT_REMEDY)
@@ -108,6 +128,8 @@ class Levels:
         rows = zip(self.names, self.epsilons, self.item_counts, self.items, strict=True)
         keys = ("name", "epsilon", "item_count", "items")
         levels = [dict(zip(keys, (*row[:3], list(row[3])), strict=True)) for row in rows]
+        for level, against in zip(levels, self.against, strict=False):
+            level.update({"against": against} if against < math.inf else {})
         if isinstance(self.rule, str):
             return {"rule": self.rule, "levels": levels}
         matrix = [[None if math.isinf(one) else float(one) for one in row] for row in self.rule]
@@ -116,10 +138,18 @@ class Levels:
     # -- budgets ---------------------------------------------------------------------------
 
     @property
-    def members(self) -> list[tuple[int, float]]:
-        """Number of elements and budget of each level, then of the dummies if there are any."""
-        found = list(zip(self.item_counts, self.epsilons, strict=True))
-        return [*found, (self.dummies, min(self.epsilons))] if self.dummies else found
+    def members(self) -> list[Member]:
+        """Number of elements and budgets of each level, then of the dummies if there are any."""
+        rows = zip(self.item_counts, self.epsilons, self.against or self.epsilons, strict=True)
+        found, least = [Member(*row) for row in rows], min(self.epsilons)
+        return [*found, Member(self.dummies, least, least)] if self.dummies else found
+
+    @property
+    def directed(self) -> bool:
+        """Whether a pair's budget depends on which of the two is likelier."""
+        if isinstance(self.rule, str):
+            return self.rule == "one-sided"
+        return [*map(tuple, self.rule)] != [*zip(*self.rule, strict=True)]
 
     @property
     def dummy_level(self) -> int:
@@ -130,9 +160,10 @@ class Levels:
         """Budget of two elements of the levels, ``inf`` for none: a lone one has no other."""
         if i == j and self.item_counts[i] == 1:
             return math.inf
-        if isinstance(self.rule, str):
-            return of_both(self.rule, self.epsilons[i], self.epsilons[j])
-        return float(self.rule[i][j])
+        if not isinstance(self.rule, str):
+            return float(self.rule[i][j])
+        lowering = self.against or self.epsilons
+        return of_both(self.rule, self.epsilons[i], self.epsilons[j], lowering[j])
 
     def least_demanded(self) -> float:
         """The smallest budget of any pair of elements.
@@ -145,11 +176,12 @@ class Levels:
         """
         size = len(self.names)
         if not isinstance(self.rule, str):
-            return min(self.demanded(i, j) for i in range(size) for j in range(i + 1))
-        members = sorted((epsilon, count) for count, epsilon in self.members)
-        pairs = [(epsilon, epsilon) for epsilon, count in members if count > 1]
-        pairs += [(members[0][0], members[1][0])] if len(members) > 1 else []
-        return min((of_both(self.rule, *pair) for pair in pairs), default=math.inf)
+            return min(self.demanded(i, j) for i in range(size) for j in range(size))
+        budgets = [one.epsilon for one in self.members for _ in range(min(one.elements, 2))]
+        if len(budgets) < 2:
+            return math.inf
+        two = nsmallest(2, budgets)
+        return sum(two) / 2 if self.rule == "avg" else min(two[0], *self.against, math.inf)
 
     def apart(self) -> list[list[str]]:
         """The levels' names in groups between which no budget lies: a report tells them apart.
@@ -217,21 +249,25 @@ class Levels:
         return names
 
 
-def of_both(rule: str, x: float, y: float) -> float:
-    """The budget of a pair under a rule of a name."""
-    return min(x, y) if rule == "min" else (x + y) / 2
+def of_both(rule: str, x: float, y: float, against: float) -> float:
+    """The budget of a pair under a rule of a name; ``against`` is that of the second."""
+    return (x + y) / 2 if rule == "avg" else min(x, against)
 
 
 def _rule(rule: str | list[list[float | None]], size: int) -> Rule:
     if isinstance(rule, str):
         return rule
     if len(rule) != size or any(len(row) != size for row in rule):
-        raise InputError("rule", rule, f"min, avg or a {size} x {size} matrix", EXPORT_REMEDY)
+        raise InputError("rule", rule, f"a name or a {size} x {size} matrix", EXPORT_REMEDY)
     matrix = tuple(
         tuple(math.inf if entry is None else float(entry) for entry in row) for row in rule
     )
-    if any(matrix[i][j] != matrix[j][i] for i in range(size) for j in range(i)):
-        raise InputError("rule", rule, "a symmetric matrix", EXPORT_REMEDY)
+    if any(
+        math.isinf(matrix[i][j]) < math.isinf(matrix[j][i])
+        for i in range(size)
+        for j in range(size)
+    ):
+        raise InputError("rule", rule, "null in both directions, or in neither", EXPORT_REMEDY)
     if any(all(map(math.isinf, row)) for row in matrix):
         remedy = "A level that is protected against nothing needs no randomisation."
         raise InputError("rule", rule, "finite for at least one pair of each level", remedy)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, combinations_with_replacement
+from itertools import accumulate, product
 from math import floor
 from operator import mul
 from typing import ClassVar
@@ -80,7 +80,7 @@ class Rows(Shape):
                 raise VerificationError(f"The integers of row {x} do not sum to 2^32")
             if self._block_totals(row) != self._block_totals(self.rows[0]):
                 raise VerificationError(f"The blocks of row {x} are not those of the first one")
-        for i, j in combinations_with_replacement(range(len(self.levels.names)), 2):
+        for i, j in product(range(len(self.levels.names)), repeat=2):
             names = f"Levels {self.levels.names[i]!r} and {self.levels.names[j]!r}: a report"
             check_ratio(self.ratio(i, j), self.levels.demanded(i, j), names)
         self._require_unbiased(wanted or ())

@@ -72,7 +72,7 @@ class Shape(Part, ABC):
 
     @abstractmethod
     def ratio(self, i: int, j: int) -> Fraction | None:
-        """Largest ratio of two elements of the levels in one report, ``None`` if infinite."""
+        """Largest ratio of an element of ``i`` to one of ``j`` in one report, ``None``: no end."""
 
     @abstractmethod
     def draw(self, own: Own, source: Source) -> bytes:
@@ -101,18 +101,21 @@ class Shape(Part, ABC):
     def pairs(self) -> list[PairBudget]:
         """Realised and demanded budgets of pairs of levels, but for those that nobody can meet.
 
-        Of over 200 levels, each with itself and with the first of the least budget.
+        Either way round where the budgets differ. Of over 200 levels, each with itself and with the
+        first of the least budget.
         """
         size, least = len(self.levels.names), self.levels.dummy_level
         some = [least] if size > _MOST_LEVELS else range(size)
         pairs = {(i, i) for i in range(size)}
         pairs |= {(min(i, j), max(i, j)) for i in range(size) for j in some}
-        found = []
+        directed, found = self.levels.directed, []
+        pairs |= {(j, i) for i, j in pairs if directed}
         for i, j in sorted(pairs):
+            ways = self.ratio(i, j), self.ratio(i, j) if directed else self.ratio(j, i)
             alone = i == j and self.levels.item_counts[i] == 1
-            ratio = None if alone else self.ratio(i, j)
-            if ratio is not None:
-                found.append(PairBudget(i, j, log_upper_bound(ratio), self.levels.demanded(i, j)))
+            if not alone and ways[0] is not None and ways[1] is not None:
+                realised = log_upper_bound(max(ways[0], ways[1]))
+                found.append(PairBudget(i, j, realised, self.levels.demanded(i, j)))
         return found
 
     def support(self) -> list[tuple[Fraction, Fraction]] | None:

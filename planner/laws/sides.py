@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, chain, combinations_with_replacement
+from itertools import accumulate, chain, product
 from math import floor, inf
 from operator import mul
 from typing import ClassVar, Self
@@ -138,8 +138,7 @@ class Sides(Shape):
             self._require_unbiased()
 
     def ratio(self, i: int, j: int) -> Fraction | None:
-        a, b = sorted((self.groups[i], self.groups[j]))
-        return self._ratios[a, b]
+        return self._ratios[self.groups[i], self.groups[j]]
 
     def at(self, levels: Levels) -> Self:
         groups = self.groups if len(self.groups) == len(levels.names) else (0,) * len(levels.names)
@@ -178,8 +177,8 @@ class Sides(Shape):
                 ends.append((min(values), max(values)))
             least, most = zip(*ends, strict=True)
             likelihoods.append(Likelihoods(least, most))
-        pairs = combinations_with_replacement(range(len(likelihoods)), 2)
-        return {(a, b): likelihoods[a].ratio(likelihoods[b]) for a, b in pairs}
+        numbered = product(enumerate(likelihoods), repeat=2)
+        return {(a, b): one.ratio(other) for (a, one), (b, other) in numbered}
 
     @cached_property
     def _demanded(self) -> dict[tuple[int, int], float]:
@@ -189,14 +188,14 @@ class Sides(Shape):
         """
         levels, found = self.levels, dict[tuple[int, int], float]()
         if isinstance(levels.rule, str):
-            least = [inf] * len(self.counts)
-            for group, epsilon in zip(self.groups, levels.epsilons, strict=True):
-                least[group] = min(least[group], epsilon)
-            for a, b in combinations_with_replacement(range(len(least)), 2):
-                found[a, b] = of_both(levels.rule, least[a], least[b])
+            least = [(inf, inf)] * len(self.counts)
+            for group, (_, *both) in zip(self.groups, levels.members, strict=True):
+                least[group] = min(least[group][0], both[0]), min(least[group][1], both[1])
+            for (a, (x, _)), (b, other) in product(enumerate(least), repeat=2):
+                found[a, b] = of_both(levels.rule, x, *other)
         else:
-            for i, j in combinations_with_replacement(range(len(levels.names)), 2):
-                a, b = sorted((self.groups[i], self.groups[j]))
+            for i, j in product(range(len(levels.names)), repeat=2):
+                a, b = self.groups[i], self.groups[j]
                 found[a, b] = min(found.get((a, b), inf), levels.demanded(i, j))
         return {
             pair: r for pair, r in found.items() if pair[0] != pair[1] or self.counts[pair[0]] > 1

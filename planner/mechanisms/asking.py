@@ -30,7 +30,6 @@ from planner.laws import answers
 from planner.laws.answers import MEAN_OF_SCORES, Asked, Code
 from planner.laws.law import Halves, Law
 from planner.laws.levels import Levels
-from planner.laws.shape import as_tuples
 from planner.limits import DENOMINATOR, MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.collected import (
@@ -42,6 +41,7 @@ from planner.mechanisms.collected import (
 )
 from planner.mechanisms.counting import Aggregate, Reports, stacked
 from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.rounding import levels_of
 from planner.mechanisms.set_design import StaircaseCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import Words, seeded_words
@@ -59,11 +59,7 @@ Found = Any
 
 def levels_in(question: Question) -> Levels:
     """The levels of a question, with the names of its items."""
-    rows = [(one.name, float(one.epsilon), one.item_count, tuple(one.items))
-            for one in question.levels]  # fmt: skip
-    names, epsilons, counts, items = zip(*rows, strict=True)
-    rule = question.policy.rule.plain(question.policy.epsilons)
-    return Levels(names, epsilons, counts, items, as_tuples(rule))
+    return replace(levels_of(question.policy), items=tuple(one.items for one in question.levels))
 
 
 class NumericVariance(NamedTuple):

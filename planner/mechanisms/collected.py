@@ -63,7 +63,7 @@ class Collected(Shape):
         support = self.support() or []
         if self.levels.dummies and len(support) == len(self.levels.names):
             support = [*support, support[self.levels.dummy_level]]
-        counts = [count for count, _ in self.levels.members]
+        counts = [one.elements for one in self.levels.members]
         own, other = np.repeat(np.array(support, dtype=np.float64), counts, axis=0).T
         return own, other
 

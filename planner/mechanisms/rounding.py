@@ -40,7 +40,8 @@ def levels_of(policy: PrivacyPolicy, dummies: int = 0) -> Levels:
     """A policy's levels as laws have them, of items without names."""
     epsilons, counts = tuple(policy.epsilons.tolist()), tuple(policy.item_counts.tolist())
     rule, none = policy.rule.plain(policy.epsilons), ((),) * policy.size
-    return Levels(tuple(policy.names), epsilons, counts, none, rule, dummies)
+    against = () if policy.against is None else tuple(policy.against.tolist())
+    return Levels(tuple(policy.names), epsilons, counts, none, rule, dummies, against)
 
 
 def likelihoods(item_counts: Numbers, high_counts: Numbers, integers: Numbers) -> OutputTypes:

@@ -224,7 +224,7 @@ def rivals(policy: PrivacyPolicy, most_items: int = _MOST_ITEMS) -> dict[str, Co
     One is left out above its largest budget; of local hashing that is 20. None with one item or
     more than ``most_items``, or with a budget too small for the grid of 2^-32.
     """
-    epsilon, items = float(policy.room(np.zeros(policy.size)).min()), int(policy.item_counts.sum())
+    epsilon, items = policy.smallest_pair, int(policy.item_counts.sum())
     offers = [one for one in CATALOGUE.values() if one.at is not None and epsilon <= one.most]
     if not 2 <= items <= most_items:
         return {}
@@ -327,7 +327,7 @@ def details(part: Part[Categorical], planned: Option) -> dict[str, Any]:
     law, policy = planned.law, part.deployed.policy
     leakage = policy.leakage_epsilons
     if not planned.by_level:  # protects every pair like the strictest
-        leakage = np.minimum(leakage, float(policy.room(np.zeros(policy.size)).min()))
+        leakage = np.minimum(leakage, policy.smallest_pair)
     return {
         "levels": levels_of(part, planned, leakage),
         "certified": None if isinstance(law, LevelTerms) else law,

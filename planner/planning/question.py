@@ -141,7 +141,7 @@ class QuestionPlan(Framed):
         most = inf
         if not self.planned.by_level:
             policy = self.deployed.policy
-            most = self.cap or float(policy.room(np.zeros(policy.size)).min())
+            most = self.cap or policy.smallest_pair
         return tuple(replace(one, spent=min(one.spent, most)) for one in self.part.spending)
 
     @property

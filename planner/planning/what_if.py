@@ -265,7 +265,7 @@ def smallest_scale(
 
 def _limits(policy: PrivacyPolicy, most: float) -> tuple[float, float]:
     """Logarithms of the smallest and the largest scale worth trying."""
-    pair = float(policy.room(np.zeros(policy.size)).min())
+    pair = policy.smallest_pair
     smallest = min(float(policy.epsilons.min()), pair)
     return log(_SMALLEST_EPSILON / smallest), log(most) - 1e-12
 
@@ -584,7 +584,7 @@ def _smallest_of_curve(part: Part[Any], planned: Option, target: Target) -> str:
         return sqrt(planned.errors.of_sample(found, part.fraction) / part.everybody)
 
     policy, cap = part.deployed.policy, getattr(part.deployed, "cap", None)
-    epsilon, most = float(policy.room(np.zeros(policy.size)).min()), _largest_scale(policy)
+    epsilon, most = policy.smallest_pair, _largest_scale(policy)
     low, high = _limits(policy, min(most, MAX_EPSILON / cap) if cap else most)
     if error(high) > target.value:
         return f"Impossible: whatever the budgets, the best is {100 * error(high):.4g} %."

@@ -37,13 +37,18 @@ class PrivacyPolicy:
         Number of items (possible answers) in each level, shape ``(t,)``, whole, at least 1.
     rule:
         ``"min"`` (MinID-LDP, ``r_ij = min(eps_i, eps_j)``), ``"avg"`` (AvgID-LDP,
-        ``r_ij = (eps_i + eps_j) / 2``), or a symmetric ``t x t`` matrix of pair
-        budgets with ``inf`` where a pair needs no protection (a policy graph), or a
-        :class:`~planner.policy.rules.PairRule` of one's own.
-        The entry ``(i, i)`` is for two different items of level ``i``; tables keep it, as in the
-        paper, also where the level has a single item.
+        ``r_ij = (eps_i + eps_j) / 2``), ``"one-sided"`` (``r_ij = min(eps_i, against_j)``),
+        or a ``t x t`` matrix of pair budgets with ``inf`` where a pair needs no protection (a
+        policy graph), or a :class:`~planner.policy.rules.PairRule` of one's own. A report may be
+        ``e^r_ij`` times as likely for an item of level ``i`` as for one of level ``j``.
+        The entry ``(i, i)`` is for two different items of level ``i``; but for ``"one-sided"``,
+        tables keep it, as in the paper, also where the level has a single item.
     names:
         One distinct name per level; ``"level 1"``, ``"level 2"``, ... when omitted.
+    against:
+        Of the rule ``"one-sided"`` alone: how far a report may lower the odds of each level's items
+        against others, shape ``(t,)``, in nats, ``inf`` or omitted for as far as raising those of
+        others does.
 
     Raises
     ------
@@ -58,6 +63,8 @@ class PrivacyPolicy:
     [[1.3863, 1.3863], [1.3863, 1.7918]]
     >>> round(policy.ldp_epsilon, 4)
     1.7918
+    >>> PrivacyPolicy([1, 3], [1, 4], "one-sided", against=[2, math.inf]).bounds().tolist()
+    [[1.0, 1.0], [2.0, 3.0]]
     """
 
     epsilons: NDArray[np.float64]
@@ -71,13 +78,15 @@ class PrivacyPolicy:
         item_counts: ArrayLike,
         rule: str | ArrayLike | PairRule = "min",
         names: Sequence[str] | None = None,
+        against: ArrayLike | None = None,
     ) -> None:
         budgets = _budgets(epsilons)
         size = budgets.size
         set_field = object.__setattr__
         set_field(self, "epsilons", _frozen(budgets))
         set_field(self, "item_counts", _frozen(_counts(item_counts, size)))
-        set_field(self, "rule", rule_of(rule, size))
+        lowering = None if against is None else _read_budgets("against", against)
+        set_field(self, "rule", rule_of(rule, size, lowering))
         set_field(self, "_names", None if names is None else _distinct_names(names, size))
 
     # -- what it is ---------------------------------------------------------
@@ -86,6 +95,8 @@ class PrivacyPolicy:
         parts = [_short(self.epsilons), _short(self.item_counts)]
         if self.rule_name != "min":
             parts.append(f"rule={self.rule_name!r}")
+        if self.against is not None and np.isfinite(self.against).any():
+            parts.append(f"against={_short(self.against)}")
         if self._names is not None:
             parts.append(f"names={_short(self._names)}")
         return f"PrivacyPolicy({', '.join(parts)})"
@@ -105,6 +116,20 @@ class PrivacyPolicy:
         """The rule's name for display: ``"min"``, ``"avg"``, ``"matrix"``."""
         return self.rule.name
 
+    @property
+    def against(self) -> NDArray[np.float64] | None:
+        """How far a report may lower each level's odds; None but for the rule ``"one-sided"``."""
+        return self.rule.lowering
+
+    @property
+    def own_pairs(self) -> NDArray[np.bool_]:
+        """Of which levels tables keep a pair of two items, shape ``(t,)``."""
+        return self._several | self.rule.keeps_own
+
+    @property
+    def _several(self) -> NDArray[np.bool_]:
+        return (self.item_counts > 1) | (self.size == 1)
+
     def bounds(self) -> NDArray[np.float64]:
         """Pair budgets ``r_ij``, shape ``(t, t)``; ``inf`` where nothing is demanded.
 
@@ -122,17 +147,28 @@ class PrivacyPolicy:
         bounds[alone, alone] = np.inf
         return bounds
 
-    def room(self, used: ArrayLike) -> NDArray[np.float64]:
+    def room(self, used: ArrayLike, *, against: bool = False) -> NDArray[np.float64]:
         """What each level has left when partner ``j`` uses ``used_j``: ``min_j (r_ij - used_j)``.
 
-        Shape ``(t,)``, in nats. Rules ``"min"`` and ``"avg"`` take O(t) time and memory.
+        Shape ``(t,)``, in nats; ``against``: ``min_j (r_ji - used_j)``. Rules with a name take O(t)
+        time and memory.
 
         Examples
         --------
         >>> PrivacyPolicy([1.0, 3.0], [1, 1]).room([0.25, 0.5]).tolist()
         [0.5, 0.75]
         """
-        return self.rule.room(self.epsilons, np.asarray(used, dtype=np.float64))
+        partners = np.asarray(used, dtype=np.float64)
+        return self.rule.room(self.epsilons, partners, self.own_pairs, against=against)
+
+    def largest_pairs(self, *, against: bool = False) -> NDArray[np.float64]:
+        """Per level the largest budget for its items, or ``against`` them, shape ``(t,)``."""
+        return self.rule.largest_pairs(self.epsilons, self._several, against=against)
+
+    @property
+    def smallest_pair(self) -> float:
+        """The smallest budget of any pair."""
+        return float(self.room(np.zeros(self.size)).min())
 
     def with_changes(
         self,
@@ -159,7 +195,12 @@ class PrivacyPolicy:
         ``min(eps_i, 2 min eps)`` (table I), and at most the largest budget of the other items.
         ``inf`` where some item is not connected to this one at all.
         """
-        return self.rule.leakage(self.epsilons, (self.item_counts > 1) | (self.size == 1))
+        return self.rule.leakage(self.epsilons, self._several)
+
+    @property
+    def against_epsilons(self) -> NDArray[np.float64]:
+        """Worst log-ratio between any other item and one of each level: the other direction."""
+        return self.rule.leakage(self.epsilons, self._several, against=True)
 
     @property
     def ldp_epsilon(self) -> float:
@@ -182,8 +223,7 @@ class PrivacyPolicy:
         >>> upper.round(3).tolist()
         [2.718, 7.389]
         """
-        epsilon = self.leakage_epsilons
-        return np.exp(-epsilon), np.exp(epsilon)
+        return np.exp(-self.leakage_epsilons), np.exp(self.against_epsilons)
 
     # -- identity -----------------------------------------------------------
 
@@ -224,13 +264,16 @@ def _short(values: Sequence[Any] | NDArray[Any]) -> str:
 
 
 def _budgets(epsilons: ArrayLike) -> NDArray[np.float64]:
-    if isinstance(epsilons, (list, tuple)) and any(isinstance(one, str) for one in epsilons):
-        written = enumerate(epsilons)
-        epsilons = [parse_epsilon(one, f"epsilons[{i}]") for i, one in written]
-    values = arguments.number_column("epsilons", epsilons, finite=False)
+    values = _read_budgets("epsilons", epsilons)
     for i in np.flatnonzero(~((values > 0) & (values <= MAX_EPSILON)))[:1]:
         arguments.budget(f"epsilons[{i}]", float(values[i]))
     return values
+
+
+def _read_budgets(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    if isinstance(values, (list, tuple)) and any(isinstance(one, str) for one in values):
+        values = [parse_epsilon(one, f"{name}[{i}]") for i, one in enumerate(values)]
+    return arguments.number_column(name, values, finite=False)
 
 
 def _counts(item_counts: ArrayLike, size: int) -> NDArray[np.int64]:

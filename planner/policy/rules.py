@@ -106,6 +106,9 @@ class PairRule:
 
     A rule of one's own needs ``name`` and ``bounds``; everything else follows from these,
     in O(t^2) time and memory. All arrays have shape ``(t,)`` and are in nats.
+
+    ``own`` says of which levels two items are a pair, and ``against`` asks for the other direction:
+    budgets of the other items with those of a level.
     """
 
     name: ClassVar[str]
@@ -117,20 +120,30 @@ class PairRule:
     """Whether budget above that of all others buys nothing (IDUE paper, lemma 1)."""
     covers_sets: ClassVar[bool] = False
     """Whether it gives sets of answers a budget (IDUE paper, eq. 16)."""
+    keeps_own: ClassVar[bool] = True
+    """Whether tables keep ``r_ii`` of a level with a single item, too, as those of the paper do."""
 
     def bounds(self, epsilons: Array) -> Array:
-        """Pair budgets ``r_ij``, symmetric, shape ``(t, t)``; ``inf`` where none is needed."""
+        """Pair budgets ``r_ij``, shape ``(t, t)``; ``inf`` where none is needed.
+
+        No report is over ``e^r_ij`` times as likely for an item of ``i`` as for one of ``j``.
+        """
         raise NotImplementedError
 
     def plain(self, epsilons: Array) -> Any:
         """The rule as files have it: its name if every reader knows it, else all pair budgets."""
-        named = self.name in _NAMED
+        named = self.name in (*_NAMED, ONE_SIDED)
         return self.name if named else tuple(map(tuple, self.bounds(epsilons).tolist()))
 
     @property
     def open_pairs(self) -> bool:
         """Whether some pair of levels needs no protection."""
         return False
+
+    @property
+    def lowering(self) -> Array | None:
+        """How far a report may speak against each level, ``inf`` if only others' budgets say."""
+        return None
 
     def check(self, size: int) -> None:
         """Refuse a rule that does not fit ``size`` levels."""
@@ -143,39 +156,40 @@ class PairRule:
 
     # -- pairs --------------------------------------------------------------
 
-    def room(self, epsilons: Array, used: Array) -> Array:
+    def demanded(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
+        """The pair budgets, ``inf`` where there is no pair; ``against``: ``r_ji`` at ``[i, j]``."""
+        matrix = self.bounds(epsilons)
+        kept = np.where(np.diag(~own), np.inf, matrix.T if against else matrix)
+        return np.asarray(kept)
+
+    def room(self, epsilons: Array, used: Array, own: Flags, *, against: bool = False) -> Array:
         """``min_j (r_ij - used_j)``."""
-        return np.asarray(np.min(self.bounds(epsilons) - used[None, :], axis=1))
+        return np.asarray(np.min(self.demanded(epsilons, own, against=against) - used, axis=1))
 
     def tolerated(self, epsilons: Array) -> Array:
         """Per level the budget that a collection spends: its own, unless pairs have theirs."""
         return epsilons
 
-    def leakage(self, epsilons: Array, several: Flags) -> Array:
-        """The tightest bound, over all paths of pairs, from each level to any other item.
-
-        ``several``: whether a level has another item of its own.
-        """
+    def leakage(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
+        """The tightest bound, over all paths of pairs, from each level to any other item."""
         from scipy.sparse.csgraph import shortest_path
 
-        matrix = self.bounds(epsilons).copy()
-        alone = np.flatnonzero(~several)
-        matrix[alone, alone] = np.inf
-        graph = np.where(np.isinf(matrix), 0.0, matrix)  # csgraph reads 0 as "no edge"
-        paths = shortest_path(graph, directed=False)
-        # Two items of the same level: their own edge, or there and back over a neighbour.
-        within = np.minimum(np.diag(matrix), 2 * np.min(matrix, axis=1))
-        np.fill_diagonal(paths, np.where(several, within, 0.0))
+        matrix = self.demanded(epsilons, own, against=against)
+        paths = shortest_path(np.where(np.isinf(matrix), 0.0, matrix))  # 0 is "no edge"
+        # Two items of the same level: their own edge, or there and back over others.
+        back = paths + paths.T
+        np.fill_diagonal(back, np.diag(matrix))
+        np.fill_diagonal(paths, np.where(own, back.min(axis=1), 0.0))
         return np.asarray(paths.max(axis=1))
 
-    def largest_pairs(self, epsilons: Array) -> Array:
+    def largest_pairs(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
         """Per level the largest budget of a protected pair that it is part of."""
-        bounds = self.bounds(epsilons)
-        return np.max(np.where(np.isinf(bounds), 0.0, bounds), axis=1)
+        matrix = self.demanded(epsilons, own, against=against)
+        return np.asarray(np.max(np.where(np.isinf(matrix), 0.0, matrix), axis=1))
 
-    def shares(self, epsilons: Array, i: Index, j: Index) -> Array:
-        """Derivative of ``r_ij`` by the budget of level ``i``; of a pair ``(i, i)`` the whole."""
-        return np.where(i == j, 1.0, 0.5)
+    def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
+        """Derivatives of ``r_ij`` by the budgets of ``i`` and of ``j``; their sum if ``i = j``."""
+        return np.full(i.size, 0.5), np.full(i.size, 0.5)
 
     # -- other budgets ------------------------------------------------------
 
@@ -189,6 +203,10 @@ class PairRule:
 
     def without(self, spent: Array) -> PairRule:
         """The rule when the levels have spent part of their budgets."""
+        return self
+
+    def pooled(self, pool: Callable[[Array], Array]) -> PairRule:
+        """The rule over groups of levels; ``pool`` makes a group's budget of its levels'."""
         return self
 
     # -- solving ------------------------------------------------------------
@@ -210,40 +228,37 @@ class PairRule:
         """
         return None
 
-    def log_odds_rows(self, epsilons: Array) -> tuple[Any, Array | None, Array, Any]:
+    def log_odds_rows(self, epsilons: Array, own: Flags) -> tuple[Any, Array | None, Array, Any]:
         """Rows ``s_i + w_j <= r_ij``: on ``(s, w)``, on auxiliaries, limits, prices."""
         import scipy.sparse as sp
 
-        i, j, limit = self._finite_pairs(epsilons)
+        i, j, limit = self._finite_pairs(epsilons, own)
         levels = sp.hstack([_picker(i, epsilons.size), _picker(j, epsilons.size)])
         return levels, None, limit, self._pair_price(epsilons, i, j, np.ones(limit.size))
 
-    def half_rows(self, epsilons: Array, b: Array) -> tuple[Any, Array | None, Array, Any]:
+    def half_rows(
+        self, epsilons: Array, own: Flags, b: Array
+    ) -> tuple[Any, Array | None, Array, Any]:
         """Rows ``e^r_ij b_i + b_j >= 1``, divided by ``e^r_ij``, in ``x = 1/2 - b``; likewise."""
         import scipy.sparse as sp
 
-        i, j, budgets = self._finite_pairs(epsilons)
+        i, j, budgets = self._finite_pairs(epsilons, own)
         shrink, size = np.exp(-budgets), epsilons.size
         levels = _picker(i, size) + sp.diags_array(shrink) @ _picker(j, size)
         price = self._pair_price(epsilons, i, j, shrink * (1 - b[j]))
         return levels, None, (1 - shrink) / 2, price
 
-    def _finite_pairs(self, epsilons: Array) -> tuple[Index, Index, Array]:
-        matrix = self.bounds(epsilons)
+    def _finite_pairs(self, epsilons: Array, own: Flags) -> tuple[Index, Index, Array]:
+        matrix = self.demanded(epsilons, own)
         i, j = np.nonzero(np.isfinite(matrix))
         return i, j, matrix[i, j]
 
     def _pair_price(self, epsilons: Array, i: Index, j: Index, slope: Array) -> sp.csr_array:
         import scipy.sparse as sp
 
-        twice = i != j  # the pair (i, i) belongs to level i once
-        row = np.concatenate([i, j[twice]])
-        column = np.concatenate([np.arange(i.size), np.flatnonzero(twice)])
-        shares = np.concatenate(
-            [self.shares(epsilons, i, j), self.shares(epsilons, j[twice], i[twice])]
-        )
-        slopes = np.concatenate([slope, slope[twice]])
-        return sp.csr_array((shares * slopes, (row, column)), shape=(epsilons.size, i.size))
+        shares = np.concatenate([share * slope for share in self.shares(epsilons, i, j)])
+        places = np.concatenate([i, j]), np.tile(np.arange(i.size), 2)
+        return sp.csr_array((shares, places), shape=(epsilons.size, i.size))
 
 
 def _picker(index: Index, size: int) -> sp.csr_array:
@@ -253,71 +268,143 @@ def _picker(index: Index, size: int) -> sp.csr_array:
     return sp.csr_array((np.ones(count), (np.arange(count), index)), shape=(count, size))
 
 
-def _largest_other(values: Array, several: Flags) -> Array:
+def _largest_other(values: Array, own: Flags) -> Array:
     """Per level the largest value of all levels; its own counts only where it has several items."""
     largest = np.full(values.size, values.max())
     first = int(np.argmax(values))
-    if not several[first]:
+    if not own[first]:
         largest[first] = np.delete(values, first).max()
     return largest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MinRule(PairRule):
-    """MinID-LDP (IDUE paper, definition 3): ``r_ij = min(eps_i, eps_j)``; all in O(t)."""
+    """MinID-LDP (IDUE paper, definition 3): ``r_ij = min(eps_i, eps_j)``; all in O(t).
+
+    Formulas are for ``r_ij = min(eps_i, against_j)``, of which it is the case that both are alike.
+    """
 
     name: ClassVar[str] = "min"
     words: ClassVar[str] = "the smaller of the two budgets"
     saturates: ClassVar[bool] = True
     covers_sets: ClassVar[bool] = True
 
+    def _budgets(self, epsilons: Array, *, against: bool = False) -> tuple[Array, Array]:
+        """Of each level how far a report may speak for it, and against it; or the reverse."""
+        other = epsilons if self.lowering is None else self.lowering
+        return (other, epsilons) if against else (epsilons, other)
+
     def bounds(self, epsilons: Array) -> Array:
-        return np.minimum(epsilons[:, None], epsilons[None, :])
+        return np.minimum.outer(*self._budgets(epsilons))
 
-    def room(self, epsilons: Array, used: Array) -> Array:
-        return np.minimum(epsilons - used.max(), np.min(epsilons - used))
+    def room(self, epsilons: Array, used: Array, own: Flags, *, against: bool = False) -> Array:
+        mine, others = self._budgets(epsilons, against=against)
+        return np.minimum(mine - _largest_other(used, own), -_largest_other(used - others, own))
 
-    def leakage(self, epsilons: Array, several: Flags) -> Array:
+    def leakage(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
         """``min(eps_i, 2 min eps)`` (table I), or the largest other budget if that is less."""
-        largest = _largest_other(epsilons, several)
-        return np.minimum(np.minimum(epsilons, largest), 2 * epsilons.min())
+        mine, others = self._budgets(epsilons, against=against)
+        return np.minimum(np.minimum(mine, _largest_other(others, own)), (mine + others).min())
 
-    def largest_pairs(self, epsilons: Array) -> Array:
-        return epsilons
+    def largest_pairs(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
+        mine, others = self._budgets(epsilons, against=against)
+        return np.minimum(mine, _largest_other(others, own))
 
     def windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...]:
-        """``[max(0, E - eps), min(E, eps)]`` for every range ``E`` that can be tight."""
-        most = 2 * float(epsilons.min())
-        ranges = set(epsilons[epsilons <= most].tolist())
-        if epsilons.max() > most:
-            ranges.add(most)
-        return tuple(
-            (np.maximum(0.0, span - epsilons), np.minimum(span, epsilons))
-            for span in sorted(ranges)
-        )
+        """``[max(0, E - against), min(E, eps)]`` for every range ``E`` that can be tight.
 
-    def reduction(self, epsilons: Array) -> Reduction:
+        Of those up to the smallest ``against`` the largest holds all others.
+        """
+        up, down = self._budgets(epsilons)
+        most = min(up.max(), down.max(), (up + down).min())
+        ranges = np.unique([*up, *down, most])
+        ranges = ranges[ranges <= most]
+        first = max(1, int(np.searchsorted(ranges, down.min(), "right")))
+        return tuple((np.maximum(0.0, E - down), np.minimum(E, up)) for E in ranges[first - 1 :])
+
+    def reduction(self, epsilons: Array) -> Reduction | None:
         """``s_i + w_i = 2 min(eps_i, T) - T``: a level with ``eps_i >= T`` is saturated."""
         none, one = np.zeros(epsilons.size), np.ones(epsilons.size)
         lines = np.array([none, epsilons]), np.array([one, -one]) / 2
         return Reduction.of(epsilons, *lines, lambda _: np.array([none, one]))
 
-    def half_reduction(self, epsilons: Array) -> Reduction:
+    def half_reduction(self, epsilons: Array) -> Reduction | None:
         """``b_i = max(z, 1 - z e^eps_i)``."""
         grown = np.array([0 * epsilons, np.expm1(epsilons)])
         return Reduction.half(grown, np.array([[0.0], [1.0]]))
 
-    def log_odds_rows(self, epsilons: Array) -> tuple[Any, Array, Array, Any]:
-        """4t rows: ``s_i <= S, w_i <= W, s_i + W <= eps_i, w_i + S <= eps_i``."""
+    def log_odds_rows(self, epsilons: Array, own: Flags) -> tuple[Any, Array | None, Array, Any]:
+        """4t rows: ``s_i <= S, w_i <= W, s_i + W <= eps_i, w_i + S <= against_i``."""
         import scipy.sparse as sp
 
-        t = epsilons.size
+        if not own.all():
+            return PairRule.log_odds_rows(self, epsilons, own)
+        (up, down), t = self._budgets(epsilons), epsilons.size
+        binds = np.isfinite(down)  # if none does, there is no S
+        kept = np.concatenate([np.full(t, binds.any()), np.full(2 * t, True), binds])
         eye, both = sp.eye_array(t), sp.eye_array(2 * t)
         one, none = np.ones((t, 1)), np.zeros((t, 1))
-        extra = np.block([[-one, none], [none, -one], [none, one], [one, none]])
-        limit = np.concatenate([np.zeros(2 * t), np.tile(epsilons, 2)])
-        price = sp.hstack([sp.csr_array((t, 2 * t)), eye, eye])
-        return sp.vstack([both, both]), extra, limit, price
+        extra = np.block([[-one, none], [none, -one], [none, one], [one, none]])[kept]
+        limit = np.concatenate([np.zeros(2 * t), up, down])[kept]
+        price = sp.hstack([sp.csr_array((t, 2 * t)), eye, eye]).tocsc()[:, kept]
+        levels = sp.vstack([both, both]).tocsr()[kept]
+        return levels, extra[:, extra.any(axis=0)], limit, price
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneSidedRule(MinRule):
+    """A report may speak for an item by ``eps_i`` and against it by ``lowering_i``, if that binds.
+
+    ``r_ij = min(eps_i, lowering_j)``, ``inf`` where only the others' budgets limit what is said
+    against the level's items: see docs/theory/one-sided.md.
+    """
+
+    name: ClassVar[str] = "one-sided"
+    words: ClassVar[str] = "the budget for the one, or that against the other if it is smaller"
+    saturates: ClassVar[bool] = False
+    covers_sets: ClassVar[bool] = False
+    keeps_own: ClassVar[bool] = False
+    lowering: Array
+
+    def __post_init__(self) -> None:
+        self.lowering.setflags(write=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OneSidedRule) and np.array_equal(self.lowering, other.lowering)
+
+    def __hash__(self) -> int:
+        return hash(self.lowering.tobytes())
+
+    def check(self, size: int) -> None:
+        if self.lowering.shape != (size,):
+            remedy = "Give one budget a level, inf where none is stated."
+            raise InputError("against", self.lowering.tolist(), f"{size} budgets", remedy)
+        for i in np.flatnonzero(~((self.lowering > 0) & (self.lowering <= MAX_EPSILON))):
+            if not np.isposinf(self.lowering[i]):
+                value, allowed = float(self.lowering[i]), f"{BUDGET_RANGE}, or left out"
+                raise InputError(f"against[{i}]", value, allowed, BUDGET_REMEDY)
+
+    def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
+        up = epsilons[i] <= self.lowering[j]
+        return np.where(up, 1.0, 0.0), np.where(up, 0.0, 1.0)
+
+    def scaled(self, scale: float | Array) -> OneSidedRule:
+        return OneSidedRule(self.lowering * scale)
+
+    def relaxed(self, level: int, amount: float) -> OneSidedRule:
+        return OneSidedRule(self.lowering + amount * (np.arange(self.lowering.size) == level))
+
+    def without(self, spent: Array) -> OneSidedRule:
+        return OneSidedRule(self.lowering - spent)
+
+    def pooled(self, pool: Callable[[Array], Array]) -> OneSidedRule:
+        return OneSidedRule(pool(self.lowering))
+
+    def reduction(self, epsilons: Array) -> None:
+        return None
+
+    def half_reduction(self, epsilons: Array) -> None:
+        return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -330,14 +417,14 @@ class AvgRule(PairRule):
     def bounds(self, epsilons: Array) -> Array:
         return (epsilons[:, None] + epsilons[None, :]) / 2
 
-    def room(self, epsilons: Array, used: Array) -> Array:
+    def room(self, epsilons: Array, used: Array, own: Flags, *, against: bool = False) -> Array:
         return epsilons / 2 + np.min(epsilons / 2 - used)
 
-    def leakage(self, epsilons: Array, several: Flags) -> Array:
+    def leakage(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
         """``(eps_i + max eps) / 2``, over other items; no path is tighter."""
-        return (epsilons + _largest_other(epsilons, several)) / 2
+        return (epsilons + _largest_other(epsilons, own)) / 2
 
-    def largest_pairs(self, epsilons: Array) -> Array:
+    def largest_pairs(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
         return (epsilons + epsilons.max()) / 2
 
     def windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...]:
@@ -355,7 +442,7 @@ class AvgRule(PairRule):
         ends = np.multiply.outer([-0.5, 0.5], epsilons)
         return Reduction.half(np.expm1(ends), np.array([[0.5], [0.5]]))
 
-    def log_odds_rows(self, epsilons: Array) -> tuple[Any, Array, Array, Any]:
+    def log_odds_rows(self, epsilons: Array, own: Flags) -> tuple[Any, Array, Array, Any]:
         """2t rows: ``s_i - D <= eps_i / 2, w_i + D <= eps_i / 2``."""
         import scipy.sparse as sp
 
@@ -397,27 +484,27 @@ class MatrixRule(PairRule):
             allowed = f"{BUDGET_RANGE}, or inf for a pair without protection"
             remedy = BUDGET_REMEDY if matrix[i, j] > 0 else "Give inf where a pair needs none."
             raise InputError(f"rule[{i}][{j}]", float(matrix[i, j]), allowed, remedy)
-        for i, j in np.argwhere(matrix != matrix.T):
-            allowed = f"equal to rule[{j}][{i}], which is {float(matrix[j, i])!r}"
-            remedy = "Indistinguishability is symmetric: give both directions the smaller budget."
-            raise InputError(f"rule[{i}][{j}]", float(matrix[i, j]), allowed, remedy)
         for i in np.flatnonzero(np.isinf(matrix).all(axis=1)):
             remedy = (
                 "A level that is protected against nothing needs no randomisation: leave it out."
             )
             allowed = "finite for at least one pair"
             raise InputError(f"rule[{i}]", "inf everywhere", allowed, remedy)
+        for i, j in np.argwhere(np.isinf(matrix) < np.isinf(matrix.T)):
+            remedy = "Give both directions a budget, or inf to both."
+            allowed = f"inf, as rule[{j}][{i}] is"
+            raise InputError(f"rule[{i}][{j}]", float(matrix[i, j]), allowed, remedy)
 
     def bounds(self, epsilons: Array) -> Array:
         return self.pairs
 
     def tolerated(self, epsilons: Array) -> Array:
         """The largest budget of the level's protected pairs."""
-        return self.largest_pairs(epsilons)
+        return self.largest_pairs(epsilons, np.full(epsilons.size, True))
 
-    def shares(self, epsilons: Array, i: Index, j: Index) -> Array:
+    def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
         """What is added to a level's budget is added to all of its pairs."""
-        return np.ones(i.size)
+        return np.ones(i.size), np.where(i == j, 0.0, 1.0)
 
     def scaled(self, scale: float | Array) -> MatrixRule:
         if np.ndim(scale):
@@ -435,19 +522,28 @@ class MatrixRule(PairRule):
 
 
 _NAMED: dict[str, PairRule] = {rule.name: rule for rule in (MinRule(), AvgRule())}
+ONE_SIDED = OneSidedRule.name
 
 DEFAULT_RULE = "min"
-ALLOWED_RULES = '"min", "avg" or a matrix of pair budgets'
+ALLOWED_RULES = '"min", "avg", "one-sided" or a matrix of pair budgets'
 
 
-def rule_of(rule: str | ArrayLike | PairRule, size: int) -> PairRule:
+def rule_of(rule: str | ArrayLike | PairRule, size: int, against: Array | None = None) -> PairRule:
     """The rule called ``rule``, or that of a matrix of pair budgets, for ``size`` levels.
+
+    ``against`` are budgets of the rule "one-sided" alone, ``inf`` where none is stated.
 
     Examples
     --------
     >>> rule_of("min", 2).name, rule_of([[1, 2], [2, 3]], 2).name
     ('min', 'matrix')
     """
+    one_sided = isinstance(rule, str) and rule == ONE_SIDED
+    if against is not None and not one_sided:
+        allowed = f'left out: only the rule "{ONE_SIDED}" tells "for" from "against"'
+        raise InputError("against", against.tolist(), allowed, f'Write rule = "{ONE_SIDED}".')
+    if one_sided:
+        rule = OneSidedRule(np.full(size, np.inf) if against is None else against)
     if isinstance(rule, PairRule):
         rule.check(size)
         return rule

@@ -322,7 +322,7 @@ def promises_of(planned: QuestionPlan) -> list[str]:
         openly = unprotected(levels_of(policy))
     levels = [
         (budget, f"{_factor(budget)}-fold {whose} {name!r}")
-        for name, budget in zip(policy.names, _largest_pairs(policy), strict=True)
+        for name, budget in zip(policy.names, policy.largest_pairs().tolist(), strict=True)
         if budget > 0
     ]
     if not levels:
@@ -334,14 +334,6 @@ def promises_of(planned: QuestionPlan) -> list[str]:
     elif len(levels) > _NAMED_LEVELS:
         most = f"from {min(levels)[1]} to {max(levels)[1]}, by its level"
     return [_promise(between, most), *([openly] if openly else [])]
-
-
-def _largest_pairs(policy: PrivacyPolicy) -> list[float]:
-    """The largest budget of each level's protected pairs of answers; 0 where it has none."""
-    if policy.rule.by_level:
-        return policy.rule.largest_pairs(policy.epsilons).tolist()
-    demanded = policy.demanded()
-    return np.where(np.isinf(demanded), 0.0, demanded).max(axis=1).tolist()
 
 
 def unprotected(levels: Levels) -> str:

@@ -156,9 +156,8 @@ class UnaryTable(_Solved, Framed):
 
     @property
     def pair_losses(self) -> Array:
-        """Log-ratio of a report between two items of a pair of levels, at most, ``(t, t)``."""
-        s, w = logodds.to_log_odds(self.a, self.b)
-        return np.maximum(s[:, None] + w[None, :], w[:, None] + s[None, :])
+        """Log-ratio of a report between items of a level and of another, at most, ``(t, t)``."""
+        return np.add.outer(*logodds.to_log_odds(self.a, self.b))
 
     @property
     def max_violation(self) -> float:
@@ -472,10 +471,9 @@ class Channel:
 
     @property
     def pair_losses(self) -> Array:
-        """Largest log-ratio of a report between two symbols, in nats, either way round."""
+        """Largest log-ratio of a report between a symbol and another, in nats."""
         logs = np.log(self.matrix)
-        losses = (logs[:, None, :] - logs[None, :, :]).max(axis=2)
-        return np.asarray(np.maximum(losses, losses.T))
+        return np.asarray((logs[:, None, :] - logs[None, :, :]).max(axis=2))
 
     @property
     def max_violation(self) -> float:

@@ -55,7 +55,8 @@ def merge(policy: PrivacyPolicy, alike: Array) -> Merged:
     """
     budgets, groups, exact = usable(policy), np.arange(policy.size), True
     if policy.rule.by_level:  # under a matrix each is alone
-        groups = _kinds(np.column_stack([budgets, alike]))
+        lowering = np.zeros(policy.size) if policy.against is None else policy.against
+        groups = _kinds(np.column_stack([budgets, lowering, alike]))
     matters = alike[:, 0] > LEAST_WEIGHT * alike[:, 0].max()
     if policy.rule.by_level and np.unique(groups[matters]).size > MOST_GROUPS:
         groups, exact = _nearest(policy.item_counts, budgets, matters), False

@@ -80,13 +80,14 @@ class _Opt0:
         return p + product, q - p, tight
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:  # noqa: ARG002 - prices are constant
-        return Rows.of(*policy.rule.log_odds_rows(policy.epsilons))
+        return Rows.of(*policy.rule.log_odds_rows(policy.epsilons, policy.own_pairs))
 
     def reduction(self, policy: PrivacyPolicy) -> Reduction | None:
         return policy.rule.reduction(policy.epsilons)
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
-        return np.tile(policy.room(np.zeros(policy.size)), (self.mix.shape[1], 1))
+        none = np.zeros(policy.size)
+        return np.array([policy.room(none), policy.room(none, against=True)])
 
     def start(self, policy: PrivacyPolicy) -> Array:
         return self.ceiling(policy) / 2
@@ -97,7 +98,7 @@ class _Opt0:
     def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
         # Error falls in every s and w, so both take all the room that is left.
         s = _positive(policy.room(v[1]))
-        return np.array([s, _positive(policy.room(s))])
+        return np.array([s, _positive(policy.room(s, against=True))])
 
 
 class _Opt1(_Opt0):
@@ -125,12 +126,16 @@ class _Opt1(_Opt0):
     def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:  # noqa: ARG002
         import scipy.sparse as sp
 
-        levels, *rest = policy.rule.log_odds_rows(policy.epsilons)
+        levels, *rest = policy.rule.log_odds_rows(policy.epsilons, policy.own_pairs)
         return Rows.of(levels @ sp.kron(self.mix, sp.eye_array(policy.size)), *rest)
+
+    def ceiling(self, policy: PrivacyPolicy) -> Array:
+        return super().ceiling(policy).min(axis=0)[None]
 
     def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
         # Lowering one tau loosens every other row, so one pass over the rows is enough.
-        return np.minimum(v, _positive(policy.room(v[0])))
+        room = np.minimum(policy.room(v[0]), policy.room(v[0], against=True))
+        return np.minimum(v, _positive(room))
 
 
 class _Opt2:
@@ -157,7 +162,7 @@ class _Opt2:
         half = self.reduction(policy)
         if half is not None:
             return half.rows(v[0])
-        return Rows.of(*policy.rule.half_rows(policy.epsilons, 0.5 - v[0]))
+        return Rows.of(*policy.rule.half_rows(policy.epsilons, policy.own_pairs, 0.5 - v[0]))
 
     def reduction(self, policy: PrivacyPolicy) -> Reduction | None:
         return policy.rule.half_reduction(policy.epsilons)
@@ -167,7 +172,9 @@ class _Opt2:
 
     def start(self, policy: PrivacyPolicy) -> Array:
         # OUE at the smallest budget of each level's pairs: e^r b_i + b_j >= 1 holds for all.
-        return 0.5 - 1 / (1 + np.exp(policy.room(np.zeros(policy.size))))[None]
+        none = np.zeros(policy.size)
+        room = np.minimum(policy.room(none), policy.room(none, against=True))
+        return 0.5 - 1 / (1 + np.exp(room))[None]
 
     def to_probabilities(self, v: Array) -> tuple[Array, Array]:
         return np.full(v.shape[1], 0.5), 0.5 - v[0]

@@ -126,7 +126,7 @@ def _pick(program: Program) -> tuple[str, ...]:
 
 def smallest_budget(policy: PrivacyPolicy) -> float:
     """The smallest pair budget, in nats, where it is not too small for any solver."""
-    smallest = float(policy.room(np.zeros(policy.size)).min())
+    smallest = policy.smallest_pair
     if smallest < LEAST_EPSILON:
         allowed = f"at least {LEAST_EPSILON:g}, or deployed probabilities cannot tell it from 0"
         raise InputError("smallest pair budget", smallest, allowed, "Raise the smallest budgets.")
@@ -203,7 +203,7 @@ def _inward(
         a, b = to_probabilities(v)
         a, b = np.minimum(a, 1 - 2.0**-53), np.maximum(b, _LEAST_B)
         s, w = logodds.to_log_odds(a, b)
-        outside = (s > policy.room(w)) | (w > policy.room(s))
+        outside = (s > policy.room(w)) | (w > policy.room(s, against=True))
         if not outside.any():
             return a, b
         v = np.where(outside, v * (1 - shrink), v)

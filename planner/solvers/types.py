@@ -183,7 +183,7 @@ class OutputTypes:
 
     @property
     def pair_losses(self) -> Array:
-        """Log-ratio of a report between two items of a pair of levels, at most, ``(t, t)``, nats.
+        """Log-ratio of a report between items of a level and of another, at most, ``(t, t)``, nats.
 
         NaN on the diagonal of a level with a single item, which has no pair.
         """
@@ -194,7 +194,6 @@ class OutputTypes:
             least = np.where(self.low_counts > 0, low, high)
             # NaN where neither level ever sends the type.
             losses = np.nanmax(most[:, :, None] - least[:, None, :], axis=0)
-        losses = np.maximum(losses, losses.T)
         alone = self.item_counts == 1
         losses[np.diag_indices(losses.shape[0])] = np.where(alone, np.nan, np.diag(losses))
         return np.asarray(losses)
@@ -293,12 +292,13 @@ def pooled(
     """
     items, epsilons = grouped(policy.item_counts, groups, np.add), policy.epsilons
     if policy.rule.by_level:
-        return PrivacyPolicy(grouped(epsilons, groups, least), items, policy.rule)
+        by_group = policy.rule.pooled(lambda budgets: grouped(budgets, groups, least))
+        return PrivacyPolicy(grouped(epsilons, groups, least), items, by_group)
     bounds = policy.bounds().copy()
     # A level's only item has no other to be told from.
     alone = (policy.item_counts == 1) & (np.bincount(groups)[groups] > 1)
     bounds[alone, alone] = np.inf if least is np.minimum else 0.0
-    rule = grouped(grouped(bounds, groups, least).T, groups, least)
+    rule = grouped(grouped(bounds, groups, least).T, groups, least).T
     return PrivacyPolicy(grouped(epsilons, groups, least), items, rule)
 
 

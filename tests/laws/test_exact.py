@@ -4,6 +4,7 @@ import math
 import re
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -28,6 +29,7 @@ from planner.laws.exact import (
 from planner.laws.levels import Levels
 from planner.mechanisms.collected import RowsCollected
 from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.rounding import levels_of
 from planner.mechanisms.subset_design import SidesCollected
 from tests.laws.oracle import D, true_exp
 from tests.policies import RULES, random_policy, seeds
@@ -105,6 +107,9 @@ def test_the_check_equals_all_pairs(rule, seed):
         rule = [[min(50.0, max(own) * rng.uniform(0.7, 1.7) + 1e-9)] * t for _ in range(t)]
         rule[int(rng.integers(t))][int(rng.integers(t))] = math.inf
     some = levels(epsilons, rule, rng.integers(1, 3, t).tolist())
+    if rule == "one-sided":
+        stated = [max(own) * rng.uniform(0.5, 1.5) if rng.random() < 0.7 else math.inf for _ in own]
+        some = replace(some, against=tuple(stated))
     assert verdict(a, b, some) == kept(a, b, some)
 
 
@@ -175,10 +180,11 @@ def test_likelihoods_meet_at_the_largest_ratio_exactly(rows):
     ends = [sorted(row[:2]) + sorted(row[2:]) for row in near]
     columns = list(zip(*ends, strict=True))
     one, other = Likelihoods(*columns[:2]), Likelihoods(*columns[2:])
-    assert one.ratio(other) == max(max(Fraction(b, c), Fraction(d, a)) for a, b, c, d in ends)
+    assert one.ratio(other) == max(Fraction(b, c) for a, b, c, d in ends)
+    assert other.ratio(one) == max(Fraction(d, a) for a, b, c, d in ends)
     endless = Likelihoods([*one.least, 0], [*one.most, 5])
     never = Likelihoods([*one.least, 0], [*one.most, 0])
-    assert endless.ratio(Likelihoods([*other.least, 1], [*other.most, 1])) is None
+    assert Likelihoods([*other.least, 1], [*other.most, 1]).ratio(endless) is None
     assert never.ratio(Likelihoods([*other.least, 0], [*other.most, 0])) == one.ratio(other)
 
 
@@ -192,7 +198,7 @@ def test_rounding_inward_keeps_every_budget_and_little_is_lost(rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 6)), rule, low=0.05, high=8)
     table = solve(policy)
-    some = levels(policy.epsilons.tolist(), policy.rule.plain(policy.epsilons))
+    some = levels_of(policy)
     a, b = round_inward(table.a.tolist(), table.b.tolist(), some)
     assert kept(a, b, some)
     for i in range(policy.size):

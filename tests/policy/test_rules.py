@@ -10,7 +10,7 @@ from planner import PrivacyPolicy, Survey, plan_survey, solve
 from planner.deployment import Client
 from planner.deployment.building import survey_parameters
 from planner.errors import InputError
-from planner.laws.levels import Levels
+from planner.mechanisms.rounding import levels_of
 from planner.planning.curve import choice_curve
 from planner.planning.solve import relaxed, scaled
 from planner.planning.what_if import frontier, relaxations
@@ -61,36 +61,40 @@ def test_a_rule_of_ones_own_is_planned():
     assert relaxed(POLICY, 0, 0.5).epsilons.tolist() == [1.5, 1.2, 2.0]
 
 
-@pytest.mark.parametrize("rule", [MinRule(), AvgRule()])
+@pytest.mark.parametrize("rule_name", ["min", "avg", "one-sided"])
 @given(seed=seeds)
-def test_fast_answers_are_the_general_ones(rule, seed):
+def test_fast_answers_are_the_general_ones(rule_name, seed):
     rng = np.random.default_rng(seed)
     t = int(rng.integers(2, 8))
+    lowering = rng.choice([0.4, 1.0, 2.5, math.inf], t) if rule_name == "one-sided" else None
+    rule = rule_of(rule_name, t, lowering)
     epsilons, used = rng.choice([0.5, 1.0, 1.7, 3.0], t), rng.uniform(0, 3, t)
-    room = PairRule.room(rule, epsilons, used)
-    np.testing.assert_allclose(rule.room(epsilons, used), room, atol=1e-14)
-    np.testing.assert_array_equal(
-        rule.largest_pairs(epsilons), PairRule.largest_pairs(rule, epsilons)
-    )
-    several = rng.random(t) < 0.5
-    leakage = PairRule.leakage(rule, epsilons, several)
-    np.testing.assert_allclose(rule.leakage(epsilons, several), leakage)
+    own = rng.random(t) < 0.5 if rule_name == "one-sided" else np.full(t, True)
+    for against in (False, True):
+        room = PairRule.room(rule, epsilons, used, own, against=against)
+        fast = rule.room(epsilons, used, own, against=against)
+        np.testing.assert_allclose(fast, room, atol=1e-14)
+        largest = PairRule.largest_pairs(rule, epsilons, own, against=against)
+        fast = rule.largest_pairs(epsilons, own, against=against)
+        np.testing.assert_array_equal(fast, largest)
+        several = rng.random(t) < 0.5
+        leakage = PairRule.leakage(rule, epsilons, several, against=against)
+        fast = rule.leakage(epsilons, several, against=against)
+        np.testing.assert_allclose(fast, leakage)
 
 
-@pytest.mark.parametrize("rule", ["avg", "matrix"])
+@pytest.mark.parametrize("rule", ["avg", "matrix", "one-sided"])
 @given(seed=seeds)
 def test_shares_are_slopes_of_the_pair_budgets(rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 6)), rule)
     i, j = np.nonzero(np.isfinite(policy.bounds()))
-    shares = policy.rule.shares(policy.epsilons, i, j)
+    first, second = policy.rule.shares(policy.epsilons, i, j)
     level = int(rng.integers(policy.size))
     h = 1e-7
     with np.errstate(invalid="ignore"):  # inf - inf where a pair is open
         slope = (relaxed(policy, level, h).bounds() - policy.bounds())[i, j] / h
-    here = np.where(i == level, shares, 0) + np.where(
-        (j == level) & (i != j), policy.rule.shares(policy.epsilons, j, i), 0
-    )
+    here = np.where(i == level, first, 0) + np.where(j == level, second, 0)
     np.testing.assert_allclose(slope, here, atol=1e-5)
 
 
@@ -99,14 +103,12 @@ def test_shares_are_slopes_of_the_pair_budgets(rule, seed):
 def test_the_clients_own_words_for_a_rule_mean_the_same(rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 6)), rule)
-    epsilons, plain = policy.epsilons.tolist(), policy.rule.plain(policy.epsilons)
-    rule_ = plain if isinstance(plain, str) else tuple(map(tuple, plain))
-    size = policy.size  # levels of several items, so that every pair is one
-    levels = Levels(("x",) * size, tuple(epsilons), (2,) * size, ((),) * size, rule_)
+    crowded = policy.with_changes(item_counts=policy.item_counts + 1)  # so that every pair is one
+    levels, plain = levels_of(crowded), policy.rule.plain(policy.epsilons)
     demanded = [[levels.demanded(i, j) for j in range(policy.size)] for i in range(policy.size)]
     np.testing.assert_array_equal(demanded, policy.bounds())
-    assert levels.least_demanded() == policy.room(np.zeros(policy.size)).min()
-    assert rule_of(plain, policy.size) == policy.rule
+    assert levels.least_demanded() == crowded.smallest_pair
+    assert rule_of(plain, policy.size, policy.against) == policy.rule
 
 
 def test_rules_are_values():

@@ -1,5 +1,8 @@
 """Questions that several tests solve."""
 
+from itertools import combinations, permutations
+
+import cvxpy as cp
 import numpy as np
 
 from planner.policy.policy import PrivacyPolicy
@@ -43,3 +46,43 @@ def pairs_of(policy):
     budgets = policy.bounds()[np.ix_(level, level)].copy()
     np.fill_diagonal(budgets, np.inf)
     return budgets, level
+
+
+def by_hand(budgets):
+    """Log values of all extreme rays, smallest 0: ``m - 1`` tight pairs that connect all items."""
+    m = len(budgets)
+    rays = set()
+    finite = [pair for pair in permutations(range(m), 2) if np.isfinite(budgets[pair])]
+    for tight in combinations(finite, m - 1):
+        value = {0: 0.0}
+        for _ in range(m):
+            for x, y in tight:
+                if x in value and y not in value:
+                    value[y] = value[x] - budgets[x, y]
+                if y in value and x not in value:
+                    value[x] = value[y] + budgets[x, y]
+        if len(value) < m:
+            continue
+        z = np.array([value[x] for x in range(m)])
+        gaps = z[:, None] - z[None, :]
+        if (gaps <= budgets + 1e-9).all():
+            rays.add(tuple(np.round(z - z.min(), 9) + 0.0))
+    return np.array(sorted(rays))
+
+
+def dense(logs, wanted, scenarios):
+    """The primal over rays, given by logarithms: sums are 1, unbiased, quadratic over linear."""
+    rays = np.exp(logs)
+    rays = rays / np.sqrt(rays.max(axis=1) * rays.min(axis=1))[:, None]
+    p, n = len(wanted), len(rays)
+    theta, z = cp.Variable(n, nonneg=True), cp.Variable((p, n))
+    worst = cp.Variable()
+    rows = [rays.T @ theta == 1, z @ rays == wanted]
+    for scenario in scenarios:
+        moved, shares = scenario.directions @ z, rays @ scenario.population
+        terms = [shares[o] * cp.quad_over_lin(moved[:, o], theta[o]) for o in range(n)]
+        error = cp.sum(cp.hstack(terms)) - scenario.known(wanted)
+        rows.append(error <= (worst if scenario.cap is None else scenario.cap))
+    problem = cp.Problem(cp.Minimize(worst), rows)
+    problem.solve(solver=cp.CLARABEL)
+    return float(problem.value)

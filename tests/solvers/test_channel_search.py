@@ -4,7 +4,6 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import permutations
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -22,26 +21,7 @@ from planner.solvers.channel_search import (
 from planner.solvers.game import lower_bound
 from planner.solvers.generation import generate
 from planner.solvers.rays import vertices, windows_of
-from tests.solvers.questions import cumulative, plain, random_question, rays_of, worst_case
-
-
-def dense(policy, wanted, scenarios):
-    """The primal over all rays, in cvxpy: rows sum to 1, unbiased, quadratic over linear."""
-    rays = np.exp(rays_of(policy))
-    rays = rays / np.sqrt(rays.max(axis=1) * rays.min(axis=1))[:, None]
-    p, n = len(wanted), len(rays)
-    theta, z = cp.Variable(n, nonneg=True), cp.Variable((p, n))
-    worst = cp.Variable()
-    rows = [rays.T @ theta == 1, z @ rays == wanted]
-    for scenario in scenarios:
-        moved, shares = scenario.directions @ z, rays @ scenario.population
-        terms = [shares[o] * cp.quad_over_lin(moved[:, o], theta[o]) for o in range(n)]
-        error = cp.sum(cp.hstack(terms)) - scenario.known(wanted)
-        rows.append(error <= (worst if scenario.cap is None else scenario.cap))
-    problem = cp.Problem(cp.Minimize(worst), rows)
-    problem.solve(solver=cp.CLARABEL)
-    return float(problem.value)
-
+from tests.solvers.questions import cumulative, dense, plain, random_question, rays_of, worst_case
 
 # -- known optima -------------------------------------------------------------------------------
 
@@ -91,7 +71,7 @@ def test_dense_program(rule, seed):
     channel = solve_channel(policy, wanted, scenarios)
     assert channel.certificate.relative_gap < 1e-6
     assert channel.certificate.over == "linear mechanisms"  # which of three populations is it?
-    assert channel.worst_error == pytest.approx(dense(policy, wanted, scenarios), rel=1e-5)
+    assert channel.worst_error == pytest.approx(dense(rays_of(policy), wanted, scenarios), rel=1e-5)
     one = solve_channel(policy, wanted, scenarios[:1]).certificate
     assert (one.over, one.lower_bound < channel.worst_error) == ("mechanisms", True)
 
@@ -129,7 +109,8 @@ def test_a_cap_is_kept_and_costs():
     both = solve_channel(policy, wanted, [*free, capped])
     assert both.error(capped) <= cap * (1 + 1e-6)
     assert both.worst_error > alone.worst_error * (1 + 1e-3)
-    assert both.worst_error == pytest.approx(dense(policy, wanted, [*free, capped]), rel=1e-5)
+    independent = dense(rays_of(policy), wanted, [*free, capped])
+    assert both.worst_error == pytest.approx(independent, rel=1e-5)
     impossible = Scenario("impossible", other.population, other.directions, other.drawn, least / 2)
     with pytest.raises(InfeasibleError, match="caps"):
         solve_channel(policy, wanted, [*free, impossible])

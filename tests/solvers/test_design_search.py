@@ -16,7 +16,7 @@ from planner.solvers.counts import Counts, DesignProblem, largest_ratio
 from planner.solvers.game import lower_bound, ratios
 from planner.solvers.rays import windows_of
 from planner.solvers.saddle import saddle
-from tests.policies import RULES, log_uniform, random_matrix
+from tests.policies import RULES, log_uniform, random_rule
 from tests.solvers.questions import pairs_of
 from tests.solvers.test_answers import written_out
 
@@ -139,7 +139,8 @@ def _apart(policy):
     pairs, level = pairs_of(policy)
     ones = np.ones(level.size)
     if policy.rule_name != "matrix":
-        return PrivacyPolicy(policy.epsilons[level], ones, policy.rule_name), level
+        against = {} if policy.against is None else {"against": policy.against[level]}
+        return PrivacyPolicy(policy.epsilons[level], ones, policy.rule_name, **against), level
     np.fill_diagonal(pairs, 50.0)
     return PrivacyPolicy(ones, ones, pairs), level
 
@@ -163,8 +164,8 @@ def _random(rng, rule):
     counts[0] += counts.sum() < 3
     while counts.sum() > (5 if rule == "matrix" else 7):
         counts[counts.argmax()] -= 1
-    chosen = random_matrix(rng, t, low=0.3, high=4, gaps=0.0) if rule == "matrix" else rule
-    return PrivacyPolicy(log_uniform(rng, 0.3, 4, t), counts, chosen)
+    chosen = random_rule(rng, t, rule, low=0.3, high=4, gaps=0.0)
+    return PrivacyPolicy(log_uniform(rng, 0.3, 4, t), counts, **chosen)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -188,16 +189,16 @@ def test_random_policies_agree(rule, kind):
 
 def _small(rng, rule):
     t = int(rng.integers(2, 4))
-    chosen = random_matrix(rng, t, low=0.5, high=3, gaps=0.0) if rule == "matrix" else rule
+    chosen = random_rule(rng, t, rule, low=0.5, high=3, gaps=0.0)
     # Budgets within a factor of two: no levels are merged.
     epsilons = rng.uniform(0.6, 1.2, t) * rng.choice([1, 2.5])
-    return PrivacyPolicy(epsilons, rng.integers(1, 4, t) + (np.arange(t) == t - 1), chosen)
+    return PrivacyPolicy(epsilons, rng.integers(1, 4, t) + (np.arange(t) == t - 1), **chosen)
 
 
 def _private_columns(rng, budgets, size):
     """Random columns that reach some pair's budget and keep all."""
     logs = rng.choice([-1.0, 1.0], (size, len(budgets))) * rng.random((size, len(budgets))) ** 0.3
-    gaps = np.abs(logs[:, :, None] - logs[:, None, :])
+    gaps = logs[:, :, None] - logs[:, None, :]
     scale = np.min(budgets / np.maximum(gaps, 1e-12), axis=(1, 2))
     return np.exp(logs * scale[:, None])
 

@@ -122,7 +122,8 @@ def test_random_policies(part):
 
 
 def _methods(policy):
-    return ("slsqp", "conic") if policy.rule_name == "matrix" else ("reduced", "slsqp", "conic")
+    general = ("slsqp", "conic")
+    return general if policy.rule_name in ("matrix", "one-sided") else ("reduced", *general)
 
 
 @every_model

@@ -65,23 +65,17 @@ export function likelihoods(ends) {
   };
 }
 
-/** Largest ratio of an element of each in one report; null if it is endless. Doubles find the few
- * reports that may have it, exact numbers decide. */
-export function worstRatio(one, other) {
-  const ways = [[one, other], [other, one]];
-  if (ways.some(([top, bottom]) => bottom.zeros.some((o) => top.most[o][0]))) return null;
+/** Largest ratio of an element of the first to one of the second in one report; null if it is
+ * endless. Doubles find the few reports that may have it, exact numbers decide. */
+export function worstRatio({ high, most }, { low, least, zeros }) {
+  if (zeros.some((o) => most[o][0])) return null;
   let nearly = 0;
-  for (const [{ high }, { low }] of ways) {
-    for (let o = 0; o < high.length; o++) nearly = Math.max(nearly, high[o] / low[o]);
-  }
-  nearly *= NEAR;
+  for (let o = 0; o < high.length; o++) nearly = Math.max(nearly, (high[o] / low[o]) * NEAR);
   let worst = [1n, 1n];
-  for (const [{ high, most }, { low, least }] of ways) {
-    for (let o = 0; o < high.length; o++) {
-      if (high[o] / low[o] < nearly) continue;
-      const ratio = [most[o][0] * least[o][1], most[o][1] * least[o][0]];
-      if (larger(ratio, worst)) worst = ratio;
-    }
+  for (let o = 0; o < high.length; o++) {
+    if (high[o] / low[o] < nearly) continue;
+    const ratio = [most[o][0] * least[o][1], most[o][1] * least[o][0]];
+    if (larger(ratio, worst)) worst = ratio;
   }
   return worst;
 }
@@ -99,28 +93,21 @@ export function checkUnary(levels, a, b) {
     for (const i of places) for (const j of places) check(i, j, demanded(levels, i, j));
     return;
   }
-  if (levels.rule === "min") {
-    // From the largest budget down, every pair is met at its smaller budget.
-    const order = places.sort((i, j) => all[j].epsilon - all[i].epsilon);
-    let [bestOne, bestZero] = [order[0], order[0]];
-    order.forEach((i, place) => {
-      const { count, epsilon } = all[i];
-      if (count > 1) check(i, i, epsilon);
-      if (place) check(i, bestZero, epsilon);
-      if (place) check(bestOne, i, epsilon);
-      if (larger(one[i], one[bestOne])) bestOne = i;
-      if (larger(zero[i], zero[bestZero])) bestZero = i;
+  const two = (list) => [...places].sort((i, j) => (larger(list[i], list[j]) ? -1 : 1)).slice(0, 2);
+  if (levels.rule !== "avg") {
+    // r = min(eps_i, against_j): each level at its own budgets beside the largest of the others.
+    const [bestOnes, bestZeros] = [two(one), two(zero)];
+    all.forEach(({ count, epsilon, against }, i) => {
+      for (const j of bestZeros) if (j !== i || count > 1) check(i, j, epsilon);
+      for (const j of bestOnes) if (j !== i || count > 1) check(j, i, against);
     });
     return;
   }
   // e^((x + y) / 2) >= lower(x / 2) lower(y / 2): a product decides, and its two largest factors.
   const half = all.map(({ epsilon }) => expLowerBound(epsilon / 2));
-  const two = (list) => {
-    const scaled = list.map(([top, bottom], i) => [top, bottom * half[i]]);
-    return [...places].sort((i, j) => (larger(scaled[i], scaled[j]) ? -1 : 1)).slice(0, 2);
-  };
+  const steepest = (list) => two(list.map(([top, bottom], i) => [top, bottom * half[i]]));
   const pairs = places.filter((i) => all[i].count > 1).map((i) => [i, i]);
-  for (const i of two(one)) for (const j of two(zero)) if (i !== j) pairs.push([i, j]);
+  for (const i of steepest(one)) for (const j of steepest(zero)) if (i !== j) pairs.push([i, j]);
   for (const [i, j] of pairs) {
     if (one[i][0] * zero[j][0] * UNIT * UNIT > half[i] * half[j] * one[i][1] * zero[j][1]) {
       refuse("the parameters do not keep their budgets");

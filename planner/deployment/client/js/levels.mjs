@@ -20,7 +20,11 @@ export function readLevels({ levels, rule }, least = 1, dummies = 0) {
   }
   if (total < least) refuse("there are too few items");
   if (Array.isArray(rule)) checkMatrix(rule, levels.length);
-  const rows = levels.map(({ item_count: count, epsilon }) => ({ count, epsilon }));
+  const oneSided = rule === "one-sided";
+  if (!oneSided && levels.some(({ against }) => against !== undefined)) refuse("against has no meaning here");
+  const rows = levels.map(({ item_count: count, epsilon, against }) => {
+    return { count, epsilon, against: oneSided ? (against ?? Infinity) : epsilon };
+  });
   return { rows, rule, numbers, named, total, dummies, elements: total + dummies, dummyLevel: leastOf(rows) };
 }
 
@@ -28,24 +32,27 @@ function checkMatrix(rows, size) {
   if (rows.length !== size || rows.some((row) => row.length !== size)) {
     refuse("the rule does not fit the levels");
   }
+  if (rows.some((row, i) => row.some((x, j) => (x === null) !== (rows[j][i] === null)))) refuse("half a pair is open");
   if (rows.some((row) => row.every((x) => x === null))) refuse("a level is protected against nothing");
-  if (rows.some((row, i) => row.some((x, j) => x !== rows[j][i]))) refuse("the rule is not symmetric");
 }
 
 /** The first level of the least budget. */
 const leastOf = (rows) => rows.reduce((best, x, i) => (x.epsilon < rows[best].epsilon ? i : best), 0);
 
-/** Elements and budget of each level, then of the dummies if there are any. */
+/** Elements and budgets of each level, then of the dummies if there are any. */
 export function members({ rows, dummies, dummyLevel }) {
-  return dummies ? [...rows, { count: dummies, epsilon: rows[dummyLevel].epsilon }] : rows;
+  const { epsilon } = rows[dummyLevel];
+  return dummies ? [...rows, { count: dummies, epsilon, against: epsilon }] : rows;
 }
 
-export const ofBoth = (rule, x, y) => (rule === "min" ? Math.min(x, y) : (x + y) / 2);
+/** How much likelier a report may be for one of the first than for one of the second. */
+export const ofBoth = (rule, x, y) =>
+  rule === "avg" ? (x.epsilon + y.epsilon) / 2 : Math.min(x.epsilon, y.against);
 
 /** Budget of two elements of the levels, Infinity for none: a lone one has no other. */
 export function demanded({ rows, rule }, i, j) {
   if (i === j && rows[i].count === 1) return Infinity;
-  return Array.isArray(rule) ? (rule[i][j] ?? Infinity) : ofBoth(rule, rows[i].epsilon, rows[j].epsilon);
+  return Array.isArray(rule) ? (rule[i][j] ?? Infinity) : ofBoth(rule, rows[i], rows[j]);
 }
 
 /** The largest budget of an element and another; of those alone that have one. */
@@ -63,8 +70,10 @@ export function leastDemanded(levels) {
     levels.rows.forEach((_, i) => levels.rows.forEach((_, j) => add(demanded(levels, i, j))));
     return least;
   }
-  const sorted = [...members(levels)].sort((x, y) => x.epsilon - y.epsilon);
-  for (const { count, epsilon } of sorted) if (count > 1) add(epsilon);
-  if (sorted.length > 1) add(ofBoth(levels.rule, sorted[0].epsilon, sorted[1].epsilon));
+  const two = members(levels).flatMap((one) => (one.count > 1 ? [one, one] : [one]));
+  two.sort((x, y) => x.epsilon - y.epsilon);
+  if (two.length < 2) return least;
+  add(levels.rule === "avg" ? ofBoth("avg", two[0], two[1]) : two[0].epsilon);
+  if (levels.rule === "one-sided") levels.rows.forEach(({ against }) => add(against));
   return least;
 }

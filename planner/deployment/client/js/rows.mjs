@@ -58,10 +58,10 @@ function checkBudgets(table, levels) {
     );
   });
   ends.forEach((one, i) => {
-    for (let j = i; j < ends.length; j++) {
+    ends.forEach((other, j) => {
       const budget = demanded(levels, i, j);
-      if (budget !== Infinity) checkRatio(worstRatio(one, ends[j]), budget);
-    }
+      if (budget !== Infinity) checkRatio(worstRatio(one, other), budget);
+    });
   });
 }
 

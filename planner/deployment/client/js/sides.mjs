@@ -12,7 +12,7 @@ const [MAX_GROUPS, MAX_TYPES] = [64, 4096];
 const TYPE_BYTES = 8;
 
 const range = (count) => Array.from({ length: count }, (_, k) => k);
-const pairsOf = (size) => range(size).flatMap((a) => range(size - a).map((k) => [a, a + k]));
+const pairsOf = (size) => range(size).flatMap((a) => range(size).map((b) => [a, b]));
 const sum = (list) => list.reduce((total, x) => total + x, 0);
 
 export function sides(question, { levels }) {
@@ -77,14 +77,17 @@ function demandedByGroups({ levels, groups, counts }) {
   const size = counts.length;
   const found = new Map();
   const add = (a, b, budget) => {
-    const key = Math.min(a, b) * size + Math.max(a, b);
+    const key = a * size + b;
     found.set(key, Math.min(found.get(key) ?? Infinity, budget));
   };
   if (Array.isArray(levels.rule)) {
     for (const [i, j] of pairsOf(levels.rows.length)) add(groups[i], groups[j], demanded(levels, i, j));
   } else {
-    const least = Array(size).fill(Infinity);
-    members(levels).forEach(({ epsilon }, i) => (least[groups[i]] = Math.min(least[groups[i]], epsilon)));
+    const least = counts.map(() => ({ epsilon: Infinity, against: Infinity }));
+    members(levels).forEach(({ epsilon, against }, i) => {
+      const one = least[groups[i]];
+      [one.epsilon, one.against] = [Math.min(one.epsilon, epsilon), Math.min(one.against, against)];
+    });
     for (const [a, b] of pairsOf(size)) add(a, b, ofBoth(levels.rule, least[a], least[b]));
   }
   return [...found.entries()]
