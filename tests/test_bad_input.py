@@ -50,14 +50,14 @@ def test_a_policy_and_what_is_solved_are_shown_in_a_line():
 
 TWO = ([1.0, 2.0], [1, 1])
 RULES = [
-    ("max", 'rule is \'max\' but must be "min", "avg" or a matrix of pair budgets'),
+    ("max", 'rule is \'max\' but must be "min", "avg", "one-sided" or a matrix of'),
     ("", "rule is empty but"),
     (None, "rule is missing but must be a rectangular list of numbers"),
     ([[1.0]], r"rule is \(1, 1\) but must be a 2 x 2 matrix, one row per level"),
     ([1.0, 2.0], "a 2 x 2 matrix"),
     (
-        [[1, 2], [2.5, 1]],
-        r"rule\[0\]\[1\] is 2.0 but must be equal to rule\[1\]\[0\], which is 2.5",
+        [[1, 2], [INF, 1]],
+        r"rule\[0\]\[1\] is 2.0 but must be inf, as no chain of budgets leads from level 1 back",
     ),
     ([[1, -2], [-2, 1]], r"rule\[0\]\[1\] is -2.0 but .* or inf .* Give inf where a pair"),
     ([[0, 2], [2, 1]], r"rule\[0\]\[0\] is 0.0"),
@@ -73,6 +73,19 @@ NAMES = [
     (["a", ""], "names is empty but must be text that is not blank"),
     (["a", "\t"], "text that is not blank"),
     (["a", 3], "names is 3 but must be text"),
+]
+AGAINST = [
+    ("one-sided", [1.0], r"against is \[1.0\] but must be 2 budgets"),
+    (
+        "one-sided",
+        [1.0, 0.0],
+        r"against\[1\] is 0.0 but must be a budget above 0 .* needs a little",
+    ),
+    ("one-sided", [-1.0, 1.0], r"against\[0\] is -1.0"),
+    ("one-sided", [NAN, 1.0], r"against\[0\] is nan"),
+    ("one-sided", ["much", 1.0], r"against\[0\] is 'much' but must be a budget"),
+    ("avg", [1.0, 1.0], 'against .* must be left out: only the rule "one-sided"'),
+    ([[1, 2], [2, 1]], [1.0, 1.0], "against .* must be left out"),
 ]
 COUNTS = r"item_counts\[0\] is .* a whole number from 1 to 1000000000000"
 POLICIES = [
@@ -99,11 +112,14 @@ POLICIES = [
         *[((*row[:2],), row[2]) for row in POLICIES],
         *[((*TWO, rule), message) for rule, message in RULES],
         *[((*TWO, "min", names), message) for names, message in NAMES],
+        *[((*TWO, rule, None, against), message) for rule, against, message in AGAINST],
     ],
 )
 def test_policies(arguments, message):
     with pytest.raises(InputError, match=message):
-        PrivacyPolicy(*arguments[:3], **dict(zip(["names"], arguments[3:], strict=False)))
+        PrivacyPolicy(
+            *arguments[:3], **dict(zip(["names", "against"], arguments[3:], strict=False))
+        )
 
 
 def test_messages_stay_short():

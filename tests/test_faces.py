@@ -57,7 +57,10 @@ def any_question(rng, name):
     rule, more = "min", {"padding_length": 2} if kind is ItemSet else {}
     if rng.random() < 0.5:
         gaps = 0.0 if kind is Ordinal else 0.3  # shares up to an answer connect all
-        rule = random_matrix(rng, len(levels), 0.01, 8, gaps).tolist()
+        matrix = random_matrix(rng, len(levels), 0.01, 8, gaps)
+        rule = (np.minimum(matrix, matrix.T) if kind is ItemSet else matrix).tolist()
+    elif kind is not ItemSet and rng.random() < 0.5:
+        rule, levels[-1] = "one-sided", levels[-1].replacing(against=0.5)
     return kind(name, levels, rule, **more)
 
 

@@ -167,7 +167,7 @@ def direct_encoding(policy: PrivacyPolicy) -> tuple[Array, Array]:
     """``(a, b)`` of direct encoding with one row per input, by level, shape ``(t,)`` each.
 
     The item itself with probability ``d``, else one by weights that favour the sensitive items:
-    ``b_j = d / (e^R_j - 1)`` with ``R_j`` the smallest pair budget of a level, ``a_j = b_j + d``.
+    ``b_j = d / (e^R_j - 1)`` with ``R_j`` the smallest pair budget for a level, ``a_j = b_j + d``.
     Of all such rows these have the least worst-case error and the largest ``d``, the linear
     program of Sampling Privacy's second round (Joy and Gerla, eq. 12 to 16). Under the rule min it
     is generalised randomised response.

@@ -24,6 +24,7 @@ from planner.planning.curve import Curve, choice_curve, mean_curve
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.policy.objective import LEAST_WEIGHT
 from planner.policy.policy import PrivacyPolicy
+from planner.policy.rules import MatrixRule, PairRule
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
 from planner.survey.numeric_domain import NumericDomain
@@ -408,7 +409,9 @@ def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
     policy = question.policy
     level_of = {item: k for k, level in enumerate(question.levels) for item in level.items}
     levels = np.array([level_of[answer] for answer in question.ordered])
-    rule = policy.rule_name if policy.rule.by_level else policy.bounds()[np.ix_(levels, levels)]
+    rule: PairRule | Array = policy.rule.pooled(lambda budgets: budgets[levels])
+    if not policy.rule.by_level:
+        rule = policy.bounds()[np.ix_(levels, levels)]
     return PrivacyPolicy(policy.epsilons[levels], np.ones_like(levels), rule, question.ordered)
 
 
@@ -428,9 +431,9 @@ def _at_most_provable(policy: PrivacyPolicy) -> PrivacyPolicy:
     bounds = policy.bounds()
     if bounds[np.isfinite(bounds)].max(initial=0.0) <= _PROVABLE_ORDERED:
         return policy
-    rule = policy.rule_name if policy.rule.by_level else np.minimum(bounds, _PROVABLE_ORDERED)
-    epsilons = np.minimum(policy.epsilons, _PROVABLE_ORDERED)
-    return PrivacyPolicy(epsilons, policy.item_counts, rule, policy.names)
+    by_level = policy.rule.by_level
+    rule = policy.rule if by_level else MatrixRule(np.minimum(bounds, _PROVABLE_ORDERED))
+    return policy.with_changes(np.minimum(policy.epsilons, _PROVABLE_ORDERED), rule=rule)
 
 
 def _response(policy: PrivacyPolicy) -> tuple[Array, Array]:

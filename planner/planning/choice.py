@@ -288,7 +288,7 @@ def others(part: Part[Categorical]) -> list[Option]:
 def alike(part: Part[Categorical]) -> Option:
     """The best of all that protect every pair of answers like the strictest, which is a design."""
     policy, about = part.deployed.policy, (part.question.objective, errors_of(part.question))
-    budgets = np.full(policy.size, policy.room(np.zeros(policy.size)).min())
+    budgets = np.full(policy.size, policy.smallest_pair)
     return solved(PrivacyPolicy(budgets, policy.item_counts), DESIGN, *about, must=False)
 
 

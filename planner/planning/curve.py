@@ -124,7 +124,7 @@ def choice_curve(
     if mechanism != DESIGN or objective.kind != "worst-case" or not closed:
         return Curve(name, weight, law, mechanism, at, convex=mechanism == "opt0")
     item = weight * law.scale * float(objective.item_weights(policy).max())
-    least, most = policy.bounds().min(), policy.bounds().max(axis=1).min()
+    least, most = policy.bounds().min(), policy.bounds().max(axis=0).min()
 
     def carried(part: Array, scale: Array, larger: Array) -> Array:
         lost = np.exp(larger * most) * np.expm1((scale - larger) * least) / np.expm1(scale * least)

@@ -104,8 +104,12 @@ def at_scale(question: Q, scale: float, level: str | None = None) -> Q:
 def _with_policy(question: Q, policy: PrivacyPolicy) -> Q:
     budgets, changed = policy.epsilons.tolist(), dict[str, Any]()
     if question.levels:
-        pairs = zip(question.levels, budgets, strict=True)
-        changed["levels"] = tuple(one.replacing(epsilon=epsilon) for one, epsilon in pairs)
+        lowered = [inf] * policy.size if policy.against is None else policy.against.tolist()
+        rows = zip(question.levels, budgets, lowered, strict=True)
+        changed["levels"] = tuple(
+            one.replacing(epsilon=epsilon, **({} if against == inf else {"against": against}))
+            for one, epsilon, against in rows
+        )
     else:
         changed["epsilon"] = budgets[0]
     if not policy.rule.by_level:

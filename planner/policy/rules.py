@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner import arguments
 from planner.errors import InputError
 from planner.limits import BUDGET_RANGE, BUDGET_REMEDY, MAX_EPSILON
 
@@ -138,6 +139,11 @@ class PairRule:
     @property
     def open_pairs(self) -> bool:
         """Whether some pair of levels needs no protection."""
+        return False
+
+    @property
+    def directed(self) -> bool:
+        """Whether the budget of a pair depends on which of the two a report speaks for."""
         return False
 
     @property
@@ -364,6 +370,7 @@ class OneSidedRule(MinRule):
     saturates: ClassVar[bool] = False
     covers_sets: ClassVar[bool] = False
     keeps_own: ClassVar[bool] = False
+    directed: ClassVar[bool] = True
     lowering: Array
 
     def __post_init__(self) -> None:
@@ -381,8 +388,7 @@ class OneSidedRule(MinRule):
             raise InputError("against", self.lowering.tolist(), f"{size} budgets", remedy)
         for i in np.flatnonzero(~((self.lowering > 0) & (self.lowering <= MAX_EPSILON))):
             if not np.isposinf(self.lowering[i]):
-                value, allowed = float(self.lowering[i]), f"{BUDGET_RANGE}, or left out"
-                raise InputError(f"against[{i}]", value, allowed, BUDGET_REMEDY)
+                arguments.budget(f"against[{i}]", float(self.lowering[i]))
 
     def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
         up = epsilons[i] <= self.lowering[j]
@@ -467,6 +473,10 @@ class MatrixRule(PairRule):
     @property
     def open_pairs(self) -> bool:
         return bool(np.isinf(self.pairs).any())
+
+    @property
+    def directed(self) -> bool:
+        return not np.array_equal(self.pairs, self.pairs.T)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MatrixRule) and np.array_equal(self.pairs, other.pairs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from math import inf
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, PlainValidator, Strict, model_serializer, model_validator
@@ -14,7 +15,7 @@ from planner.laws.rounds import MOST_ROUNDS, Rounds
 from planner.limits import MAX_COUNT, MAX_PADDING_LENGTH
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.policy.rules import DEFAULT_RULE
+from planner.policy.rules import DEFAULT_RULE, ONE_SIDED
 from planner.survey.description import Description, Where, told_apart
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import AnyPreferences
@@ -73,7 +74,10 @@ class Level(Description):
         of a question, and the expected error is minimised, or for none.
     importance:
         How much this level's error matters beside the others', at least 0; below a millionth of the
-        largest it counts as that: every answer is estimated.
+        largest counts as that: every answer is estimated.
+    against:
+        Under the rule ``"one-sided"`` alone: how far a report may lower the odds of these answers
+        against others, as ``epsilon`` is written; None for as far as raising those of others does.
 
     Examples
     --------
@@ -88,6 +92,7 @@ class Level(Description):
     yes_counts: Counts = ()
     prior: NotNegative | None = None
     importance: NotNegative = 1.0
+    against: Budget | None = None
 
     @model_validator(mode="after")
     def _count(self) -> Self:
@@ -255,7 +260,7 @@ def wrong_targets(
 class Levelled(Asked):
     """A question with one or more levels of answers; no item is in two, no name given twice.
 
-    ``rule`` is ``"min"``, ``"avg"`` or a symmetric matrix of pair budgets (see
+    ``rule`` is ``"min"``, ``"avg"``, ``"one-sided"`` or a matrix of pair budgets (see
     :class:`~planner.policy.policy.PrivacyPolicy`), in which ``""`` is the smaller of two levels'
     budgets and ``inf`` no protection. ``label`` has answers as people read them, where that is not
     their name.
@@ -277,6 +282,11 @@ class Levelled(Asked):
                 tuple(_usual(cell, epsilons, i, j) for j, cell in enumerate(row))
                 for i, row in enumerate(self.rule)
             )
+        for i, level in enumerate(self.levels):
+            if level.against is not None and self.rule != ONE_SIDED:
+                remedy = f'Write rule = "{ONE_SIDED}", or delete it.'
+                allowed = "left out: other rules limit both directions alike"
+                raise wrong(level.against, allowed, remedy, "level", i, "against")
         _ = self.policy  # checks rule and matrix, once
         self._check_targets([level.name for level in self.levels])
         for i, level in enumerate(self.levels):
@@ -332,6 +342,7 @@ class Levelled(Asked):
             [level.item_count for level in self.levels],
             self.rule,
             [level.name for level in self.levels],
+            [one.against or inf for one in self.levels] if self.rule == ONE_SIDED else None,
         )
 
 
@@ -377,6 +388,10 @@ class ItemSet(Levelled):
     sets: AssumedSets | None = None
 
     def _check(self) -> None:
+        if self.policy.rule.directed:
+            remedy = "A set design promises one budget for any two sets: state it both ways."
+            allowed = "one that protects both directions alike, for item sets"
+            raise wrong(self.policy.rule_name, allowed, remedy, "rule")
         if not (self.policy.rule.covers_sets or self.mechanism in ("best", "set-design")):
             remedy = (
                 "Set budgets (eq. 16 of the IDUE paper) are defined for the rule min alone; "

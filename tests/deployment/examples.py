@@ -23,7 +23,8 @@ from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, Sam
 
 FILES = Path(__file__).parent / "files"
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "é\n")))
-MATRIX = ((1.0, 3.0), (3.0, 2.0))
+MATRIX = ((1.0, 2.5), (3.0, 2.0))
+SIDED = (LEVELS[0], LEVELS[1].replacing(against=1.3))
 ORDERED = Ordinal(
     "order", LEVELS, order=("flu", "HIV", "cold", "x", "é\n"), scores=(0, 1, 2.5, 3, 9)
 )
@@ -35,7 +36,7 @@ ANSWERS = {
     "grr": "x", "olh": "cold", "subset": "flu",
     "design": "flu", "design by avg": "HIV", "design by matrix": "é\n",
     "age": "53.5", "yes": "1", "hours": "40.25", "yes by channel": "", "order": "cold",
-    "sampled": "v",
+    "sampled": "v", "one-sided": "HIV", "design one-sided": "x",
 }  # fmt: skip
 
 
@@ -58,6 +59,8 @@ def every_mechanism():
         Numeric("hours", 17, 90, epsilon=2.0),
         Numeric("yes by channel", 0, 1, yes_no=True, epsilon=1.0),
         ORDERED,
+        Categorical("one-sided", SIDED, "one-sided"),
+        Categorical("design one-sided", SIDED, "one-sided"),
         SampledChoice(
             "sampled",
             (
@@ -87,6 +90,8 @@ def every_mechanism():
         "hours": best_channel(2.0, five_populations(ages), points=4),
         "yes by channel": best_channel(1.0, five_populations(NumericDomain(0, 1)), points=2),
         "order": plan_survey(Survey("s", 9, (ORDERED,))).questions[0].law,
+        "one-sided": solve(questions[-3].policy),
+        "design one-sided": best_design(questions[-2].policy),
         "sampled": plan_sampling(questions[-1], survey.users).law,
     }
     return survey, mechanisms

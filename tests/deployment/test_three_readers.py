@@ -23,7 +23,7 @@ from tests.deployment.examples import index, only, singles
 from tests.deployment.mutations import damaged, mutated, paths_of
 from tests.deployment.readers import CLIENT, collector, javascript_client, python_client, text
 from tests.effort import tries
-from tests.laws.oracle import breaches, members
+from tests.laws.oracle import D, breaches, members, true_exp
 
 
 def test_the_javascript_client_reads_the_schema_that_is_printed():
@@ -53,6 +53,21 @@ def test_every_bad_file_is_refused_by_all(node, document, tmp_path):
     assert [name for name, one in zip(files, theirs, strict=True) if one != "Refused"] == []
     assert [name for name, data in files.items() if python_client(data, tmp_path) is None] == []
     assert [name for name, data in files.items() if collector(data) is None] == []
+
+
+@pytest.mark.parametrize("name", ["matrix", "one-sided"])
+def test_one_unit_of_one_ordered_pair_decides(node, document, tmp_path, name):
+    """All but that of the first level against the second may realise 9 nats, or do far less."""
+    (question,), b = [q for q in document["questions"] if q["name"] == name], 2**30
+    if name == "matrix":
+        question = question | {"rule": [[9, 1], [9, 9]]}
+    else:
+        levels = zip(question["levels"], ({}, {"against": 1}), strict=True)
+        question = question | {"levels": [one | {"epsilon": 9} | more for one, more in levels]}
+    most = int(true_exp(1) * b * (D - 5 * b // 4) / (D - b))
+    files = [question | {"a": [a, 5 * b // 4], "b": [b, b]} for a in (most - 99, most, most + 1)]
+    files = [text(only(document, [one])) for one in files]
+    the_last_is_refused(node, files, tmp_path, "Levels 'severe' and 'common' realise 1.0")
 
 
 def test_all_questions_together_have_as_many_items_as_a_collector_counts(node, document, tmp_path):

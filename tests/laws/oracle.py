@@ -40,6 +40,8 @@ def budget(question, i, j):
     epsilons, rule = [epsilon for _, epsilon in members(question)], question.get("rule", "min")
     if isinstance(rule, list):
         return math.inf if rule[i][j] is None else rule[i][j]
+    if rule == "one-sided":
+        return min(epsilons[i], question["levels"][j].get("against", math.inf))
     both = epsilons[i], epsilons[j]
     return min(both) if rule == "min" else sum(both) / 2
 

@@ -30,7 +30,9 @@ FORMS = [
     ("idue", ("denominator",), 2**31, "4294967296"),
     ("idue", ("extra",), 1, "key of question 'idue' is 'extra'"),
     ("idue", ("b",), ..., "b of question 'idue' is missing"),
-    ("matrix", ("rule", 0, 1), 2.0, "a symmetric matrix"),
+    ("avg", ("levels", 1, "against"), 1.0, "left out under this rule"),
+    ("one-sided", ("levels", 1, "against"), 0.0, "above 0 and at most 50"),
+    ("one-sided", ("rule",), "min", "left out under this rule"),
     ("matrix", ("rule",), [[1.0]], "a 2 x 2 matrix"),
     ("matrix", ("rule",), [[1.0, None], [None, None]], "finite for at least one pair of each"),
     ("sets", ("rule",), "avg", "'min'"),
@@ -66,6 +68,7 @@ UNRELEASED = QUESTIONS["sampled"]["guarantee"] | {
 PROOFS = [
     ("idue", ("a", 1), 3 * 10**9, "Levels 'severe' and 'common' realise"),
     ("avg", ("a", 1), 4 * 10**9, "realise"),
+    ("one-sided", ("levels", 1, "against"), 1.29, "'common' and 'common' realise 1.[23]"),
     ("grr", ("weights", 0, 0), [D // 4, 3 * D // 4], "Levels 'severe', 'common' and .* realises"),
     ("subset", ("weights", 0, 0), [D - 1, 1], "realises"),
     ("subset", ("weights", 0, 0), [4 * D // 5 + 1, D - 4 * D // 5 - 1], "the true item more often"),
