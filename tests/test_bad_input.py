@@ -57,7 +57,7 @@ RULES = [
     ([1.0, 2.0], "a 2 x 2 matrix"),
     (
         [[1, 2], [INF, 1]],
-        r"rule\[0\]\[1\] is 2.0 but must be inf, as no chain of budgets leads from level 1 back",
+        r"rule\[0\]\[1\] is 2.0 but must be inf, as rule\[1\]\[0\] is",
     ),
     ([[1, -2], [-2, 1]], r"rule\[0\]\[1\] is -2.0 but .* or inf .* Give inf where a pair"),
     ([[0, 2], [2, 1]], r"rule\[0\]\[0\] is 0.0"),

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.levels import Levels
 from planner.mechanisms.catalogue import CATALOGUE
@@ -19,7 +17,6 @@ from planner.planning.question import QuestionPlan
 from planner.planning.rounds import compared
 from planner.planning.sampled import SamplingPlan
 from planner.policy.budget_text import magnitude_up, rounded_up
-from planner.policy.policy import PrivacyPolicy
 from planner.show.blocks import (
     Block,
     Fact,

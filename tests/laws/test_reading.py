@@ -33,6 +33,7 @@ FORMS = [
     ("avg", ("levels", 1, "against"), 1.0, "left out under this rule"),
     ("one-sided", ("levels", 1, "against"), 0.0, "above 0 and at most 50"),
     ("one-sided", ("rule",), "min", "left out under this rule"),
+    ("matrix", ("rule", 0, 1), None, "null in both directions, or in neither"),
     ("matrix", ("rule",), [[1.0]], "a 2 x 2 matrix"),
     ("matrix", ("rule",), [[1.0, None], [None, None]], "finite for at least one pair of each"),
     ("sets", ("rule",), "avg", "'min'"),

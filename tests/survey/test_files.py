@@ -109,7 +109,7 @@ MISTAKES = {
         ),
         ('rule = "min"', "rule = 3", 'rule is 3 but must be "min", "avg", "one-sided" or'),
         ('rule = "min"', "rule = [[true]]", "rule 'severe' 'severe' is True but must be a pair"),
-        ('rule = "min"', "rule = [[1, 2], [inf, 1]]", r"rule\[0\]\[1\] is 2.0 .* no chain"),
+        ('rule = "min"', "rule = [[1, 2], [inf, 1]]", r"rule\[0\]\[1\] is 2.0 .* be inf, as"),
         ('epsilon = "ln 4"', "epsilon = 1\nagainst = 2", "against is 2.0 but must be left out"),
         ('epsilon = "ln 4"', "epsilon = 1\nagainst = 0", "against is 0 but must be .* above 0"),
         ('rule = "min"', "rule = [[1, 2], [1]]", "rule is .* rectangular"),
