@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module, resources
+from ipaddress import ip_address
 
 # The same as in .streamlit/config.toml, which only a checkout has; a test compares them.
-SETTINGS: dict[str, str | int | bool] = {
+SETTINGS: dict[str, str | int | bool | list[str]] = {
     "server.address": "127.0.0.1",
+    "server.allowedHosts": ["localhost", "127.0.0.1", "::1"],
     "server.maxUploadSize": 20,
     "server.enableXsrfProtection": True,
     "server.enableCORS": True,
@@ -25,16 +28,19 @@ SETTINGS: dict[str, str | int | bool] = {
 def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     """Serve the app on ``port``, with a browser window unless ``mode`` is ``"headless"``.
 
-    ``address`` is the one to listen on: by default this machine alone can reach the app.
+    ``address`` is the one to listen on: by default this machine alone can reach the app, and no
+    page that calls it by another name, which might be anybody's (DNS rebinding).
     """
     from streamlit.web import cli
 
+    here = {"server.port": port, "server.address": address}
+    names = {} if ip_address(address).is_loopback else {"server.allowedHosts": ["*"]}
     entry = resources.files("planner.ui") / "entry.py"
     sys.argv = [
         "streamlit",
         "run",
         str(entry),
-        *_flags({**SETTINGS, "server.port": port, "server.address": address}),
+        *_flags({**SETTINGS, **here, **names}),
     ]
     if mode == "headless":
         sys.argv += ["--server.headless", "true"]
@@ -46,10 +52,11 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
         os._exit(0)  # threads that still plan for visitors who are gone must not hold it up
 
 
-def _flags(settings: dict[str, str | int | bool]) -> list[str]:
+def _flags(settings: Mapping[str, str | int | bool | list[str]]) -> list[str]:
     words = []
     for name, value in settings.items():
-        words += [f"--{name}", str(value).lower() if isinstance(value, bool) else str(value)]
+        for one in value if isinstance(value, list) else [value]:
+            words += [f"--{name}", str(one).lower() if isinstance(one, bool) else str(one)]
     return words
 
 

@@ -3,8 +3,11 @@
 import json
 import re
 import time
+from contextlib import closing
+from http.client import HTTPConnection
 
 import psutil
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import CELL_FIELD, Visit
@@ -159,6 +162,19 @@ def test_every_page_fits_three_widths_in_both_themes_and_asks_no_other_host(visi
     expect(menu).to_have_attribute("data-collapsed", "true")
     assert visit.outside == []
     assert visit.complaints == []
+
+
+@pytest.mark.parametrize(("host", "answer"), [("127.0.0.1", 101), ("rebound.example", 403)])
+def test_a_page_of_another_name_is_refused(address, host, answer):
+    """As one whose name was bound to this machine after it was loaded (DNS rebinding)."""
+    port = int(address.rpartition(":")[2])
+    headers = {
+        **{"Host": f"{host}:{port}", "Origin": f"http://{host}:{port}", "Upgrade": "websocket"},
+        **{"Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": 22 * "A" + "=="},
+    }
+    with closing(HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+        connection.request("GET", "/_stcore/stream", headers=headers)
+        assert connection.getresponse().status == answer
 
 
 def test_work_ends_with_its_visitor_and_with_the_server(browser, tmp_path):
