@@ -1,7 +1,6 @@
 """Audit anybody's client of a parameter file: its lines, and their fit to the file's integers.
 
-No audit sees a client that knows when it is audited, when and how fast a report is made, or what
-its id hides beyond single bits. Seen is, at a stated chance of a false alarm and from a stated
+What no audit sees is :data:`UNSEEN`. Seen is, at a stated chance of a false alarm and from a stated
 deviation on:
 
 - every line, byte for byte: the canonical form of a report that the collector counts;
@@ -33,8 +32,9 @@ from planner.mechanisms.words import system_words
 from planner.trial.black_box import BlackBox
 
 UNSEEN = (
-    "No audit sees a client that knows when it is audited, when and how fast it reports, or what "
-    "its ids hide beyond single bits."
+    "No audit sees a client that knows when it is audited, when and how fast it reports, what "
+    "its ids hide beyond single bits, or that its randomness is computed from a secret key and the "
+    "id, so that whoever has the key reads the answer."
 )
 _BLOCK_BYTES = 2**24  # of lines from one start
 _HONEST = 4  # times as many reports are drawn from the integers

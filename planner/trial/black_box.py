@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -21,6 +23,7 @@ _MOST_SAID = 2**24  # bytes of complaints
 _LONGEST_COMPLAINT = 500  # of which the last are shown
 _PATIENCE = 2.0  # seconds from "please end" to "end", and for what should not come
 _STEP = 0.01  # seconds between two looks
+_MARK = "LDP_PLANNER_AUDIT"  # in the environment, by which daemons are found
 
 
 BlackBox = Callable[[Sequence[Any], int], list[bytes]]
@@ -34,7 +37,8 @@ class CommandBox:
     It is started anew for each call, in a process group of its own, and reads to the end of the
     answers. It must write as many lines as it reads, in order, and may write them late. The group
     is ended when all reports are there, when the command ends, when it writes more than it may, or
-    when time is up. Of its standard error the last line is kept.
+    when time is up; on Linux also what left the group, unless it hid its environment. Of its
+    standard error the last line is kept.
 
     Parameters
     ----------
@@ -74,8 +78,15 @@ class CommandBox:
             asked.seek(0)
             call = list(self.command)
             try:
+                mark = f"{_MARK}={secrets.token_hex(16)}"
+                environment = os.environ | dict([mark.split("=")])
                 process = subprocess.Popen(  # noqa: S603 - running it is what the caller asks for
-                    call, stdin=asked, stdout=out, stderr=said, start_new_session=True
+                    call,
+                    stdin=asked,
+                    stdout=out,
+                    stderr=said,
+                    env=environment,
+                    start_new_session=True,
                 )
             except OSError as error:
                 reason = f"{' '.join(call)!r} cannot be started: {error.strerror or error}"
@@ -84,7 +95,7 @@ class CommandBox:
             try:
                 late = self._late(process, out, said, len(answers), most)
             finally:
-                _end(process)
+                _end(process, mark.encode())
             out.seek(0)
             written = out.read(most + 1)
             said.seek(max(0, _size(said) - _LONGEST_COMPLAINT))
@@ -129,8 +140,8 @@ def _runs(process: subprocess.Popen[bytes]) -> bool:
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the whole group, at once if it does not end by itself."""
+def _end(process: subprocess.Popen[bytes], mark: bytes) -> None:
+    """End the whole group, at once if it does not end by itself; then those who left it."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     deadline = time.monotonic() + _PATIENCE
@@ -139,3 +150,18 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    while left := _marked(mark):
+        for number in left:
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        time.sleep(_STEP)
+
+
+def _marked(mark: bytes) -> list[int]:
+    """The processes that were started with the mark, on Linux."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # another user's, or gone
+            if mark in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+    return found

@@ -170,7 +170,11 @@ def test_a_page_of_another_name_is_refused(address, host, answer):
     port = int(address.rpartition(":")[2])
     headers = {
         **{"Host": f"{host}:{port}", "Origin": f"http://{host}:{port}", "Upgrade": "websocket"},
-        **{"Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": 22 * "A" + "=="},
+        **{
+            "Connection": "Upgrade",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": 22 * "A" + "==",
+        },
     }
     with closing(HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
         connection.request("GET", "/_stcore/stream", headers=headers)

@@ -82,9 +82,16 @@ def test_a_flood_takes_neither_memory_nor_more_than_its_time(stream):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**16  # KiB
 
 
-def test_the_whole_group_is_ended(tmp_path):
+DAEMON = "import os; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); "
+
+
+@pytest.mark.parametrize("daemon", [False, True])
+def test_the_whole_group_is_ended_and_who_left_it(tmp_path, daemon):
     note = tmp_path / "pid"
     text = f"sleep 60 & echo $! > {note}; cat"
+    if daemon:
+        left = f"{DAEMON}print(os.getpid(), flush=True); os.execlp('sleep', 'sleep', '60')"
+        text = f'{sys.executable} -c "{left}" > {note}; while [ ! -s {note} ]; do sleep 0.01; done; cat'
     assert CommandBox(["sh", "-c", text], seconds=30)([1], 1000) == [b"1"]
     pid = int(note.read_text())
     for _ in range(100):
