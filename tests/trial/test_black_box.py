@@ -91,7 +91,7 @@ def test_the_whole_group_is_ended_and_who_left_it(tmp_path, daemon):
     text = f"sleep 60 & echo $! > {note}; cat"
     if daemon:
         left = f"{DAEMON}print(os.getpid(), flush=True); os.execlp('sleep', 'sleep', '60')"
-        text = f'{sys.executable} -c "{left}" > {note}; while [ ! -s {note} ]; do sleep 0.01; done; cat'
+        text = f'{sys.executable} -c "{left}" > {note}; until [ -s {note} ]; do :; done; cat'
     assert CommandBox(["sh", "-c", text], seconds=30)([1], 1000) == [b"1"]
     pid = int(note.read_text())
     for _ in range(100):
