@@ -26,6 +26,7 @@ from planner.planning.option import Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
 from planner.planning.question import KINDS, QuestionPlan, plan_question, plan_sampled
 from planner.planning.shares import Allocation, allocate
+from planner.solvers.solving import smallest_budget
 from planner.survey.file import load_survey
 from planner.survey.questions import ItemSet, Question, SampledChoice, Survey
 
@@ -272,6 +273,7 @@ def _settled(survey: Survey, ledger: Ledger) -> tuple[list[Part[Any]], Allocatio
     found, shares = None, np.ones(len(left))
     fractions = shares
     if len(left) == 1:
+        smallest_budget(left[0].policy)
         left = [_length_found(left[0], survey.users)]
     else:
         split, some, found = _allocated(left, survey)

@@ -32,7 +32,7 @@ STYLE, SCRIPT = (
 _DRAWING = "static/static/js/PlotlyChart.*.js"  # takes a browser half a second: better ahead
 CHARTS = next((path.name for path in Path(st.__file__).parent.glob(_DRAWING)), None)
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:@])")
-_LINK = re.compile(r"(?i)\b(www|https?|ftp|mailto|xmpp)(?=\W)")
+_LINK = re.compile(r"(?i)(\b(?:www|https?|ftp|mailto|xmpp)(?=\W)|@)")
 _CHART = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False}
 _TONES: dict[str, Callable[..., Any]] = {
     "missed": st.warning,

@@ -22,7 +22,7 @@ from planner.planning.ledger import Collection, Ledger
 from planner.show.plan import design_sentence, spending_sentence
 from planner.solvers import solving
 from planner.solvers.design_search import best_design
-from planner.survey.questions import Categorical, ItemSet, SampledChoice, Sampling
+from planner.survey.questions import Categorical, ItemSet, Ordinal, SampledChoice, Sampling
 from planner.survey.sets import AssumedSets
 from tests.planning.surveys import (
     HOUSEHOLD,
@@ -140,6 +140,21 @@ def test_a_matrix_spends_the_largest_protected_pair():
 def test_questions_that_cannot_be_planned_here_are_refused(survey, message):
     with pytest.raises(InputError, match=message):
         plan_survey(survey)
+
+
+TINY = (Level("all", 1e-300, ("a", "b", "c")),)
+OF_TINY = [
+    Categorical("q", TINY),
+    Categorical("q", TINY, mechanism="opt0"),
+    ItemSet("q", TINY, padding_length=2),
+    Ordinal("q", TINY, order=("a", "b", "c")),
+]
+
+
+@pytest.mark.parametrize("question", OF_TINY, ids=lambda one: one.kind)
+def test_a_budget_that_no_integers_can_keep_is_named(question):
+    with pytest.raises(InputError, match="pair budget is 1e-300 but must be at least 1e-09"):
+        plan_survey(Survey("s", 1000, (question,)))
 
 
 def test_questions_in_two_rounds_take_no_part_in_sharing():

@@ -9,7 +9,10 @@ from planner.ui import __main__ as command
 from planner.ui.entry import PAGES
 from tests.ui.pages import open_page
 
-NAME = "![x](http://out.example/p) <img src=http://out.example> <a href=http://out.example>y</a>"
+NAME = (
+    "![x](http://out.example/p) <img src=http://out.example> <a href=http://out.example>y</a> "
+    "mail@out.example"
+)
 SURVEY = f"""[survey]
 name = "s {NAME}"
 users = 1000
@@ -32,7 +35,7 @@ name = "c {NAME}"
 epsilon = 1.0
 items = ["m {NAME}", "n"]
 """
-PICTURE = re.compile(r"(?<!\\)!\[x\]")
+PICTURE = re.compile(r"(?<!\\)!\[x\]|mail\\?@\w")  # or an address, which Markdown links too
 TAG = re.compile(r"<(img|a)\b")
 NO_MARKDOWN = {"TextInput", "TextArea", "Code"}  # show what was typed
 HTML = {"Html"}
