@@ -84,6 +84,12 @@ level = [{ name = "all", epsilon = 2.0, items = ["young", "old"], yes_counts = [
 relies_on = "aggregates-only"
 acknowledged = "A trusted aggregator releases the estimates alone."
 """
+KEPT = """() => new Promise((resolve) => {
+  indexedDB.open("ldp-planner").onsuccess = ({ target }) => {
+    const kept = target.result.transaction("kept").objectStore("kept").count();
+    kept.onsuccess = () => resolve(kept.result);
+  };
+})"""
 RANDOMISE = "Randomise my answers"
 
 
@@ -250,7 +256,9 @@ def test_what_waits_of_round_one_never_comes_with_round_two(person, host):
         expect(page.get_by_text("both rounds may learn your answer")).to_be_visible()
     page.get_by_role("button", name="Send").click()
     heading(page, "Thank you")
-    opened(person, host.page(made(TWICE, number=1)))
+    page = opened(person, host.page(made(TWICE, number=1)))
+    expect(page.get_by_text("Not asked of you in this round: age")).to_be_visible()
+    assert page.evaluate(KEPT) == 3  # the person, round two's report, and its line
     assert [json.loads(line)["round"] for line in host.lines] == [2]
 
 

@@ -28,7 +28,8 @@ export class Device {
         const before = target.result ?? null;
         try {
           after = step(before);
-          if (after !== before) store.put(after, name);
+          if (after === undefined) store.delete(name);
+          else if (after !== before) store.put(after, name);
         } catch (error) {
           refused = error;
           transaction.abort();

@@ -56,6 +56,7 @@ class Visit {
   async #turn(name) {
     const { rounds, output } = this.client.law(name);
     if (told.round > (output ? 2 : (rounds?.count ?? Infinity))) return { now: false };
+    if (output && told.round === 1 && (await this.#kept(name, undefined, 2))) return { now: false };
     if (rounds?.scheme === "once") return { now: (await this.client.ownPart(name, this.user)) === told.round };
     const earlier = Array.from({ length: rounds ? told.round - 1 : 0 }, (_, k) => this.#kept(name, undefined, k + 1));
     return { now: true, again: (await Promise.all(earlier)).some((kept) => kept !== null) };
@@ -98,12 +99,11 @@ class Visit {
 
   async #reported(name, answer, changed) {
     const [round, law] = [this.#round(name), this.client.law(name)];
-    const before = await this.#kept(name);
-    if (before !== null) return { ...before, means: [say("kept")] };
     const line = await this.client.report(name, answer, { user: this.user, round, changed });
-    const kept = await this.#kept(name, (known) => known ?? { line, sent: false });
-    // What waits of round one must not come with round two.
-    if (law.output && round > 1) await this.#kept(name, (known) => known && { ...known, sent: true }, 1);
+    const made = { line, sent: false };
+    const kept = await this.#kept(name, (known) => known ?? made);
+    if (kept !== made) return { ...kept, means: [say("kept")] };
+    if (law.output && round === 2) await this.#kept(name, () => undefined, 1); // both would tell the answer
     return { ...kept, means: this.#meaning(name, law, law.code(answer), bytesOf(JSON.parse(line).report)) };
   }
 
