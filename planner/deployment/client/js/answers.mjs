@@ -3,7 +3,7 @@
 // number that the report is about, in as many random words for every answer; "wanted" is what each
 // number counts as, a list of exact fractions for each wanted one, where reports are rows. For the
 // person: "about" has elements, and with what chance an answer's report is about each; "most" is
-// the largest budget between this answer and another that is protected from it.
+// the largest budget for this answer against a protected one, and against it if that differs.
 
 import { refuse } from "./document.mjs";
 import { GRID, choose, order, words } from "./draws.mjs";

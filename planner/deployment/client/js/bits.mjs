@@ -29,9 +29,8 @@ export function bits({ a, b }, { levels }) {
       return report;
     },
     says: (k, report) => {
-      const marked = hasBit(report, k);
-      const [own, other] = columns().map((column) => (marked ? column[k] : GRID - column[k]) / GRID);
-      return { marked, own, others: [other] };
+      const [own, other] = columns().map((column) => column[k] / GRID);
+      return { marked: hasBit(report, k), own, others: [other] };
     },
   };
 }

@@ -1,11 +1,10 @@
 // The client in JavaScript, for browsers and Node: the same parameter file, the same exact draws,
 // the same conformance vectors as the Python client. It uses what both have: crypto, typed arrays.
 
-import { MAX_CELLS, digest, hex, parseDocument, refuse } from "./document.mjs";
+import { MAX_CELLS, checkShape, digest, hex, parseDocument, refuse } from "./document.mjs";
 import { lawOf } from "./laws.mjs";
 import { ID_BYTES, checkRound, drawn, ownPart, stepOf } from "./rounds.mjs";
 import SCHEMA from "./schema.json" with { type: "json" };
-import { checkShape } from "./shape.mjs";
 
 export { Refused } from "./document.mjs";
 
@@ -73,9 +72,7 @@ async function lineCheck(fields) {
   return hex((await digest(fields.join("\n"))).subarray(0, 8));
 }
 
-function base64(data) {
-  return btoa(Array.from(data, (octet) => String.fromCharCode(octet)).join(""));
-}
+const base64 = (data) => btoa(Array.from(data, (octet) => String.fromCharCode(octet)).join(""));
 
 /** The report of a conformance vector; its entropy must be consumed exactly. */
 export function replay(client, vector) {

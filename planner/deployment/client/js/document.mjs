@@ -1,4 +1,5 @@
-// The parameter file: parsing, canonical form, content hash.
+// The parameter file: parsing, canonical form, content hash; and its shape by JSON Schema, of which
+// schema.json, what "ldp-planner schema" prints, uses these keywords and no others.
 
 export const MAX_CELLS = 2 ** 24; // that a collector counts, of one question and of all together
 const VERSION = 4;
@@ -74,4 +75,45 @@ function keys(value) {
   const parts = Object.values(value);
   const own = Array.isArray(value) ? 0 : parts.length;
   return parts.reduce((sum, one) => sum + keys(one), own);
+}
+
+const TYPES = {
+  object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  array: Array.isArray,
+  string: (value) => typeof value === "string",
+  integer: Number.isInteger,
+  number: (value) => typeof value === "number",
+  boolean: (value) => typeof value === "boolean",
+  null: (value) => value === null,
+};
+
+/** Is the value of the shape? */
+function fits(value, schema) {
+  if (schema.anyOf) return schema.anyOf.some((one) => fits(value, one));
+  if (schema.enum) return schema.enum.includes(value);
+  if (!TYPES[schema.type](value)) return false;
+  if (schema.pattern && !new RegExp(schema.pattern, "u").test(value)) return false;
+  if (typeof value === "number") {
+    const { minimum, maximum, exclusiveMinimum } = schema;
+    return !(value < minimum || value > maximum || value <= exclusiveMinimum);
+  }
+  if (typeof value === "string") return value.length >= (schema.minLength ?? 0);
+  if (schema.items) {
+    return value.length >= (schema.minItems ?? 0) && value.every((one) => fits(one, schema.items));
+  }
+  if (!schema.properties) return true;
+  const keys = Object.keys(value);
+  return (
+    schema.required.every((key) => Object.hasOwn(value, key)) &&
+    keys.every((key) => Object.hasOwn(schema.properties, key) && fits(value[key], schema.properties[key]))
+  );
+}
+
+/** Refuse a document that is not of the shape. */
+export function checkShape(document, schema) {
+  for (const key of new Set([...schema.required, ...Object.keys(document)])) {
+    const known = Object.hasOwn(schema.properties, key);
+    if (!known || !Object.hasOwn(document, key)) refuse(`${known ? "no" : "an unknown"} key ${key}`);
+    if (!fits(document[key], schema.properties[key])) refuse(`${key} is not of the right shape`);
+  }
 }

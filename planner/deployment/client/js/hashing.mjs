@@ -17,10 +17,8 @@ export function hash({ truth, values }, { levels }) {
     size: 8,
     says: (k, report) => {
       const [seed, value] = new Uint32Array(report.slice().buffer);
-      const marked = xxh32(k, seed) % values === value;
-      const named = [(truth * values + GRID - truth) / values / GRID, 1 / values];
-      const [own, other] = named.map((chance) => (marked ? chance : 1 - chance));
-      return { marked, own, others: [other] };
+      const own = (truth * values + GRID - truth) / values / GRID;
+      return { marked: xxh32(k, seed) % values === value, own, others: [1 / values] };
     },
     draw: (own, source) => {
       const [seed] = words(source, 1);

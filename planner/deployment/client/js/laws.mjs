@@ -27,7 +27,7 @@ export function lawOf(question) {
     blanks,
     code: asked.code,
     open: Array.isArray(question.rule) && question.rule.flat().includes(null),
-    most: (code) => shape.cap ?? asked.most(code),
+    most: (code) => [shape.cap ?? asked.most(code)].flat(),
     says: (code, report, round) => {
       if (blanks && !report[0]) return [];
       const payload = report.subarray(blanks);
@@ -39,9 +39,10 @@ export function lawOf(question) {
 
 function saidOf(parts, says) {
   const found = parts.map(([k]) => says(k));
-  const [{ marked, others }] = found;
+  const [{ marked, others }] = found; // chances are those of being marked, or of this very report
   const left = parts.reduce((rest, [, share]) => rest - share, 1); // about another, or a dummy
   const own = parts.reduce((sum, [, share], i) => sum + share * found[i].own, Math.max(0, left) * others[0]);
-  const low = Math.min(...found.flatMap((one) => one.others));
-  return { element: parts[0][0], marked, own, low, high: Math.max(...found.flatMap((one) => one.others)) };
+  const like = (chance) => (marked === false ? 1 - chance : chance);
+  const all = found.flatMap((one) => one.others).map(like);
+  return { element: parts[0][0], marked, own: like(own), low: Math.min(...all), high: Math.max(...all) };
 }

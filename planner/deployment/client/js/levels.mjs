@@ -55,11 +55,11 @@ export function demanded({ rows, rule }, i, j) {
   return Array.isArray(rule) ? (rule[i][j] ?? Infinity) : ofBoth(rule, rows[i], rows[j]);
 }
 
-/** The largest budget of an element and another; of those alone that have one. */
+/** The largest budgets for an element and against it, of those pairs that have one. */
 export function mostOf(levels, element) {
   const i = levels.rows.findIndex(({ count }) => (element -= count) < 0);
-  const budgets = levels.rows.map((_, j) => demanded(levels, i, j));
-  return Math.max(0, ...budgets.filter((budget) => budget !== Infinity));
+  const largest = (budgets) => Math.max(0, ...budgets.filter((budget) => budget !== Infinity));
+  return [[i, null], [null, i]].map(([a, b]) => largest(levels.rows.map((_, j) => demanded(levels, a ?? j, b ?? j))));
 }
 
 /** The smallest budget of any pair of elements. */

@@ -118,9 +118,10 @@ class Visit {
       return marked === undefined ? [like] : [say(marked ? "names" : "names_not", { answer }), like];
     });
     if (!found.length) return [say("blank")];
-    const factor = written(Math.ceil(Math.exp(law.most(code)) * 100 - 1e-9) / 100, 2);
+    const [up, down = up] = law.most(code).map((most) => written(Math.ceil(Math.exp(most) * 100 - 1e-9) / 100, 2));
+    const odds = up === down ? say("odds", { factor: up }) : say("odds_apart", { up, down });
     const also = [...(law.open ? ["open"] : []), ...(law.output ? ["two_rounds"] : [])];
-    return [...found, say("odds", { factor }), ...also.map((key) => say(key))];
+    return [...found, odds, ...also.map((key) => say(key))];
   }
 
   #review(failure) {

@@ -23,7 +23,7 @@ export function sides(question, { levels }) {
     cells: law.types.length * (1 + levels.elements),
     size: typeBytes + octets(levels.elements),
     draw: (own, source) => draw(law, own, typeBytes, source),
-    says: (k, report) => says(law, k, hasBit(report.subarray(typeBytes), placeOf(law, k)[1])),
+    says: (k, report) => ({ marked: hasBit(report, 8 * typeBytes + placeOf(law, k)[1]), ...chances(law, k) }),
   };
 }
 
@@ -137,20 +137,17 @@ function placeOf({ levels, groups, counts }, own) {
   return [groups[level], free[groups[level]] + own - first];
 }
 
-/** How often an element is on this side, for whom it is the own one and for others, by group. */
-function says(law, k, marked) {
+/** How often an element is high, for whom it is the own one and for others, by group. */
+function chances(law, k) {
   const { counts, types, weights } = law;
   const [group] = placeOf(law, k);
-  const on = (high) => (marked ? high : 1 - high);
   const average = (g, chance) =>
-    sum(types.flatMap((_, o) => [0, 1].map((side) => weights[g][o][side] * on(chance(o, side))))) / GRID;
-  const others = counts.map((m, g) => {
-    const same = Number(g === group);
-    if (m === same) return null; // there is no other in its group
-    return average(g, (o, side) => (types[o][group] - same * side) / (counts[group] - same));
+    sum(types.flatMap((_, o) => [0, 1].map((side) => weights[g][o][side] * chance(o, side)))) / GRID;
+  const others = counts.flatMap((m, g) => {
+    const same = Number(g === group); // an element of its group is another one
+    return m > same ? [average(g, (o, side) => (types[o][group] - same * side) / (counts[group] - same))] : [];
   });
-  const own = average(group, (_, side) => side);
-  return { marked, own, others: others.filter((chance) => chance !== null) };
+  return { own: average(group, (_, side) => side), others };
 }
 
 function draw(law, own, typeBytes, source) {

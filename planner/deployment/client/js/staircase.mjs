@@ -28,10 +28,8 @@ export function staircase({ held, cap, ratios }, { levels }) {
     cap,
     says: (k, report) => {
       const hits = ownOf(weights(), most);
-      const marked = elementsOf(report, width).includes(k);
-      const named = [hits / length, (held - hits) / (elements - length)];
-      const [own, other] = named.map((chance) => (marked ? chance : 1 - chance));
-      return { marked, own, others: [other] };
+      const [own, other] = [hits / length, (held - hits) / (elements - length)];
+      return { marked: elementsOf(report, width).includes(k), own, others: [other] };
     },
     cells: elements,
     size: width ? held * width : octets(elements),
