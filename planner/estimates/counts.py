@@ -99,6 +99,29 @@ class Estimates(Framed):
         half = reach(confidence, together) * self.standard_errors
         return self.values - half, self.values + half
 
+    @property
+    def unit(self) -> Array:
+        """People that one report more, for an item, adds to its count."""
+        return np.ones(self.values.size)
+
+    @property
+    def seen(self) -> Array:
+        """What the chance of an estimate depends on, a row an item."""
+        errors = np.maximum(self.standard_errors, self.null_standard_errors)
+        return np.stack([self.values, np.maximum(errors, 1e-9)], axis=1)
+
+    def tail(self, seen: Array, count: Whole, chance: Array, more: bool = False) -> Array:
+        """Chance of what was seen of some items, or of more, taken from above; ``(k,)``.
+
+        So many people may be among those who reported and have the item, each with this chance.
+        The rest is noise: normal, as large as it was estimated.
+        """
+        from scipy.special import ndtr
+
+        del more  # as likely
+        ones, law = _binomial(count[:, None], chance[:, None])
+        return np.asarray((law * ndtr((ones - seen[:, :1]) / seen[:, 1:])).sum(axis=1))
+
     def clipped(self) -> ProcessedCounts:
         """Every count moved into ``[0, users]``. Small counts become too large on average."""
         values = np.clip(self.values, 0, self.users)
@@ -205,16 +228,24 @@ class SupportEstimates(Estimates):
         [[0.0], [9.0]]
         """
         limits = super(SupportEstimates, self).intervals(confidence, simultaneous)
-        lower, upper = (np.clip(limit, 0, self.users) for limit in limits)
-        skewed = np.square(self.standard_errors * (self.a - self.b)) < _MOST_VARIANCE
-        if skewed.any():
-            share = tail_share(confidence, self.values.size if simultaneous else 1) / 2
-            rows = np.stack([self.supports, self.a, self.b], axis=1)[skewed]
-            rows, same = np.unique(rows, axis=0, return_inverse=True)
-            parts = np.array_split(rows, -(-len(rows) // _AT_ONCE))
-            ends = np.concatenate([_limits(part, self.users, share) for part in parts])
-            lower[skewed], upper[skewed] = ends[same.ravel()].T
-        return lower, upper
+        together = self.values.size if simultaneous else 1
+        share = tail_share(confidence, together)
+        return exact_limits(self, self, limits, share, lambda count: (count, np.ones(count.size)))
+
+    @property
+    def unit(self) -> Array:
+        """As of any estimates."""
+        return 1 / (self.a - self.b)
+
+    @property
+    def seen(self) -> Array:
+        """As of any estimates: the law."""
+        return np.stack([self.supports, self.a, self.b], axis=1)
+
+    def tail(self, seen: Array, count: Whole, chance: Array, more: bool = False) -> Array:
+        """The same by the law itself: of so many reports each is of a person who has the item."""
+        supports, a, b = seen.T
+        return support_tail(supports + more, count, self.users, b + chance * (a - b), b)
 
 
 def support_tail(
@@ -235,34 +266,61 @@ def support_tail(
     least, count, a, b = (
         np.atleast_1d(np.asarray(column))[:, None] for column in (least, count, a, b)
     )
-    spread = _REACH * np.sqrt(count * a * (1 - a)) + _REACH**2
-    first = np.maximum(0, np.floor(count * a - spread)).astype(np.int64)
-    last = np.minimum(count, np.ceil(count * a + spread)).astype(np.int64)
-    ones = first + np.arange(int((last - first).max()) + 1)
-    chance = np.where(ones <= last, binom.pmf(ones, count, a), 0.0)
+    ones, chance = _binomial(count, a)
     others = binom.sf(least - ones - 1, users - count, b)
     return np.asarray(np.minimum(1.0, (chance * others).sum(axis=1)))
 
 
-def _limits(rows: Array, users: int, share: float) -> Array:
-    """Lower and upper limits for rows of (supports, a, b), shape ``(k, 2)``."""
-    seen, a, b = rows[:, 0].astype(np.int64), rows[:, 1], rows[:, 2]
+def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
+    """Numbers of ``Binomial(count, chance)`` within nine standard deviations, and their chances."""
+    from scipy.stats import binom
 
-    def enough(count: Whole) -> NDArray[np.bool_]:
-        return support_tail(seen, count, users, a, b) > share
+    spread = _REACH * np.sqrt(count * chance * (1 - chance)) + _REACH**2
+    first = np.maximum(0, np.floor(count * chance - spread)).astype(np.int64)
+    last = np.minimum(count, np.ceil(count * chance + spread)).astype(np.int64)
+    ones = first + np.arange(int((last - first).max()) + 1)
+    return ones, np.where(ones <= last, binom.pmf(ones, count, chance), 0.0)
 
-    def too_many(count: Whole) -> NDArray[np.bool_]:
-        return 1 - support_tail(seen + 1, count, users, a, b) <= share
 
-    likely = np.clip((seen - users * b) / (a - b), 0, users)
-    far = 8 * (np.sqrt(users * b + likely * a) + 8) / (a - b)
-    low = np.maximum(0, likely - far).round().astype(np.int64)
-    high = np.minimum(users, likely + far).round().astype(np.int64)
-    lower, above = (
-        _first(holds, np.where(holds(low), 0, low), np.where(holds(high), high, users))
-        for holds in (enough, too_many)
-    )
-    return np.stack([lower, np.maximum(above - 1, 0)], axis=1).astype(np.float64)
+def exact_limits(
+    estimates: Estimates,
+    inside: Estimates,
+    limits: tuple[Array, Array],
+    share: float,
+    lot: Callable[[Whole], tuple[Whole, Array]],
+) -> tuple[Array, Array]:
+    """Normal limits from 0 to all people, and where few reports decide, those of the law.
+
+    ``estimates`` are of all people, ``inside`` of those who reported, of whom as many as the
+    ``lot`` gives of a count may have the item, each with its chance; ``share`` may be missed.
+    """
+    users, factor = estimates.users, estimates.users / inside.users
+    unit = factor * inside.unit
+    lower, upper = (np.clip(limit, 0, users) for limit in limits)
+    skewed = np.square(estimates.standard_errors / unit) < _MOST_VARIANCE
+    if not skewed.any():
+        return lower, upper
+    far = 8 * estimates.standard_errors + 64 * unit
+    guesses = [np.clip(estimates.values + side * far, 0, users).round() for side in (-1, 1)]
+    rows = np.column_stack([*guesses, inside.seen])[skewed]
+    rows, same = np.unique(rows, axis=0, return_inverse=True)
+    ends = []
+    for part in np.array_split(rows, -(-len(rows) // _AT_ONCE)):
+        low, high = part[:, :2].astype(np.int64).T
+
+        def enough(count: Whole, seen: Array = part[:, 2:]) -> NDArray[np.bool_]:
+            return inside.tail(seen, *lot(count)) > share / 2
+
+        def too_many(count: Whole, seen: Array = part[:, 2:]) -> NDArray[np.bool_]:
+            return 1 - inside.tail(seen, *lot(count), more=True) <= share / 2
+
+        first, after = (
+            _first(holds, np.where(holds(low), 0, low), np.where(holds(high), high, users))
+            for holds in (enough, too_many)
+        )
+        ends.append(np.stack([first, np.maximum(after - 1, 0)]))
+    lower[skewed], upper[skewed] = np.concatenate(ends, axis=1)[:, same.ravel()]
+    return lower, upper
 
 
 def _first(holds: Callable[[Whole], NDArray[np.bool_]], low: Whole, high: Whole) -> Whole:

@@ -25,14 +25,22 @@ class AnswerRows:
     """Columns of one length; ``numbers`` are those of :data:`NUMBERS`, NaN where one says nothing.
 
     ``lower`` to ``upper`` covers the answer's true number with the stated confidence; the
-    ``joint`` limits cover all answers of the question together; ``processed`` is biased.
+    ``joint`` limits cover all answers of the question together; ``processed`` is biased, and how
+    it was made is ``processing``; ``notes`` are about the rest.
     """
 
     users: int
     levels: Sequence[str]
     answers: Sequence[str]
     numbers: Array
-    remarks: Sequence[str]
+    processing: Sequence[str]
+    notes: Sequence[str]
+
+    @property
+    def remarks(self) -> list[str]:
+        """All that is said of each."""
+        pairs = zip(self.processing, self.notes, strict=True)
+        return ["; ".join(filter(None, pair)) for pair in pairs]
 
     def __getitem__(self, name: str) -> Array:
         """One of the :data:`NUMBERS`."""
@@ -46,22 +54,23 @@ def item_rows(
     estimates: Estimates,
     processed: ProcessedCounts,
     confidence: float,
-    remark: str = "",
+    note: str = "",
 ) -> AnswerRows:
     """A row per item, with the name of its level and the estimates' own intervals."""
     own, joint = (estimates.intervals(confidence, together) for together in (False, True))
     columns = estimates.values, estimates.standard_errors, *own, *joint, processed.values
     numbers = np.stack(columns)
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
-    remarks = [f"processed: {processed.method}{remark}"] * len(items)
-    return AnswerRows(estimates.users, levels, items, numbers, remarks)
+    said = ([text] * len(items) for text in (f"processed: {processed.method}", note))
+    return AnswerRows(estimates.users, levels, items, numbers, *said)
 
 
 class _Row(NamedTuple):
     answer: str
     estimate: Estimate | None
     processed: float | None
-    remark: str
+    processing: str
+    note: str = ""
     level: str = ""
     joint: tuple[float | None, float | None] = (None, None)
 
@@ -74,9 +83,9 @@ class _Row(NamedTuple):
 
 def _answer_rows(users: int, rows: Sequence[_Row]) -> AnswerRows:
     numbers = np.array([one.numbers for one in rows], dtype=np.float64).T  # None becomes NaN
-    columns = ([getattr(one, name) for one in rows] for name in ("level", "answer", "remark"))
-    levels, answers, remarks = columns
-    return AnswerRows(users, levels, answers, numbers, remarks)
+    names = "level", "answer", "processing", "note"
+    levels, answers, *said = ([getattr(one, name) for one in rows] for name in names)
+    return AnswerRows(users, levels, answers, numbers, *said)
 
 
 def quantity_rows(
@@ -85,11 +94,11 @@ def quantity_rows(
     """A row per quantity: its name, its estimate, and its possible range if it has one."""
     rows = []
     for name, one, possible in quantities:
-        processed, remark = None, one.note
+        processed, processing = None, ""
         if possible is not None and one.value is not None:
             processed = min(max(one.value, possible[0]), possible[1])
-            remark = f"processed: moved into its possible range; no longer unbiased. {one.note}"
-        rows.append(_Row(name, one, processed, remark.strip()))
+            processing = "processed: moved into its possible range; no longer unbiased"
+        rows.append(_Row(name, one, processed, processing, one.note))
     return _answer_rows(users, rows)
 
 
@@ -111,7 +120,7 @@ def ordered_rows(
         rows.append(_Row(f"up to {answer}", people, up_to[i], remark, joint=band[i]))
     for i, answer in enumerate(estimates.answers):
         people = estimates.mean(np.arange(size) == i).scaled(0.0, users)
-        rows.append(_Row(answer, people, own[i], remark, level[order[i]]))
+        rows.append(_Row(answer, people, own[i], remark, level=level[order[i]]))
     if scores:
         processed = float(estimates.shares @ np.array(scores))
         rows.append(_Row("mean score", estimates.mean(scores), processed, remark))

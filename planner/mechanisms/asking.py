@@ -362,13 +362,13 @@ def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:
     """What cutting long sets has done to the estimates, in people."""
     if longer is None:
         return (
-            f"; sets of more than {length} items were cut and their number is not stated: "
+            f"sets of more than {length} items were cut and their number is not stated: "
             "counts are too small by an unknown number of people, without upper limits"
         )
     if not longer.sizes:
         return ""
     return (
-        f"; sets of more than {length} items were cut: on average a count is too small by up "
+        f"sets of more than {length} items were cut: on average a count is too small by up "
         f"to {longer.largest_bias(users):,.0f} people, which the limits allow for"
     )
 

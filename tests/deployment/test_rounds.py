@@ -21,9 +21,10 @@ from planner.errors import FileError, InputError
 from planner.laws.exact import check_ratio
 from planner.laws.law import Law
 from planner.laws.rounds import TIMES_OPEN
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import randomized_response
 from planner.mechanisms.words import seeded_words
-from planner.survey.questions import Categorical
+from planner.survey.questions import Categorical, Numeric
 from tests.deployment.readers import asked, both_clients_agree
 
 ONCE = {"count": 4, "scheme": "once"}
@@ -162,7 +163,7 @@ def test_the_promise_between_any_two_histories(tmp_path, monkeypatch, rounds):
     check_ratio(law.shape.ratio(0, 0), 1.0, "one report")  # exact, in whole numbers
 
 
-def simulated(rounds, repeats, people=1500):
+def simulated(rounds, repeats, people=12_000):
     """Squared errors of estimates of histories in which 30 % change once, and what they are of.
 
     Shape of errors: (repeats, blocks of rows, items).
@@ -217,7 +218,7 @@ def test_estimates_vary_as_the_theory_says(rounds):
     The seed is fixed. Once: a round has T V + (T - 1)(1 - sum f^2), people being known; the change
     two of them, and 2 (1 - sum f f') between them. One value: its own formulas.
     """
-    people, error = 1500, grr_error()
+    people, error = 12_000, grr_error()
     found, shares, moved = simulated(rounds, 200)
     gaps = found[:, :, 0]
     assert np.abs(gaps.mean(axis=0) / (gaps.std(axis=0) / 200**0.5)).max() < 5.3
@@ -234,7 +235,81 @@ def test_estimates_vary_as_the_theory_says(rounds):
     assert measured[5] == pytest.approx(change, rel=0.19)
     stated = np.square(found[:, :, 1]).sum(axis=2).mean(axis=0) / people
     assert stated[:4] == pytest.approx(expected, rel=0.02)
-    assert (stated[4:] >= 0.95 * measured[4:]).all()  # at most, where histories decide
+    assert stated[4] > 0.95 * measured[4]
+    assert stated[5] > change  # at most, where histories decide
+
+
+WEIGHTS = {
+    "round 2": (0, 1, 0),
+    "rounds 2 to 3": (0, 0.5, 0.5),
+    "average of rounds": (1 / 3, 1 / 3, 1 / 3),
+    "change from 1 to 2": (-1, 1, 0),
+}
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_limits_of_windows_averages_and_changes_hold(stays):
+    """Deployed draws of 12 items, budget 6: what varies more, of answers that stay or drawn anew.
+
+    The variance of 200 repeats of 11 free estimates is known to 3 %, a share of limits to 0.7 %:
+    chance of failing about 1e-7 (5.3 standard deviations). Without what two rounds of the same
+    people have against each other that of a change is 0.68 of the true one; 0.89 of limits hold.
+    """
+    people, repeats = 30_000, 200
+    question = Categorical("q", (Level("all", 6.0, item_count=12),), rounds={"count": 3})
+    law = plan_survey(Survey("s", people, (question,))).question("q").law
+    rng, found = np.random.default_rng(3), {name: [] for name in WEIGHTS}
+    for _ in range(repeats):
+        answers = rng.integers(12, size=(3, people))[[0, 0, 0] if stays else [0, 1, 2]]
+        own, counts = rng.integers(3, size=people), [np.bincount(row) for row in answers]
+        parts = (np.bincount(row[own == n], minlength=12) for n, row in enumerate(answers))
+        sums = {n: law.draw_aggregate(part, rng) for n, part in enumerate(parts, 1)}
+        blocks = dict(round_rows(law, sums, 2, 0.95))
+        for name, weights in WEIGHTS.items():
+            rows, truth = blocks[name], weights @ np.array(counts)
+            held = (rows["lower"] <= truth) & (truth <= rows["upper"])
+            found[name].append((rows["estimate"] - truth, rows["standard_error"], held))
+    exact = ("round 2", "change from 1 to 2") if stays else tuple(WEIGHTS)[:3]
+    for name, columns in found.items():
+        gaps, errors, held = np.moveaxis(np.array(columns), 1, 0)
+        ratio = np.square(errors).mean() / np.square(gaps).mean()
+        assert ratio > 0.82, name
+        assert (ratio < 1.2) == (name in exact), name
+        assert held.mean() > 0.92, name
+
+
+def test_limits_of_a_change_of_means_hold():
+    """600 repeats of yes or no, answers that stay: variances to 6 %; without what the people of two
+    rounds have against each other it is 0.56 of the true one. Chance of failing below 1e-6."""
+    question = Numeric("q", 0, 1, epsilon=6.0, yes_no=True, rounds={"count": 2})
+    law, rng = (
+        plan_survey(Survey("s", 4000, (question,))).question("q").law,
+        np.random.default_rng(3),
+    )
+    answers, found = np.repeat([0.0, 1.0, np.nan], (2400, 1200, 400)), []
+    for _ in range(600):
+        own = rng.integers(2, size=4000)
+        sums = {n + 1: law.draw_aggregate(answers[own == n], rng) for n in range(2)}
+        rows = dict(round_rows(law, sums, 2, 0.95))["change from 1 to 2"]
+        held = (rows["lower"] <= 0) & (rows["upper"] >= 0)
+        found.append((rows["estimate"], rows["standard_error"], held))
+    gaps, errors, held = np.moveaxis(np.array(found), 1, 0)
+    ratio = np.square(errors).mean(axis=0) / np.square(gaps).mean(axis=0)
+    assert (ratio > 0.74).all()
+    assert (ratio < 1.4).all()
+    assert (held.mean(axis=0) > 0.90).all()
+
+
+def test_a_round_that_was_misdeclared_is_said_wherever_it_counts():
+    law = Parameters.of(asked_again(VALUE)).question("q")
+    sums = {n: Aggregate(1000, np.array([active, active // 2, active // 4, active // 4, active]))
+            for n, active in ((1, 500), (2, 300), (3, 480))}  # fmt: skip
+    said = {of: rows.remarks[0] for of, rows in round_rows(law, sums, 2, 0.95)}
+    few = "in round 2 30.0% reported a value: about 40% changed more often"
+    assert [of for of, text in said.items() if few in text] == [
+        "round 2", "rounds 1 to 2", "rounds 2 to 3", "average of rounds",
+        "change from 1 to 2", "change from 2 to 3",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("rounds", [ONCE, VALUE])

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from planner.deployment.collecting.reports import Key
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
+from planner.estimates.channel import ChannelEstimates
 from planner.estimates.counts import Estimates, reach
+from planner.estimates.drawn import DrawnEstimates
 from planner.estimates.rows import NUMBERS, AnswerRows
 from planner.files import replace_file
-from planner.mechanisms.asking import CollectedLaw, Found
+from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate, stacked
 
 Array = NDArray[np.float64]
@@ -157,6 +159,26 @@ def _texts(column: Sequence[str]) -> Any:
     return pa.repeat(column[0], len(column)) if alike else column
 
 
+class _Anew(ChannelEstimates):
+    """Of people drawn anew, without number: how they differ is not taken off."""
+
+    def of_draws(self, known: Array) -> ChannelEstimates:
+        del known
+        return self
+
+
+class _Round(NamedTuple):
+    """Rows of one round; by their ``spread`` two rounds of answers that stay vary together.
+
+    Of one value the share of people who are ``missing``, and what is said of it.
+    """
+
+    rows: AnswerRows
+    spread: Array
+    missing: float = 0.0
+    note: str = ""
+
+
 def round_rows(
     law: CollectedLaw, sums: Mapping[int, Aggregate], window: int, confidence: float
 ) -> Iterator[tuple[str, AnswerRows]]:
@@ -166,9 +188,9 @@ def round_rows(
     other make a window and a change.
     """
     people = sum(one.users for one in sums.values())
-    rounds = {number: _round(law, one, people, confidence) for number, one in sorted(sums.items())}
-    for number, rows in rounds.items():
-        yield f"round {number}", rows
+    rounds = {n: _round(law, n, one, people, confidence) for n, one in sorted(sums.items())}
+    for number, one in rounds.items():
+        yield f"round {number}", replace(one.rows, notes=_notes([one]))
     for last in rounds:
         inside = [rounds[n] for n in range(last - window + 1, last + 1) if n in rounds]
         if 1 < len(inside) == window < len(rounds):
@@ -177,61 +199,71 @@ def round_rows(
     if len(rounds) > 1:
         share = [1 / len(rounds)] * len(rounds)
         yield "average of rounds", _combined(law, list(rounds.values()), share, confidence)
-    for number, rows in rounds.items():
+    for number, one in rounds.items():
         if number - 1 in rounds:
-            both = [rows, rounds[number - 1]]
-            label = f"change from {number - 1} to {number}"
+            label, both = f"change from {number - 1} to {number}", [one, rounds[number - 1]]
             yield label, _combined(law, both, [1.0, -1.0], confidence)
 
 
-def _round(law: CollectedLaw, one: Aggregate, people: int, confidence: float) -> AnswerRows:
-    """Rows of one round, scaled from those who reported to all people."""
-    remark = ""
+def _round(
+    law: CollectedLaw, number: int, one: Aggregate, people: int, confidence: float
+) -> _Round:
+    """One round, scaled from those who reported to all people."""
+    parts, note, missing = None, "", 0.0
     if law.blanks and law.again is not None:
-        people, part = one.users, int(one.counts[-1])
-        one = Aggregate(part, one.counts[:-1])
-        factor, active = float(law.again.parts), part / people
-        missing = max(0.0, 1 - law.again.parts * active)
-        remark = f"; {active:.1%} reported a value: about {missing:.0%} changed more often"
+        parts, people, active = law.again.parts, one.users, int(one.counts[-1])
+        one, missing = Aggregate(active, one.counts[:-1]), max(0.0, 1 - parts * active / people)
+        note = f"in round {number} {active / people:.1%} reported a value: "
+        note += f"about {missing:.0%} changed more often"
     if not one.users:
         raise InputError.because("reports", f"of {law.name!r} all are blanks", "Collect more.")
-    if not law.blanks:
-        factor = people / one.users
-    found = _scaled(law.shape.estimate(one), people, factor, law.blanks)
-    rows = law.asked.rows(found, confidence)
-    return replace(rows, users=one.users, remarks=[f"{text}{remark}" for text in rows.remarks])
+    found = law.shape.estimate(one)
+    if isinstance(found, Estimates):
+        found = DrawnEstimates.of(found, people, parts)
+        rows = law.asked.rows(found, confidence)
+        spread = found.spread(rows["estimate"])
+    else:  # of numbers per person; their covariance has who was drawn in it already
+        found = found._replace(users=people)
+        rows, anew = (law.asked.rows(one, confidence) for one in (found, _Anew(*found)))
+        errors = np.square(anew["standard_error"]) - np.square(rows["standard_error"])
+        spread = np.maximum(errors, 0)
+    return _Round(replace(rows, users=one.users), spread, missing, note)
 
 
-def _scaled(found: Found, people: int, factor: float, apart: bool) -> Found:
-    """Estimates of all people from those of a part of them, drawn by lot, each person apart or not.
-
-    What a channel estimates is a mean, and its covariance has who was drawn in it already.
-    """
-    if not isinstance(found, Estimates):
-        return found._replace(users=people)
-    values = factor * found.values
-    counts = np.clip(values, 0, people)
-    drawn = (factor - 1) * counts * (1 - (0 if apart else counts / people))
-    errors = np.sqrt(np.square(factor * found.standard_errors) + drawn)
-    return Estimates(values, errors, factor * found.null_standard_errors, people)
+def _notes(rounds: Sequence[_Round]) -> list[str]:
+    """What is said of each answer in any round, and of the one in which most are missing."""
+    worst = max(rounds, key=lambda one: one.missing).note
+    each = zip(*(one.rows.notes for one in rounds), strict=True)
+    return ["; ".join(filter(None, dict.fromkeys((*texts, worst)))) for texts in each]
 
 
 def _combined(
-    law: CollectedLaw, rows: Sequence[AnswerRows], weights: Sequence[float], confidence: float
+    law: CollectedLaw, rounds: Sequence[_Round], weights: Sequence[float], confidence: float
 ) -> AnswerRows:
-    """Sums of rounds with weights.
+    """Sums of rounds with weights: of answers that stay, or are drawn anew, what varies more.
 
-    Rounds of different people vary apart; one value is in many rounds, and at worst all vary
-    together. What limits allow for besides, sets that were cut say, adds up.
+    Nobody is in two rounds: estimates of answers that stay vary against each other, by their
+    spread. One value is in many rounds, and while it stays all vary together. What limits allow for
+    besides, sets that were cut say, adds up. Proof: docs/theory/rounds.md.
     """
-    first, weight = rows[0], np.abs(weights)[:, None]
-    values, errors, lower, upper = np.stack([one.numbers[:4] for one in rows], axis=1)
-    beside = np.maximum(upper - lower - 2 * reach(confidence) * errors, 0)
-    errors = weight * errors
-    error = errors.sum(axis=0) if law.blanks else np.sqrt(np.square(errors).sum(axis=0))
-    value, half = np.array(weights) @ values, reach(confidence) * error
-    half += (weight * beside).sum(axis=0)
-    numbers = np.full(first.numbers.shape, np.nan)
-    numbers[:4] = value, error, value - half, value + half
-    users, remarks = sum(one.users for one in rows), [""] * len(first.answers)
-    return replace(first, users=users, numbers=numbers, remarks=remarks)
+    weight, z = np.array(weights)[:, None], reach(confidence)
+    value, error, lower, upper = np.stack([one.rows.numbers[:4] for one in rounds], axis=1)
+    spread = weight * np.sqrt([one.spread for one in rounds])
+    against = np.maximum(np.square(spread).sum(axis=0) - np.square(spread.sum(axis=0)), 0)
+
+    def together(each: Array, times: float = 1.0) -> Array:
+        anew = np.square(weight * each).sum(axis=0) + times**2 * against
+        stays = np.square((weight * each).sum(axis=0)) if law.blanks else anew
+        return np.asarray(np.sqrt(np.maximum(anew, stays)))
+
+    columns = [(weight * value).sum(axis=0), together(error)]
+    for side in (-1, 1):
+        half = np.where(side * weight > 0, upper - value, value - lower)
+        drawn = z * error if law.asked.kind == "item-set" else np.maximum(half, z * error)
+        beside = (np.abs(weight) * np.maximum(half - drawn, 0)).sum(axis=0)
+        columns.append(columns[0] + side * (together(drawn, z) + beside))
+    first, numbers = rounds[0].rows, np.full(rounds[0].rows.numbers.shape, np.nan)
+    numbers[:4] = columns
+    users, nothing = sum(one.rows.users for one in rounds), [""] * len(first.answers)
+    said = {"processing": nothing, "notes": _notes(rounds)}
+    return replace(first, users=users, numbers=numbers, **said)
