@@ -351,6 +351,14 @@ class AnswerRatePlan:
         """The best budget of what the question is planned with: of BiSample-MD by name alone."""
         return self.best if channels is None or self.mechanism == BISAMPLE else channels.best()
 
+    def error_now(self, channels: ChannelCurve | None) -> float:
+        """The error of what the question is planned with at the budget offered, if there is one."""
+        if self.offered is None:
+            return np.inf
+        if channels is None or self.mechanism == BISAMPLE:
+            return float(self.offered.mean_rmse[0])
+        return float(channels.channel_errors(self.offered.epsilon)[0])
+
     def channels(self) -> ChannelCurve | None:
         """The same people with the best channel of every budget.
 

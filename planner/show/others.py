@@ -39,6 +39,7 @@ from planner.show.kinds import unprotected
 from planner.trial.simulate import Simulated, Trial
 
 _ROWS = 9
+_LITTLE = 0.01  # of an error: less is no reason for a larger budget
 _MOST_FILES = 20
 _MOST_ESTIMATES = 20
 _MOST_LINES = 4
@@ -73,6 +74,13 @@ def answer_rate_blocks(
         f"Any epsilon in {low} to {high} is within {percent(FLAT)} of the best; the smallest of "
         "them protects people most."
     )
+    dearer, saving = "", 1 - (1 + FLAT) * best.rmse / plan.error_now(channels)
+    more = best.flat_lower - (np.inf if plan.offered is None else float(plan.offered.epsilon[0]))
+    if more > 0 and saving > _LITTLE:
+        dearer = (
+            f"Offering {low} lowers the error by {percent(saving)}; the odds of an answer may then "
+            f"change {rounded_up(np.exp(more), 2)} times as much."
+        )
     hopeless = (
         "Too few people answer for this prediction: even the answer rate is hardly "
         "distinguishable from 0. Ask more people."
@@ -86,7 +94,7 @@ def answer_rate_blocks(
     return [
         Heading(f"{name}: {plan.model.users:,} people asked", level=1),
         Facts(facts),
-        Sentence(flat),
+        *said([flat, dearer]),
         *said([] if plan.best.reliable else [hopeless], "missed"),
         *_curves(plan, channels, best),
         Sentence(explained, "details"),

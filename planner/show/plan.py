@@ -243,7 +243,8 @@ def _prices(question: QuestionPlan) -> list[str]:
     """What a little more of one level's budget would buy, best first, and where it ends."""
     found = [
         f"Raising the budget of {one.level!r} by {one.amount:g} lowers the "
-        f"{question.objective_name} by {100 * one.saving:.1f} %."
+        f"{question.objective_name} by {100 * one.saving:.1f} %; the odds of its answers may then "
+        f"change {rounded_up(math.exp(one.amount), 2)} times as much."
         for one in question.relaxations
     ]
     policy, point = question.deployed.policy, question.saturation_epsilon or np.inf

@@ -15,6 +15,7 @@ from planner.planning.mean import AnswerRatePlan, ChannelCurve, plan_answer_rate
 from planner.planning.option import Part
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
+from planner.policy.budget_text import rounded_up
 from planner.show.blocks import Block, Column, Sentence, texts
 from planner.show.kinds import outsider_blocks, promises_of
 from planner.show.others import answer_rate_blocks, pairs_table
@@ -114,9 +115,10 @@ def answer_rates() -> None:
             question.name, rates, channels
         )
         render.render(said)
-        epsilon = f"{rates.best_planned(channels).epsilon:.3f}"
-        offer = (question_at(place), epsilon)
-        st.button(f"Offer {epsilon}", on_click=_offer, args=offer, type="primary")
+        smallest = rounded_up(rates.best_planned(channels).flat_lower, 3)
+        if float(smallest) < plan.part.question.epsilon:  # never one that protects people less
+            offer = (question_at(place), smallest)
+            st.button(f"Offer {smallest}", on_click=_offer, args=offer, type="primary")
         render.draw(figure)
         render.details("Details", "rates-details", lambda: [table, beside, explained])
 

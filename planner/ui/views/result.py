@@ -12,10 +12,8 @@ from planner.estimates.channel import OrderedEstimates
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
-from planner.policy.budget_text import parse_epsilon
 from planner.show.blocks import Block, chosen, people
 from planner.show.plan import question_blocks, survey_blocks
-from planner.survey.values import text_of
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
 from planner.ui.document import KINDS, Document
@@ -79,7 +77,10 @@ def _change(place: int, step: _Step) -> None:
 
 
 def _step(survey: SurveyPlan, plan: QuestionPlan) -> _Step | None:
-    """A better design, more people for a missed target, another mechanism, or more budget."""
+    """A better design, more people for a missed target, or another mechanism.
+
+    What weakens protection is a sentence with its price.
+    """
     design = survey.better_design
     if design is not None and survey.allocation is not None:
         each = f"Ask each person {survey.allocation.best_each.in_words}"
@@ -88,20 +89,12 @@ def _step(survey: SurveyPlan, plan: QuestionPlan) -> _Step | None:
     missed = [answer for answer in plan.targets if not answer.met]
     if missed:
         return _people(missed)
+    own = plan.planned
     better = [one for one in plan.found if one.against < -0.005 and not one.compared]
-    if better:
+    if better and own is not None and better[0].by_level <= own.by_level:
         name = better[0].name
         return _Step(f"Use {better[0].title}", lambda _, question: question.update(mechanism=name))
-    if plan.set_promises is not None and plan.set_promises.larger_cap is not None:
-        cap = f"{plan.set_promises.larger_cap[0]:.4g}"
-        label = f"Let any two sets have a budget of {cap}"
-        return _Step(label, lambda _, question: question.setdefault("sets", {}).update(cap=cap))
-    if not plan.relaxations:
-        return None
-    best = plan.relaxations[0]
-    spent = best.amount / plan.share
-    label = f"Raise the budget of {best.level!r} by {spent:.3g}"
-    return _Step(label, lambda _, question: _raise(question, best.level, spent))
+    return None
 
 
 def _people(missed: list[TargetAnswer]) -> _Step | None:
@@ -110,13 +103,6 @@ def _people(missed: list[TargetAnswer]) -> _Step | None:
         return None
     most = max(users)
     return _Step(f"Ask {most:,} people", lambda survey, _: survey.update(users=f"{most:,}"))
-
-
-def _raise(question: Document, level: str, amount: float) -> None:
-    for row in question.get("level", ()):
-        if text_of(row.get("name")).strip() == level:
-            raised = parse_epsilon(text_of(row["epsilon"], "epsilon")) + amount
-            row["epsilon"] = f"{raised:.6g}"
 
 
 def _picture(plan: QuestionPlan) -> None:
