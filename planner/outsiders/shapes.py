@@ -107,7 +107,8 @@ def of_policy(policy: PrivacyPolicy) -> Seen:
 
     def blanket(first: int, second: int) -> Blanket:
         worst = float(leakage[[first, second]].max())
-        return Blanket.of_budget(float(budgets[first, second]), worst)
+        both = budgets[[first, second], [second, first]]
+        return Blanket.of_budget(float(both.max()), worst)
 
     return Seen(policy.names, tuple(policy.item_counts.tolist()), blanket)
 

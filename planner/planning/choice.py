@@ -20,6 +20,7 @@ from planner.planning.solve import DESIGN, TIGHT, TOTAL, Certified, solve_for, t
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
+from planner.policy.rules import ONE_SIDED, rule_of
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
 from planner.survey.questions import (
@@ -157,10 +158,10 @@ class Levels:
     ``a`` and ``b`` are the probabilities that a report supports an item that was drawn (the
     person's answer, or one of their set), and one that was not; ``if_had`` that it supports an item
     that the person has, drawn or not. ``odds`` says these in words, of the first forty levels, and
-    ``leakage`` is what a report may say of an answer at most, in nats. ``standard_errors`` are
-    those of a rare item's estimated count in people, ``percent`` of those who answer, padding
-    included; ``detectable`` the smallest share of them at which an item is told apart from one that
-    nobody has (95 %, power 80 %; None for sets).
+    ``leakage`` is what a report may say for an answer and against it at most, in nats, shape
+    ``(2, t)``. ``standard_errors`` are those of a rare item's estimated count in people,
+    ``percent`` of those who answer, padding included; ``detectable`` the smallest share of them at
+    which an item is told apart from one that nobody has (95 %, power 80 %; None for sets).
     """
 
     names: tuple[str, ...]
@@ -292,6 +293,14 @@ def alike(part: Part[Categorical]) -> Option:
     return solved(PrivacyPolicy(budgets, policy.item_counts), DESIGN, *about, must=False)
 
 
+def one_sided(part: Part[Categorical], planned: Option) -> Option:
+    """The design, or a table like the planned one, if being cleared of an answer harms nobody."""
+    policy, about = part.deployed.policy, (part.question.objective, errors_of(part.question))
+    name = planned.name if planned.name in MODELS else DESIGN
+    sided = policy.with_changes(rule=rule_of(ONE_SIDED, policy.size))
+    return solved(sided, name, *about, must=False)
+
+
 def solved(
     policy: PrivacyPolicy,
     name: str,
@@ -325,7 +334,7 @@ def total(part: Part[Categorical], planned: Option) -> tuple[float, ErrorLaw]:
 def details(part: Part[Categorical], planned: Option) -> dict[str, Any]:
     """What a plan shows of its levels."""
     law, policy = planned.law, part.deployed.policy
-    leakage = policy.leakage_epsilons
+    leakage = np.array([policy.leakage_epsilons, policy.against_epsilons])
     if not planned.by_level:  # protects every pair like the strictest
         leakage = np.minimum(leakage, policy.smallest_pair)
     return {
@@ -372,17 +381,18 @@ def levels_of(
 
 
 def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:
-    """Smallest and largest belief in an input after a report, in the shape of ``leakage``.
+    """Smallest and largest belief in an input after a report.
 
-    ``prior`` is the belief before, above 0 and below 1. A report's probability under an input and
-    under any other differs by a factor of at most ``e^L``, whatever the prior on the other inputs.
-    So the odds move by that factor: ``prior / (prior + (1 - prior) e^L)`` to
-    ``prior / (prior + (1 - prior) e^-L)``. The bounds of table I, ``prior e^-L`` to ``prior e^L``,
-    follow from these and are wider.
+    ``prior`` is the belief before, above 0 and below 1. A report is at most ``e^L`` times as likely
+    under an input as under any other, and the reverse with a second ``L``, the rows of ``leakage``,
+    whatever the prior on the other inputs. So the odds move by such factors:
+    ``prior / (prior + (1 - prior) e^L)`` to ``prior / (prior + (1 - prior) e^-L)``. The bounds of
+    table I, ``prior e^-L`` to ``prior e^L``, follow from these and are wider.
     """
+    above, below = leakage
     with np.errstate(over="ignore"):  # an infinite factor leaves certainty, as it should
-        high = prior / (prior + (1 - prior) * np.exp(-leakage))
-        low = prior / (prior + (1 - prior) * np.exp(leakage))
+        high = prior / (prior + (1 - prior) * np.exp(-above))
+        low = prior / (prior + (1 - prior) * np.exp(below))
     return low, high
 
 

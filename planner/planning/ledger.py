@@ -30,14 +30,16 @@ class _Strict(BaseModel):
 class Collection(_Strict):
     """One past collection: its survey, its day (ISO 8601), its pair rule, and nats per level.
 
+    ``against`` is what was said against answers, where that is not the same.
     All rounds of a question that is asked again are one collection and spend once; ``times_open``
     are the questions of which an observer may see when answers changed.
     """
 
     survey: Annotated[str, Field(min_length=1)]
     day: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
-    rule: Literal["min", "avg", "matrix"]
+    rule: Literal["min", "avg", "one-sided", "matrix"]
     spent: Annotated[dict[str, Spent], Field(min_length=1)]
+    against: dict[str, Spent] = {}
     times_open: list[str] = []
 
 
@@ -56,9 +58,10 @@ class Ledger(_Strict):
     version: Literal[1] = 1
     collections: list[Collection] = []
 
-    def spent(self, level: str) -> float:
-        """Nats that answers of the level have spent so far."""
-        return sum(one.spent.get(level, 0.0) for one in self.collections)
+    def spent(self, level: str, *, against: bool = False) -> float:
+        """Nats that answers of the level have spent so far, or that were said ``against`` them."""
+        columns = [{**one.spent, **(one.against if against else {})} for one in self.collections]
+        return sum(column.get(level, 0.0) for column in columns)
 
     def after(self, collection: Collection) -> Ledger:
         """The ledger with one more collection; an :class:`InputError` if its name is there."""
@@ -71,8 +74,9 @@ class Ledger(_Strict):
         """``policy`` with what is left of every level's budget.
 
         Rule min: ``min(eps_i - spent_i, eps_j - spent_j)`` is at most what is left of the pair's
-        budget. Rule avg: exactly it. A matrix: every pair budget less the larger of what the two
-        levels have spent. Of a policy with one level what is left is the same under each rule.
+        budget. Rule avg: exactly it. One-sided: likewise, from either budget what was spent of it.
+        A matrix: every pair budget less the larger of what the two levels have spent. Of a policy
+        with one level what is left is the same under each rule.
 
         Raises
         ------
@@ -88,11 +92,14 @@ class Ledger(_Strict):
                 remedy = "What was spent under one rule says too little about another's pairs."
                 raise InputError("rule", policy.rule_name, f"{one.rule!r} as in the ledger", remedy)
         if policy.rule.by_level:
-            left = policy.epsilons - spent
-            for name, before, rest in zip(names, policy.epsilons, left, strict=True):
-                if rest <= 0:
-                    raise _nothing_left(repr(name), float(before), float(before - rest))
-            return policy.with_changes(left)
+            lowered = np.array([self.spent(name, against=True) for name in names])
+            budgets = {"": (policy.epsilons, np.array(spent))}
+            if policy.against is not None:
+                budgets[", as to what is said against them"] = policy.against, lowered
+            for what, (before, taken) in budgets.items():
+                for i in np.flatnonzero(before <= taken):
+                    raise _nothing_left(f"{names[i]!r}{what}", float(before[i]), float(taken[i]))
+            return policy.with_changes(policy.epsilons - spent, rule=policy.rule.without(lowered))
         before, taken = policy.bounds(), np.maximum.outer(spent, spent)
         for i, j in np.argwhere(before <= taken):
             pair = f"{names[i]!r} against {names[j]!r}"

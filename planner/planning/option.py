@@ -25,8 +25,9 @@ _DIGITS = 6  # to which designs are solved
 class Spending:
     """What an answer of one level of one question tolerates in all, and spends here, in nats.
 
-    ``left`` is what earlier collections have left of ``tolerated``. A numeric question has one
-    budget for all; ``level`` is then the question's name.
+    ``left`` is what earlier collections have left of ``tolerated``; ``against`` is what reports may
+    say against the answers, where that has a budget of its own. A numeric question has one budget
+    for all; ``level`` is then the question's name.
     """
 
     question: str
@@ -34,6 +35,7 @@ class Spending:
     tolerated: float
     left: float
     spent: float
+    against: float = 0.0
 
 
 Q = TypeVar("Q", bound=Question)
@@ -64,10 +66,12 @@ class Part(Generic[Q]):
     def spending(self) -> tuple[Spending, ...]:
         """What its answers spend, level by level."""
         policies = self.tolerated.policy, self.question.policy
-        largest = (one.rule.tolerated(one.epsilons).tolist() for one in policies)
+        columns = [one.rule.tolerated(one.epsilons).tolist() for one in policies]
+        against = self.share * policies[1].largest_pairs(against=True)
+        columns.append((against if policies[1].against is not None else 0 * against).tolist())
         return tuple(
-            Spending(self.asked.name, level, budget, left, self.share * left)
-            for level, budget, left in zip(policies[0].names, *largest, strict=True)
+            Spending(self.asked.name, level, budget, left, self.share * left, lowered)
+            for level, budget, left, lowered in zip(policies[0].names, *columns, strict=True)
         )
 
     @property

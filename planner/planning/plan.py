@@ -12,6 +12,7 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nlargest
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -145,10 +146,13 @@ class SurveyPlan(Framed):
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
             reason = f"the questions have different pair rules, {' and '.join(sorted(rules))}"
             raise InputError.because("rule", reason, remedy)
-        spent_on: dict[str, list[float]] = {}
+        rows_of: dict[str, list[Spending]] = {}
         for row in self.spending:
-            spent_on.setdefault(row.level, []).append(row.spent)
-        spent = {level: sum(nlargest(self.asked, rows)) for level, rows in spent_on.items()}
+            rows_of.setdefault(row.level, []).append(row)
+        spent, against = (
+            {level: sum(nlargest(self.asked, map(of, rows))) for level, rows in rows_of.items()}
+            for of in (attrgetter("spent"), attrgetter("against"))
+        )
         if not spent:
             remedy = "What Sampling Privacy reveals does not add up with other budgets."
             raise InputError.because("spending", "no question shares the budgets", remedy)
@@ -158,6 +162,7 @@ class SurveyPlan(Framed):
                 "day": day.isoformat(),
                 "rule": rules.pop() if rules else "min",
                 "spent": spent,
+                "against": {level: nats for level, nats in against.items() if nats},
                 "times_open": [
                     q.name for q in levelled if q.question.rounds and q.question.rounds.times_open
                 ],

@@ -142,7 +142,10 @@ class QuestionPlan(Framed):
         if not self.planned.by_level:
             policy = self.deployed.policy
             most = self.cap or policy.smallest_pair
-        return tuple(replace(one, spent=min(one.spent, most)) for one in self.part.spending)
+        rows = self.part.spending
+        return tuple(
+            replace(one, spent=min(one.spent, most), against=min(one.against, most)) for one in rows
+        )
 
     @property
     def total_error(self) -> float:
@@ -180,6 +183,17 @@ class QuestionPlan(Framed):
             found = _ranked(self.part, [choice.alike(self.part)], self.planned)
             return None if found[0].refused else found[0]
         return next((one for one in found if not one.by_level), None)
+
+    @cached_property
+    def one_sided(self) -> Option | None:
+        """The same under the rule "one-sided", in place of the rule min: solved when asked for."""
+        policy = self.deployed.policy
+        if self.planned is None or not policy.rule.saturates or np.ptp(policy.epsilons) == 0:
+            return None
+        if self.question.kind != "categorical":
+            return None
+        found = choice.one_sided(self.part, self.planned)
+        return None if found.refused else _ranked(self.part, [found], self.planned)[0]
 
     @property
     def _proven_best(self) -> bool:

@@ -388,7 +388,7 @@ def deployed(part: Part[ItemSet], planned: Option) -> Any:
 def details(part: Part[ItemSet], planned: Option) -> dict[str, Any]:
     """Its levels, and every padding length's error with the very mechanism that is planned."""
     whole, sets = planned.name == SET_DESIGN, set_model_of(part.deployed)
-    leakage = np.full(part.deployed.policy.size, deployed(part, planned).shape.largest())
+    leakage = np.full((2, part.deployed.policy.size), deployed(part, planned).shape.largest())
     found = {
         "levels": levels_of(part, planned, leakage, part.question.padding_length or 1),
         "certified": None if whole else planned.law,

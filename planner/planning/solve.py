@@ -142,14 +142,16 @@ def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
 
 
 def largest_budgets(policy: PrivacyPolicy) -> NDArray[np.float64]:
-    """Per level its own budget or the largest of its protected pairs, whichever is larger.
+    """Per level the largest of its budgets, or of its protected pairs.
 
     Examples
     --------
     >>> largest_budgets(PrivacyPolicy([1.0, 2.0], [1, 4], [[1, 3], [3, np.inf]])).tolist()
     [3.0, 3.0]
     """
-    return np.maximum(policy.epsilons, policy.rule.tolerated(policy.epsilons))
+    own = np.maximum(policy.epsilons, policy.rule.tolerated(policy.epsilons))
+    lowered = own if policy.against is None else policy.against
+    return np.maximum(own, np.where(np.isinf(lowered), own, lowered))
 
 
 def crossing(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.levels import Levels
@@ -35,6 +38,7 @@ from planner.show.blocks import (
 from planner.survey.questions import Numeric, Question
 
 _NAMED_LEVELS = 4
+_WHOEVER = "whoever looks and whatever they know"
 
 
 def within(gap: float) -> str:
@@ -317,20 +321,34 @@ def promises_of(planned: QuestionPlan) -> list[str]:
     elif policy.rule.open_pairs:
         between = "two answers that are protected from each other"
         openly = unprotected(levels_of(policy))
+    raised, lowered = policy.largest_pairs(), policy.largest_pairs(against=True)
+    if not raised.any():
+        return [openly]
+    most = _by_level(policy.names, raised, whose)
+    promise = _promise(between, most)
+    if not np.array_equal(raised, lowered):
+        without = ": somebody may become known to be WITHOUT an answer"
+        promise = (
+            f"No report raises the odds of an answer against any other more than {most}, "
+            f"{_WHOEVER}; it may lower them up to {_by_level(policy.names, lowered, whose)}"
+            f"{without if (lowered > raised).any() else ''}."
+        )
+    return [promise, *([openly] if openly else [])]
+
+
+def _by_level(names: Sequence[str], budgets: NDArray[np.float64], whose: str) -> str:
+    """The factors of levels with a budget: all of few, else the least and the largest."""
     levels = [
         (budget, f"{_factor(budget)}-fold {whose} {name!r}")
-        for name, budget in zip(policy.names, policy.largest_pairs().tolist(), strict=True)
+        for name, budget in zip(names, budgets.tolist(), strict=True)
         if budget > 0
     ]
-    if not levels:
-        return [openly]
     *others, last = [text for _, text in levels]
-    most = f"{', '.join(others)} and {last}"
     if len({budget for budget, _ in levels}) == 1:
-        most = f"{_factor(levels[0][0])}-fold"
-    elif len(levels) > _NAMED_LEVELS:
-        most = f"from {min(levels)[1]} to {max(levels)[1]}, by its level"
-    return [_promise(between, most), *([openly] if openly else [])]
+        return f"{_factor(levels[0][0])}-fold"
+    if len(levels) > _NAMED_LEVELS:
+        return f"from {min(levels)[1]} to {max(levels)[1]}, by its level"
+    return f"{', '.join(others)} and {last}"
 
 
 def unprotected(levels: Levels) -> str:
@@ -346,8 +364,7 @@ def unprotected(levels: Levels) -> str:
 
 
 def _promise(between: str, most: str) -> str:
-    end = "whoever looks and whatever they know"
-    return f"No report changes the odds between {between} more than {most}, {end}."
+    return f"No report changes the odds between {between} more than {most}, {_WHOEVER}."
 
 
 def outsider_blocks(view: SurveyOutsiderView | None) -> list[Block]:

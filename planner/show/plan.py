@@ -101,7 +101,7 @@ def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
     blocks += said(kinds.report_sentences(question), rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
     prices = (one for one in _prices(question) if one not in advice)
-    blocks += said(prices, rank="details")
+    blocks += said([*prices, _one_sided(question)], rank="details")
     return [*blocks, *_figures(question)]
 
 
@@ -256,6 +256,18 @@ def _prices(question: QuestionPlan) -> list[str]:
             "other levels stay as they are."
         )
     return found
+
+
+def _one_sided(question: QuestionPlan) -> str:
+    """What budgets would have that let a report clear somebody, and when they are apt."""
+    offer = question.one_sided
+    if offer is None or offer.against > -0.005:
+        return ""
+    return (
+        f"One-sided budgets would have {_against(offer)} error: a report may then speak against an "
+        "answer as clearly as it may speak for another. They are apt if it harms nobody to be "
+        "known to be without an answer, which is not so of votes, say."
+    )
 
 
 def _against(one: Option) -> str:

@@ -216,7 +216,7 @@ def test_odds_say_the_probabilities():
     found = planned([1.0, 1.2, 2.0], [5, 5, 90]).levels
     assert "41 send a 1" in found.odds[0]
     assert "27 do" in found.odds[0]
-    assert found.leakage[0] == 1.0
+    assert found.leakage[:, 0].tolist() == [1.0, 1.0]
     padded = planned([1.0, 1.2, 2.0], [5, 5, 90], ItemSet, padding_length=4).levels
     assert "31 send a 1" in padded.odds[0]  # 27.4 + (40.9 - 27.4) / 4
 
@@ -225,7 +225,7 @@ def test_beliefs_about_sets_hold_for_every_report():
     from planner import padded, unary
 
     law = sets_law(padded(unary(solve(PrivacyPolicy([0.6, 1.0], [1, 2]))), 2))  # 8 sets
-    leakage = planned([0.6, 1.0], [1, 2], ItemSet, padding_length=2).levels.leakage[0]
+    leakage = planned([0.6, 1.0], [1, 2], ItemSet, padding_length=2).levels.leakage[:, 0]
     has = (np.arange(8) & 1).astype(bool)
     rng = np.random.default_rng(2)
     for belief in (0.01, 0.1, 0.5):

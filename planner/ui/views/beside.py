@@ -76,7 +76,7 @@ def _beliefs(found: Levels) -> None:
         help="How likely somebody thought it, before seeing the report, that the person has one "
         "particular answer.",
     )
-    low, high = beliefs_after(found.leakage[:_MOST_PAIRS], prior / 100)
+    low, high = beliefs_after(found.leakage[:, :_MOST_PAIRS], prior / 100)
     render.table(
         (
             texts("an answer of", found.names[:_MOST_PAIRS]),
