@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from planner.deployment.client.document import FORMAT, VERSION, content_hash
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def parameters_from_mechanisms(survey: Survey, mechanisms: Document) -> Parameters:
-    """Parameters with a chosen mechanism for each question, verified exactly.
+    """Parameters with a chosen mechanism for each question, verified exactly; no time in them.
 
     Parameters
     ----------
@@ -55,7 +54,6 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Document) -> Paramete
         "format": FORMAT,
         "version": VERSION,
         "planner_version": PLANNER_VERSION,
-        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "survey": survey.name,
         "users": survey.users,
         "questions": questions,

@@ -25,7 +25,7 @@ from planner.deployment.client.document import (
     read_document,
     read_questions,
 )
-from planner.errors import FileError, InputError, VerificationError
+from planner.errors import InputError, VerificationError
 from planner.files import replace_file
 from planner.laws.law import Law
 from planner.laws.schema import Document
@@ -81,11 +81,6 @@ class Parameters:
         """Planned number of people."""
         return int(self.document["users"])
 
-    @property
-    def created(self) -> str:
-        """Time of creation (UTC)."""
-        return str(self.document["created"])
-
     def to_json(self) -> str:
         """The file's text."""
         return json.dumps(self.document, indent=2, ensure_ascii=False) + "\n"
@@ -138,9 +133,6 @@ def parse_parameters(data: bytes | str, source: str | Path = "parameters") -> Pa
 def write_parameters(path: str | Path, parameters: Parameters) -> None:
     """Verify and write a parameter file, replacing an existing one atomically.
 
-    A file that differs in nothing but its time of creation is left as it is: with a new hash
-    clients would not recognise the reports they remember, and would spend the budgets again.
-
     Raises
     ------
     FileError
@@ -151,8 +143,6 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
     if content_hash(parameters.document) != parameters.document["hash"]:
         raise InputError("hash", parameters.hash, "the content's hash", "Build the file anew.")
     parameters.verify()
-    if _says_the_same(Path(path), parameters.document):
-        return
     replace_file(path, parameters.to_json())
 
 
@@ -191,18 +181,6 @@ def _prove_released(die: DieCollected) -> None:
     if realised > stated["delta"] * (1 + ROUNDING):  # which is less than what was added
         reason = f"The estimates have delta {realised:.3g} at epsilon {epsilon:.6g}"
         raise VerificationError(f"{reason} but {stated['delta']:.3g} is promised")
-
-
-def _says_the_same(path: Path, document: Document) -> bool:
-    try:
-        existing = read_document(path)
-    except FileError:
-        return False
-    timeless = [
-        {key: value for key, value in each.items() if key not in ("created", "hash")}
-        for each in (existing, document)
-    ]
-    return timeless[0] == timeless[1]
 
 
 def _stream(prefix: bytes, seed: str) -> Iterator[int]:

@@ -73,8 +73,8 @@ def _texts(good):
 
 _OTHERS = "others_with_each_value"
 _DOCUMENT = {
-    "version": (3, 5, True), "extra": (1,), "questions": ([],), "users": (0, 1.5), "survey": ("",),
-    "created": ("today", "\uff12026-01-01T00:00:00Z", "2026-01-01T00:00:00Z\n"),
+    "version": (4, 6, True), "extra": (1,), "questions": ([],), "users": (0, 1.5), "survey": ("",),
+    "created": ("2026-01-01T00:00:00Z",),
 }  # fmt: skip
 _CHANGES = [
     *(row[:3] for row in (*FORMS, *PROOFS)),  # what is wrong with these, tests/laws says

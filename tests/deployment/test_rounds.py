@@ -36,9 +36,7 @@ PEOPLE = [f"person {i}" for i in range(64)]  # some in every round, but for 4e-8
 def asked_again(rounds, budget=1.0):
     survey = Survey("s", 100, (Categorical("q", (Level("all", budget, ITEMS),)),))
     made = parameters_from_mechanisms(survey, {"q": randomized_response(budget, items=3)})
-    about = {"created": "2026-03-01T00:00:00Z"}  # a second later would be another collection
-    about |= {"questions": [made.document["questions"][0] | {"rounds": rounds}]}
-    document = made.document | about
+    document = made.document | {"questions": [made.document["questions"][0] | {"rounds": rounds}]}
     return document | {"hash": content_hash(document)}
 
 

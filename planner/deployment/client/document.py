@@ -34,7 +34,7 @@ from planner.limits import EXPORT_REMEDY, MAX_CELLS, MAX_COUNT, MAX_FILE_BYTES
 L = TypeVar("L", bound=Law)
 
 FORMAT = "ldp-planner-parameters"
-VERSION = 4
+VERSION = 5
 _MAX_MARKS = 2**20  # commas, colons and opening brackets: bounds what a file becomes in memory
 _MAX_DEPTH = 64
 _NESTING = (dict, list, tuple)
@@ -311,14 +311,12 @@ def file_form() -> Document:
     >>> file_form()["required"][:4]
     ['format', 'version', 'hash', 'planner_version']
     """
-    moment = {"type": "string", "pattern": "^[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}Z$"}
     return record(
         {
             "format": choice(FORMAT),
             "version": choice(VERSION),
             "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
             "planner_version": TEXT,
-            "created": moment,
             "survey": TEXT,
             "users": whole(1, MAX_COUNT),
             "questions": list_of(either(*(question_form(*pair) for pair in DEVICE.pairs()))),

@@ -2,7 +2,7 @@
 // schema.json, what "ldp-planner schema" prints, uses these keywords and no others.
 
 export const MAX_CELLS = 2 ** 24; // that a collector counts, of one question and of all together
-const VERSION = 4;
+const VERSION = 5;
 const MAX_FILE_BYTES = 64 * 2 ** 20;
 const MAX_MARKS = 2 ** 20; // commas, colons and opening brackets: bounds what a file becomes in memory
 const MARKS = new Set([...",:[{"].map((mark) => mark.charCodeAt(0)));
