@@ -222,7 +222,11 @@ def text_of(value: object, key: str = "") -> str:
         return value or ""
     if key == "users" and isinstance(value, int):
         return f"{value:,}"
-    if key == "epsilon" and isinstance(value, float) and value < math.log(_MOST_LOGARITHM):
+    if (
+        key in ("epsilon", "against")
+        and isinstance(value, float)
+        and value < math.log(_MOST_LOGARITHM)
+    ):
         whole = round(math.exp(value))
         if whole > 1 and math.log(whole) == value:
             return f"ln {whole}"

@@ -91,6 +91,11 @@ CELLS = {  # by the key, with the table that it is in
         "Budget (epsilon)",
         help="1.5, or ln 4: the odds may then change fourfold. Smaller is more private.",
     ),
+    "level.against": Cell(
+        "Budget against",
+        help="How far a report may lower the odds of these answers; as far as it raises those of "
+        "others if empty.",
+    ),
     "level.items": Cell(
         "Answers", help="Separated by semicolons or commas; quote an answer that holds one."
     ),
@@ -152,11 +157,11 @@ _LABELS = {path.split(".")[-1]: cell.label.split(" (")[0] for path, cell in CELL
 _KEYS_ALONE = re.compile(
     r"\b(epsilon(?= is)|item_count|yes_counts|padding_length|users|everyone_has_value)\b"
 )
-_ONE = ("name", "epsilon", "items", "item_count", "importance", "prior")
+_ONE = ("name", "epsilon", "against", "items", "item_count", "importance", "prior")
 LEVEL_KEYS = {  # what was typed while it was of another kind is kept, and left out
     "categorical": _ONE,
-    "item-set": _ONE,
-    "ordinal": ("name", "epsilon", "items", "importance"),
+    "item-set": tuple(key for key in _ONE if key != "against"),
+    "ordinal": ("name", "epsilon", "against", "items", "importance"),
     "sampled-choice": ("name", "epsilon", "items", "yes_counts"),
 }
 COLUMNS = (*_ONE, "yes_counts")

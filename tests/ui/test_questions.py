@@ -128,6 +128,27 @@ def test_the_policy_graph_is_ticked_pair_by_pair_and_moves_with_the_levels():
     assert session(app).document["question"][0]["rule"] == [["0.5"]]
 
 
+def test_a_directed_matrix_shows_both_directions_of_a_pair():
+    app = open_page("questions", **MORE)
+    session(app).document["question"][0]["rule"] = [["1", "2"], ["3", "inf"]]
+    session(app).revision += 1
+    app.run()
+    edit(app, f"pairs-0-{hash(('severe', 'common'))}-directed-1", {2: {"budget": "2.5"}})
+    assert question(app).rule == ((1.0, 2.0), (2.5, math.inf))
+
+
+def test_one_sided_budgets_have_a_column():
+    app = open_page("questions", **MORE)
+    before = metric(app, TOTAL)
+    choose(app, "A pair of answers gets, of their two budgets,", "one-sided")
+    cleared = metric(app, TOTAL)
+    edit(app, "levels-0-name-epsilon-against-items-item_count-0", {0: {"against": "ln 5"}})
+    assert question(app).policy.against.tolist() == [math.log(5), math.inf]
+    assert cleared < metric(app, TOTAL) < before  # as texts: all have three digits before the point
+    choose(app, "A pair of answers gets, of their two budgets,", "min")
+    assert "against" in app.warning[0].value.lower()  # what was typed is not dropped in silence
+
+
 def test_the_worst_single_answer_and_another_mechanism():
     app = open_page("questions", **MORE)
     choose(app, "Make small", "minimax")

@@ -37,7 +37,12 @@ from planner.ui.results import chosen_place, planned_question, question_at, resu
 from planner.ui.state import session
 
 _MOST_PAIR_LEVELS = 30
-_RULES = {"min": "the smaller of the two", "avg": "the average of the two", "pairs": "pair by pair"}
+_RULES = {
+    "min": "the smaller of the two",
+    "avg": "the average of the two",
+    "one-sided": "its own to raise its odds, and may fall to none",
+    "pairs": "pair by pair",
+}
 _OF_KIND: dict[str, tuple[str, ...]] = {  # what one kind of question alone has
     "item-set": ("sets.sizes", "sets.popularity", "padding_length", "sets.cap"),
     "ordinal": ("order", "scores"),
@@ -140,11 +145,13 @@ def _take_kind(question: Document, kind: str) -> None:
 def _levels(question: Document, place: int) -> None:
     """The table of levels: the answers that share a budget."""
     rows = question.get("level", [])
-    used = any({"importance", "prior"} & set(row) for row in rows)
-    more = used or session().typed.get(f"more-{place}", False)
+    used = {key for row in rows for key in row}
+    hidden = set() if question.get("rule") == "one-sided" else {"against"} - used
+    if not ({"importance", "prior"} & used or session().typed.get(f"more-{place}", False)):
+        hidden |= {"importance", "prior"}
     columns = {}
     for key in LEVEL_KEYS[kind_of(question)]:
-        if more or key not in ("importance", "prior"):
+        if key not in hidden:
             cell = CELLS[f"level.{key}"]
             columns[key] = st.column_config.TextColumn(
                 cell.label, default="", help=cell.help, width="large" if key == "items" else None
@@ -287,22 +294,25 @@ def _pairs(question: Document, place: int) -> None:
     if len(names) > _MOST_PAIR_LEVELS:
         st.info(f"Pairs are shown for at most {_MOST_PAIR_LEVELS} levels; open more as a file.")
         return
-    pairs = [(i, j) for i in range(len(names)) for j in range(i, len(names))]
     matrix = question["rule"]
+    cells = [[text_of(cell) for cell in row] for row in matrix]
+    alike = cells == [*map(list, zip(*cells, strict=True))]  # else both directions are shown
+    size = range(len(names))
+    pairs = [(i, j) for i in size for j in size if i <= j or not alike]
 
     def make() -> pd.DataFrame:
-        cells = [text_of(matrix[i][j]) for i, j in pairs]
+        shown = [cells[i][j] for i, j in pairs]
         return pd.DataFrame(
             {
                 "first": [names[i] for i, _ in pairs],
                 "second": [names[j] for _, j in pairs],
-                "protected": [cell != "inf" for cell in cells],
-                "budget": ["" if cell == "inf" else cell for cell in cells],
+                "protected": [cell != "inf" for cell in shown],
+                "budget": ["" if cell == "inf" else cell for cell in shown],
             }
         )
 
     edited = edit_frame(
-        f"pairs-{place}-{hash(tuple(names))}",
+        f"pairs-{place}-{hash(tuple(names))}{'' if alike else '-directed'}",
         make,
         disabled=["first", "second"],
         column_config={
@@ -314,8 +324,9 @@ def _pairs(question: Document, place: int) -> None:
     )
     for (i, j), row in zip(pairs, edited.fillna("").itertuples(), strict=True):
         cell = str(row.budget).strip() if row.protected else "inf"
-        if cell != text_of(matrix[i][j]):
-            matrix[i][j] = matrix[j][i] = cell
+        if cell != cells[i][j]:
+            matrix[i][j] = cell
+            matrix[j][i] = cell if alike else matrix[j][i]
 
 
 def _wording(document: Document) -> None:
