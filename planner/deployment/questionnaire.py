@@ -29,6 +29,7 @@ MOST_LISTED = 5000
 _LANGUAGES = ("en", "de")
 _ADDRESS = re.compile(r"(https?)://([A-Za-z0-9.-]+|\[::1\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?")
 _HERE = ("localhost", "127.0.0.1", "[::1]")
+_TAG = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _IMPORT = re.compile(r'^import (.+) from "\./([\w.-]+)"(?: with \{ type: "json" \})?;\n', re.M)
 _PASSED_ON = re.compile(r'^export \{ (\w+) \} from "\./([\w.-]+)";\n', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let) (\w+))", re.M)
@@ -44,7 +45,7 @@ _PAGE = """<!DOCTYPE html>
 <style>{style}</style>
 </head>
 <body>
-<main>
+<main dir="auto">
 {preview}<h1 dir="auto">{title}</h1>
 {intro}
 <div id="page"><noscript><p class="wrong">{noscript}</p></noscript></div>
@@ -199,7 +200,8 @@ def _words(language: str) -> Mapping[str, str]:
         words = tomllib.loads(read_text(Path(language), 1))
     except tomllib.TOMLDecodeError as error:
         raise FileError(language, f"is not valid TOML: {error}", "Correct that line.") from error
-    wrong = sorted(usual.keys() ^ words.keys())
+    wrong = [] if _TAG.fullmatch(str(words.get("lang"))) else ["lang, a tag such as fr or pt-BR"]
+    wrong += sorted((usual.keys() ^ words.keys()) - {"lang"})
     wrong += [
         key for key in sorted(usual.keys() & words.keys()) if _gaps(usual[key]) != _gaps(words[key])
     ]

@@ -106,5 +106,8 @@ def test_its_own_words_are_of_the_surveys_language(tmp_path):
     assert "Questionnaire written to" in shown(*call)
     assert '<html lang="fr">' in (tmp_path / "page.html").read_text()
     words.write_text(words.read_text().replace("{lower}", "{less}").replace("send =", "sent_ ="))
-    assert "fr.toml: differs in send, sent_, enter, range" in str(invoke(*call).exception)
+    words.write_text(words.read_text().replace('lang = "fr"', 'lang = "French!"'))
+    assert "fr.toml: differs in lang, a tag such as fr or pt-BR, send, sent_, enter, range" in str(
+        invoke(*call).exception
+    )
     assert not list(tmp_path.glob("*.tmp"))

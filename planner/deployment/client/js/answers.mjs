@@ -63,9 +63,8 @@ function number({ epsilon, lower, upper, yes_no: yesNo, points }) {
     wanted: [[...grid, [0n, 1n]], [...grid.map(() => [1n, 1n]), [0n, 1n]]],
     code: (answer) => {
       if (answer === null || Number.isNaN(answer)) return null;
-      if (typeof answer !== "number" || !(answer >= lower && answer <= upper)) {
-        refuse("the answer is outside the question's range");
-      }
+      const within = typeof answer === "number" && answer >= lower && answer <= upper;
+      if (!within) refuse("the answer is outside the question's range");
       if (yesNo && answer !== lower && answer !== upper) refuse("the answer is neither yes nor no");
       return answer;
     },
@@ -132,11 +131,5 @@ function wholeSet(question) {
   };
 }
 
-export const ASKED = new Map([
-  ["item", item],
-  ["item-or-none", itemOrNone],
-  ["ordered", ordered],
-  ["number", number],
-  ["one-of-set", oneOfSet],
-  ["whole-set", wholeSet],
-]);
+const SETS = { "one-of-set": oneOfSet, "whole-set": wholeSet };
+export const ASKED = new Map(Object.entries({ item, "item-or-none": itemOrNone, ordered, number, ...SETS }));

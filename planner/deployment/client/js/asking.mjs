@@ -23,13 +23,9 @@ function choice(type, name, [says, text]) {
 function choices({ name, say }, rows, extra, { type = "radio", className = "" } = {}) {
   const [made, last] = [rows, extra].map((some) => some.map((row) => choice(type, name, row)));
   const list = h("div", { className: `choices ${className}` }, ...made.map(({ label }) => label));
-  const uncheck = (one) => (one.input.checked = false);
-  if (type === "checkbox") {
-    for (const { input } of made) input.addEventListener("change", () => input.checked && last.forEach(uncheck));
-    for (const one of last) {
-      const others = [...made, ...last].filter((other) => other !== one);
-      one.input.addEventListener("change", () => others.forEach(uncheck));
-    }
+  for (const one of type === "checkbox" ? [...made, ...last] : []) {
+    const others = made.includes(one) ? last : [...made, ...last].filter((other) => other !== one);
+    one.input.addEventListener("change", () => others.forEach(({ input }) => (input.checked = false)));
   }
   const long = made.length > MOST_AT_A_GLANCE;
   if (long) list.classList.add("long");

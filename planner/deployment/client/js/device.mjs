@@ -9,13 +9,9 @@ export class Device {
     return new Promise((resolve, reject) => {
       const request = indexedDB.open("ldp-planner", 1);
       request.onupgradeneeded = () => request.result.createObjectStore(STORE);
-      request.onsuccess = () => resolve(new Device(request.result));
+      request.onsuccess = () => resolve(Object.assign(new Device(), { database: request.result }));
       request.onerror = request.onblocked = () => reject(request.error);
     });
-  }
-
-  constructor(database) {
-    this.database = database;
   }
 
   /** What is kept after a step from what was kept, or null; stored before it is given. */

@@ -18,19 +18,15 @@ export function die(question, { levels }) {
   if (aggregates.others_with_each_value.length !== levels.total) refuse("one number of others per value");
   if (decoys.reduce((sum, x) => sum + x, sampled + zero) !== GRID) refuse("the die has a gap");
   if (!zero && !question.everyone_has_value) refuse("output 0 would give a person away");
-  const faces = []; // of each level the one that the truth raises most
   let start = 0;
-  for (const { count, epsilon } of levels.rows) {
-    const own = decoys.slice(start, (start += count));
-    faces.push([own.reduce((x, y) => Math.min(x, y)), epsilon]);
-  }
-  if (!question.everyone_has_value) faces.push([zero, none]);
-  for (const [face, epsilon] of faces) {
+  const raised = levels.rows.map(({ count, epsilon }) => [decoys.slice(start, (start += count)), epsilon]);
+  if (!question.everyone_has_value) raised.push([[zero], none]);
+  for (const [own, epsilon] of raised) {
+    const face = own.reduce((x, y) => Math.min(x, y)); // the one that the truth raises most
     for (const budget of [epsilon, roundTwo]) checkRatio([face + sampled, face], budget);
   }
-  if (relied === "aggregates-only" && aggregates.epsilon === "infinite") {
-    refuse("released estimates have no finite epsilon, yet are relied on");
-  }
+  const endless = relied === "aggregates-only" && aggregates.epsilon === "infinite";
+  if (endless) refuse("released estimates have no finite epsilon, yet are relied on");
   return {
     cells: 2 * (1 + levels.total), // of both rounds
     size: 4,

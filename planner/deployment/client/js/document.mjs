@@ -32,9 +32,8 @@ function text(value) {
 }
 
 /** SHA-256 of text. */
-export async function digest(told) {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(told)));
-}
+export const digest = async (told) =>
+  new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(told)));
 
 export const hex = (data) => Array.from(data, (octet) => octet.toString(16).padStart(2, "0")).join("");
 
@@ -98,15 +97,10 @@ function fits(value, schema) {
     return !(value < minimum || value > maximum || value <= exclusiveMinimum);
   }
   if (typeof value === "string") return value.length >= (schema.minLength ?? 0);
-  if (schema.items) {
-    return value.length >= (schema.minItems ?? 0) && value.every((one) => fits(one, schema.items));
-  }
+  if (schema.items) return value.length >= (schema.minItems ?? 0) && value.every((one) => fits(one, schema.items));
   if (!schema.properties) return true;
-  const keys = Object.keys(value);
-  return (
-    schema.required.every((key) => Object.hasOwn(value, key)) &&
-    keys.every((key) => Object.hasOwn(schema.properties, key) && fits(value[key], schema.properties[key]))
-  );
+  const known = ([key, one]) => Object.hasOwn(schema.properties, key) && fits(one, schema.properties[key]);
+  return schema.required.every((key) => Object.hasOwn(value, key)) && Object.entries(value).every(known);
 }
 
 /** Refuse a document that is not of the shape. */

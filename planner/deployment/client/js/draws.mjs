@@ -3,7 +3,6 @@
 import { refuse } from "./document.mjs";
 
 export const GRID = 2 ** 32;
-
 const MOST_BYTES = 2 ** 16; // that the system gives at a time
 
 /** So many bytes of the operating system's generator. */

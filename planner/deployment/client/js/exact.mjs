@@ -3,10 +3,13 @@
 import { refuse } from "./document.mjs";
 import { demanded, members } from "./levels.mjs";
 
-const D = 4294967296n; // probabilities are whole numbers over 2^32
+export const D = 4294967296n; // probabilities are whole numbers over 2^32
 const UNIT = 1n << 320n;
 const NEAR = 1 - 2 ** -40; // of the largest of some ratios of doubles, which are right to 2^-50
 export const SCALE = 1n << 80n;
+
+export const sum = (list) => list.reduce((total, x) => total + x, 0);
+export const magnitude = (x) => (x < 0n ? -x : x);
 
 /** A double as an exact fraction of BigInts. */
 export function fraction(x) {
@@ -30,22 +33,20 @@ const bounds = new Map();
 function expLowerBound(x) {
   if (bounds.has(x)) return bounds.get(x);
   const [top, bottom] = fraction(x);
-  let term = UNIT;
-  let sum = 0n;
+  let [term, total] = [UNIT, 0n];
   for (let k = 1n; term > 0n; k += 1n) {
-    sum += term;
+    total += term;
     term = (term * top) / (bottom * k);
   }
-  bounds.set(x, sum);
-  return sum;
+  bounds.set(x, total);
+  return total;
 }
 
 /** Prove that a ratio, null if it is endless, is at most e^budget. */
 export function checkRatio(ratio, budget) {
   if (budget === Infinity) return;
-  if (ratio === null || BigInt(ratio[0]) * UNIT > expLowerBound(budget) * BigInt(ratio[1])) {
-    refuse("the parameters do not keep their budgets");
-  }
+  const kept = ratio !== null && BigInt(ratio[0]) * UNIT <= expLowerBound(budget) * BigInt(ratio[1]);
+  if (!kept) refuse("the parameters do not keep their budgets");
 }
 
 const larger = ([a, b], [c, d]) => a * d > c * b; // of two fractions
@@ -56,13 +57,8 @@ export function likelihoods(ends) {
   const least = ends.map(([low]) => low);
   const most = ends.map(([, high]) => high);
   const zeros = least.flatMap(([top], o) => (top ? [] : [o]));
-  return {
-    least,
-    most,
-    zeros,
-    low: Float64Array.from(least, (x) => quotient(x) || Infinity),
-    high: Float64Array.from(most, quotient),
-  };
+  const low = Float64Array.from(least, (x) => quotient(x) || Infinity);
+  return { least, most, zeros, low, high: Float64Array.from(most, quotient) };
 }
 
 /** Largest ratio of an element of the first to one of the second in one report; null if it is
@@ -109,8 +105,7 @@ export function checkUnary(levels, a, b) {
   const pairs = places.filter((i) => all[i].count > 1).map((i) => [i, i]);
   for (const i of steepest(one)) for (const j of steepest(zero)) if (i !== j) pairs.push([i, j]);
   for (const [i, j] of pairs) {
-    if (one[i][0] * zero[j][0] * UNIT * UNIT > half[i] * half[j] * one[i][1] * zero[j][1]) {
-      refuse("the parameters do not keep their budgets");
-    }
+    const kept = one[i][0] * zero[j][0] * UNIT * UNIT <= half[i] * half[j] * one[i][1] * zero[j][1];
+    if (!kept) refuse("the parameters do not keep their budgets");
   }
 }

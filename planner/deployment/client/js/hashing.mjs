@@ -3,10 +3,8 @@
 
 import { refuse } from "./document.mjs";
 import { GRID, choose, uint32, words, xxh32 } from "./draws.mjs";
-import { checkRatio } from "./exact.mjs";
+import { D, checkRatio } from "./exact.mjs";
 import { leastDemanded } from "./levels.mjs";
-
-const D = BigInt(GRID);
 
 export function hash({ truth, values }, { levels }) {
   const kept = D - BigInt(truth);
@@ -21,8 +19,7 @@ export function hash({ truth, values }, { levels }) {
       return { marked: xxh32(k, seed) % values === value, own, others: [1 / values] };
     },
     draw: (own, source) => {
-      const [seed] = words(source, 1);
-      const [word] = words(source, 1);
+      const [[seed], [word]] = [words(source, 1), words(source, 1)];
       return uint32(seed, word < truth ? xxh32(own, seed) % values : choose(source, values));
     },
   };

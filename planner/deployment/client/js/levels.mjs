@@ -3,10 +3,8 @@
 import { refuse } from "./document.mjs";
 
 export function readLevels({ levels, rule }, least = 1, dummies = 0) {
-  const names = new Set();
-  const numbers = new Map();
-  let total = 0;
-  let named = true;
+  const [names, numbers] = [new Set(), new Map()];
+  let [total, named] = [0, true];
   for (const { name, items, item_count: count } of levels) {
     if (names.has(name)) refuse("two levels have one name");
     names.add(name);
@@ -22,9 +20,8 @@ export function readLevels({ levels, rule }, least = 1, dummies = 0) {
   if (Array.isArray(rule)) checkMatrix(rule, levels.length);
   const oneSided = rule === "one-sided";
   if (!oneSided && levels.some(({ against }) => against !== undefined)) refuse("against has no meaning here");
-  const rows = levels.map(({ item_count: count, epsilon, against }) => {
-    return { count, epsilon, against: oneSided ? (against ?? Infinity) : epsilon };
-  });
+  const speaks = ({ epsilon, against = Infinity }) => (oneSided ? against : epsilon);
+  const rows = levels.map((one) => ({ count: one.item_count, epsilon: one.epsilon, against: speaks(one) }));
   return { rows, rule, numbers, named, total, dummies, elements: total + dummies, dummyLevel: leastOf(rows) };
 }
 
@@ -46,8 +43,7 @@ export function members({ rows, dummies, dummyLevel }) {
 }
 
 /** How much likelier a report may be for one of the first than for one of the second. */
-export const ofBoth = (rule, x, y) =>
-  rule === "avg" ? (x.epsilon + y.epsilon) / 2 : Math.min(x.epsilon, y.against);
+export const ofBoth = (rule, x, y) => (rule === "avg" ? (x.epsilon + y.epsilon) / 2 : Math.min(x.epsilon, y.against));
 
 /** Budget of two elements of the levels, Infinity for none: a lone one has no other. */
 export function demanded({ rows, rule }, i, j) {

@@ -131,13 +131,7 @@ async function answerLines(client, question) {
 }
 
 /** Plain text is an item's name. */
-function parsed(given) {
-  try {
-    return JSON.parse(given);
-  } catch {
-    return given;
-  }
-}
+const parsed = (given) => { try { return JSON.parse(given); } catch { return given; } };
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   await main().catch((error) => {

@@ -137,7 +137,7 @@ class Visit {
       send.disabled = true;
       this.#send(waiting.map(([name]) => name)).catch((error) => this.#review(error));
     });
-    show(heading("review"), ...parts, ...this.#said(), paragraph(where, "note"), ...wrong, send);
+    show(heading("review"), ...wrong, ...parts, ...this.#said(), paragraph(where, "note"), send);
   }
 
   /** One line a request, in a random order; of two tabs one after the other. */

@@ -8,8 +8,7 @@ export const ID_BYTES = 8;
 const HEAD_BYTES = 4; // the value that lasts, from 1; the last round
 const SILENT = 0xffff; // nothing is known of earlier values: none is reported
 
-export const withId = (payload) => joined(system(ID_BYTES), payload);
-
+const withId = (payload) => joined(system(ID_BYTES), payload);
 export const drawn = (law, code) => withId(joined(new Uint8Array(law.blanks).fill(1), law.draw(code, system)));
 
 /** Which of the rounds, or of the values, a person reports, from 1. */

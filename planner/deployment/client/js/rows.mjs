@@ -3,15 +3,11 @@
 
 import { refuse } from "./document.mjs";
 import { GRID, words } from "./draws.mjs";
-import { SCALE, checkRatio, floorScaled, fraction, likelihoods, worstRatio } from "./exact.mjs";
+import { D, SCALE, checkRatio, floorScaled, fraction, likelihoods, magnitude, sum, worstRatio } from "./exact.mjs";
 import { demanded } from "./levels.mjs";
 
-const D = BigInt(GRID);
 const BIAS = 1000000000n; // a person's bias is at most one part in so many of what a person counts for
 const [MAX_ROWS, MAX_REPORTS] = [64, 4096];
-
-const sum = (list) => list.reduce((total, x) => total + x, 0);
-const magnitude = (x) => (x < 0n ? -x : x);
 
 export function rows({ rows: table, values, blocks }, { levels, wanted }) {
   const reports = table[0].length;
@@ -50,19 +46,10 @@ function checkBudgets(table, levels) {
   let start = 0;
   const ends = levels.rows.map(({ count }) => {
     const part = table.slice(start, (start += count));
-    return likelihoods(
-      part[0].map((_, y) => {
-        const column = part.map((row) => row[y]);
-        return [[BigInt(Math.min(...column)), 1n], [BigInt(Math.max(...column)), 1n]];
-      }),
-    );
+    const columns = part[0].map((_, y) => part.map((row) => row[y]));
+    return likelihoods(columns.map((one) => [Math.min(...one), Math.max(...one)].map((end) => [BigInt(end), 1n])));
   });
-  ends.forEach((one, i) => {
-    ends.forEach((other, j) => {
-      const budget = demanded(levels, i, j);
-      if (budget !== Infinity) checkRatio(worstRatio(one, other), budget);
-    });
-  });
+  ends.forEach((one, i) => ends.forEach((other, j) => checkRatio(worstRatio(one, other), demanded(levels, i, j))));
 }
 
 /** Each element counts as what is wanted of it, on average. */

@@ -3,17 +3,15 @@
 
 import { refuse } from "./document.mjs";
 import { GRID, chooseAll, hasBit, octets, setBit, uint32, words } from "./draws.mjs";
-import { SCALE, checkRatio, floorScaled, fraction, likelihoods, worstRatio } from "./exact.mjs";
+import { D, SCALE, checkRatio, floorScaled, fraction, likelihoods, magnitude, sum, worstRatio } from "./exact.mjs";
 import { demanded, members, ofBoth } from "./levels.mjs";
 
-const D = BigInt(GRID);
 const BIAS = 1000000000n; // a person may shift an estimate by one part in so many of a person
 const [MAX_GROUPS, MAX_TYPES] = [64, 4096];
 const TYPE_BYTES = 8;
 
 const range = (count) => Array.from({ length: count }, (_, k) => k);
 const pairsOf = (size) => range(size).flatMap((a) => range(size).map((b) => [a, b]));
-const sum = (list) => list.reduce((total, x) => total + x, 0);
 
 export function sides(question, { levels }) {
   const law = read(question, levels);
@@ -36,9 +34,8 @@ function read({ groups, types, weights, values }, levels) {
   const shaped = (rows, [count, ...rest]) =>
     rows.length === count && (!rest.length || rows.every((row) => shaped(row, rest)));
   const valued = kinds * size > 1 ? [kinds, size, 2] : [0];
-  if (!shaped(types, [kinds, size]) || !shaped(weights, [size, kinds, 2]) || !shaped(values, valued)) {
-    refuse("types, weights and values do not fit");
-  }
+  const fit = shaped(types, [kinds, size]) && shaped(weights, [size, kinds, 2]) && shaped(values, valued);
+  if (!fit) refuse("types, weights and values do not fit");
   const counts = Array(size).fill(0);
   all.forEach(({ count }, i) => (counts[groups[i]] += count));
   if (types.some((row) => row.some((high, g) => high > counts[g]))) refuse("more are high than there are");
@@ -65,21 +62,15 @@ function check(law) {
       }),
     );
   });
-  for (const [a, b, budget] of demandedByGroups(law)) {
-    if (budget !== Infinity) checkRatio(worstRatio(ends[a], ends[b]), budget);
-  }
+  for (const [a, b, budget] of demandedByGroups(law)) checkRatio(worstRatio(ends[a], ends[b]), budget);
   if (law.values.length) checkEstimator(law);
   else checkSupport(law, levels.elements);
 }
 
 /** Smallest budget of two different elements of two groups. */
 function demandedByGroups({ levels, groups, counts }) {
-  const size = counts.length;
-  const found = new Map();
-  const add = (a, b, budget) => {
-    const key = a * size + b;
-    found.set(key, Math.min(found.get(key) ?? Infinity, budget));
-  };
+  const found = counts.map(() => counts.map(() => Infinity));
+  const add = (a, b, budget) => (found[a][b] = Math.min(found[a][b], budget));
   if (Array.isArray(levels.rule)) {
     for (const [i, j] of pairsOf(levels.rows.length)) add(groups[i], groups[j], demanded(levels, i, j));
   } else {
@@ -88,11 +79,10 @@ function demandedByGroups({ levels, groups, counts }) {
       const one = least[groups[i]];
       [one.epsilon, one.against] = [Math.min(one.epsilon, epsilon), Math.min(one.against, against)];
     });
-    for (const [a, b] of pairsOf(size)) add(a, b, ofBoth(levels.rule, least[a], least[b]));
+    for (const [a, b] of pairsOf(counts.length)) add(a, b, ofBoth(levels.rule, least[a], least[b]));
   }
-  return [...found.entries()]
-    .map(([key, budget]) => [Math.floor(key / size), key % size, budget])
-    .filter(([a, b]) => a !== b || counts[a] > 1);
+  const all = found.flatMap((row, a) => row.map((budget, b) => [a, b, budget]));
+  return all.filter(([a, b]) => a !== b || counts[a] > 1);
 }
 
 /** A set of one size holds the true element more often than another. */
@@ -103,7 +93,6 @@ function checkSupport({ types: [[high]], weights: [[[atLow, atHigh]]] }, element
 
 /** An answer counts as one for its item and as none for every other, on average. */
 function checkEstimator({ types, weights, counts, values }) {
-  const magnitude = (x) => (x < 0n ? -x : x);
   const bound = (D * SCALE) / BIAS;
   const sent = weights.map((row) => row.map(([low, high]) => BigInt(low + high)));
   counts.forEach((count, a) => {

@@ -3,10 +3,9 @@
 
 import { refuse } from "./document.mjs";
 import { below, GRID, hasBit, octets, order, setBit, uint32 } from "./draws.mjs";
-import { checkRatio } from "./exact.mjs";
+import { D, checkRatio } from "./exact.mjs";
 import { leastDemanded } from "./levels.mjs";
 
-const D = BigInt(GRID);
 const MAX_WHOLE_SET = 1024; // the weights of hits would fill the memory
 
 export function staircase({ held, cap, ratios }, { levels }) {
@@ -62,13 +61,12 @@ function choices(from, count) {
 function weightsUpTo(fewest, ratios, held, length, others) {
   const reports = choices(held, fewest) * choices(length + others - held, length - fewest);
   let weight = reports * product(ratios);
-  let sum = weight;
-  const ends = [sum];
+  const ends = [weight];
   ratios.forEach((ratio, c) => {
     const j = fewest + c;
     const more = BigInt(held - j) * BigInt(length - j) * D;
     weight = (weight * more) / (BigInt(j + 1) * BigInt(others - held + j + 1) * BigInt(ratio));
-    ends.push((sum += weight));
+    ends.push(ends.at(-1) + weight);
   });
   return ends;
 }
@@ -86,9 +84,8 @@ function reportWidth(elements, held) {
 
 function elementsOf(report, width) {
   if (!width) return [...Array(8 * report.length).keys()].filter((k) => hasBit(report, k));
-  const view = new DataView(report.buffer, report.byteOffset);
-  const at = (start) => (width === 2 ? view.getUint16(start, true) : view.getUint32(start, true));
-  return Array.from({ length: report.length / width }, (_, k) => at(width * k));
+  const at = (k) => report.subarray(width * k, width * (k + 1)).reduceRight((high, low) => 256 * high + low, 0);
+  return Array.from({ length: report.length / width }, (_, k) => at(k));
 }
 
 function written(chosen, elements, width) {
