@@ -30,6 +30,11 @@ MAX_CELLS = 2**24
 They are the bits of a report, or the items that it may name, for each round or type of report.
 """
 
+MOST_GROUPS = 1000
+"""Combinations of values of known groups, each of which is counted apart."""
+SMALL_GROUP = 300
+"""People below whom a group is warned of: few hide among few."""
+
 MAX_PADDING_LENGTH = 2**20
 """Size to which sets are padded or cut."""
 MAX_WHOLE_SET = 2**10

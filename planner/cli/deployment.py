@@ -153,6 +153,9 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             "limits allow for cut sets by it. Again for other questions.",
         ),
     ] = None,
+    by: Annotated[
+        str, typer.Option(metavar="GROUP", help="A known group: results of each of its values.")
+    ] = "",
     window: Annotated[
         int, typer.Option(metavar="ROUNDS", help="Of a moving average, where asked again.")
     ] = 3,
@@ -187,6 +190,9 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     chosen, parameters = _engine(engine, scheduler), _parameters(params)
     sizes = dict(_pair(parameters, text) for text in set_sizes or ())
     check_set_sizes(parameters, sizes)
+    if by and by not in parameters.groups:
+        remedy = "Declare groups in the survey: reports carry those of their parameter file."
+        raise InputError.unknown("by", by, list(parameters.groups), remedy)
     if checkpoint is None and out is not None:
         checkpoint = out.with_name(out.name + ".checkpoint")
     _require_apart(out, [params, *(place for place in reports if place.is_file())])
@@ -205,7 +211,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         print_blocks(terminal(stderr=True), files_blocks(collection), details=True)
         remedy = "Correct the files for the reasons above, or name others."
         raise InputError.because("reports", "none of the files can be counted", remedy)
-    estimates = estimates_table(parameters, collection.sums, confidence, window, sizes)
+    parts = (by, collection.by(parameters.groups, by)) if by else None
+    estimates = estimates_table(parameters, collection.sums, confidence, window, sizes, parts)
     if out is not None:
         write_table(out, estimates)
     ordered = [one.name for one in parameters.questions if one.kind == ORDINAL]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from planner.deployment.client.document import FORMAT, VERSION, content_hash
@@ -58,7 +59,17 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Document) -> Paramete
         "users": survey.users,
         "questions": questions,
     }
+    if survey.groups:
+        document["groups"] = [_group(survey, name, values) for name, values in survey.groups]
     return Parameters.of(document | {"hash": content_hash(document)})
+
+
+def _group(survey: Survey, name: str, values: Sequence[str]) -> Document:
+    """One known variable, with what its values count for if these are its own."""
+    parts = [dict(pairs) for pairs in (survey.weights, survey.population)]
+    columns = ([one[value] for value in values] if {*one} == {*values} else [] for one in parts)
+    weights, population = columns
+    return {"name": name, "values": list(values), "weights": weights, "population": population}
 
 
 def one_file(plan: SurveyPlan) -> bool:

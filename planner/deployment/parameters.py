@@ -81,6 +81,11 @@ class Parameters:
         """Planned number of people."""
         return int(self.document["users"])
 
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """The values of each known group that reports carry; nobody randomises them."""
+        return {one["name"]: tuple(one["values"]) for one in self.document.get("groups", ())}
+
     def to_json(self) -> str:
         """The file's text."""
         return json.dumps(self.document, indent=2, ensure_ascii=False) + "\n"

@@ -26,7 +26,8 @@ class AnswerRows:
 
     ``lower`` to ``upper`` covers the answer's true number with the stated confidence; the
     ``joint`` limits cover all answers of the question together; ``processed`` is biased, and how
-    it was made is ``processing``; ``notes`` are about the rest.
+    it was made is ``processing``; ``notes`` are about the rest. ``whole`` is how many people counts
+    are of, by row; NaN where a row is no count.
     """
 
     users: int
@@ -35,6 +36,7 @@ class AnswerRows:
     numbers: Array
     processing: Sequence[str]
     notes: Sequence[str]
+    whole: Array
 
     @property
     def remarks(self) -> list[str]:
@@ -61,8 +63,9 @@ def item_rows(
     columns = estimates.values, estimates.standard_errors, *own, *joint, processed.values
     numbers = np.stack(columns)
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
-    said = ([text] * len(items) for text in (f"processed: {processed.method}", note))
-    return AnswerRows(estimates.users, levels, items, numbers, *said)
+    processing, notes = ([text] * len(items) for text in (f"processed: {processed.method}", note))
+    whole = np.full(len(items), float(estimates.users))
+    return AnswerRows(estimates.users, levels, items, numbers, processing, notes, whole)
 
 
 class _Row(NamedTuple):
@@ -73,6 +76,7 @@ class _Row(NamedTuple):
     note: str = ""
     level: str = ""
     joint: tuple[float | None, float | None] = (None, None)
+    whole: float = np.nan
 
     @property
     def numbers(self) -> tuple[float | None, ...]:
@@ -84,8 +88,9 @@ class _Row(NamedTuple):
 def _answer_rows(users: int, rows: Sequence[_Row]) -> AnswerRows:
     numbers = np.array([one.numbers for one in rows], dtype=np.float64).T  # None becomes NaN
     names = "level", "answer", "processing", "note"
-    levels, answers, *said = ([getattr(one, name) for one in rows] for name in names)
-    return AnswerRows(users, levels, answers, numbers, *said)
+    levels, answers, processing, notes = ([getattr(one, name) for one in rows] for name in names)
+    whole = np.array([one.whole for one in rows])
+    return AnswerRows(users, levels, answers, numbers, processing, notes, whole)
 
 
 def quantity_rows(
@@ -117,10 +122,10 @@ def ordered_rows(
     rows = []
     for i, answer in enumerate(estimates.answers[:-1]):
         people = estimates.mean(np.arange(size) <= i).scaled(0.0, users)
-        rows.append(_Row(f"up to {answer}", people, up_to[i], remark, joint=band[i]))
+        rows.append(_Row(f"up to {answer}", people, up_to[i], remark, joint=band[i], whole=users))
     for i, answer in enumerate(estimates.answers):
         people = estimates.mean(np.arange(size) == i).scaled(0.0, users)
-        rows.append(_Row(answer, people, own[i], remark, level=level[order[i]]))
+        rows.append(_Row(answer, people, own[i], remark, level=level[order[i]], whole=users))
     if scores:
         processed = float(estimates.shares @ np.array(scores))
         rows.append(_Row("mean score", estimates.mean(scores), processed, remark))

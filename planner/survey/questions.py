@@ -24,6 +24,7 @@ from planner.survey.values import (
     Answers,
     Budget,
     Counts,
+    Grouping,
     Labels,
     Language,
     Name,
@@ -31,6 +32,7 @@ from planner.survey.values import (
     NotNegative,
     Number,
     Numbers,
+    Parts,
     Positive,
     Share,
     at,
@@ -615,6 +617,10 @@ class Survey(Description):
     the best number). ``ledger`` is a file of earlier collections from the same people, or None.
     The page that people answer shows ``title`` (the name when left out), ``intro`` and ``thanks``;
     its own words are of the ``language`` (``"en"``, ``"de"``, or a file of words).
+
+    ``groups`` are what the collector knows of who reports, and nobody randomises: a region, say,
+    with its values. Of one of them, each value may have in ``weights`` what one person of it counts
+    for, or in ``population`` how many people there are, or their share.
     """
 
     name: Name
@@ -629,10 +635,22 @@ class Survey(Description):
     intro: Name | None = None
     thanks: Name | None = None
     language: Language = "en"
+    groups: Grouping = ()
+    weights: Parts = ()
+    population: Parts = ()
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         _distinct((("question", i, "name"), one.name) for i, one in enumerate(self.questions))
+        if self.weights and self.population:
+            remedy = "Give one of the two: a weight is what one person counts for."
+            raise wrong("given", "left out beside weights", remedy, "population")
+        parts = self.weights or self.population
+        if parts and not any({*values} == {name for name, _ in parts} for _, values in self.groups):
+            allowed = "of all values of one of the groups, and of no others"
+            remedy = "Single people have no weights: a weight of one's own is a name."
+            which = "weights" if self.weights else "population"
+            raise wrong([name for name, _ in parts], allowed, remedy, which)
         if self.asked is not None:
             sharing = sum(not isinstance(one, SampledChoice) for one in self.questions)
             most = max(1, sharing) if self.design == "some-each" else 0

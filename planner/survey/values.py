@@ -32,13 +32,14 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from planner import arguments
 from planner.errors import FileError, InputError
 from planner.files import read_column
-from planner.limits import MAX_COUNT
+from planner.limits import MAX_COUNT, MOST_GROUPS
 from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE, PairRule
 
 _GROUPED = re.compile(r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d{1,30}", re.ASCII)
 _FLOAT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)", re.ASCII)
 _MOST_LOGARITHM = 100_000
+_COLUMN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,63}")
 _LONGEST = 100  # letters of a number
 _COMMA = "Write the decimal point as a point: 1.5, not 1,5."
 
@@ -179,6 +180,43 @@ def read_labels(value: object) -> tuple[tuple[str, str], ...]:
     return tuple((answer, read_text(told)) for answer, told in dict(value).items())
 
 
+def read_groups(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """A table of variables with their values; names serve as columns, and both as folders."""
+    remedy = 'Write groups = { region = ["north", "south"] }.'
+    if not isinstance(value, dict | tuple):
+        raise InputError("groups", value, "a table of lists", remedy)
+    found = []
+    for name, values in dict(value).items():
+        if not _COLUMN.fullmatch(name) or name in ("report", "parameters", "group"):
+            allowed = "of letters, digits and _, and not report, parameters or group"
+            raise InputError("name of a group", name, allowed, remedy)
+        listed = tuple(map(read_text, values if isinstance(values, list | tuple) else ()))
+        if not 1 < len(set(listed)) == len(listed) <= MOST_GROUPS:
+            allowed = f"a list of 2 to {MOST_GROUPS} different texts"
+            raise InputError(f"groups.{name}", values, allowed, remedy)
+        for one in listed:
+            if one in (".", "..") or set(one) & set("/=\\"):
+                raise InputError(f"groups.{name}", one, "text without /, \\ and =", remedy)
+        found.append((name, listed))
+    if math.prod(len(values) for _, values in found) > MOST_GROUPS:
+        allowed = f"at most {MOST_GROUPS} combinations"
+        raise InputError("groups", [name for name, _ in found], allowed, "Leave a variable out.")
+    return tuple(found)
+
+
+def read_parts(value: object, about: ValidationInfo) -> tuple[tuple[str, float], ...]:
+    """What each group counts for: a table of numbers, none negative and one above 0."""
+    name = str(about.field_name)
+    remedy = f"Write {name} = {{ north = 1.2, south = 0.9 }}, with every value of one variable."
+    if not isinstance(value, dict | tuple):
+        raise InputError(name, value, "a table of numbers", remedy)
+    parts = tuple((one, read_number(part)) for one, part in dict(value).items())
+    numbers = [part for _, part in parts]
+    if not numbers or min(numbers) < 0 or not any(numbers) or not all(map(math.isfinite, numbers)):
+        raise InputError(name, numbers, "not negative, finite, and not all 0", remedy)
+    return parts
+
+
 def _answer(value: object) -> str:
     whole = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if whole else read_text(value)
@@ -197,6 +235,12 @@ Budget = Annotated[float, PlainValidator(parse_epsilon)]
 NamedFile = Annotated[str, PlainValidator(read_path)]
 Language = Annotated[str, PlainValidator(read_language)]
 Labels = Annotated[tuple[tuple[str, str], ...], PlainValidator(read_labels), PlainSerializer(dict)]
+Grouping = Annotated[
+    tuple[tuple[str, tuple[str, ...]], ...],
+    PlainValidator(read_groups),
+    PlainSerializer(lambda pairs: {name: list(values) for name, values in pairs}),
+]
+Parts = Annotated[tuple[tuple[str, float], ...], PlainValidator(read_parts), PlainSerializer(dict)]
 Number = Annotated[float, PlainValidator(read_number)]
 NotNegative = Annotated[Number, Field(ge=0)]
 Positive = Annotated[Number, Field(gt=0)]

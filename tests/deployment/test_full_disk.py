@@ -68,7 +68,7 @@ def refused(error):
 
 
 def saved(name, size):
-    sums = {KEY: Aggregate(3, np.zeros(2, dtype=np.int64))}
+    sums = {(KEY, ()): Aggregate(3, np.zeros(2, dtype=np.int64))}
     return FileCount(Path(name), (1, 2), name, 3, sums=sums, marks=bytes(size))
 
 

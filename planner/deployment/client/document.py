@@ -28,7 +28,18 @@ from typing import Any, TypeVar
 from planner.errors import FileError, InputError
 from planner.files import unreadable
 from planner.laws.law import DEVICE, Halves, Law, question_form
-from planner.laws.schema import TEXT, Document, Json, check, choice, either, list_of, record, whole
+from planner.laws.schema import (
+    TEXT,
+    Document,
+    Json,
+    Schema,
+    check,
+    choice,
+    either,
+    list_of,
+    record,
+    whole,
+)
 from planner.limits import EXPORT_REMEDY, MAX_CELLS, MAX_COUNT, MAX_FILE_BYTES
 
 L = TypeVar("L", bound=Law)
@@ -297,10 +308,14 @@ def read_questions(
     if len(set(names)) < len(names):
         raise FileError(source, "a question name appears twice", EXPORT_REMEDY)
     cells = sum(law.cells for law in read)
+    cells *= math.prod(len(one["values"]) for one in document.get("groups", ()))
     if cells > MAX_CELLS:
         reason = f"all questions have {cells:,} sums to count, at most {MAX_CELLS:,} are allowed"
         raise FileError(source, reason, "Merge items, or ask for a coarser answer first.")
     return read
+
+
+_NOT_NEGATIVE: Schema = {"type": "number", "minimum": 0, "maximum": 1e300}
 
 
 def file_form() -> Document:
@@ -311,7 +326,7 @@ def file_form() -> Document:
     >>> file_form()["required"][:4]
     ['format', 'version', 'hash', 'planner_version']
     """
-    return record(
+    always = record(
         {
             "format": choice(FORMAT),
             "version": choice(VERSION),
@@ -322,6 +337,13 @@ def file_form() -> Document:
             "questions": list_of(either(*(question_form(*pair) for pair in DEVICE.pairs()))),
         }
     )
+    parts = {name: list_of(_NOT_NEGATIVE, 0) for name in ("weights", "population")}
+    groups = list_of(record({"name": TEXT, "values": list_of(TEXT, 2), **parts})) | {
+        "description": "What the collector knows of who reports, and nobody randomises: each "
+        "report is of one value of each; of one of them, what a person of each value counts for, "
+        "or how many people there are of each. Left out where there is none."
+    }
+    return always | {"properties": always["properties"] | {"groups": groups}}
 
 
 def line_check(

@@ -17,6 +17,7 @@ import numpy as np
 
 from planner.deployment.client.sealed import Kind, Sealed, digest
 from planner.deployment.collecting.engines import Engine, local_engine
+from planner.deployment.collecting.groups import Group
 from planner.deployment.collecting.one_file import (
     SUFFIXES,
     CountedFile,
@@ -209,7 +210,10 @@ def _packed(one: FileCount) -> bytes:
     about = asdict(one.file) | {
         "path": str(one.path),
         "origins": [str(path) for path in one.origins],
-        "sums": [(*key, total.users, total.counts.size) for key, total in one.sums.items()],
+        "sums": [
+            (*key, group, total.users, total.counts.size)
+            for (key, group), total in one.sums.items()
+        ],
     }
     sums = b"".join(total.counts.astype("<i8").tobytes() for total in one.sums.values())
     text = json.dumps(about).encode()
@@ -226,8 +230,8 @@ def _saved(content: bytes) -> FileCount:
     ends = (start + 8 * np.cumsum([0, *(size for *_, size in parts)])).tolist()
     counts = [np.frombuffer(content[i:j], dtype="<i8") for i, j in pairwise(ends)]
     sums = {
-        (question, number): Aggregate(users, each)
-        for (question, number, users, _), each in zip(parts, counts, strict=True)
+        ((question, number), tuple(group)): Aggregate(users, each)
+        for (question, number, group, users, _), each in zip(parts, counts, strict=True)
     }
     return FileCount(**about, sums=sums, marks=content[ends[-1] :])
 
@@ -340,8 +344,8 @@ class Collection:
 
     Attributes
     ----------
-    sums:
-        Counts by question and round.
+    by_group:
+        Counts by question and round, of each group that reported.
     counted:
         The files that are in the sums.
     quarantined:
@@ -354,7 +358,7 @@ class Collection:
         How many people reported by question, where these are more than were planned.
     """
 
-    sums: dict[Key, Aggregate]
+    by_group: dict[Group, dict[Key, Aggregate]]
     counted: tuple[CountedFile, ...]
     quarantined: tuple[tuple[Path, str], ...]
     resumed: int
@@ -362,9 +366,34 @@ class Collection:
     crowded: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def sums(self) -> dict[Key, Aggregate]:
+        """Counts by question and round, of all groups together."""
+        return summed(self.by_group.values())
+
+    def by(
+        self, groups: Mapping[str, Sequence[str]], variable: str
+    ) -> dict[str, dict[Key, Aggregate]]:
+        """Counts of each value of a known variable that somebody reported of, in their order."""
+        place = list(groups).index(variable)
+        return {
+            value: summed(own for group, own in self.by_group.items() if group[place] == value)
+            for value in groups[variable]
+            if any(group[place] == value for group in self.by_group)
+        }
+
+    @property
     def repeated(self) -> int:
         """How often a report came that was counted already."""
         return sum(one.repeated for one in self.counted)
+
+
+def summed(parts: Iterable[Mapping[Key, Aggregate]]) -> dict[Key, Aggregate]:
+    """Counts of several groups together."""
+    total: dict[Key, Aggregate] = {}
+    for part in parts:
+        for key, counts in part.items():
+            total[key] = total[key] + counts if key in total else counts
+    return total
 
 
 def collect(  # noqa: PLR0913 - each is a choice of the caller
@@ -434,7 +463,7 @@ class _Run:
         self._saved = saved
         self._known = known
         self._seconds = seconds
-        self._sums: dict[Key, Aggregate] = {}
+        self._sums: dict[Group, dict[Key, Aggregate]] = {}
         self._counted: dict[Path, CountedFile] = {}
         self._unsaved: list[FileCount] = []
         self._dropped: tuple[Path, ...] = ()
@@ -497,9 +526,9 @@ class _Run:
 
     def _crowded(self) -> dict[str, int]:
         """People are those of all rounds together if each reports in one, else of the fullest."""
-        people = {}
+        people, total = {}, summed(self._sums.values())
         for name, law in self._expected.laws.items():
-            users = [one.users for (question, _), one in self._sums.items() if question == name]
+            users = [one.users for (question, _), one in total.items() if question == name]
             apart = law.again is not None and not law.blanks
             people[name] = sum(users) if apart else max(users, default=0)
         return {name: n for name, n in people.items() if n > self._planned}
@@ -523,9 +552,9 @@ class _Run:
         return ""
 
     def _add(self, one: FileCount) -> None:
-        for key, counts in one.sums.items():
-            before = self._sums.get(key)
-            self._sums[key] = counts if before is None else before + counts
+        for (key, group), counts in one.sums.items():
+            own = self._sums.setdefault(group, {})
+            own[key] = own[key] + counts if key in own else counts
         self._known.add(one.path, one.marks)
         self._counted[one.path] = one.file
 

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from planner.errors import FileError, InputError
 from planner.estimates.channel import ChannelEstimates
 from planner.estimates.counts import Estimates, reach
 from planner.estimates.drawn import DrawnEstimates
+from planner.estimates.groups import differences, weighted
 from planner.estimates.rows import NUMBERS, AnswerRows
 from planner.files import replace_file
 from planner.mechanisms.asking import CollectedLaw
@@ -29,14 +31,16 @@ from planner.mechanisms.counting import Aggregate, stacked
 Array = NDArray[np.float64]
 TABLE_SUFFIXES = (".parquet", ".csv", ".json")
 COLUMNS = pa.schema(
-    [(name, pa.string()) for name in ("question", "of", "level", "answer")]
+    [(name, pa.string()) for name in ("question", "group", "of", "level", "answer")]
     + [("users", pa.int64())]
-    + [(name, pa.float64()) for name in NUMBERS]
+    + [(name, pa.float64()) for name in (*NUMBERS, "share", "share_lower", "share_upper", "p")]
     + [("remark", pa.string())]
 )
 """``lower`` to ``upper`` covers the answer's true number with the stated confidence; the
 ``joint`` limits cover all answers of a question together; an empty limit claims nothing.
-``processed`` is biased, see ``remark``."""
+``processed`` is biased, see ``remark``. Of counts ``share`` is their share of the people, with its
+limits; of a difference between two groups it is that of their shares, and ``p`` the chance of a
+larger one if there is none."""
 
 
 def estimates_table(
@@ -45,6 +49,7 @@ def estimates_table(
     confidence: float = 0.95,
     window: int = 3,
     set_sizes: Mapping[str, str] | None = None,
+    by: tuple[str, Mapping[str, Mapping[Key, Aggregate]]] | None = None,
 ) -> pa.Table:
     """Estimates of every question that has reports, a row per answer or quantity.
 
@@ -61,6 +66,9 @@ def estimates_table(
     set_sizes:
         For questions about sets, by name, the ordinal one that asked for the number of items. What
         it says replaces what the parameters state of sets that are cut.
+    by:
+        A known variable, with the counts of each of its values: each has its own rows after those
+        of all, then what is weighted by it, then the difference of every two.
 
     Raises
     ------
@@ -68,8 +76,36 @@ def estimates_table(
         There are no reports, the two rounds of a question do not fit, or ``set_sizes`` names a
         question that is unknown, of another kind, or without reports.
     """
-    sizes, tables = dict(set_sizes or {}), []
+    sizes = dict(set_sizes or {})
     check_set_sizes(parameters, sizes)
+    about = sizes, window, confidence
+    tables = [_table(*name, rows) for name, rows in _answered(parameters, sums, *about)]
+    if not tables:
+        raise InputError.because("reports", "no report was counted", "Collect reports first.")
+    variable, parts = by or ("", {})
+    each = {value: dict(_answered(parameters, own, *about)) for value, own in parts.items()}
+    for value, found in each.items():
+        label = f"{variable} = {value}"
+        tables += [_table(*name, rows, label) for name, rows in found.items()]
+    for name in dict.fromkeys(name for found in each.values() for name in found):
+        here = {value: found[name] for value, found in each.items() if name in found}
+        if weights := _weights(parameters, variable, here):
+            rows, _ = weighted([*here.values()], weights, confidence)
+            tables.append(_table(*name, rows, f"weighted by {variable}"))
+        for one, other in combinations(here, 2):
+            gap, chance = differences(here[one], here[other], confidence)
+            tables.append(_table(*name, gap, f"{variable}: {one} less {other}", chance))
+    return pa.concat_tables(tables)
+
+
+def _answered(
+    parameters: Parameters,
+    sums: Mapping[Key, Aggregate],
+    sizes: Mapping[str, str],
+    window: int,
+    confidence: float,
+) -> Iterator[tuple[tuple[str, str], AnswerRows]]:
+    """The rows of each question that has reports, by its name and of which rounds they are."""
     for law in parameters.questions:
         name = law.name
         if name in sizes:
@@ -77,12 +113,25 @@ def estimates_table(
         if law.again is not None:
             by_round = {n: sums[name, n] for n in law.rounds if n is not None and (name, n) in sums}
             for what, rows in round_rows(law, by_round, window, confidence):
-                tables.append(_table(name, rows, what))
+                yield (name, what), rows
         elif rounds := _rounds(law, sums):
-            tables.append(_table(name, law.rows(rounds, confidence)))
-    if not tables:
-        raise InputError.because("reports", "no report was counted", "Collect reports first.")
-    return pa.concat_tables(tables)
+            yield (name, ""), law.rows(rounds, confidence)
+
+
+def _weights(parameters: Parameters, variable: str, here: Mapping[str, AnswerRows]) -> list[float]:
+    """What a person of each value counts for; none where nothing is stated, or rows are no counts.
+
+    A population's part is shared by those of it who reported.
+    """
+    groups = parameters.document.get("groups", ())
+    about = next((one for one in groups if one["name"] == variable), None)
+    parts = about and (about["weights"] or about["population"])
+    if not about or not parts or any(np.isnan(rows.whole).any() for rows in here.values()):
+        return []
+    each = dict(zip(about["values"], parts, strict=True))
+    shared = {value: rows.users if about["population"] else 1 for value, rows in here.items()}
+    found = [each[value] / shared[value] for value in here]
+    return found if any(found) else []
 
 
 def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> None:
@@ -139,15 +188,23 @@ def _with_sizes(
     return law.with_sizes(longer)
 
 
-def _table(name: str, rows: AnswerRows, what: str = "") -> pa.Table:
+def _table(
+    name: str, what: str, rows: AnswerRows, group: str = "", chance: Array | None = None
+) -> pa.Table:
     size = len(rows.answers)
+    shares = rows.numbers[[0, 2, 3]] / rows.whole
+    p = np.full(size, np.nan) if chance is None else chance
+    numbers = rows.numbers.copy()
+    if chance is not None:  # of counts a difference is one of shares
+        numbers[:, ~np.isnan(rows.whole)] = np.nan
     columns: list[Any] = [
         pa.repeat(name, size),
+        pa.repeat(group, size),
         pa.repeat(what, size),
         _texts(rows.levels),
         _texts(rows.answers),
         pa.repeat(rows.users, size),
-        *(pa.array(column, from_pandas=True) for column in rows.numbers),  # NaN is nothing
+        *(pa.array(column, from_pandas=True) for column in (*numbers, *shares, p)),  # NaN: nothing
         _texts(rows.remarks),
     ]
     return pa.table(dict(zip(COLUMNS.names, columns, strict=True)), schema=COLUMNS)
@@ -265,5 +322,5 @@ def _combined(
     first, numbers = rounds[0].rows, np.full(rounds[0].rows.numbers.shape, np.nan)
     numbers[:4] = columns
     users, nothing = sum(one.rows.users for one in rounds), [""] * len(first.answers)
-    said = {"processing": nothing, "notes": _notes(rounds)}
-    return replace(first, users=users, numbers=numbers, **said)
+    notes = _notes(rounds)
+    return replace(first, users=users, numbers=numbers, processing=nothing, notes=notes)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from planner.deployment.collecting.groups import Group, Groups
 from planner.deployment.collecting.reports import Batch, Key, line_batches, parquet_batches
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
@@ -63,6 +64,7 @@ def read_batches(
     path: str | Path,
     parameters: str,
     sizes: Mapping[Key, int],
+    groups: Groups,
     without: Collection[bytes] = (),
 ) -> Iterator[Batch]:
     """The reports of a file in batches of bounded size.
@@ -77,6 +79,8 @@ def read_batches(
         The parameter hash that every report must carry.
     sizes:
         Bytes of a report for every question and round.
+    groups:
+        The declared groups, of which every report is one.
     without:
         Marks of reports to leave out of a file of lines.
 
@@ -88,9 +92,9 @@ def read_batches(
     path = Path(path)
     try:
         if path.suffix.lower() == ".parquet":
-            yield from parquet_batches(path, parameters, sizes)
+            yield from parquet_batches(path, parameters, sizes, groups)
         else:
-            yield from line_batches(path, parameters, sizes, without)
+            yield from line_batches(path, parameters, sizes, groups, without)
     except MemoryError as error:  # Arrow's own is one, too
         raise FileError(path, "needs more memory than there is", "Use smaller files.") from error
     except (pa.ArrowException, OSError) as error:
@@ -107,13 +111,14 @@ class Expected:
     parameters: str
     laws: dict[str, CollectedLaw]
     sizes: dict[Key, int]
+    groups: Groups
 
     @classmethod
     def of(cls, parameters: Parameters) -> Expected:
         """From verified parameters."""
         laws = {law.name: law for law in parameters.questions}
         sizes = {(name, number): law.size for name, law in laws.items() for number in law.rounds}
-        return cls(parameters.hash, laws, sizes)
+        return cls(parameters.hash, laws, sizes, Groups(parameters.groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +150,7 @@ class CountedFile:
 class FileCount(CountedFile):
     """The same with partial sums and the marks of its reports; or why it is not counted."""
 
-    sums: dict[Key, Aggregate] = field(default_factory=dict)
+    sums: dict[tuple[Key, Group], Aggregate] = field(default_factory=dict)
     marks: bytes = b""
     refused: str = ""
 
@@ -165,14 +170,16 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
     try:
         stamp = stamp_of(path)
         file_id, marks, repeated = "", [], 0
-        counters: dict[Key, Counter] = {}
-        for batch in read_batches(path, expected.parameters, expected.sizes, without):
+        counters: dict[tuple[Key, Group], Counter] = {}
+        about = expected.parameters, expected.sizes, expected.groups
+        for batch in read_batches(path, *about, without):
             file_id = batch.file_id
             marks.append(batch.marks)
             repeated = batch.repeated
-            if batch.key not in counters:
-                counters[batch.key] = counter(expected.laws[batch.key[0]])
-            counters[batch.key].add(batch.rows)
+            place = batch.key, batch.group
+            if place not in counters:
+                counters[place] = counter(expected.laws[batch.key[0]])
+            counters[place].add(batch.rows)
         sums = {key: counter.sums() for key, counter in counters.items()}
     except FileError as error:
         return FileCount(path, stamp, refused=error.reason)

@@ -25,9 +25,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from xxhash import xxh3_128
 
 from planner.deployment.client.client import Report
+from planner.deployment.collecting.groups import Group, Groups
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.counting import Reports
@@ -55,6 +57,8 @@ class Batch:
         has no report ids.
     repeated:
         How many lines of the whole file only repeat another.
+    group:
+        Of all of them.
     """
 
     key: Key
@@ -62,6 +66,7 @@ class Batch:
     file_id: str
     marks: bytes = b""
     repeated: int = 0
+    group: Group = ()
 
 
 def mark(report_id: str, content: str) -> bytes:
@@ -87,13 +92,17 @@ _FRAME_BYTES = 1024  # of a line, for all but its question and its report
 
 
 def line_batches(
-    path: Path, parameters: str, sizes: Mapping[Key, int], without: Collection[bytes] = ()
+    path: Path,
+    parameters: str,
+    sizes: Mapping[Key, int],
+    groups: Groups,
+    without: Collection[bytes] = (),
 ) -> Iterator[Batch]:
-    """A batch for each question and round in a file of at most 64 MiB, named by its content.
+    """A batch for each question, round and group in a file of at most 64 MiB, named by its content.
 
     Parameters
     ----------
-    path, parameters, sizes:
+    path, parameters, sizes, groups:
         As for :func:`~planner.deployment.collecting.one_file.read_batches`.
     without:
         Marks of reports that are left out.
@@ -110,7 +119,9 @@ def line_batches(
     # Of the longest line that a report can need; more would only take memory.
     limit = _FRAME_BYTES + max(12 * len(key[0]) + 4 * -(-n // 3) for key, n in sizes.items())
     lines, number, seen, repeated = BytesIO(data), 0, dict[bytes, bytes](), 0
-    found: dict[Key, tuple[list[bytes], list[bytes]]] = {}
+    found: dict[tuple[Key, Group], tuple[list[bytes], list[bytes]]] = {}
+    folders = groups.of_folders(path)
+    limit += _FRAME_BYTES * len(groups.values)
     while line := lines.readline(limit + 1):
         number += 1
         if len(line) > limit:
@@ -119,9 +130,12 @@ def line_batches(
         if not line.endswith(b"\n"):
             reason = "the last line is cut off: no newline ends it"
             raise InputError.because("line", reason, REPORTS_REMEDY)
-        one = read_line(line[:-1], f"line {number}")
+        own, told = groups.off_line(line[:-1], f"line {number}")
+        one = read_line(own, f"line {number}")
+        group = groups.settled(folders, told, f"line {number}")
         key = _key_of(one, f"line {number}", parameters, sizes)
-        digests = mark(one.report_id, f"{key[1]}\n{one.payload.hex()}\n{key[0]}")
+        said = f"{key[1]}\n{one.payload.hex()}\n{key[0]}"
+        digests = mark(one.report_id, "\n".join((said, *group)))
         first = seen.setdefault(digests[:ID_SIZE], digests)
         if first != digests:
             reason = f"line {number} has the id {one.report_id!r} of an earlier line, and differs"
@@ -129,12 +143,12 @@ def line_batches(
         if first is not digests:
             repeated += 1
         elif digests not in without:
-            payloads, marks = found.setdefault(key, ([], []))
+            payloads, marks = found.setdefault((key, group), ([], []))
             payloads.append(one.payload)
             marks.append(digests)
-    for key, (payloads, marks) in found.items():
+    for (key, group), (payloads, marks) in found.items():
         rows = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, sizes[key])
-        yield Batch(key, rows, sha256(data).hexdigest(), b"".join(marks), repeated)
+        yield Batch(key, rows, sha256(data).hexdigest(), b"".join(marks), repeated, group)
 
 
 def _key_of(one: Report, where: str, parameters: str, sizes: Mapping[Key, int]) -> Key:
@@ -187,6 +201,8 @@ _ROW_GROUP_BYTES = 8 * 2**20
 _BATCH_BYTES = 4 * _ROW_GROUP_BYTES
 _METADATA = b"ldp-planner-reports"
 _HASHES = pa.dictionary(pa.int32(), pa.binary())
+GROUPED = pa.dictionary(pa.int32(), pa.string())
+"""The type of a column that says of which group each report is."""
 _VERSION = 1
 
 
@@ -284,7 +300,9 @@ class ReportWriter:
             self._file.write_table(table, row_group_size=max(1, _ROW_GROUP_BYTES // self._size))
 
 
-def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> Iterator[Batch]:
+def parquet_batches(
+    path: Path, parameters: str, sizes: Mapping[Key, int], groups: Groups
+) -> Iterator[Batch]:
     """Batches of at most 32 MiB of reports; nothing is parsed before the seal is checked.
 
     Raises
@@ -303,10 +321,12 @@ def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> It
             allowed = "ones of the parameter file"
             raise InputError("question and round", key, allowed, _OTHER_PARAMETERS)
         size, schema = sizes[key], file.schema_arrow
-        right = pa.schema([("report", pa.binary(size)), ("parameters", _HASHES)])
-        if not schema.equals(right):
+        right = [pa.field("report", pa.binary(size)), pa.field("parameters", _HASHES)]
+        told = [pa.field(name, GROUPED) for name in groups.values if name in schema.names]
+        if not schema.equals(pa.schema([*right, *told])):
             found = ", ".join(f"{one.name} {one.type}" for one in schema)
             allowed = f"report fixed_size_binary[{size}], parameters {_HASHES}"
+            allowed += "".join(f", {name} {GROUPED}, or none" for name in groups.values)
             raise InputError("columns", found, allowed, REPORTS_REMEDY)
         _check_codecs(file.metadata)
         _check_expansion(file.metadata.num_rows * size, path.stat().st_size)
@@ -315,7 +335,26 @@ def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> It
             _check_size(file.metadata.row_group(number), size, number)
             for rows in file.iter_batches(max(1, _BATCH_BYTES // size), row_groups=[number]):
                 _check_hashes(rows.column(1), hashes)
-                yield Batch(key, _bytes_of(rows.column(0), size), file_id)
+                reports = _bytes_of(rows.column(0), size)
+                for group, own in _grouped(rows.select(range(2, 2 + len(told))), groups, path):
+                    yield Batch(key, reports[own], file_id, group=group)
+
+
+def _grouped(
+    told: pa.RecordBatch, groups: Groups, path: Path
+) -> Iterator[tuple[Group, slice | NDArray[np.bool_]]]:
+    """The groups of some rows, each with its rows."""
+    folders = groups.of_folders(path)
+    if not told.num_columns:
+        yield groups.settled(folders, {}, "the file"), slice(None)
+        return
+    if any(column.null_count for column in told):
+        raise InputError.because("group", "some reports have none", REPORTS_REMEDY)
+    codes = np.column_stack([column.indices for column in told])
+    for each in np.unique(codes, axis=0):
+        names = (column.dictionary[int(k)].as_py() for column, k in zip(told, each, strict=True))
+        said = dict(zip(told.schema.names, names, strict=True))
+        yield groups.settled(folders, said, "a row"), (codes == each).all(axis=1)
 
 
 def _metadata(key: Key, number: str) -> str:

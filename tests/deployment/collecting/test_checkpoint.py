@@ -13,7 +13,10 @@ from planner.errors import FileError
 from planner.mechanisms.counting import Aggregate
 
 HASH = "0" * 64
-SUMS = {("q", None): Aggregate(3, np.array([1, 2])), ("s", 2): Aggregate(4, np.array([0, 4]))}
+SUMS = {
+    (("q", None), ()): Aggregate(3, np.array([1, 2])),
+    (("s", 2), ("north",)): Aggregate(4, np.array([0, 4])),
+}
 
 
 @pytest.fixture
@@ -50,7 +53,7 @@ def contents(path):
 
 def test_what_is_saved_is_found_again(path):
     first = counted("a", SUMS)
-    plain = {("q", None): (3, [1, 2]), ("s", 2): (4, [0, 4])}
+    plain = {(("q", None), ()): (3, [1, 2]), (("s", 2), ("north",)): (4, [0, 4])}
     assert contents(path) == [(first.file, plain, b"a" * 32)]
     saved = Checkpoint(path, HASH)
     saved.save([counted("b", {}), counted("c", {})])

@@ -1,0 +1,189 @@
+"""Known groups: on the line, in a column, by the folder; sums over groups are the total."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy.stats import binom
+
+from planner import Categorical, InputError, Level, Survey, plan_survey, subset_selection
+from planner.deployment import Client
+from planner.deployment.building import survey_parameters
+from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.estimating import estimates_table
+from planner.deployment.collecting.reports import GROUPED, seal
+from planner.estimates.groups import differences, weighted
+from planner.estimates.rows import item_rows
+from planner.mechanisms.words import seeded_words
+from tests.effort import tries
+
+REGIONS = {"region": ("north", "south"), "version": ("a", "b")}
+LEVELS = (Level("rare", 1.5, ("x",)), Level("usual", 3.0, ("y", "z", "w")))
+SURVEY = Survey("s", 100, (Categorical("q", LEVELS),), groups=REGIONS)
+MISS = 1e-6  # of each statistical test
+
+
+@pytest.fixture(scope="module")
+def parameters():
+    return survey_parameters(plan_survey(SURVEY))
+
+
+def lines(parameters, group="", people=3):
+    """Reports as a client writes them, and with what a collector adds."""
+    client = Client(parameters.document)
+    written = (client.report("q", "x").to_json() for _ in range(people))
+    return [f'{one[:-1]},"group":{group}}}\n' if group else f"{one}\n" for one in written]
+
+
+def put(folder, name, *parts):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("".join(line for part in parts for line in part))
+
+
+def test_groups_are_counted_apart_and_sum_to_the_total(parameters, tmp_path):
+    north, south = '{"region":"north"}', '{"region":"south","version":"b"}'
+    put(tmp_path / "version=a", "a.jsonl", lines(parameters, north))
+    put(tmp_path, "b.jsonl", lines(parameters, south, 2))
+    put(tmp_path / "region=north" / "version=b", "c.jsonl", lines(parameters))
+    done = collect(parameters, [tmp_path], checkpoint=tmp_path.parent / "c")
+    again = collect(parameters, [tmp_path], checkpoint=tmp_path.parent / "c")
+    for one in (done, again):
+        assert not one.quarantined
+        users = {group: sums["q", None].users for group, sums in one.by_group.items()}
+        assert users == {("north", "a"): 3, ("south", "b"): 2, ("north", "b"): 3}
+        parts = one.by(parameters.groups, "region")
+        assert {name: sums["q", None].users for name, sums in parts.items()} == {
+            "north": 6,
+            "south": 2,
+        }
+        total = sum(part["q", None].counts for part in parts.values())
+        assert (one.sums["q", None].counts == total).all()
+
+
+def test_a_column_of_a_parquet_file(parameters, tmp_path):
+    rows = parameters.questions[0].draw_many(np.arange(4), seeded_words(np.random.default_rng(1)))[
+        0
+    ]
+    size, (hash_,) = rows.shape[1], [bytes.fromhex(parameters.hash)]
+    about = {"version": 1, "question": "q", "round": None, "file": "0" * 32}
+    fields = [
+        ("report", pa.binary(size)),
+        ("parameters", pa.dictionary(pa.int32(), pa.binary())),
+        ("region", GROUPED),
+    ]
+    schema = pa.schema(fields, metadata={b"ldp-planner-reports": json.dumps(about)})
+    columns = [
+        pa.array([row.tobytes() for row in rows], pa.binary(size)),
+        pa.DictionaryArray.from_arrays(np.zeros(4, np.int32), pa.array([hash_], pa.binary())),
+        pa.DictionaryArray.from_arrays(np.array([0, 1, 1, 0], np.int32), ["south", "north"]),
+    ]
+    path = tmp_path / "version=a" / "r.parquet"
+    path.parent.mkdir()
+    pq.write_table(pa.Table.from_arrays(columns, schema=schema), path, compression="none")
+    seal(path)
+    done = collect(parameters, [tmp_path])
+    assert not done.quarantined
+    assert {group: s["q", None].users for group, s in done.by_group.items()} == {
+        ("north", "a"): 2,
+        ("south", "a"): 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("group", "folder", "reason"),
+    [
+        ('{"region":"west","version":"a"}', "", "west"),
+        ('{"region":"north"}', "", "has no version"),
+        ('{"land":"x","region":"north","version":"a"}', "", "land"),
+        ('{"region":"north","version":"a"}', "region=south", "its folder 'south'"),
+        ('{"region":3,"version":"a"}', "", "names and values"),
+        ("{broken}", "", "names and values"),
+    ],
+)
+def test_what_is_no_group_is_named_and_nothing_lost(parameters, tmp_path, group, folder, reason):
+    put(tmp_path / folder, "bad.jsonl", lines(parameters, group, 1))
+    put(tmp_path / "good", "a.jsonl", lines(parameters, '{"region":"south","version":"b"}'))
+    done = collect(parameters, [tmp_path])
+    assert done.sums["q", None].users == 3
+    ((path, why),) = done.quarantined
+    assert path.name == "bad.jsonl"
+    assert reason in why
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("groups", {"region": ["north"]}),
+        ("groups", {"region": ["a/b", "c"]}),
+        ("groups", {"report": ["a", "b"]}),
+        ("groups", {"a": [str(k) for k in range(40)], "b": [str(k) for k in range(40)]}),
+        ("weights", {"north": -1.0, "south": 2.0}),
+        ("weights", {"north": 0.0, "south": 0.0}),
+        ("weights", {"north": 1.0}),
+        ("population", {"north": 1.0, "west": 2.0}),
+    ],
+)
+def test_groups_and_weights_that_cannot_be(field, value):
+    with pytest.raises(InputError, match=field):
+        SURVEY.replacing(**{field: value})
+
+
+def test_a_difference_of_shares_has_both_variances():
+    """Reference: subset selection of five answers at 1.5 nats, .3 of 3,000 and .2 of 5,000."""
+    rows = []
+    for share, people in ((0.3, 3000), (0.2, 5000)):
+        law = subset_selection(1.5, 5)
+        truth = np.array([share * people, *[(1 - share) * people / 4] * 4])
+        found = law.estimate(law.draw_aggregate(truth.astype(int), np.random.default_rng(1)))
+        error = np.sqrt(law.variance(truth.astype(int)))
+        exact = type(found)(truth, error, error, people, found.supports, found.a, found.b)
+        rows.append(item_rows([""] * 5, "abcde", exact, exact.clipped(), 0.95))
+    gap, chance = differences(*rows, 0.95)
+    assert gap["estimate"][0] == pytest.approx(0.1)
+    assert gap["standard_error"][0] ** 2 == pytest.approx(0.00055179972, rel=1e-6)
+    assert 0 < chance[0] < 1e-4
+
+
+def test_differences_and_weights_cover_and_are_level():
+    """Two groups of one population, people drawn at random: p is uniform, limits cover."""
+    rng, runs, law = np.random.default_rng(2), tries(150, 3000), subset_selection(2.0, 6)
+    shares, held, small, of_weighted = np.array([0.02, 0.08, 0.1, 0.2, 0.3, 0.3]), 0, 0, 0
+    for _ in range(runs):
+        rows = []
+        for people in (900, 2500):
+            found = law.estimate(law.draw_aggregate(rng.multinomial(people, shares), rng))
+            rows.append(item_rows([""] * 6, "abcdef", found, found.clipped(), 0.95))
+        gap, chance = differences(*rows, 0.95)
+        held += (gap["lower"] <= 0) & (gap["upper"] >= 0)
+        small += chance < 0.05
+        both, _ = weighted(rows, [2.0, 1.0], 0.95)
+        truth = shares * 3400
+        of_weighted += (both["lower"] <= truth) & (both["upper"] >= truth)
+    least = binom.ppf(MISS, runs, 0.93)
+    assert held.min() >= least
+    assert of_weighted.min() >= least
+    assert small.max() <= binom.isf(MISS, runs, 0.06)
+
+
+def test_a_table_by_group(parameters, tmp_path):
+    put(tmp_path / "version=a", "a.jsonl", lines(parameters, '{"region":"north"}', 40))
+    put(tmp_path / "version=a", "b.jsonl", lines(parameters, '{"region":"south"}', 30))
+    done = collect(parameters, [tmp_path])
+    parts = "region", done.by(parameters.groups, "region")
+    frame = estimates_table(parameters, done.sums, by=parts).to_pandas()
+    found = frame.groupby("group", sort=False)["users"].first().to_dict()
+    assert found == {
+        "": 70,
+        "region = north": 40,
+        "region = south": 30,
+        "region: north less south": 70,
+    }
+    first = frame[frame["answer"] == "x"].set_index("group")
+    total = first.loc[["region = north", "region = south"], "estimate"].sum()
+    assert first.loc["", "estimate"] == pytest.approx(total)
+    gap = first.loc["region: north less south"]
+    apart = first.loc["region = north", "share"] - first.loc["region = south", "share"]
+    assert gap["share"] == pytest.approx(apart)
+    assert 0 < gap["p"] <= 1
