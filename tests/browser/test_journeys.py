@@ -88,6 +88,7 @@ def test_a_file_is_opened_and_what_is_exported_verifies(visit, tmp_path):
     page.get_by_text("I have read what is promised").click()
     visit.settle()
     labels = ("Parameters (JSON)", "Survey (TOML)", "Report (HTML)", "Python snippet")
+    labels += ("Questionnaire (HTML)",)
     files = {label: download(visit, label, tmp_path) for label in labels}
     parameters = json.loads(files["Parameters (JSON)"].read_text())
     assert "1.25" in json.dumps(parameters["questions"][0])
@@ -96,6 +97,13 @@ def test_a_file_is_opened_and_what_is_exported_verifies(visit, tmp_path):
     assert "health" in shown("plan", files["Survey (TOML)"])
     assert "severe" in files["Report (HTML)"].read_text()
     assert "epsilon = 1.25" in files["Python snippet"].read_text()
+    page.get_by_text("Preview").click()
+    preview = page.frame_locator("iframe")
+    preview.get_by_label("flu").check()
+    preview.get_by_role("button", name="Randomise").click()
+    preview.get_by_role("button", name="Save").click()
+    expect(preview.get_by_role("heading", name="Thank you")).to_be_visible()
+    expect(preview.get_by_text(parameters["hash"])).to_be_visible()
     assert visit.complaints == []
 
 
