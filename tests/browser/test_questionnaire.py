@@ -11,79 +11,46 @@ from functools import cache
 import pytest
 from playwright.sync_api import expect
 
-from planner import plan_survey
+from planner import Categorical, ItemSet, Level, Numeric, Ordinal, Survey, plan_survey
 from planner.deployment import client
 from planner.deployment.building import survey_parameters
 from planner.deployment.questionnaire import questionnaire
-from planner.survey.file import survey_from_text
+from planner.laws.die import ACKNOWLEDGEMENTS
+from planner.survey.questions import AskedAgain, SampledChoice, Sampling
 from tests.browser.served import serving
 from tests.cli.running import shown
 
-EVERY_KIND = """
-[survey]
-name = "with every kind"
-users = 1000
-title = "A <b>title</b>"
-intro = "One.\\n\\nTwo <script>alert(1)</script>."
-thanks = "Thanks <img src=x onerror=alert(1)>"
+HOSTILE = "<img src=x onerror=alert(1)>"
 
-[[question]]
-name = "colour"
-ask = "Which colour, <i>please</i>?"
-label = { a12 = "Été <img src=x onerror=alert(1)>" }
-[[question.level]]
-name = "one"
-epsilon = 2.0
-items = [ITEMS]
 
-[[question]]
-name = "teas"
-kind = "item-set"
-padding_length = 2
-level = [{ name = "all", epsilon = 2.0, items = ["green", "black", "mint"] }]
+def all_of(*items, **more):
+    return (Level("all", 2.0, items, **more),)
 
-[[question]]
-name = "pain"
-kind = "ordinal"
-order = ["none", "some", "much"]
-level = [{ name = "all", epsilon = 2.0, items = ["much", "none", "some"] }]
 
-[[question]]
-name = "days"
-kind = "numeric"
-lower = -10
-upper = 10
-epsilon = 2.0
-
-[[question]]
-name = "insured"
-kind = "numeric"
-yes_no = true
-lower = 0
-upper = 1
-epsilon = 2.0
-""".replace("ITEMS", ", ".join(f'"a{k}"' for k in range(20)))
-ONE = """
-[survey]
-name = "one"
-users = 1000
-[[question]]
-name = "colour"
-level = [{ name = "all", epsilon = 1.0, items = ["red", "green"] }]
-"""
-ROUNDS = ONE.replace("[[question]]", "[[question]]\nrounds = { count = 3MORE }")
-TWICE = """
-[survey]
-name = "twice"
-users = 10_000
-[[question]]
-name = "age"
-kind = "sampled-choice"
-level = [{ name = "all", epsilon = 2.0, items = ["young", "old"], yes_counts = [90, 90] }]
-[question.sampling]
-relies_on = "aggregates-only"
-acknowledged = "A trusted aggregator releases the estimates alone."
-"""
+EVERY_KIND = Survey(
+    *("every kind", 1000),
+    (
+        Categorical(
+            *("colour", all_of(*(f"a{k}" for k in range(20)))),
+            **{"ask": f"Which {HOSTILE}?", "label": {"a12": f"Été {HOSTILE}"}},
+        ),
+        ItemSet("teas", all_of("green", "black", "mint"), padding_length=2),
+        Ordinal("pain", all_of("much", "none", "some"), order=("none", "some", "much")),
+        Numeric("days", -10, 10, epsilon=2.0),
+        Numeric("insured", 0, 1, yes_no=True, epsilon=2.0),
+    ),
+    **{"title": "A <b>title</b>", "intro": f"One.\n\n{HOSTILE}", "thanks": f"Thanks {HOSTILE}"},
+)
+ONE = Survey("one", 1000, (Categorical("colour", all_of("red", "green")),))
+ROUNDS = ONE.replacing(questions=(ONE.questions[0].replacing(rounds=AskedAgain(3)),))
+OPEN = ONE.replacing(
+    questions=(ONE.questions[0].replacing(rounds=AskedAgain(3, 1, times_open=True)),)
+)
+VOUCHED = Sampling("aggregates-only", ACKNOWLEDGEMENTS["aggregates-only"])
+TWICE = Survey(
+    *("twice", 10_000),
+    (SampledChoice("age", all_of("young", "old", yes_counts=(90, 90)), sampling=VOUCHED),),
+)
 KEPT = """() => new Promise((resolve) => {
   indexedDB.open("ldp-planner").onsuccess = ({ target }) => {
     const kept = target.result.transaction("kept").objectStore("kept").count();
@@ -94,12 +61,12 @@ RANDOMISE = "Randomise my answers"
 
 
 @cache
-def parameters_of(text):
-    return survey_parameters(plan_survey(survey_from_text(text))).to_json().encode()
+def parameters_of(survey):
+    return survey_parameters(plan_survey(survey)).to_json().encode()
 
 
-def made(text, send_to="/reports", number=None):
-    return questionnaire(survey_from_text(text), parameters_of(text), send_to, number)
+def made(survey, number=None):
+    return questionnaire(survey, parameters_of(survey), "/reports", number)
 
 
 @pytest.fixture
@@ -132,6 +99,11 @@ def heading(page, text):
     expect(page.get_by_role("heading", name=text, exact=True)).to_be_visible()
 
 
+def press(page, *names):
+    for name in names:
+        page.get_by_role("button", name=name).click()
+
+
 def answer_everything(page):
     page.get_by_label("Search the answers").fill("ete")
     page.get_by_role("radio").first.press("Space")
@@ -143,7 +115,7 @@ def answer_everything(page):
     page.get_by_role("radio", name="much").check()
     page.get_by_label("Your number").fill("-2,5")
     page.get_by_role("group", name="insured").get_by_label("I would rather not say").check()
-    page.get_by_role("button", name=RANDOMISE).click()
+    press(page, RANDOMISE)
 
 
 def test_every_kind_is_asked_and_the_collector_counts_what_is_sent(person, host, tmp_path):
@@ -151,14 +123,14 @@ def test_every_kind_is_asked_and_the_collector_counts_what_is_sent(person, host,
     asked, factor = [], f"{math.ceil(math.exp(budget) * 100) / 100}-fold"
     person.on("request", lambda request: asked.append(request.url))
     page = opened(person, host.page(made(EVERY_KIND)))
-    page.get_by_role("button", name=RANDOMISE).click()
+    press(page, RANDOMISE)
     assert page.get_by_text("Choose an answer, or say").count() == 4
     expect(page.get_by_label("Search the answers")).to_be_focused()
     answer_everything(page)
     heading(page, "What will be sent")
-    for text in ("<i>please</i>", "“Été <img", "Of 100 people with your answer", factor):
+    for text in ("Which <img", "“Été <img", "Of 100 people with your answer", factor):
         assert text in page.locator("main").inner_text()
-    page.get_by_role("button", name="Send").click()
+    press(page, "Send")
     heading(page, "Thank you")
     assert "Thanks <img" in page.locator("main").inner_text()
     assert len(host.lines) == 5
@@ -180,16 +152,15 @@ def test_a_report_is_sent_again_unchanged_and_two_tabs_send_one(person, host):
     for page, answer in ((first, "red"), (second, "green")):
         page.get_by_role("radio", name=answer).check()
     host.answers = [(500, "full"), (200, "<html>Please log in</html>")]
-    first.get_by_role("button", name=RANDOMISE).click()
-    first.get_by_role("button", name="Send").click()
+    press(first, RANDOMISE, "Send")
     expect(first.get_by_text("did not arrive (500 full)")).to_be_visible()
     first.reload()
-    first.get_by_role("button", name="Send").click()
+    press(first, "Send")
     expect(first.get_by_text("not a receiver's")).to_be_visible()
-    second.get_by_role("button", name=RANDOMISE).click()
+    press(second, RANDOMISE)
     expect(second.get_by_text("This device has made its report before")).to_be_visible()
-    first.get_by_role("button", name="Try again").click()
-    second.get_by_role("button", name="Send").click()
+    press(first, "Try again")
+    press(second, "Send")
     for page in (first, second):
         heading(page, "Thank you")
     assert len(host.lines) == 3
@@ -198,7 +169,7 @@ def test_a_report_is_sent_again_unchanged_and_two_tabs_send_one(person, host):
 
 def test_what_cannot_be_trusted_or_kept_asks_and_sends_nothing(person, host):
     page, html = person.new_page(), made(ONE)
-    for changed in (parameters_of(ONE).replace(b"1.0", b"2.0"), b"{"):
+    for changed in (parameters_of(ONE).replace(b"2.0", b"3.0"), b"{"):
         own = b64encode(parameters_of(ONE)).decode()
         page.goto(host.page(html.replace(own, b64encode(changed).decode()), "/changed.html"))
         expect(page.get_by_text("cannot be trusted")).to_be_visible()
@@ -215,7 +186,7 @@ def test_what_cannot_be_trusted_or_kept_asks_and_sends_nothing(person, host):
     full.goto(host.page(html))
     full.get_by_role("radio", name="red").check()
     full.evaluate("() => { IDBObjectStore.prototype.put = () => { throw new Error('full') } }")
-    full.get_by_role("button", name=RANDOMISE).click()
+    press(full, RANDOMISE)
     expect(full.get_by_text("could not be kept on this device")).to_be_visible()
     for one in (page, refusing, full):
         assert one.get_by_role("radio").count() == 0
@@ -225,24 +196,21 @@ def test_what_cannot_be_trusted_or_kept_asks_and_sends_nothing(person, host):
 def test_rounds_are_the_persons_own_or_silent(person, host):
     sent = []
     for number in (1, 2, 3):
-        page = opened(person, host.page(made(ROUNDS.replace("MORE", ""), number=number)))
+        page = opened(person, host.page(made(ROUNDS, number)))
         page.locator("h2, form").first.wait_for()
         if page.get_by_role("radio").count():
             page.get_by_role("radio", name="red").check()
-            page.get_by_role("button", name=RANDOMISE).click()
-            page.get_by_role("button", name="Send").click()
+            press(page, RANDOMISE, "Send")
             sent.append(number)
         heading(page, "Thank you")
     assert [json.loads(line)["round"] for line in host.lines] == sent
     assert len(sent) == 1
-    open_times = ROUNDS.replace("MORE", ", changes = 1, times_open = true")
     for number, change in ((1, None), (2, "No"), (3, "Yes")):
-        page = opened(person, host.page(made(open_times, number=number)))
+        page = opened(person, host.page(made(OPEN, number)))
         page.get_by_role("radio", name="red").check()
         if change:
             page.get_by_role("radio", name=change, exact=True).check()
-        page.get_by_role("button", name=RANDOMISE).click()
-        page.get_by_role("button", name="Send").click()
+        press(page, RANDOMISE, "Send")
         heading(page, "Thank you")
     tells = [b64decode(json.loads(line)["report"])[0] for line in host.lines[1:]]
     assert tells in ([1, 1, 0], [0, 0, 1])
@@ -250,13 +218,13 @@ def test_rounds_are_the_persons_own_or_silent(person, host):
 
 def test_what_waits_of_round_one_never_comes_with_round_two(person, host):
     for number in (1, 2):
-        page = opened(person, host.page(made(TWICE, number=number)))
+        page = opened(person, host.page(made(TWICE, number)))
         page.get_by_role("radio", name="old").check()
-        page.get_by_role("button", name=RANDOMISE).click()
+        press(page, RANDOMISE)
         expect(page.get_by_text("both rounds may learn your answer")).to_be_visible()
-    page.get_by_role("button", name="Send").click()
+    press(page, "Send")
     heading(page, "Thank you")
-    page = opened(person, host.page(made(TWICE, number=1)))
+    page = opened(person, host.page(made(TWICE, 1)))
     expect(page.get_by_text("Not asked of you in this round: age")).to_be_visible()
     assert page.evaluate(KEPT) == 3  # the person, round two's report, and its line
     assert [json.loads(line)["round"] for line in host.lines] == [2]
@@ -276,13 +244,13 @@ def test_it_is_accessible_from_the_first_word_to_the_last(person, host):
             found = axe.run(page)
             assert found.violations_count == 0, found.generate_report()
 
-    page.get_by_role("button", name=RANDOMISE).click()
+    press(page, RANDOMISE)
     check()
     answer_everything(page)
     heading(page, "What will be sent")
     page.locator("summary").first.click()
     check()
-    page.get_by_role("button", name="Send").click()
+    press(page, "Send")
     heading(page, "Thank you")
     check()
 
