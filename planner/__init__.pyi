@@ -27,6 +27,8 @@ from planner.planning.channels import AssumedAnswers as AssumedAnswers
 from planner.planning.channels import best_channel as best_channel
 from planner.planning.channels import best_ordered_channel as best_ordered_channel
 from planner.planning.channels import five_populations as five_populations
+from planner.planning.choice import ByLevel as ByLevel
+from planner.planning.choice import SetPromises as SetPromises
 from planner.planning.choice import users_needed as users_needed
 from planner.planning.curve import choice_curve as choice_curve
 from planner.planning.curve import mean_curve as mean_curve
@@ -45,6 +47,7 @@ from planner.planning.plan import plan_survey as plan_survey
 from planner.planning.question import QuestionPlan as QuestionPlan
 from planner.planning.sampled import SamplingPlan as SamplingPlan
 from planner.planning.sampled import plan_sampling as plan_sampling
+from planner.planning.sets import Padded as Padded
 from planner.planning.sets import PaddingPlan as PaddingPlan
 from planner.planning.sets import plan_padding as plan_padding
 from planner.planning.shares import Allocation as Allocation

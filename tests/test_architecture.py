@@ -174,8 +174,8 @@ def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
     floors = [RANK[path.with_suffix("").parts[0]] for path in entered.values()]
     climbs = sum(here < there for here, there in pairwise(floors))
     assert 10 < len(set(entered.values())) <= 20
-    assert 3 < climbs <= 8
-    assert 10 < len(classes) <= 22
+    assert 3 < climbs <= 9
+    assert 10 < len(classes) <= 23
 
 
 def test_the_picture_of_the_architecture_is_drawn_from_the_imports():

@@ -11,7 +11,9 @@ from rich.console import Console
 
 from planner import AssumedSets, Level, Ordinal, Survey, Target, load_survey, plan_survey
 from planner.deployment.building import deployable_files
+from planner.planning.choice import ByLevel
 from planner.planning.sampled import ACKNOWLEDGEMENTS
+from planner.planning.sets import Padded
 from planner.show.blocks import Facts, Heading, Sentence, Table, people, percent
 from planner.show.html import report_html
 from planner.show.kinds import outsider_blocks
@@ -143,7 +145,7 @@ def test_the_decisive_figures_are_those_of_the_plan(plan):
     for question in plan.questions:
         page = next(x for x in question_blocks(question) if isinstance(x, Facts))
         values = {fact.value for fact in page.facts}
-        if question.sampling is None:
+        if question.kind.adds_up:
             unit = "" if question.question.of_mean else " people"
             assert f"{people(question.total_error)}{unit}" in values
             assert percent(question.error_share) in values
@@ -173,9 +175,10 @@ def test_json(survey, plan, tmp_path):
             assert found[name] == pytest.approx(getattr(question, name))
         spent = [row["spent"] for row in found["spending"]]
         assert spent == pytest.approx([row.spent for row in question.spending])
-        if question.levels is not None:
+        levels = question.fact(ByLevel)
+        if levels is not None:
             for name in ("standard_errors", "a", "b"):
-                column = getattr(question.levels, name).tolist()
+                column = getattr(levels, name).tolist()
                 assert found["levels"][name] == pytest.approx(column)
 
 
@@ -184,7 +187,7 @@ def test_notebook(plan):
     assert frame["total_error"].tolist() == [one.total_error for one in plan.questions]
     assert frame["mechanism"].tolist() == [one.mechanism_label for one in plan.questions]
     for question in plan.questions:
-        if question.options:
+        if question.kind.adds_up:
             shown = question.to_frame().set_index("mechanism")
             own = question.option(question.deployed.mechanism)
             assert shown.loc[own.title, "error"] == pytest.approx(question.total_error)
@@ -195,7 +198,7 @@ MODELS = ("opt0", "opt1", "opt2", "rappor", "oue")
 
 
 def test_exported_files_hold_what_is_shown(plan):
-    if any(one.sampling and not one.sampling.acknowledged for one in plan.questions):
+    if any(one.lacking for one in plan.questions):
         pytest.skip("nothing is written while nobody vouches for what it relies on")
     exported = {
         question.name: (parameters.users, question)
@@ -210,19 +213,21 @@ def test_exported_files_hold_what_is_shown(plan):
         unary = document["mechanism"].removesuffix("-ps") in ("idue", "rappor", "oue")
         assert unary == (name in MODELS)
         spent = [row.spent for row in question.part.spending]
-        if question.question.levels and question.sampling is None:
+        if question.question.levels and question.kind.adds_up:
             most = [level["epsilon"] for level in document["levels"]]
             if not isinstance(document["rule"], str):  # pairs alone count
                 most = [max(filter(None, row)) for row in document["rule"]]
             assert most == pytest.approx(spent)
-            assert document.get("padding_length") == question.padding_length
-        elif question.sampling is None:
+            assert document.get("padding_length") == getattr(question.fact(Padded), "length", None)
+        elif question.kind.adds_up:
             assert document["epsilon"] == pytest.approx(spent[0])
         if name == "subset-design":
             assert file.mechanism == name
             group = document["groups"][: len(document["levels"])]
             sides = np.array(document["weights"])[group]  # by level, type and side
-            assert sides[:, :, 1].sum(axis=1) / 2**32 == pytest.approx(question.levels.a, abs=1e-5)
+            assert sides[:, :, 1].sum(axis=1) / 2**32 == pytest.approx(
+                question.fact(ByLevel).a, abs=1e-5
+            )
             people = np.eye(file.levels.total, dtype=int)  # all of whom have one answer
             error = max(file.variance(one).sum() for one in people)
             lost = 0.01 if plan.survey.name == "any" else 1e-6  # by rounding, as planning allows
@@ -230,4 +235,4 @@ def test_exported_files_hold_what_is_shown(plan):
         if name in MODELS:
             for letter in ("a", "b"):
                 drawn = np.array(document[letter]) / 2**32
-                assert drawn == pytest.approx(getattr(question.levels, letter), abs=2**-31)
+                assert drawn == pytest.approx(getattr(question.fact(ByLevel), letter), abs=2**-31)

@@ -12,6 +12,7 @@ from planner import (
     Estimates,
     NormalPreferences,
     PrivacyPolicy,
+    SamplingPlan,
     Survey,
     baseline,
     chart,
@@ -121,7 +122,7 @@ def test_frames_hold_what_the_plans_hold(shown):
     curve = shown["frontier"]
     assert list(curve.to_frame())[2:4] == ["error of a & b", "error of <common>"]
     assert curve.to_frame()["total_error"].tolist() == curve.total_error.tolist()
-    errors = shown["sampling"].sampling.absolute_errors().tolist()
+    errors = shown["sampling"].fact(SamplingPlan).absolute_errors().tolist()
     assert shown["sampling"].to_frame()["error_95"].tolist() == errors
     estimates = shown["estimates"].to_frame()
     assert estimates["lower"].tolist() == shown["estimates"].intervals()[0].tolist()

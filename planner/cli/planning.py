@@ -156,7 +156,7 @@ def _parameters(made: SurveyPlan, question: str | None, *, needed: bool) -> Para
 
 def _deployable(made: SurveyPlan) -> bool:
     """Whether somebody vouches for whatever the questions rely on, and it promises something."""
-    return all(one.sampling is None or not one.sampling.lacking for one in made.questions)
+    return not any(one.lacking for one in made.questions)
 
 
 def _record(made: SurveyPlan) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import erfc, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import finite, number_column, whole_number
 from planner.errors import InputError, SolverError
+from planner.estimates.channel import OrderedEstimates, shares_up_to
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.rivals import (
     bisample_variance,
@@ -21,6 +23,7 @@ from planner.mechanisms.rivals import (
 )
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.curve import Curve, choice_curve, mean_curve
+from planner.planning.kind import Facts, Kind
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.policy.objective import LEAST_WEIGHT
 from planner.policy.policy import PrivacyPolicy
@@ -459,48 +462,63 @@ def errors_of(question: Ordinal) -> ErrorLaw:
     return ErrorLaw(spread=largest * (len(question.ordered) - 1) / 4)
 
 
-def curve(question: Ordinal, _users: int) -> Curve:
-    """As shares are planned: a mean of scores with BiSample-MD, others with opt0's counts."""
-    policy, weight = question.policy, question.weight
-    if question.of_mean:
-        return mean_curve(question.name, min(float(policy.bounds().min()), MAX_EPSILON), weight)
-    return choice_curve(question.name, policy, weight, question.objective, errors_of(question))
+class OrderedKind(Kind[Ordinal]):
+    """One of a few answers in order: the best channel for what is wanted."""
 
+    def shared(self, question: Ordinal, users: int) -> Curve:  # noqa: ARG002
+        """A mean of scores with BiSample-MD, others with opt0's counts."""
+        policy, weight = question.policy, question.weight
+        if question.of_mean:
+            return mean_curve(question.name, min(float(policy.bounds().min()), MAX_EPSILON), weight)
+        return choice_curve(question.name, policy, weight, question.objective, errors_of(question))
 
-def options(part: Part[Ordinal]) -> list[Option]:
-    """The channel of least worst-case error of what is wanted, and what is compared with it alone.
+    def options(self, part: Part[Ordinal]) -> list[Option]:
+        """The channel of least worst-case error of what is wanted, and what is compared alone.
 
-    That is the best of all mechanisms for counts, where these are not wanted, and generalised
-    randomised response: both with their estimated counts added up.
-    """
-    question = part.deployed
-    asked, errors = policy_of_answers(question), errors_of(question)
-    spent, unit = _at_most_provable(asked), question.radius**2 if question.of_mean else 1.0
-    wanted = question.scores if question.of_mean else question.wanted
-    best = drawn_channel(
-        best_ordered_channel(spent, wanted, weights=_importance(question), tolerance=_TOLERANCE)
-    )
-    proof = best.certificate if spent is asked else None
-    best = replace(best, policy=asked, certificate=proof)
-    bound = None if proof is None else proof.lower_bound / unit
-    found = [Option("channel", best.worst_error / unit, errors, best, bound)]
-    rivals = [("grr", *_response(asked))]
-    if question.wanted != COUNTS:
-        counts = best_ordered_channel(spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS)
-        rivals.insert(0, ("subset-design", counts.matrix, counts.estimator))
-    for name, matrix, estimator in rivals:
-        about = (asked, best.wanted, best.wanted_names, matrix, best.wanted @ estimator)
-        one, note = Channel(*about, best.scenarios), _ADDED[question.wanted]
-        found.append(Option(name, one.worst_error / unit, errors, one, note=note, compared=True))
-    return found
+        That is the best of all mechanisms for counts, where these are not wanted, and generalised
+        randomised response: both with their estimated counts added up.
+        """
+        question = part.deployed
+        asked, errors = policy_of_answers(question), errors_of(question)
+        spent, unit = _at_most_provable(asked), question.radius**2 if question.of_mean else 1.0
+        wanted = question.scores if question.of_mean else question.wanted
+        best = drawn_channel(
+            best_ordered_channel(spent, wanted, weights=_importance(question), tolerance=_TOLERANCE)
+        )
+        proof = best.certificate if spent is asked else None
+        best = replace(best, policy=asked, certificate=proof)
+        bound = None if proof is None else proof.lower_bound / unit
+        found = [Option("channel", best.worst_error / unit, errors, best, bound)]
+        rivals = [("grr", *_response(asked))]
+        if question.wanted != COUNTS:
+            counts = best_ordered_channel(spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS)
+            rivals.insert(0, ("subset-design", counts.matrix, counts.estimator))
+        for name, matrix, estimator in rivals:
+            about = (asked, best.wanted, best.wanted_names, matrix, best.wanted @ estimator)
+            one, note = Channel(*about, best.scenarios), _ADDED[question.wanted]
+            found.append(
+                Option(name, one.worst_error / unit, errors, one, note=note, compared=True)
+            )
+        return found
 
+    def total(self, part: Part[Ordinal], planned: Option) -> Option:
+        """Whatever the importance of answers."""
+        question, channel = part.asked, planned.law
+        if question.of_mean:
+            return planned
+        size, wanted = channel.policy.size, np.eye(len(channel.wanted_names))
+        worst = max(float(channel.error(Scenario("", one, wanted))) for one in np.eye(size))
+        alike = question.replacing(
+            levels=tuple(x.replacing(importance=1.0) for x in question.levels)
+        )
+        return replace(planned, value=worst, errors=errors_of(alike))
 
-def total(part: Part[Ordinal], planned: Option) -> tuple[float, ErrorLaw]:
-    """The value and the law of the unweighted error, whatever the importance of answers."""
-    question, channel = part.asked, planned.law
-    if question.of_mean:
-        return planned.value, planned.errors
-    size, wanted = channel.policy.size, np.eye(len(channel.wanted_names))
-    errors = [channel.error(Scenario("", one, wanted)) for one in np.eye(size)]
-    alike = question.replacing(levels=tuple(x.replacing(importance=1.0) for x in question.levels))
-    return max(map(float, errors)), errors_of(alike)
+    def facts(self, part: Part[Ordinal], planned: Option, mechanism: Any) -> Facts:
+        """The channel, and what estimates would be on average, were all answers alike."""
+        if part.asked.of_mean:
+            return (planned.law,)
+        channel, size = shares_up_to(planned.law), len(planned.law.symbols)
+        alike = np.full(size, 1 / size)
+        spread = channel.covariance(alike, drawn=True) / part.people
+        expected = channel.wanted @ alike
+        return mechanism, OrderedEstimates(channel.symbols, expected, spread, part.people)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.rivals import direct_encoding
 from planner.planning.curve import Curve, choice_curve
+from planner.planning.kind import Facts, Kind
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.planning.solve import DESIGN, TIGHT, TOTAL, Certified, solve_for, tried
 from planner.policy import logodds
@@ -28,7 +29,6 @@ from planner.survey.questions import (
     SET_DESIGN,
     Categorical,
     LevelledQuestion,
-    Question,
     Target,
     wrong_targets,
 )
@@ -152,7 +152,7 @@ Terms = Certified | LevelTerms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels:
+class ByLevel:
     """What a report does and how exact it is, one entry per level, shape ``(t,)``.
 
     ``a`` and ``b`` are the probabilities that a report supports an item that was drawn (the
@@ -195,30 +195,6 @@ class SetPromises:
     larger_cap: tuple[float, float] | None
 
 
-def mechanism_choices(question: Question) -> list[str]:
-    """Names of the mechanisms that a question can be deployed with; the first is the usual one."""
-    offered = [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
-    if getattr(question, "criterion", "total") != "total":
-        offered = [name for name in offered if name != SET_DESIGN]
-    if question.kind != "categorical":
-        return offered
-    known = {BEST, *MODELS, *BASELINES, *rivals(question.policy, _MOST_DEPLOYED_ITEMS)}
-    if question.policy.item_counts.sum() > 1:
-        known.add(DESIGN)
-    return [name for name in offered if name in known]
-
-
-def check_mechanism(question: Question) -> None:
-    """Check that a question can be deployed with its mechanism."""
-    if question.kind == "categorical" and question.mechanism == BEST:
-        return  # one of them always can be
-    known = mechanism_choices(question)
-    if question.mechanism not in known:
-        what = f"mechanism of question {question.name!r}"
-        remedy = "Choose one of these, or leave the mechanism out."
-        raise InputError.unknown(what, question.mechanism, known, remedy)
-
-
 def rivals(policy: PrivacyPolicy, most_items: int = _MOST_ITEMS) -> dict[str, CollectedLaw]:
     """The single-item mechanisms of plain LDP that protect every pair like the strictest.
 
@@ -241,35 +217,92 @@ def errors_of(question: LevelledQuestion) -> ErrorLaw:
     return ErrorLaw(spread=largest * float(1 - 1 / question.policy.item_counts.sum()))
 
 
-def curve(question: LevelledQuestion, _users: int) -> Curve:
-    """As shares are planned: with its own table, or design that can be deployed; else opt0's."""
-    policy, objective, rough = question.policy, question.objective, question.mechanism
-    if rough in (BEST, DESIGN) and policy.item_counts.sum() > 1:
-        best, reason = tried(policy, DESIGN, objective)
-        rough = "opt0" if best is None or reason else DESIGN
-    if rough not in (*MODELS, DESIGN) or policy.item_counts.sum() == 1:
-        rough = "opt0"
-    law = errors_of(question)
-    return choice_curve(question.name, policy, question.weight, objective, law, rough)
+class ChoiceKind(Kind[Categorical]):
+    """One answer out of several: a table or a design for its levels, or a plain mechanism."""
+
+    of_levels = True
+
+    def mechanisms(self, question: Categorical) -> list[str]:
+        """Those that are made for so many answers and such budgets."""
+        known = {BEST, *MODELS, *BASELINES, *rivals(question.policy, _MOST_DEPLOYED_ITEMS)}
+        if question.policy.item_counts.sum() > 1:
+            known.add(DESIGN)
+        return [name for name in super().mechanisms(question) if name in known]
+
+    def shared(self, question: Categorical, users: int) -> Curve:  # noqa: ARG002
+        """With its own table, or design that can be deployed; else opt0's."""
+        policy, objective, rough = question.policy, question.objective, question.mechanism
+        if rough in (BEST, DESIGN) and policy.item_counts.sum() > 1:
+            best, reason = tried(policy, DESIGN, objective)
+            rough = "opt0" if best is None or reason else DESIGN
+        if rough not in (*MODELS, DESIGN) or policy.item_counts.sum() == 1:
+            rough = "opt0"
+        law = errors_of(question)
+        return choice_curve(question.name, policy, question.weight, objective, law, rough)
+
+    def options(self, part: Part[Categorical]) -> list[Option]:
+        """Of a design that is proven the best and wanted it alone."""
+        found = _tables(part, [DESIGN] if part.deployed.policy.item_counts.sum() > 1 else [])
+        proven = [x for x in found if not x.refused and x.law.certificate.relative_gap <= TIGHT]
+        wanted = part.asked.mechanism in (BEST, DESIGN)
+        return found if proven and wanted else [*found, *_others(part)]
+
+    def curve(self, part: Part[Categorical], planned: Option) -> Curve:
+        """Of a table or a design it is solved for other budgets."""
+        if planned.name not in (*MODELS, DESIGN):
+            return super().curve(part, planned)
+        about = part.question.objective, planned.errors, planned.name
+        return choice_curve(part.asked.name, part.deployed.policy, part.asked.weight, *about)
+
+    def unsolved(self, part: Part[Categorical], found: tuple[Option, ...]) -> list[Option]:
+        """What such a design beats."""
+        return _others(part) if [one.name for one in found] == [DESIGN] else []
+
+    def alike(self, part: Part[Categorical], found: tuple[Option, ...]) -> Option | None:
+        """Beside a design that is proven the best, it is a design, too."""
+        if [one.name for one in found] != [DESIGN]:
+            return super().alike(part, found)
+        policy, about = part.deployed.policy, (part.question.objective, errors_of(part.question))
+        budgets = np.full(policy.size, policy.smallest_pair)
+        one = solved(PrivacyPolicy(budgets, policy.item_counts), DESIGN, *about, must=False)
+        return None if one.refused else one
+
+    def one_sided(self, part: Part[Categorical], planned: Option) -> Option | None:
+        """The design, or a table like the planned one."""
+        policy, about = part.deployed.policy, (part.question.objective, errors_of(part.question))
+        if not policy.rule.saturates or np.ptp(policy.epsilons) == 0:
+            return None
+        name = planned.name if planned.name in MODELS else DESIGN
+        sided = policy.with_changes(rule=rule_of(ONE_SIDED, policy.size))
+        found = solved(sided, name, *about, must=False)
+        return None if found.refused else found
+
+    def deployed(self, part: Part[Categorical], option: Option) -> object:  # noqa: ARG002
+        """A table, a design, or the law of a plain mechanism."""
+        return option.law.mechanism if isinstance(option.law, LevelTerms) else option.law
+
+    def total(self, part: Part[Categorical], planned: Option) -> Option:
+        """That for the least favourable answers."""
+        errors = ErrorLaw(spread=float(1 - 1 / part.deployed.policy.item_counts.sum()))
+        return replace(planned, value=planned.law.worst_case_mse, errors=errors)
+
+    def facts(self, part: Part[Categorical], planned: Option, mechanism: Any) -> Facts:
+        """The table or design, and what it does level by level."""
+        policy = part.deployed.policy
+        leakage = np.array([policy.leakage_epsilons, policy.against_epsilons])
+        if not planned.by_level:  # protects every pair like the strictest
+            leakage = np.minimum(leakage, policy.smallest_pair)
+        return mechanism, levels_of(part, planned, leakage)
 
 
-def tables(part: Part[Categorical], names: Iterable[str]) -> list[Option]:
-    """What the question can have of tables, or designs."""
+def _tables(part: Part[Categorical], names: Iterable[str]) -> list[Option]:
     policy, wanted = part.deployed.policy, part.asked.mechanism
     about = part.question.objective, errors_of(part.question)
     return [solved(policy, name, *about, must=name == wanted) for name in names]
 
 
-def options(part: Part[Categorical]) -> list[Option]:
-    """What the question can have: of a design that is proven the best and wanted it alone."""
-    found = tables(part, [DESIGN] if part.deployed.policy.item_counts.sum() > 1 else [])
-    proven = [one for one in found if not one.refused and one.law.certificate.relative_gap <= TIGHT]
-    wanted = part.asked.mechanism in (BEST, DESIGN)
-    return found if proven and wanted else [*found, *others(part)]
-
-
-def others(part: Part[Categorical]) -> list[Option]:
-    """What the question can have beside a design, and direct encoding, which is compared alone."""
+def _others(part: Part[Categorical]) -> list[Option]:
+    """What it can have beside a design, and direct encoding, which is compared alone."""
     question, policy = part.question, part.deployed.policy
     objective, errors = question.objective, errors_of(question)
     few = policy.item_counts.sum() <= _MOST_DEPLOYED_ITEMS
@@ -280,25 +313,10 @@ def others(part: Part[Categorical]) -> list[Option]:
     }
     if plain and np.ptp(policy.room(np.zeros(policy.size))) > 0:  # else it is that response
         plain["direct"] = LevelTerms.with_probabilities(policy, *direct_encoding(policy))
-    return tables(part, (*MODELS, *BASELINES)) + [
+    return _tables(part, (*MODELS, *BASELINES)) + [
         Option(name, terms.value(objective), errors, terms, compared=name == "direct" or not few)
         for name, terms in plain.items()
     ]
-
-
-def alike(part: Part[Categorical]) -> Option:
-    """The best of all that protect every pair of answers like the strictest, which is a design."""
-    policy, about = part.deployed.policy, (part.question.objective, errors_of(part.question))
-    budgets = np.full(policy.size, policy.smallest_pair)
-    return solved(PrivacyPolicy(budgets, policy.item_counts), DESIGN, *about, must=False)
-
-
-def one_sided(part: Part[Categorical], planned: Option) -> Option:
-    """The design, or a table like the planned one, if being cleared of an answer harms nobody."""
-    policy, about = part.deployed.policy, (part.question.objective, errors_of(part.question))
-    name = planned.name if planned.name in MODELS else DESIGN
-    sided = policy.with_changes(rule=rule_of(ONE_SIDED, policy.size))
-    return solved(sided, name, *about, must=False)
 
 
 def solved(
@@ -320,32 +338,9 @@ def solved(
     return Option(name, law.value(objective), errors, law, bound, refused=refused)
 
 
-def deployed(_part: Part[Categorical], option: Option) -> Any:
-    """The mechanism as a parameter file takes it."""
-    return option.law.mechanism if isinstance(option.law, LevelTerms) else option.law
-
-
-def total(part: Part[Categorical], planned: Option) -> tuple[float, ErrorLaw]:
-    """The value and the law of the unweighted error for the least favourable answers."""
-    one = ErrorLaw(spread=float(1 - 1 / part.deployed.policy.item_counts.sum()))
-    return planned.law.worst_case_mse, one
-
-
-def details(part: Part[Categorical], planned: Option) -> dict[str, Any]:
-    """What a plan shows of its levels."""
-    law, policy = planned.law, part.deployed.policy
-    leakage = np.array([policy.leakage_epsilons, policy.against_epsilons])
-    if not planned.by_level:  # protects every pair like the strictest
-        leakage = np.minimum(leakage, policy.smallest_pair)
-    return {
-        "levels": levels_of(part, planned, leakage),
-        "certified": None if isinstance(law, LevelTerms) else law,
-    }
-
-
 def levels_of(
     part: Part[Any], planned: Option, leakage: Array, length: int | None = None
-) -> Levels:
+) -> ByLevel:
     """Level by level; of sets at a padding length.
 
     Examples
@@ -353,7 +348,7 @@ def levels_of(
     >>> from planner import Level, Survey, plan_survey
     >>> levels = Level("severe", "ln 4", ("HIV",)), Level("common", "ln 6", item_count=4)
     >>> asked = Categorical("diagnosis", levels, mechanism="opt0")
-    >>> print(plan_survey(Survey("s", 1000, (asked,))).questions[0].levels.odds[0])
+    >>> print(plan_survey(Survey("s", 1000, (asked,))).questions[0].fact(ByLevel).odds[0])
     Of 100 people whose answer about diagnosis is one of 'severe', 59 send a 1 for it; of 100
     with another answer, 33 do.
     """
@@ -365,7 +360,7 @@ def levels_of(
     detectable = None
     if length is None:
         detectable = detectable_frequencies(terms.noise, terms.signal, people)
-    return Levels(
+    return ByLevel(
         names=policy.names,
         items=policy.item_counts,
         epsilons=policy.epsilons,

@@ -26,11 +26,12 @@ from planner.planning.channels import (
     provable_channel,
 )
 from planner.planning.curve import Curve, mean_curve
+from planner.planning.kind import Facts, Kind
 from planner.planning.option import ErrorLaw, Option, Part, flat_region
 from planner.solvers.answers import Channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, Preferences
-from planner.survey.questions import CHANNEL, Numeric, Question
+from planner.survey.questions import CHANNEL, Numeric
 
 Array = NDArray[np.float64]
 BISAMPLE = "bisample-md"
@@ -417,59 +418,6 @@ def plan_answer_rates(parts: Iterable[Part[Any]]) -> dict[str, AnswerRatePlan]:
 # What a question is planned with
 
 
-def settled(question: Question, users: int) -> Question:
-    """The question with its mechanism's best budget for its preferences, if it states none."""
-    if not isinstance(question, Numeric) or question.epsilon or question.preferences is None:
-        return question
-    model = model_of(question, users)
-    best = model.best() if question.mechanism == BISAMPLE else channel_curve(model).best()
-    return question.replacing(epsilon=best.epsilon)
-
-
-def answer_rate(question: Question) -> float:
-    """Share of the people who answer the question at its budget: all, but of a number.
-
-    People decide by the budget of the whole survey, whatever share the question gets of it.
-    """
-    if not isinstance(question, Numeric):
-        return 1.0
-    epsilon = float(question.policy.epsilons[0])
-    rate = float(model_of(question, 1).answer_rate(epsilon))
-    if 1 - rate == 1:  # to the last digit
-        remedy = "Nobody answers at this budget: lower it."
-        what = f"epsilon of question {question.name!r}"
-        raise InputError(what, epsilon, "tolerated by somebody", remedy)
-    return rate
-
-
-def curve(question: Numeric, users: int) -> Curve:
-    """As shares are planned: with BiSample-MD, at the answer rate, for the people assumed."""
-    rate, model = answer_rate(question), model_of(question, users)
-    squares = None if model.any_answers else np.square([mean for mean, _ in model.moments])
-
-    def error(excess: float) -> float:
-        return float(np.max(bisample_variance(excess, rate, squares)))
-
-    return mean_curve(question.name, float(question.policy.epsilons[0]), question.weight, error)
-
-
-def options(part: Part[Numeric]) -> list[Option]:
-    """The best channel and BiSample-MD, and mechanisms that are compared alone, for one people."""
-    question, rate = part.question, answer_rate(part.question)
-    epsilon, model = part.deployed.policy.epsilons, model_of(question, part.people)
-    found = [_best_channel(part, model, float(epsilon[0]), rate)]
-    for name in (BISAMPLE, *_COMPARED):
-        errors = model.error(name, epsilon, np.array([rate]))
-        (variance,), (bias,) = (column.tolist() for column in errors)
-        law, note = None, f"forced answers at the top, bias {bias * part.whole:+.3g}"
-        if name == BISAMPLE:
-            law = bisample_md(float(epsilon[0]), question.domain)
-            note = "missing answers stay missing"
-        errors_of, note = ErrorLaw(bias=part.everybody * bias**2), note if rate < 1 else ""
-        found.append(Option(name, variance, errors_of, law, note=note, compared=law is None))
-    return found
-
-
 def best_for(
     model: AnswerRateModel, epsilon: float, missing: float = 0.0, tolerance: float = 1e-5
 ) -> Channel:
@@ -522,6 +470,53 @@ def _best_channel(
     return Option(CHANNEL, value, ErrorLaw(), channel)
 
 
-def total(_part: Part[Numeric], planned: Option) -> tuple[float, ErrorLaw]:
-    """The value and the law of the error that targets are about: the mean's own."""
-    return planned.value, planned.errors
+class NumberKind(Kind[Numeric]):
+    """A number, or none: the best channel for its mean, or BiSample-MD."""
+
+    def settled(self, question: Numeric, users: int) -> Numeric:
+        """With its mechanism's best budget for its preferences, if it states none."""
+        if question.epsilon or question.preferences is None:
+            return question
+        model = model_of(question, users)
+        best = model.best() if question.mechanism == BISAMPLE else channel_curve(model).best()
+        return question.replacing(epsilon=best.epsilon)
+
+    def answer_rate(self, question: Numeric) -> float:
+        """By the budget of the whole survey, whatever share the question gets of it."""
+        epsilon = float(question.policy.epsilons[0])
+        rate = float(model_of(question, 1).answer_rate(epsilon))
+        if 1 - rate == 1:  # to the last digit
+            remedy = "Nobody answers at this budget: lower it."
+            what = f"epsilon of question {question.name!r}"
+            raise InputError(what, epsilon, "tolerated by somebody", remedy)
+        return rate
+
+    def shared(self, question: Numeric, users: int) -> Curve:
+        """With BiSample-MD, at the answer rate, for the people assumed."""
+        rate, model = self.answer_rate(question), model_of(question, users)
+        squares = None if model.any_answers else np.square([mean for mean, _ in model.moments])
+
+        def error(excess: float) -> float:
+            return float(np.max(bisample_variance(excess, rate, squares)))
+
+        return mean_curve(question.name, float(question.policy.epsilons[0]), question.weight, error)
+
+    def options(self, part: Part[Numeric]) -> list[Option]:
+        """The best channel and BiSample-MD, and what is compared alone, for one people."""
+        question, rate = part.question, self.answer_rate(part.question)
+        epsilon, model = part.deployed.policy.epsilons, model_of(question, part.people)
+        found = [_best_channel(part, model, float(epsilon[0]), rate)]
+        for name in (BISAMPLE, *_COMPARED):
+            errors = model.error(name, epsilon, np.array([rate]))
+            (variance,), (bias,) = (column.tolist() for column in errors)
+            law, note = None, f"forced answers at the top, bias {bias * part.whole:+.3g}"
+            if name == BISAMPLE:
+                law = bisample_md(float(epsilon[0]), question.domain)
+                note = "missing answers stay missing"
+            errors_of, note = ErrorLaw(bias=part.everybody * bias**2), note if rate < 1 else ""
+            found.append(Option(name, variance, errors_of, law, note=note, compared=law is None))
+        return found
+
+    def facts(self, part: Part[Numeric], planned: Option, mechanism: Any) -> Facts:  # noqa: ARG002
+        """The channel, and what is assumed of the people who answer."""
+        return mechanism, model_of(part.question, part.people)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Ledger
-from planner.planning.solve import scaled
+from planner.planning.solve import DESIGN, scaled
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.questions import Question
+from planner.survey.questions import CHANNEL, Question
 
 FLAT = 0.05
 """Errors within this share of the best are about as good."""
@@ -89,9 +89,14 @@ class Part(Generic[Q]):
         return self.whole * sqrt(error / self.everybody)
 
 
+AnyPart = Part[Any]
+"""Of a question of any kind."""
+
+
 def with_budget_left(question: Q, ledger: Ledger) -> Q:
     """The question with what the ledger has left of its budgets."""
-    return _with_policy(question, ledger.left(question.policy))
+    left = ledger.left(question.policy)
+    return question if left is question.policy else _with_policy(question, left)
 
 
 def at_scale(question: Q, scale: float, level: str | None = None) -> Q:
@@ -187,6 +192,11 @@ class Option:
     def squared_bound(self) -> float:
         """What no mechanism of its form has less than; 0 where nothing is proven."""
         return 0.0 if self.bound is None else self.errors.error(self.bound)
+
+    @property
+    def of_all(self) -> bool:
+        """Whether its bound is one of all mechanisms, whatever their form."""
+        return self.name in (DESIGN, CHANNEL)
 
     @property
     def title(self) -> str:

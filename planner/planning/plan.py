@@ -14,22 +14,22 @@ from dataclasses import dataclass
 from heapq import nlargest
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from planner.errors import InputError
 from planner.frames import Columns, Framed
-from planner.planning import mean, sets
-from planner.planning.choice import check_mechanism
+from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning.choice import ByLevel
 from planner.planning.ledger import Collection, Ledger, earlier
-from planner.planning.option import Part, Spending, with_budget_left
+from planner.planning.option import AnyPart, Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
-from planner.planning.question import KINDS, QuestionPlan, plan_question, plan_sampled
+from planner.planning.question import KINDS, QuestionPlan, plan_question
+from planner.planning.sets import Padded
 from planner.planning.shares import Allocation, allocate
 from planner.solvers.solving import smallest_budget
 from planner.survey.file import load_survey
-from planner.survey.questions import ItemSet, Question, SampledChoice, Survey
+from planner.survey.questions import Question, Survey
 
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
@@ -72,7 +72,7 @@ class SurveyPlan(Framed):
     def asked(self) -> int:
         """How many of the questions that share the budgets a person answers."""
         if self.allocation is None or self.survey.design == "split":
-            return sum(one.sampling is None for one in self.questions)
+            return sum(one.kind.adds_up for one in self.questions)
         return self.allocation.some_each.asked
 
     @property
@@ -130,7 +130,7 @@ class SurveyPlan(Framed):
         views = {one.name: one.outsiders(delta) for one in self.questions}
         known = tuple(view for view in views.values() if view is not None)
         left_out = tuple(name for name, view in views.items() if view is None)
-        sharing = sum(one.sampling is None for one in self.questions)
+        sharing = sum(one.kind.adds_up for one in self.questions)
         asked = None if self.asked == sharing else self.asked
         return SurveyOutsiderView(known, asked, left_out) if known else None
 
@@ -140,7 +140,7 @@ class SurveyPlan(Framed):
         Who answers so many questions spends so many questions' budgets: the largest per level. An
         :class:`InputError` if the questions have different pair rules, or none shares the budgets.
         """
-        levelled = [q for q in self.questions if q.question.levels and q.sampling is None]
+        levelled = [q for q in self.questions if q.question.levels and q.kind.adds_up]
         rules = {q.deployed.policy.rule_name for q in levelled}
         if len(rules) > 1:
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
@@ -179,15 +179,16 @@ class SurveyPlan(Framed):
 
     def columns(self) -> Columns:
         """One row a question: who answers, its share of the budgets, its mechanism, its error."""
+        padding = [one.fact(Padded) for one in self.questions]
         return {
             "question": [one.name for one in self.questions],
             "kind": [one.question.kind for one in self.questions],
             "users": [one.users for one in self.questions],
             "share": [one.share for one in self.questions],
             "mechanism": [one.mechanism_label for one in self.questions],
-            "padding_length": [one.padding_length for one in self.questions],
+            "padding_length": [padded and padded.length for padded in padding],
             "total_error": [one.total_error for one in self.questions],
-            "unit": [one.unit for one in self.questions],
+            "unit": [one.question.unit for one in self.questions],
             "error_share": [one.error_share for one in self.questions],
         }
 
@@ -232,17 +233,15 @@ def plan_survey(
             remedy = "Leave it out to plan each question's own."
             raise InputError("mechanism", mechanism, "the name of a mechanism", remedy)
         changed = (
-            one.replacing(mechanism=mechanism) if one.kind in {"categorical", "item-set"} else one
+            one.replacing(mechanism=mechanism) if one.kind in CATALOGUE["opt0"].kinds else one
             for one in survey.questions
         )
         survey = survey.replacing(questions=tuple(changed))
     ledger = earlier(survey.ledger) if ledger is None else ledger
     parts, allocation = parts_of(survey, ledger)
-    planned = {part.asked.name: plan_question(part) for part in parts}
-    for question in survey.questions:
-        if isinstance(question, SampledChoice):
-            planned[question.name] = plan_sampled(question, survey.users)
-    return SurveyPlan(survey, tuple(planned[q.name] for q in survey.questions), allocation, ledger)
+    found = {q.name: Part(q, q, q, 1.0, 1.0, survey.users) for q in survey.questions}
+    found |= {part.asked.name: part for part in parts}
+    return SurveyPlan(survey, tuple(map(plan_question, found.values())), allocation, ledger)
 
 
 def _loaded(survey: Survey | str | Path) -> Survey:
@@ -257,37 +256,36 @@ def _loaded(survey: Survey | str | Path) -> Survey:
 
 def parts_of(
     survey: Survey | str | Path, ledger: Ledger | None = None
-) -> tuple[list[Part[Any]], Allocation | None]:
+) -> tuple[list[AnyPart], Allocation | None]:
     """The questions that share the budgets, settled, and how they share; as :func:`plan_survey`."""
     survey = _loaded(survey)
     for question in survey.questions:
-        check_mechanism(question)
+        KINDS[question.kind].check(question)
     ledger = earlier(survey.ledger) if ledger is None else ledger
-    sharing = tuple(q for q in survey.questions if q.kind != "sampled-choice")
-    return _settled(survey.replacing(questions=sharing), ledger) if sharing else ([], None)
+    sharing = [question for question in survey.questions if KINDS[question.kind].adds_up]
+    return _settled(sharing, survey, ledger) if sharing else ([], None)
 
 
-def _length_found(question: Question, users: float, share: float = 1.0) -> Question:
-    return sets.settled(question, users, share) if isinstance(question, ItemSet) else question
-
-
-def _settled(survey: Survey, ledger: Ledger) -> tuple[list[Part[Any]], Allocation | None]:
+def _settled(
+    questions: Sequence[Question], survey: Survey, ledger: Ledger
+) -> tuple[list[AnyPart], Allocation | None]:
     """Every question's part: its budget, padding length, share and people."""
-    tolerated = [mean.settled(question, survey.users) for question in survey.questions]
+    users = survey.users
+    tolerated = [KINDS[question.kind].settled(question, users) for question in questions]
     left = [with_budget_left(question, ledger) for question in tolerated]
     found, shares = None, np.ones(len(left))
     fractions = shares
     if len(left) == 1:
         smallest_budget(left[0].policy)
-        left = [_length_found(left[0], survey.users)]
+        left = [KINDS[left[0].kind].fitted(left[0], users)]
     else:
         split, some, found = _allocated(left, survey)
         left, shares = split, found.shares
         if survey.design != "split":
             left, shares = some, fractions * found.some_each.share
             fractions = found.some_each.fractions
-    columns = survey.questions, tolerated, left, shares.tolist(), fractions.tolist()
-    return [Part(*one, survey.users) for one in zip(*columns, strict=True)], found
+    columns = questions, tolerated, left, shares.tolist(), fractions.tolist()
+    return [Part(*one, users) for one in zip(*columns, strict=True)], found
 
 
 def _allocated(
@@ -300,17 +298,19 @@ def _allocated(
     users = survey.users
     # A plan that splits stands beside one question each, or more if that is better.
     asked = 1 if survey.design == "one-each" else survey.asked
-    split = some = [_length_found(question, users) for question in questions]
+    kinds = [KINDS[question.kind] for question in questions]
+    split = some = [kind.fitted(q, users) for kind, q in zip(kinds, questions, strict=True)]
     for _ in range(_ROUNDS):
-        curves, alone = ([KINDS[q.kind].curve(q, users) for q in qs] for qs in (split, some))
+        curves, alone = (
+            [kind.shared(q, users) for kind, q in zip(kinds, asked_so, strict=True)]
+            for asked_so in (split, some)
+        )
         found = allocate(curves, alone, asked)
         made_for = split, some
         shares, each = found.shares.tolist(), found.some_each
-        split = [_length_found(q, users, g) for q, g in zip(questions, shares, strict=True)]
-        some = [
-            _length_found(q, f * users, each.share)
-            for q, f in zip(questions, each.fractions.tolist(), strict=True)
-        ]
+        about = zip(kinds, questions, shares, each.fractions.tolist(), strict=True)
+        both = [(k.fitted(q, users, g), k.fitted(q, f * users, each.share)) for k, q, g, f in about]
+        split, some = [one for one, _ in both], [one for _, one in both]
         if (split, some) == made_for:
             break
     return *made_for, found
@@ -371,9 +371,10 @@ def _figures(plan: SurveyPlan) -> dict[tuple[str, str, str], float]:
     if plan.objective_value is not None:
         found["", "", "objective"] = plan.objective_value
     for one in plan.questions:
-        if one.levels is not None:
-            for i, level in enumerate(one.levels.names):
-                found[one.name, level, "spent (epsilon)"] = float(one.levels.epsilons[i])
-                found[one.name, level, "item error, %"] = float(one.levels.percent[i])
+        levels = one.fact(ByLevel)
+        if levels is not None:
+            for i, level in enumerate(levels.names):
+                found[one.name, level, "spent (epsilon)"] = float(levels.epsilons[i])
+                found[one.name, level, "item error, %"] = float(levels.percent[i])
         found[one.name, "", "total error, %"] = 100 * one.error_share
     return found

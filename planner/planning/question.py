@@ -12,27 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.estimates.channel import OrderedEstimates, shares_up_to
 from planner.frames import Columns, Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.mechanisms.making import law_of
-from planner.planning import channels, choice, mean, sets
-from planner.planning.choice import Levels, SetPromises
-from planner.planning.curve import Curve, choice_curve
-from planner.planning.option import (
-    Option,
-    Part,
-    Spending,
-    least,
-    over,
-    rounded,
-)
+from planner.planning.channels import OrderedKind
+from planner.planning.choice import ByLevel, ChoiceKind, SetPromises
+from planner.planning.curve import Curve
+from planner.planning.kind import F, Facts, Kind, fact_of
+from planner.planning.mean import NumberKind
+from planner.planning.option import AnyPart, Option, Spending, least, over, rounded
 from planner.planning.outsiders import OutsiderView, outsider_view
-from planner.planning.sampled import SamplingPlan, plan_sampling
-from planner.planning.sets import PaddingPlan
-from planner.planning.solve import DESIGN, Certified, largest_budgets
+from planner.planning.sampled import SampledKind
+from planner.planning.sets import Padded, SetKind
+from planner.planning.solve import Certified, largest_budgets
 from planner.planning.what_if import (
     Frontier,
     Relaxation,
@@ -42,18 +35,19 @@ from planner.planning.what_if import (
     relaxations,
     usual_scales,
 )
-from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
-from planner.survey.questions import (
-    BEST,
-    COUNTS,
-    ORDINAL,
-    Numeric,
-    Ordinal,
-    Question,
-    SampledChoice,
-)
+from planner.solvers.answers import SubsetDesign, UnaryTable
+from planner.survey.questions import BEST, Question
 
 _POINTS, _DESIGNS = 50, 7  # of a curve; designs take longer
+
+KINDS: dict[str, Kind[Any]] = {
+    "categorical": ChoiceKind(),
+    "item-set": SetKind(),
+    "ordinal": OrderedKind(),
+    "numeric": NumberKind(),
+    "sampled-choice": SampledKind(),
+}
+"""What answers for questions of a kind, by its name in survey files."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,32 +62,42 @@ class QuestionPlan(Framed):
     mechanism:
         What was planned: a table, a design, a channel or a law, or a plan of two rounds.
     found:
-        Mechanisms that decided it, best first (none for the kind ``"sampled-choice"``), last those
-        without an error, or that cannot be deployed.
+        Mechanisms that decided it, best first, last those without an error, or that cannot be
+        deployed.
     error:
-        Predicted squared error per person of the survey, which the survey's objective adds up; for
+        Predicted squared error per person of the survey, which the survey's objective adds up; of
         the kind ``"sampled-choice"`` the square of ``total_error`` over the people.
-    levels, certified:
-        What a report does, level by level; the table or the design that is deployed, with its
-        proof. None for others.
-    padding, padding_errors, set_promises:
-        Every padding length's squared bias and variance, and its total error in people, where sets
-        are known; what a report about a whole set promises.
+    facts:
+        What else is known of it, one of each type at most: :meth:`fact` has them by their type.
     targets:
         What becomes of the question's targets.
     """
 
-    part: Part[Any]
+    part: AnyPart
     deployed: Question
     mechanism: Any
     found: tuple[Option, ...]
     error: float
-    levels: Levels | None = None
-    certified: Certified | None = None
-    padding: PaddingPlan | None = None
-    padding_errors: NDArray[np.float64] | None = None
-    set_promises: SetPromises | None = None
+    facts: Facts
     targets: tuple[TargetAnswer, ...] = ()
+
+    def fact(self, kind: type[F]) -> F | None:
+        """The fact of this type, if there is one.
+
+        Of answers with levels :class:`~planner.planning.choice.ByLevel`, and the table
+        (:class:`~planner.UnaryTable`) or design (:class:`~planner.SubsetDesign`) with its proof;
+        of sets :class:`~planner.planning.sets.Padded`, and
+        :class:`~planner.planning.choice.SetPromises` where they are reported whole; of numbers and
+        ordered answers the :class:`~planner.Channel`, of the latter what estimates would be if all
+        answers were alike (:class:`~planner.OrderedEstimates`); of two rounds the
+        :class:`~planner.SamplingPlan`.
+        """
+        return fact_of(self.facts, kind)
+
+    @property
+    def kind(self) -> Kind[Any]:
+        """What answers for questions of its kind."""
+        return KINDS[self.part.asked.kind]
 
     @property
     def question(self) -> Question:
@@ -128,15 +132,15 @@ class QuestionPlan(Framed):
     @property
     def answering(self) -> int:
         """Number of people who answer it, as stated or assumed."""
-        return round(mean.answer_rate(self.part.question) * self.users)
+        return round(self.kind.answer_rate(self.part.question) * self.users)
 
     @property
     def spending(self) -> tuple[Spending, ...]:
-        """What each level tolerates, has left and spends; none for ``"sampled-choice"``.
+        """What each level tolerates, has left and spends; nothing where budgets do not add up.
 
         A mechanism that protects all answers like the most sensitive spends its budget alone.
         """
-        if self.planned is None:
+        if not self.kind.adds_up:
             return ()
         most = inf
         if not self.planned.by_level:
@@ -149,7 +153,7 @@ class QuestionPlan(Framed):
 
     @property
     def total_error(self) -> float:
-        """The question's error in :attr:`unit`: the root of ``error``, among those who are asked.
+        """The question's error, in people or a mean's own unit, among those who are asked.
 
         For the kind ``"sampled-choice"`` the largest error of a count at 95 %.
         """
@@ -157,20 +161,19 @@ class QuestionPlan(Framed):
 
     @property
     def error_share(self) -> float:
-        """The same as a share of :attr:`share_of`."""
+        """The same as a share of the people who answer, or of half the range of a mean."""
         return self.total_error / self.part.whole
 
     @property
-    def planned(self) -> Option | None:
+    def planned(self) -> Option:
         """The option that is deployed."""
-        return next((one for one in self.found if one.name == self.deployed.mechanism), None)
+        return next(one for one in self.found if one.name == self.deployed.mechanism)
 
     @cached_property
     def every(self) -> tuple[Option, ...]:
         """As ``found``, with what a design that is proven the best beats: solved when asked for."""
-        if self.planned is None or not self._proven_best:
-            return self.found
-        return _ranked(self.part, [*choice.others(self.part), *self.found], self.planned)
+        more = self.kind.unsolved(self.part, self.found)
+        return _ranked(self.part, [*more, *self.found], self.planned) if more else self.found
 
     @cached_property
     def alike(self) -> Option | None:
@@ -178,32 +181,29 @@ class QuestionPlan(Framed):
 
         None if none has an error.
         """
-        found = self.found
-        if self.planned is not None and self._proven_best:
-            found = _ranked(self.part, [choice.alike(self.part)], self.planned)
-            return None if found[0].refused else found[0]
-        return next((one for one in found if not one.by_level), None)
+        one = self.kind.alike(self.part, self.found)
+        return None if one is None else _ranked(self.part, [one], self.planned)[0]
 
     @cached_property
     def one_sided(self) -> Option | None:
         """The same under the rule "one-sided", in place of the rule min: solved when asked for."""
-        policy = self.deployed.policy
-        if self.planned is None or not policy.rule.saturates or np.ptp(policy.epsilons) == 0:
-            return None
-        if self.question.kind != "categorical":
-            return None
-        found = choice.one_sided(self.part, self.planned)
-        return None if found.refused else _ranked(self.part, [found], self.planned)[0]
-
-    @property
-    def _proven_best(self) -> bool:
-        """Whether it is a design that is proven the best, so that nothing else was solved."""
-        return [one.name for one in self.found] == [DESIGN]
+        found = self.kind.one_sided(self.part, self.planned)
+        return None if found is None else _ranked(self.part, [found], self.planned)[0]
 
     @property
     def options(self) -> tuple[Option, ...]:
         """All mechanisms with an error, best first."""
         return tuple(one for one in self.every if not one.refused)
+
+    @property
+    def curve(self) -> Curve:
+        """The error of what is planned at any scale of the budgets that it spends."""
+        return self.kind.curve(self.part, self.planned)
+
+    @property
+    def shared(self) -> Curve:
+        """Its error at any share of its budgets, as shares are planned."""
+        return self.kind.shared(self.part.question, self.everybody)
 
     @cached_property
     def relaxations(self) -> tuple[Relaxation, ...]:
@@ -211,14 +211,8 @@ class QuestionPlan(Framed):
 
         For the levels with the highest prices.
         """
-        if self.certified is None or self.planned is None:
-            return ()
-        return relaxations(self._of_table(self.planned), self.planned, self.fraction)
-
-    def _of_table(self, planned: Option) -> Curve:
-        """The table or design that is deployed, at other budgets than it spends."""
-        about = planned.law.objective, planned.errors, planned.name
-        return choice_curve(self.name, planned.law.policy, 1.0, *about)
+        certified = self.certified is not None
+        return relaxations(self.curve, self.planned, self.fraction) if certified else ()
 
     def option(self, name: str) -> Option:
         """The option called ``name``; an :class:`InputError` if there is none."""
@@ -226,6 +220,10 @@ class QuestionPlan(Framed):
         if name not in every:
             raise InputError.unknown("option", name, every, "Ask for one that is compared.")
         return every[name]
+
+    def people_for(self, error: float) -> int | None:
+        """The fewest people of the survey for such an error, a share of them; None if none do."""
+        return self.kind.people_for(self.part, self.facts, self.planned, error)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -238,32 +236,27 @@ class QuestionPlan(Framed):
 
     @property
     def lower_bound(self) -> float | None:
-        """No table of the deployed form has a smaller total error; of a design, no mechanism.
+        """No table of the deployed form has a smaller total error; of others, no mechanism.
 
         Of sets at their padding length, and of mechanisms that report one item. None where nothing
         is proven.
         """
-        planned = self.planned
-        if planned is None or planned.bound is None:
-            return None
-        if planned.name == DESIGN and self.question.kind == "categorical":
-            return None if self.least_error is None else min(self.least_error, self.total_error)
-        bound = planned.errors.error(planned.bound, self.fraction)
-        return min(self.part.total(bound), self.total_error)
+        planned, bound = self.planned, self.least_error
+        if not planned.of_all:
+            if planned.bound is None:
+                return None
+            bound = self.part.total(planned.errors.error(planned.bound, self.fraction))
+        return None if bound is None else min(bound, self.total_error)
 
     @property
     def least_error(self) -> float | None:
         """What no mechanism of any kind that keeps the budgets can beat with unbiased estimates.
 
-        None where that is not known: for sets, whose error depends on their padding, and means.
+        The perturbation alone: what a sample misses is known from above only. None where that is
+        not known: for sets, whose error depends on their padding, and means.
         """
-        if self.question.kind == ORDINAL:  # what a sample misses is known from above only
-            return self.lower_bound if self.fraction == 1 else None
-        best = next((one for one in self.found if one.name == DESIGN), None)
-        if self.question.kind != "categorical" or best is None or best.bound is None:
-            return None
-        # The perturbation alone: what a sample misses is known from above only.
-        return self.part.total(best.errors.error(best.bound) / self.fraction)
+        best = next((one for one in self.found if one.of_all and one.bound is not None), None)
+        return None if best is None else self.part.total(best.squared_bound / self.fraction)
 
     @property
     def noise_gap(self) -> float | None:
@@ -271,108 +264,8 @@ class QuestionPlan(Framed):
 
         What a sample misses is the same with any mechanism, and left out. None if not proven.
         """
-        planned, least = self.planned, self.least_error
-        if planned is None or not least:
-            return None
-        return self.part.total(planned.errors.error(planned.value) / self.fraction) / least - 1
-
-    @property
-    def cap(self) -> float:
-        """Budget of any two sets where it is above those of items, in nats; else 0."""
-        return 0.0 if self.set_promises is None else self.set_promises.cap
-
-    @property
-    def mechanism_label(self) -> str:
-        """What the deployed mechanism is called."""
-        return CATALOGUE[self.deployed.mechanism].label
-
-    @property
-    def curve(self) -> Curve | None:
-        """What its error is at any share of its budgets, as shares are planned.
-
-        None for the kind ``"sampled-choice"``.
-        """
-        kind = KINDS.get(self.question.kind)
-        return kind and kind.curve(self.part.question, self.everybody)
-
-    @property
-    def shared_as(self) -> str | None:
-        """What the mechanism is called whose errors decide its share; None where none does."""
-        curve = self.curve
-        return None if curve is None else CATALOGUE[curve.mechanism].label
-
-    @property
-    def padding_length(self) -> int | None:
-        """To how many items sets are padded or cut; None for other questions."""
-        return getattr(self.deployed, "padding_length", None)
-
-    @property
-    def unit(self) -> str:
-        """Of ``total_error``: ``"people"``, or ``"units of the question"`` for a mean."""
-        return "units of the question" if self.question.of_mean else "people"
-
-    @property
-    def share_of(self) -> str:
-        """What ``error_share`` is a share of."""
-        return "half the range" if self.question.of_mean else "the people who answer"
-
-    @property
-    def objective_name(self) -> str:
-        """Which error is predicted and made small, in words."""
-        about = self.question
-        if isinstance(about, SampledChoice):
-            return "largest error of a count at 95 %"
-        if about.of_mean or isinstance(about, Numeric):
-            return "error of the mean"
-        what = "total error"
-        if isinstance(about, Ordinal):
-            what += f" of the {'counts' if about.wanted == COUNTS else 'cumulative shares'}"
-        elif about.objective.kind == "minimax":
-            what = "error of the worst single item"
-        return what if about.objective.weights is None else f"weighted {what}"
-
-    @property
-    def objective_answers(self) -> str:
-        """For which answers that error holds, in words."""
-        about = self.question
-        if self.padding is not None:
-            return "expected for these sets"
-        if isinstance(about, SampledChoice):
-            return "at the expected counts"
-        if self.assumed is not None:
-            missing = 100 * (1 - mean.answer_rate(self.part.question))
-            whom = f"people drawn at random, {missing:.3g} % of them without one"
-            return f"for {self.assumed.whose} of {whom}"
-        of_whom = " of people drawn at random" if about.of_mean else ""
-        if not isinstance(about, Numeric) and about.objective.kind == "expected":
-            return "for the expected answers"
-        return f"for the least favourable answers{of_whom}"
-
-    @property
-    def assumed(self) -> mean.AnswerRateModel | None:
-        """What is assumed of the people who answer, for the kind ``"numeric"``; else None."""
-        asked = self.part.question
-        return mean.model_of(asked, self.users) if isinstance(asked, Numeric) else None
-
-    @property
-    def measure(self) -> str:
-        """Which error :attr:`total_error` is, and for which answers."""
-        return f"{self.objective_name.capitalize()}, {self.objective_answers}"
-
-    @property
-    def saturation_epsilon(self) -> float | None:
-        """Budget spent above which a level gains nothing, in nats; None where not known."""
-        return None if self.certified is None else self.certified.saturation_epsilon
-
-    @property
-    def table(self) -> UnaryTable | None:
-        """The table of probabilities that is deployed, with its proof; None for the others."""
-        return self.certified if isinstance(self.certified, UnaryTable) else None
-
-    @property
-    def design(self) -> SubsetDesign | None:
-        """The subset design that is deployed; of sets that of the items and a dummy."""
-        return None if self.certified is None else self.certified.design
+        least = self.least_error
+        return self.part.total(self.planned.squared / self.fraction) / least - 1 if least else None
 
     @property
     def proven_gap(self) -> float | None:
@@ -384,33 +277,35 @@ class QuestionPlan(Framed):
         return max(self.total_error / bound - 1, 1e-9) if bound else None
 
     @property
-    def channel(self) -> Channel | None:
-        """The channel that is deployed, with what it was made for and its proof, or None."""
-        return self.mechanism if isinstance(self.mechanism, Channel) else None
+    def cap(self) -> float:
+        """Budget of any two sets where it is above those of items, in nats; else 0."""
+        promises = self.fact(SetPromises)
+        return 0.0 if promises is None else promises.cap
 
     @property
-    def expected(self) -> OrderedEstimates | None:
-        """What estimates of ordered answers would be on average, were all answers alike.
+    def mechanism_label(self) -> str:
+        """What the deployed mechanism is called."""
+        return CATALOGUE[self.deployed.mechanism].label
 
-        None for other questions, and where a mean alone is wanted.
-        """
-        if self.channel is None or self.question.kind != ORDINAL or self.question.of_mean:
-            return None
-        channel, size = shares_up_to(self.channel), len(self.channel.symbols)
-        alike = np.full(size, 1 / size)
-        spread = channel.covariance(alike, drawn=True) / self.users
-        return OrderedEstimates(channel.symbols, channel.wanted @ alike, spread, self.users)
+    @property
+    def certified(self) -> Certified | None:
+        """The table or the design that is deployed, with its proof; None for others."""
+        return self.fact(UnaryTable) or self.fact(SubsetDesign)
+
+    @property
+    def saturation_epsilon(self) -> float | None:
+        """Budget spent above which a level gains nothing, in nats; None where not known."""
+        return None if self.certified is None else self.certified.saturation_epsilon
 
     @property
     def law(self) -> CollectedLaw:
         """What is deployed, in whole numbers; made when asked for, refused as it would be then."""
-        planned = self.mechanism if self.sampling is None else self.sampling.law
-        return law_of(self.deployed, planned)
+        return self.kind.law(self.deployed, self.mechanism)
 
     @property
-    def sampling(self) -> SamplingPlan | None:
-        """The plan of the two rounds, for the kind ``"sampled-choice"``; else None."""
-        return self.mechanism if isinstance(self.mechanism, SamplingPlan) else None
+    def lacking(self) -> str:
+        """What is missing before it can be deployed, in a sentence; empty if nothing is."""
+        return self.kind.lacking(self.mechanism)
 
     def outsiders(self, delta: float | None = None) -> OutsiderView | None:
         """What an outsider learns from reports as they are deployed, beside what is promised.
@@ -420,31 +315,25 @@ class QuestionPlan(Framed):
         omitted. None for the kind ``"sampled-choice"``, whose guarantee is of another nature, and
         where the budgets leave a pair of answers unprotected.
         """
-        if self.sampling is not None:
+        if not self.kind.adds_up:
             return None
-        errors = None if self.levels is None else self.levels.standard_errors
+        levels = self.fact(ByLevel)
+        errors = None if levels is None else levels.standard_errors
         about = self.deployed, self.mechanism, self.everybody, errors, delta, self.fraction
         return outsider_view(*about)
 
     @property
     def summary(self) -> str:
         """What it gets, and its mechanism."""
-        share = f", {self.share:.1%} of the budgets" if self.options else ""
+        share = f", {self.share:.1%} of the budgets" if self.kind.adds_up else ""
         return f"{self.name}: {self.users:,} people{share}, {self.mechanism_label}."
 
     def columns(self) -> Columns:
         """One row a mechanism, best first; for the kind ``"sampled-choice"``, one a value."""
-        if not self.options:
-            counts, errors = self.mechanism.counts, self.mechanism.absolute_errors()
-            return {"value": range(1, len(counts) + 1), "expected": counts, "error_95": errors}
-        return {
-            "mechanism": [one.title for one in self.options],
-            "error": [one.error for one in self.options],
-            "against_plan": [one.against for one in self.options],
-        }
+        return self.kind.columns(self.options, self.mechanism)
 
 
-def plan_question(part: Part[Any]) -> QuestionPlan:
+def plan_question(part: AnyPart) -> QuestionPlan:
     """Plan a settled question: rank its options, take the one asked for or the best."""
     kind = KINDS[part.asked.kind]
     found = kind.options(part)
@@ -456,36 +345,21 @@ def plan_question(part: Part[Any]) -> QuestionPlan:
             raise InputError("mechanism", BEST, "one that can be planned", remedy)
         name = best.name
     planned = next(one for one in found if one.name == name)
-    if part.asked.kind == "item-set":
-        found = [one if one is planned else sets.at_best_length(part, one) for one in found]
-    details = {} if kind in (channels, mean) else kind.details(part, planned)
-    total = kind.total(part, planned)
+    found = [one if one is planned else kind.compared(part, one) for one in found]
+    mechanism = kind.deployed(part, planned)
+    facts = kind.facts(part, planned, mechanism)
     return QuestionPlan(
         part=part,
         deployed=part.deployed.replacing(mechanism=name),
-        mechanism=mechanism_of(part, planned),
+        mechanism=mechanism,
         found=_ranked(part, found, planned),
         error=planned.errors.error(planned.value, part.fraction),
-        targets=answer_targets(part, planned, total, details.get("padding")),
-        **details,
+        facts=facts,
+        targets=answer_targets(kind, part, planned, facts),
     )
 
 
-def mechanism_of(part: Part[Any], option: Option) -> Any:
-    """What would be deployed of an option."""
-    kind = KINDS[part.asked.kind]
-    return option.law if kind in (channels, mean) else kind.deployed(part, option)
-
-
-def plan_sampled(question: SampledChoice, users: int) -> QuestionPlan:
-    """A question that is asked in two rounds, planned."""
-    plan = plan_sampling(question, users)
-    largest = float(plan.absolute_errors().max())
-    part = Part(question, question, question, 1.0, 1.0, users)
-    return QuestionPlan(part, question, plan, (), largest**2 / users)
-
-
-def _ranked(part: Part[Any], found: Sequence[Option], planned: Option) -> tuple[Option, ...]:
+def _ranked(part: AnyPart, found: Sequence[Option], planned: Option) -> tuple[Option, ...]:
     own, ranked = part.total(planned.errors.error(planned.value, part.fraction)), list[Option]()
     for one in found:
         error = inf if one.refused else part.total(one.errors.error(one.value, part.fraction))
@@ -493,18 +367,9 @@ def _ranked(part: Part[Any], found: Sequence[Option], planned: Option) -> tuple[
     return tuple(sorted(ranked, key=lambda one: (rounded(one.error), one.name != planned.name)))
 
 
-KINDS: dict[str, Any] = {
-    "categorical": choice,
-    "item-set": sets,
-    "ordinal": channels,
-    "numeric": mean,
-}
-"""The module of each kind that shares budgets: its ``options`` of a part."""
-
-
 def has_budget_curve(question: QuestionPlan) -> bool:
     """Whether there is a :func:`budget_curve`, which takes time: of a design, several others."""
-    certified, known = question.certified, question.padding_length is None
+    certified, known = question.certified, question.fact(Padded) is None
     return known and certified is not None and certified.certificate is not None
 
 
@@ -517,10 +382,11 @@ def budget_curve(
     means, for sets, whose padding length changes too, and for mechanisms with one budget for all.
     """
     planned = question.planned
-    if planned is None or not has_budget_curve(question):
+    if not has_budget_curve(question):
         return None
-    policy, points = planned.law.policy, _POINTS if question.design is None else _DESIGNS
+    policy = planned.law.policy
+    points = _POINTS if question.fact(SubsetDesign) is None else _DESIGNS
     chosen = usual_scales(policy, points) if scales is None else scales
     chosen = chosen[chosen * largest_budgets(policy).max() <= MAX_EPSILON]
     about = policy, chosen, (question.users, question.everybody), planned, question.fraction
-    return frontier_of(question._of_table(planned), *about)
+    return frontier_of(question.curve, *about)

@@ -89,10 +89,8 @@ def compared(plan: QuestionPlan, *, others: bool = True) -> tuple[list[Scheme], 
     if not others:
         return ways, None
     ways.append(Scheme("asked one time", True, plan.error))
-    curve = plan.curve
-    if curve is not None:
-        each = curve.at(plan.share / count, tolerance=_ROUGH).squared
-        ways.append(Scheme("budgets shared by the rounds", True, each, each / count))
+    each = plan.shared.at(plan.share / count, tolerance=_ROUGH).squared
+    ways.append(Scheme("budgets shared by the rounds", True, each, each / count))
     bound = _bound(plan, again, changes)
     if plan.question.kind != "categorical":
         return ways, bound

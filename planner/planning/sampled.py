@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, sqrt
 from typing import Any
@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
 from planner.estimates.counts import normal_quantile
+from planner.frames import Columns
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.limits import DENOMINATOR, MAX_EPSILON
 from planner.mechanisms.asking import CollectedLaw, ItemOrNoneCollected, levels_in
 from planner.mechanisms.collected import DieCollected
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
+from planner.planning.curve import Curve
+from planner.planning.kind import Facts, Kind
+from planner.planning.option import ErrorLaw, Option, Part, at_scale
 from planner.policy.budget_text import rounded_up
 from planner.survey.questions import SampledChoice
 
@@ -405,3 +409,53 @@ def _up(epsilon: float) -> str:
 def _outward(epsilon: float) -> float | str:
     """An epsilon that JSON can carry, raised past the rounding of the logarithm."""
     return "infinite" if epsilon == inf else epsilon * (1 + 1e-12)
+
+
+class SampledKind(Kind[SampledChoice]):
+    """A rare answer, asked in two rounds: Sampling Privacy, whose guarantee is of another nature.
+
+    Its error is the largest of a count at 95 %, as an error of the total.
+    """
+
+    adds_up = False
+
+    def shared(self, question: SampledChoice, users: int) -> Curve:
+        """That of its one mechanism."""
+
+        def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
+            asked, none = at_scale(question, scale, level), question.sampling.none_epsilon
+            if level is None and none is not None:
+                asked = asked.replacing(
+                    sampling=asked.sampling.replacing(none_epsilon=scale * none)
+                )
+            plan = plan_sampling(asked, users)
+            value = float(plan.absolute_errors().max()) ** 2 / users
+            return Option(question.mechanism, value, ErrorLaw(), plan, value)
+
+        return Curve(question.name, question.weight, ErrorLaw(), question.mechanism, at)
+
+    def options(self, part: Part[SampledChoice]) -> list[Option]:
+        """That alone."""
+        return [replace(self.shared(part.question, part.people).at(), bound=None)]
+
+    def columns(self, options: Sequence[Option], mechanism: Any) -> Columns:  # noqa: ARG002
+        """One row a value."""
+        counts, errors = mechanism.counts, mechanism.absolute_errors()
+        return {"value": range(1, len(counts) + 1), "expected": counts, "error_95": errors}
+
+    def lacking(self, mechanism: Any) -> str:
+        """Somebody who vouches for it, or people enough."""
+        return mechanism.lacking
+
+    def law(self, question: SampledChoice, mechanism: Any) -> CollectedLaw:  # noqa: ARG002
+        """Refused where nobody vouches for what it relies on."""
+        return mechanism.law
+
+    def facts(
+        self,
+        part: Part[SampledChoice],  # noqa: ARG002
+        planned: Option,  # noqa: ARG002
+        mechanism: Any,
+    ) -> Facts:
+        """The parameters, with the three views of the guarantee."""
+        return (mechanism,)

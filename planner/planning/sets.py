@@ -23,13 +23,16 @@ from numpy.typing import NDArray
 
 from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
+from planner.estimates.truncation import LongerSets
 from planner.limits import MAX_EPSILON, MAX_WHOLE_SET
 from planner.mechanisms import rounding
+from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.making import padded, set_design, unary
 from planner.mechanisms.set_design import best_set_design, rival_supports, set_error
 from planner.planning.choice import LevelTerms, SetPromises, levels_of, solved
 from planner.planning.curve import Curve, choice_curve
 from planner.planning.datasets import set_model_of
+from planner.planning.kind import Facts, Kind, fact_of
 from planner.planning.option import ErrorLaw, Option, Part, at_scale, flat_region
 from planner.planning.solve import TOTAL, solve_for
 from planner.policy import logodds
@@ -223,59 +226,164 @@ def law_at(
     return expected, ErrorLaw(scale**2, offset, bias, sets.mean_size)
 
 
-def settled(question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
-    """The question with a padding length: its own, else the best for so many people.
+@dataclass(frozen=True, slots=True, eq=False)
+class Padded:
+    """To how many items sets are padded or cut, and what that costs.
 
-    Of ``"best"`` it is that of the set design, or of the best table if its error is smaller.
+    ``longer`` says which sets are cut, as far as it is known, and ``plan`` has every length's error
+    with the mechanism that is planned, where sets are known; ``uncut`` is the smallest length at
+    which none of them is cut, with the total error at it.
     """
-    least = rounding.levels_of(question.policy, 1).least_demanded()
-    if question.cap is not None and question.cap < least:  # no mechanism is made to keep it
-        remedy = "Leave it out for one budget of any two sets, or lower the levels' budgets."
-        what, allowed = f"cap of question {question.name!r}", f"at least {least:g}, that of items"
-        raise InputError(what, question.cap, allowed, remedy)
-    if question.padding_length is not None:
-        return question
-    sets = set_model_of(question)
-    if sets is None:
-        remedy = (
-            "Add padding_length, or under [question.sets] the shares of people with 0, 1, 2, ... "
-            "items (sizes) or the file of a pilot."
-        )
-        what = f"sets of question {question.name!r}"
-        raise InputError(what, None, "given, or a padding length", remedy)
-    _refuse_objective(question)
-    part = Part(question, question, question, share, 1.0, max(1, round(users)))
-    policy, plans = part.deployed.policy, []
-    if question.mechanism in (BEST, SET_DESIGN):
-        plans.append(_padding(part, None, sets))
-    if question.mechanism != SET_DESIGN and policy.rule.covers_sets:
-        table = solve_for(policy, "opt0" if question.mechanism == BEST else question.mechanism)
-        plans.append(_padding(part, table, sets))
-    return question.replacing(padding_length=min(plans, key=lambda plan: plan.mse.min()).length)
+
+    length: int
+    longer: LongerSets | None
+    plan: PaddingPlan | None = None
+    uncut: tuple[int, float] | None = None
 
 
-def curve(question: ItemSet, users: int) -> Curve:
-    """As shares are planned: with its set design, if that is deployed, else with tables.
+class SetKind(Kind[ItemSet]):
+    """A set of answers: reported whole, or one that is drawn of it with a table."""
 
-    It has its padding length, and is compared at its full budgets.
-    """
-    name, weight, asked = question.name, question.weight, question.mechanism
-    rough, about = asked if asked in MODELS else "opt0", law_at(question, users)
-    drawn = choice_curve(name, question.policy, weight, *about, rough)
-    if asked not in (BEST, SET_DESIGN):
-        return drawn
+    def mechanisms(self, question: ItemSet) -> list[str]:
+        """Designs are for the total error."""
+        total = question.criterion == "total"
+        return [name for name in super().mechanisms(question) if total or name != SET_DESIGN]
 
-    def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
-        spent = at_scale(question, scale, level)
-        part = Part(spent, spent, spent, 1.0, 1.0, users)
-        found = whole_sets(part, question.padding_length or 1)
-        return replace(found, bound=found.value)  # of set designs, it is the best
+    def fitted(self, question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
+        """With a padding length: its own, else the best for so many people.
 
-    found, covered = at(), question.policy.rule.covers_sets
-    _require_planned(question, found)
-    if asked == BEST and covered and drawn.at().squared < found.squared:
-        return drawn
-    return Curve(name, weight, found.errors, SET_DESIGN, at)
+        Of ``"best"`` it is that of the set design, or of the best table if its error is smaller.
+        """
+        least = rounding.levels_of(question.policy, 1).least_demanded()
+        if question.cap is not None and question.cap < least:  # no mechanism is made to keep it
+            remedy = "Leave it out for one budget of any two sets, or lower the levels' budgets."
+            what, allowed = (
+                f"cap of question {question.name!r}",
+                f"at least {least:g}, that of items",
+            )
+            raise InputError(what, question.cap, allowed, remedy)
+        if question.padding_length is not None:
+            return question
+        sets = set_model_of(question)
+        if sets is None:
+            remedy = (
+                "Add padding_length, or under [question.sets] the shares of people with 0, 1, 2, "
+                "... items (sizes) or the file of a pilot."
+            )
+            what = f"sets of question {question.name!r}"
+            raise InputError(what, None, "given, or a padding length", remedy)
+        _refuse_objective(question)
+        part = Part(question, question, question, share, 1.0, max(1, round(users)))
+        policy, plans = part.deployed.policy, []
+        if question.mechanism in (BEST, SET_DESIGN):
+            plans.append(_padding(part, None, sets))
+        if question.mechanism != SET_DESIGN and policy.rule.covers_sets:
+            table = solve_for(policy, "opt0" if question.mechanism == BEST else question.mechanism)
+            plans.append(_padding(part, table, sets))
+        return question.replacing(padding_length=min(plans, key=lambda plan: plan.mse.min()).length)
+
+    def shared(self, question: ItemSet, users: int) -> Curve:
+        """With its set design, if that is deployed, else with tables; at its padding length.
+
+        They are compared at its full budgets.
+        """
+        name, weight, asked = question.name, question.weight, question.mechanism
+        rough, about = asked if asked in MODELS else "opt0", law_at(question, users)
+        drawn = choice_curve(name, question.policy, weight, *about, rough)
+        if asked not in (BEST, SET_DESIGN):
+            return drawn
+
+        def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
+            spent = at_scale(question, scale, level)
+            part = Part(spent, spent, spent, 1.0, 1.0, users)
+            found = whole_sets(part, question.padding_length or 1)
+            return replace(found, bound=found.value)  # of set designs, it is the best
+
+        found, covered = at(), question.policy.rule.covers_sets
+        _require_planned(question, found)
+        if asked == BEST and covered and drawn.at().squared < found.squared:
+            return drawn
+        return Curve(name, weight, found.errors, SET_DESIGN, at)
+
+    def options(self, part: Part[ItemSet]) -> list[Option]:
+        """A set design, tables for one item that is drawn of a set, and rivals, at one length."""
+        question, length = part.deployed, part.question.padding_length or 1
+        about, must = law_at(question, part.everybody), part.asked.mechanism
+        found = [
+            solved(question.policy, name, *about, must=name == must)
+            for name in (*MODELS, *BASELINES)
+        ]
+        if not question.policy.rule.covers_sets:
+            reason = "budgets of sets are defined for the rule min alone"
+            found = [replace(one, refused=reason) for one in found]
+        whole = whole_sets(part, length)
+        _require_planned(part.asked, whole)
+        every = (whole, *found, *_rivals(part, whole))
+        return [replace(one, note=f"l = {length}") for one in every]
+
+    def curve(self, part: Part[ItemSet], planned: Option) -> Curve:
+        """Of a table it is solved for other budgets, at the same length."""
+        if planned.name not in MODELS:
+            return super().curve(part, planned)
+        objective, errors = law_at(part.deployed, part.everybody)
+        about = part.asked.weight, objective, errors, planned.name
+        return choice_curve(part.asked.name, part.deployed.policy, *about)
+
+    def compared(self, part: Part[ItemSet], option: Option) -> Option:
+        """At the padding length that is best for it."""
+        question = part.deployed
+        sets = set_model_of(question)
+        if option.law is None or sets is None or part.asked.padding_length is not None:
+            return option
+        length = _padding(part, option.law, sets).length
+        if option.name == SET_DESIGN:
+            found = whole_sets(part, length)
+        else:
+            objective, errors = law_at(question, part.everybody, length)
+            found = replace(option, value=option.law.value(objective), errors=errors)
+        return replace(found, note=f"l = {length}")
+
+    def deployed(self, part: Part[ItemSet], option: Option) -> CollectedLaw:
+        """A law, with what is known of longer sets."""
+        length, sets = part.question.padding_length or 1, set_model_of(part.deployed)
+        whole: CollectedLaw | None = getattr(option.law, "mechanism", None)
+        law = padded(unary(option.law), length) if whole is None else whole
+        items, length = law.levels.total, law.levels.dummies
+        return law if sets is None else law.with_sizes(sets.longer(length, items))
+
+    def total(self, part: Part[ItemSet], planned: Option) -> Option:
+        """Expected where sets are known, of all items alike; else for the worst."""
+        if set_model_of(part.deployed) is not None or planned.name == SET_DESIGN:
+            return planned
+        _, errors = law_at(part.question, part.everybody, objective=TOTAL)
+        return replace(planned, value=planned.law.value(TOTAL), errors=errors)
+
+    def people_for(
+        self, part: Part[ItemSet], facts: Facts, total: Option, error: float
+    ) -> int | None:
+        """With more of them another padding length may be best."""
+        found, padded = [super().people_for(part, facts, total, error)], fact_of(facts, Padded)
+        known = None if padded is None else padded.plan
+        if known is not None and part.asked.padding_length is None:
+            pairs = zip(*every_length(part, known), strict=True)
+            laws = ((ErrorLaw(bias=float(bias)), float(square - bias)) for square, bias in pairs)
+            found += [law.people(noise, error, part.everybody) for law, noise in laws]
+        return min((one for one in found if one is not None), default=None)
+
+    def facts(self, part: Part[ItemSet], planned: Option, mechanism: Any) -> Facts:
+        """Its levels, what padding costs, the table, or what is promised of whole sets."""
+        length, sets = part.question.padding_length or 1, set_model_of(part.deployed)
+        whole = planned.name == SET_DESIGN
+        leakage = np.full((2, part.deployed.policy.size), mechanism.shape.largest())
+        levels = levels_of(part, planned, leakage, length)
+        longer, plan, uncut = mechanism.asked.longer, None, None
+        if sets is not None:
+            plan = _padding(part, planned.law, sets)
+            if plan.uncut is not None:
+                error = every_length(part, plan)[0][plan.uncut - 1]
+                uncut = plan.uncut, part.total(float(error))
+        about = _promises(part, planned) if whole else planned.law
+        return levels, Padded(length, longer, plan, uncut), about
 
 
 def _require_planned(question: ItemSet, whole: Option) -> None:
@@ -283,22 +391,6 @@ def _require_planned(question: ItemSet, whole: Option) -> None:
     if whole.refused and (question.mechanism == SET_DESIGN or not question.policy.rule.covers_sets):
         remedy = 'Change that, or ask for another mechanism, under the rule "min".'
         raise InputError.because(SET_DESIGN, f"{SET_DESIGN}: {whole.refused}", remedy)
-
-
-def options(part: Part[ItemSet]) -> list[Option]:
-    """A set design, tables for one item that is drawn of a set, and rivals, at one length."""
-    question, length = part.deployed, part.question.padding_length or 1
-    about, must = law_at(question, part.everybody), part.asked.mechanism
-    found = [
-        solved(question.policy, name, *about, must=name == must) for name in (*MODELS, *BASELINES)
-    ]
-    if not question.policy.rule.covers_sets:
-        reason = "budgets of sets are defined for the rule min alone"
-        found = [replace(one, refused=reason) for one in found]
-    whole = whole_sets(part, length)
-    _require_planned(part.asked, whole)
-    every = (whole, *found, *_rivals(part, whole))
-    return [replace(one, note=f"l = {length}") for one in every]
 
 
 def whole_sets(part: Part[ItemSet], length: int) -> Option:
@@ -343,21 +435,8 @@ def _rivals(part: Part[ItemSet], whole: Option) -> list[Option]:
 
 def least_error(part: Part[ItemSet]) -> float:
     """Squared error per person of the set design at the best length, or the one asked for."""
-    found = at_best_length(part, whole_sets(part, part.asked.padding_length or 1))
+    found = SetKind().compared(part, whole_sets(part, part.asked.padding_length or 1))
     return found.errors.error(found.value, part.fraction)
-
-
-def at_best_length(part: Part[ItemSet], option: Option) -> Option:
-    """A rival at the padding length that is best for it."""
-    question = part.deployed
-    sets = set_model_of(question)
-    if option.law is None or sets is None or part.asked.padding_length is not None:
-        return option
-    length = _padding(part, option.law, sets).length
-    if option.name == SET_DESIGN:
-        return replace(whole_sets(part, length), note=f"l = {length}")
-    objective, errors = law_at(question, part.everybody, length)
-    return replace(option, value=option.law.value(objective), errors=errors, note=f"l = {length}")
 
 
 def _padding(part: Part[ItemSet], law: Any, sets: SetModel) -> PaddingPlan:
@@ -366,39 +445,6 @@ def _padding(part: Part[ItemSet], law: Any, sets: SetModel) -> PaddingPlan:
         return plan_padding(law, part.people, sets)
     question = part.deployed
     return plan_whole_sets(question.policy, question.cap, part.people, sets)
-
-
-def total(part: Part[ItemSet], planned: Option) -> tuple[float, ErrorLaw]:
-    """The value and the law of the total error, whatever the question's objective weighs."""
-    if set_model_of(part.deployed) is not None or planned.name == SET_DESIGN:
-        return planned.value, planned.errors  # expected, of all items alike
-    _, errors = law_at(part.question, part.everybody, objective=TOTAL)
-    return planned.law.value(TOTAL), errors
-
-
-def deployed(part: Part[ItemSet], planned: Option) -> Any:
-    """The mechanism as a parameter file takes it."""
-    length, sets = part.question.padding_length or 1, set_model_of(part.deployed)
-    whole = planned.name == SET_DESIGN
-    law = planned.law.mechanism if whole else padded(unary(planned.law), length)
-    items, length = law.levels.total, law.levels.dummies
-    return law if sets is None else law.with_sizes(sets.longer(length, items))
-
-
-def details(part: Part[ItemSet], planned: Option) -> dict[str, Any]:
-    """Its levels, and every padding length's error with the very mechanism that is planned."""
-    whole, sets = planned.name == SET_DESIGN, set_model_of(part.deployed)
-    leakage = np.full((2, part.deployed.policy.size), deployed(part, planned).shape.largest())
-    found = {
-        "levels": levels_of(part, planned, leakage, part.question.padding_length or 1),
-        "certified": None if whole else planned.law,
-        "set_promises": _promises(part, planned) if whole else None,
-    }
-    if sets is not None:
-        padding = _padding(part, planned.law, sets)
-        errors = [part.total(error) for error in every_length(part, padding)[0].tolist()]
-        found |= {"padding": padding, "padding_errors": np.array(errors)}
-    return found
 
 
 def _promises(part: Part[ItemSet], planned: Option) -> SetPromises:

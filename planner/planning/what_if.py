@@ -28,8 +28,9 @@ from planner.planning import mean
 from planner.planning.choice import achieved, check_targets, users_needed
 from planner.planning.curve import Curve, choice_curve
 from planner.planning.datasets import set_model_of
-from planner.planning.option import ErrorLaw, Option, Part
-from planner.planning.sets import PaddingPlan, every_length, law_at, least_error, plan_padding
+from planner.planning.kind import Facts, Kind
+from planner.planning.option import AnyPart, Option, Part
+from planner.planning.sets import law_at, least_error, plan_padding
 from planner.planning.solve import (
     DESIGN,
     TOTAL,
@@ -507,24 +508,20 @@ class TargetAnswer:
 
 
 def answer_targets(
-    part: Part[Any],
-    planned: Option,
-    total: tuple[float, ErrorLaw],
-    padding: PaddingPlan | None,
+    kind: Kind[Any], part: AnyPart, planned: Option, facts: Facts
 ) -> tuple[TargetAnswer, ...]:
-    """What becomes of each target, for the option that is deployed.
+    """What becomes of each target, with the option that is deployed.
 
-    Targets are about the ``total`` error, unweighted, whatever the question's objective weighs; of
-    one answer also about a level or about what is detected.
+    Targets are about the total error, unweighted, whatever the question's objective weighs; of one
+    answer also about a level or about what is detected.
     """
-    value, errors = total
-    answers = []
+    total, answers = kind.total(part, planned), []
     for target in part.asked.targets:
-        if not target.of_all and part.asked.kind != "categorical":
+        if not target.of_all and not kind.of_levels:
             raise _of_total_alone(part.asked, target)
-        reached = sqrt(errors.error(value, part.fraction) / part.everybody)
-        people = people_needed(part, errors, value, target.value, padding)
-        aside = errors.spread * (1 / part.fraction - 1) / part.everybody
+        reached = sqrt(total.errors.error(total.value, part.fraction) / part.everybody)
+        people = kind.people_for(part, facts, total, target.value)
+        aside = total.errors.spread * (1 / part.fraction - 1) / part.everybody
         if not target.of_all:
             aside = 0.0
             reached = achieved(planned.law, part.fraction * part.everybody, target)
@@ -534,18 +531,6 @@ def answer_targets(
             budgets = _smallest(part, planned, target, aside)
         answers.append(TargetAnswer(target, reached, budgets, people, part.asked.of_mean))
     return tuple(answers)
-
-
-def people_needed(
-    part: Part[Any], errors: ErrorLaw, value: float, target: float, padding: PaddingPlan | None
-) -> int | None:
-    """The fewest people of the survey; with more another padding length may be best."""
-    found = [errors.people(value, target, part.everybody, part.fraction)]
-    if padding is not None and getattr(part.asked, "padding_length", None) is None:
-        pairs = zip(*every_length(part, padding), strict=True)
-        laws = ((ErrorLaw(bias=float(bias)), float(error - bias)) for error, bias in pairs)
-        found += [law.people(noise, target, part.everybody) for law, noise in laws]
-    return min((one for one in found if one is not None), default=None)
 
 
 def _of_total_alone(asked: Question, target: Target) -> InputError:
@@ -580,7 +565,7 @@ def _smallest_of_curve(part: Part[Any], planned: Option, target: Target) -> str:
         share = part.share * exp(at)
         if whole:
             return sqrt(least_error(replace(part, share=share)) / part.everybody)
-        found = mean.curve(part.question, part.everybody).at(share).squared
+        found = mean.NumberKind().shared(part.question, part.everybody).at(share).squared
         return sqrt(planned.errors.of_sample(found, part.fraction) / part.everybody)
 
     policy, cap = part.deployed.policy, getattr(part.deployed, "cap", None)

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from planner.deployment.parameters import Parameters
 from planner.outsiders.guarantee import ShuffledGuarantee
+from planner.planning.choice import ByLevel
 from planner.planning.mean import ChannelCurve
 from planner.planning.option import Option
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
@@ -20,13 +21,13 @@ from planner.planning.plan import ComparedRow, SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.rounds import compared
 from planner.planning.sampled import SamplingPlan
+from planner.planning.sets import Padded
 from planner.planning.shares import Allocation
 from planner.show import kinds
 
 _NAMED: dict[type, str] = {  # values and properties, beside or in place of the fields
-    QuestionPlan: "name share fraction users measure total_error unit error_share share_of "
-    "lower_bound proven_gap saturation_epsilon padding_length spending levels left_out "
-    "padding relaxations targets options sampling",
+    QuestionPlan: "name share fraction users total_error error_share lower_bound proven_gap "
+    "saturation_epsilon spending left_out relaxations targets options",
     Option: "name title error against compared",
     Allocation: "names reason shares errors value lower_bound relative_gap some_each best_each",
     ChannelCurve: "epsilon answer_rate channel_rmse relative_gap",
@@ -87,11 +88,19 @@ def plan_json(plan: SurveyPlan, parameters: Parameters | None = None) -> dict[st
 
 def question_json(question: QuestionPlan) -> dict[str, Any]:
     """One question's plan."""
+    padded = question.fact(Padded)
     document: dict[str, Any] = {
         "kind": question.question.kind,
         "mechanism": question.deployed.mechanism,
         "asked_for": question.question.mechanism,
+        "measure": kinds.measure(question),
+        "unit": question.question.unit,
+        "share_of": kinds.share_of(question),
         **to_json(question),
+        "levels": to_json(question.fact(ByLevel)),
+        "padding_length": padded and padded.length,
+        "padding": to_json(padded and padded.plan),
+        "sampling": to_json(question.fact(SamplingPlan)),
         "promises": kinds.promises_of(question),
         "proof": kinds.certificate_sentences(question),
     }

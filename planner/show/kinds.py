@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,14 @@ from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.levels import Levels
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.rounding import levels_of
-from planner.planning.mean import model_of
+from planner.planning.choice import SetPromises
+from planner.planning.mean import AnswerRateModel
 from planner.planning.outsiders import NOTHING_TO_SAY, SurveyOutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.rounds import compared
 from planner.planning.sampled import SamplingPlan
+from planner.planning.sets import Padded
 from planner.policy.budget_text import magnitude_up, rounded_up
 from planner.show.blocks import (
     Block,
@@ -35,10 +37,218 @@ from planner.show.blocks import (
     said,
     texts,
 )
-from planner.survey.questions import Numeric, Question
+from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
+from planner.survey.questions import COUNTS
 
 _NAMED_LEVELS = 4
 _WHOEVER = "whoever looks and whatever they know"
+_TOTAL, _DRAWN = "total error", "of people drawn at random"
+_BITS = "A report has one bit per item: 1 with probability a if it is the person's own, else b."
+
+
+# What is said of one kind alone
+
+
+class KindWords:
+    """What is said of a kind of question alone; of choices, and what others say otherwise.
+
+    ``between`` whom and ``whose`` odds reports do not change, what the errors ``drowned`` in noise
+    leave, and which ``points`` a proof of a channel is about.
+    """
+
+    between = "an answer and any other"
+    whose = "for"
+    drowned = "believe only items far above their standard error"
+    points = ""
+
+    def objective(self, asked: Any) -> str:
+        """Which error is made small."""
+        worst = asked.objective.kind == "minimax"
+        return _weighted(asked, "error of the worst single item" if worst else _TOTAL)
+
+    def answers(self, plan: QuestionPlan) -> str:
+        """For which answers that error holds."""
+        about: Any = plan.question
+        expected = about.objective.kind == "expected"
+        return "for the expected answers" if expected else "for the least favourable answers"
+
+    def assumed(self, plan: QuestionPlan) -> str:  # noqa: ARG002
+        """What is assumed as the survey does not state it; empty for nothing."""
+        return ""
+
+    def report(self, plan: QuestionPlan) -> list[str]:
+        """What a report says and how large it is."""
+        offer, design = CATALOGUE[plan.deployed.mechanism], plan.fact(SubsetDesign)
+        found = [offer.report or _BITS]
+        if design is not None:
+            items, types = int(design.policy.item_counts.sum()), design.types.size
+            found.append(
+                f"The design has {types} types of reports. Each says its type and the sides of all "
+                f"{items:,} answers, {offer.report_bytes(items):,} bytes."
+            )
+            if design.merges_budgets:
+                found.append(
+                    "Levels with similar budgets are treated as one of "
+                    f"{design.types.item_counts.size}, with the smallest budget of each."
+                )
+        return found
+
+    def promises(self, plan: QuestionPlan) -> list[str]:
+        """What it promises, rounded up, and what it does not."""
+        policy, between, openly = plan.deployed.policy, self.between, ""
+        if policy.rule.open_pairs:
+            between = "two answers that are protected from each other"
+            openly = unprotected(levels_of(policy))
+        raised, lowered = policy.largest_pairs(), policy.largest_pairs(against=True)
+        if not raised.any():
+            return [openly]
+        most = _by_level(policy.names, raised, self.whose)
+        promise = _promise(between, most)
+        if not np.array_equal(raised, lowered):
+            without = ": somebody may become known to be WITHOUT an answer"
+            promise = (
+                f"No report raises the odds of an answer against any other more than {most}, "
+                f"{_WHOEVER}; it may lower them up to "
+                f"{_by_level(policy.names, lowered, self.whose)}"
+                f"{without if (lowered > raised).any() else ''}."
+            )
+        return [promise, *([openly] if openly else [])]
+
+
+class _OfSets(KindWords):
+    """Several answers."""
+
+    between, whose = "a set of answers and any other", "where the least protected is"
+
+    def answers(self, plan: QuestionPlan) -> str:
+        padded = plan.fact(Padded)
+        known = padded is not None and padded.plan is not None
+        return "expected for these sets" if known else super().answers(plan)
+
+    def report(self, plan: QuestionPlan) -> list[str]:
+        padded, (first, *rest) = plan.fact(Padded), super().report(plan)
+        if padded is None or plan.fact(SetPromises) is not None:
+            return [first, *rest]
+        drawn = f"One of a person's answers, padded or cut to {padded.length}, is drawn as their"
+        return [f"{drawn} own. {first}", *rest]
+
+    def promises(self, plan: QuestionPlan) -> list[str]:
+        sets = plan.fact(SetPromises)
+        if sets is None:
+            return super().promises(plan)
+        found = [_promise(self.between, f"{_factor(sets.cap)}-fold")]
+        if sets.cap > sets.epsilon:
+            found.append(
+                "For whoever knows all of a person's answers but one, the odds of that one change "
+                f"at most {_factor(sets.epsilon)}-fold; several sensitive answers together have "
+                "the first promise alone."
+            )
+        return found
+
+
+class _OfScales(KindWords):
+    """One answer out of a few in order."""
+
+    drowned = "most shares say nothing"
+
+    def objective(self, asked: Any) -> str:
+        what = f"{_TOTAL} of the {'counts' if asked.wanted == COUNTS else 'cumulative shares'}"
+        return "error of the mean" if asked.of_mean else _weighted(asked, what)
+
+    def answers(self, plan: QuestionPlan) -> str:
+        said = super().answers(plan)
+        return f"{said} {_DRAWN}" if plan.question.of_mean else said
+
+    def report(self, plan: QuestionPlan) -> list[str]:
+        channel = plan.mechanism
+        answers = f"{len(channel.symbols)} ordered answers"
+        return [f"The channel has {channel.outputs} reports for {answers}."]
+
+
+class _OfNumbers(KindWords):
+    """A number, or none."""
+
+    points = ", for these points and no answer,"
+
+    def objective(self, asked: Any) -> str:  # noqa: ARG002
+        return "error of the mean"
+
+    def answers(self, plan: QuestionPlan) -> str:
+        model = plan.fact(AnswerRateModel)
+        assert model is not None  # noqa: S101 - of numbers
+        missing = 100 * (1 - plan.kind.answer_rate(plan.part.question))
+        return f"for {model.whose} {_DRAWN}, {missing:.3g} % of them without one"
+
+    def assumed(self, plan: QuestionPlan) -> str:
+        about: Any = plan.part.question
+        model, unknown = plan.fact(AnswerRateModel), []
+        if about.missing is None and about.preferences is None:
+            unknown.append(f"{percent(about.refusing)} of the people give no answer")
+        if about.sd is None and not about.yes_no and not (model and model.any_answers):
+            unknown.append("answers spread by 0.3 of half the range")
+        if not unknown:
+            return ""
+        other = "Where people are others, errors may be larger."
+        return f"Assumed, as it is not stated: {', and '.join(unknown)}. {other}"
+
+    def report(self, plan: QuestionPlan) -> list[str]:
+        channel = plan.fact(Channel)
+        if channel is None:
+            return []
+        return [
+            f"The channel has {channel.outputs} reports for {channel.policy.size - 1} points of "
+            "the range and no answer; an answer between two points is rounded to either at random."
+        ]
+
+    def promises(self, plan: QuestionPlan) -> list[str]:
+        most = f"{_factor(plan.spending[0].spent)}-fold"
+        return [_promise("two numbers, or a number and no answer,", most)]
+
+
+class _OfTwoRounds(KindWords):
+    """A rare answer, asked in two rounds."""
+
+    def objective(self, asked: Any) -> str:  # noqa: ARG002
+        return "largest error of a count at 95 %"
+
+    def answers(self, plan: QuestionPlan) -> str:  # noqa: ARG002
+        return "at the expected counts"
+
+    def promises(self, plan: QuestionPlan) -> list[str]:
+        return list(plan.mechanism.sentences())
+
+
+_WORDS = {
+    "categorical": KindWords(),
+    "item-set": _OfSets(),
+    "ordinal": _OfScales(),
+    "numeric": _OfNumbers(),
+    "sampled-choice": _OfTwoRounds(),
+}
+
+
+def _weighted(asked: Any, what: str) -> str:
+    return what if asked.objective.weights is None else f"weighted {what}"
+
+
+def words(plan: QuestionPlan) -> KindWords:
+    """What is said of its kind alone."""
+    return _WORDS[plan.question.kind]
+
+
+def objective_name(plan: QuestionPlan) -> str:
+    """Which error is predicted and made small."""
+    return words(plan).objective(plan.question)
+
+
+def measure(plan: QuestionPlan) -> str:
+    """Which error it is, and for which answers."""
+    return f"{objective_name(plan).capitalize()}, {words(plan).answers(plan)}"
+
+
+def share_of(plan: QuestionPlan) -> str:
+    """What its error is a share of."""
+    return "half the range" if plan.question.of_mean else "the people who answer"
 
 
 def within(gap: float) -> str:
@@ -46,20 +256,6 @@ def within(gap: float) -> str:
     if gap < 1e-3:
         return f"a factor of 1 + {max(gap, 1e-9):.0e}"
     return f"{math.ceil(100 * gap)} %"
-
-
-def assumed_sentence(question: Question) -> str:
-    """What is assumed of numbers as the survey does not state it; else empty."""
-    unknown = []
-    if isinstance(question, Numeric):
-        if question.missing is None and question.preferences is None:
-            unknown.append(f"{percent(question.refusing)} of the people give no answer")
-        if question.sd is None and not question.yes_no and not model_of(question, 1).any_answers:
-            unknown.append("answers spread by 0.3 of half the range")
-    if not unknown:
-        return ""
-    other = "Where people are others, errors may be larger."
-    return f"Assumed, as it is not stated: {', and '.join(unknown)}. {other}"
 
 
 # What is proven
@@ -92,22 +288,21 @@ def certificate_sentences(question: QuestionPlan) -> list[str]:
 
 def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
     """What is proven, first of what is most like the plan."""
-    sets, channel, table, what = (
-        question.set_promises, question.channel, question.table, question.objective_name
-    )  # fmt: skip
+    sets, channel = question.fact(SetPromises), question.fact(Channel)
+    table, what = question.fact(UnaryTable), objective_name(question)
     if sets is not None and math.isfinite(sets.gap):
         among = "mechanism of any kind that keeps these budgets, with any unbiased estimates,"
         worst = f"the worst set of {sets.length}"
         yield _Proof(math.sqrt(1 + sets.gap) - 1, among, f"error for {worst}", f" for {worst}")
     elif channel is not None and channel.certificate is not None:
         proof = channel.certificate
-        points = ", for these points and no answer," if question.question.kind == "numeric" else ""
-        among = f"mechanism of any kind{points} that keeps these budgets and answers once"
-        yield _Proof(proof.relative_gap / 2, f"{among}, with any {proof.estimates},", what)
+        among = f"mechanism of any kind{words(question).points} that keeps these budgets and"
+        estimates = f"answers once, with any {proof.estimates},"
+        yield _Proof(proof.relative_gap / 2, f"{among} {estimates}", what)
     elif channel is None and sets is None:
         if table is not None and question.proven_gap is not None:
-            length = question.padding_length
-            at = "" if length is None else f" at padding length {length}"
+            padded = question.fact(Padded)
+            at = "" if padded is None else f" at padding length {padded.length}"
             among = f"{table.model} table that keeps these budgets{at}"
             where = f" of those with a bit for each answer{at}"
             yield _Proof(question.proven_gap, among, what, where)
@@ -117,51 +312,15 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
             yield _Proof(question.noise_gap, f"{among} unbiased estimate,", what + asked)
 
 
-# What a report is
-
-
-def report_sentences(question: QuestionPlan) -> list[str]:
-    """What a report says and how large it is."""
-    channel, levels, design = question.channel, question.levels, question.design
-    if channel is not None and question.question.kind == "numeric":
-        return [
-            f"The channel has {channel.outputs} reports for {channel.policy.size - 1} points of "
-            "the range and no answer; an answer between two points is rounded to either at random."
-        ]
-    if channel is not None:
-        answers = f"{len(channel.symbols)} ordered answers"
-        return [f"The channel has {channel.outputs} reports for {answers}."]
-    if levels is None:
-        return []
-    drawn, length = "", question.padding_length
-    if length is not None and question.set_promises is None:
-        drawn = f"One of a person's answers, padded or cut to {length}, is drawn as their own. "
-    bits = "A report has one bit per item: 1 with probability a if it is the person's own, else b."
-    offer = CATALOGUE[question.deployed.mechanism]
-    found = [f"{drawn}{offer.report or bits}"]
-    if design is not None:
-        items, types = int(design.policy.item_counts.sum()), design.types.size
-        found.append(
-            f"The design has {types} types of reports. Each says its type and the sides of all "
-            f"{items:,} answers, {offer.report_bytes(items):,} bytes."
-        )
-        if design.merges_budgets:
-            found.append(
-                "Levels with similar budgets are treated as one of "
-                f"{design.types.item_counts.size}, with the smallest budget of each."
-            )
-    return found
-
-
 # Sets
 
 
 def set_blocks(question: QuestionPlan) -> list[Block]:
     """The padding length, what it cuts, and what that rests on; nothing for other questions."""
-    length, plan = question.padding_length, question.padding
-    if length is None:
+    padded = question.fact(Padded)
+    if padded is None:
         return []
-    longer = question.mechanism.asked.longer
+    length, plan, longer = padded.length, padded.plan, padded.longer
     if longer is None:
         return [
             Sentence(
@@ -184,10 +343,9 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
         )
     ]
     if lost > 0:
-        errors = plan.errors if question.padding_errors is None else question.padding_errors
-        whole = plan.uncut
-        if whole is not None:
-            figure = f"none of these sets: {people(errors[whole - 1])} people of error."
+        if padded.uncut is not None:
+            whole, error = padded.uncut
+            figure = f"none of these sets: {people(error)} people of error."
             found.append(Sentence(f"A padding length of {whole} cuts {figure}", "details"))
         if getattr(getattr(question.question, "sets", None), "sizes", ()):
             assumed = "Which items the long sets hold is assumed: a pilot tells more."
@@ -197,7 +355,7 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
 
 def cap_sentence(question: QuestionPlan) -> str:
     """What a cap of twice the budget for any two sets would buy, and what it gives up."""
-    sets = question.set_promises
+    sets = question.fact(SetPromises)
     if sets is None or sets.larger_cap is None:
         return ""
     cap, error = sets.larger_cap
@@ -272,18 +430,18 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
     blocks: list[Block] = [
         Sentence(
             f"Asked {again.count} times, {own.name} a person{seen}. Error of a round "
-            f"{error(own.each)} {question.unit} ({share}), of the average over rounds "
+            f"{error(own.each)} {question.question.unit} ({share}), of the average over rounds "
             f"{error(own.average)}, of a change of all since the last round "
             f"{error(own.change)}."
         ),
         Heading("Other ways of asking again", "details", 3),
-        Table(f"Error, {question.unit}", columns, accent=0),
+        Table(f"Error, {question.question.unit}", columns, accent=0),
     ]
     blocks += said([note] * any(one.name == "L-OSUE" for one in ways), rank="details")
     if bound is not None:
         text = (
             "Proven: no protocol with unbiased estimates that keeps these budgets between any two "
-            f"such histories has an error of a round below {error(bound)} {question.unit}."
+            f"such histories has an error of a round below {error(bound)} {question.question.unit}."
         )
         blocks += said([text], "proof", "details")
     return blocks
@@ -299,41 +457,7 @@ def promises(plan: SurveyPlan) -> list[str]:
 
 def promises_of(planned: QuestionPlan) -> list[str]:
     """What one question promises: a sentence, or one for each view of its guarantee."""
-    sampled, sets = planned.sampling, planned.set_promises
-    if sampled is not None:
-        return list(sampled.sentences())
-    if planned.question.kind == "numeric":
-        most = f"{_factor(planned.spending[0].spent)}-fold"
-        return [_promise("two numbers, or a number and no answer,", most)]
-    if sets is not None:
-        found = [_promise("a set of answers and any other", f"{_factor(sets.cap)}-fold")]
-        if sets.cap > sets.epsilon:
-            found.append(
-                "For whoever knows all of a person's answers but one, the odds of that one change "
-                f"at most {_factor(sets.epsilon)}-fold; several sensitive answers together have "
-                "the first promise alone."
-            )
-        return found
-    policy, whose, openly = planned.deployed.policy, "for", ""
-    between = "an answer and any other"
-    if planned.question.kind == "item-set":
-        between, whose = "a set of answers and any other", "where the least protected is"
-    elif policy.rule.open_pairs:
-        between = "two answers that are protected from each other"
-        openly = unprotected(levels_of(policy))
-    raised, lowered = policy.largest_pairs(), policy.largest_pairs(against=True)
-    if not raised.any():
-        return [openly]
-    most = _by_level(policy.names, raised, whose)
-    promise = _promise(between, most)
-    if not np.array_equal(raised, lowered):
-        without = ": somebody may become known to be WITHOUT an answer"
-        promise = (
-            f"No report raises the odds of an answer against any other more than {most}, "
-            f"{_WHOEVER}; it may lower them up to {_by_level(policy.names, lowered, whose)}"
-            f"{without if (lowered > raised).any() else ''}."
-        )
-    return [promise, *([openly] if openly else [])]
+    return words(planned).promises(planned)
 
 
 def _by_level(names: Sequence[str], budgets: NDArray[np.float64], whose: str) -> str:

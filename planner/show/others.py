@@ -14,7 +14,9 @@ from planner.deployment.parameters import Parameters
 from planner.planning.mean import AnswerRatePlan, BestBudget, ChannelCurve
 from planner.planning.option import FLAT
 from planner.planning.plan import COMPARED_ERRORS, ComparedRow
+from planner.planning.sets import Padded
 from planner.policy.budget_text import rounded_up
+from planner.show import kinds
 from planner.show.blocks import (
     Block,
     Fact,
@@ -280,13 +282,14 @@ def round_figures(estimates: Any, confidence: float) -> list[Block]:
 
 def simulation_json(trial: Trial, results: Sequence[Simulated]) -> dict[str, Any]:
     """A simulation for programs; the first mechanism is the deployed one."""
+    padded = trial.planned.fact(Padded)
     return {
         "question": trial.planned.name,
         "people": trial.asked.people,
         "asked": trial.asked.asked,
         "missing": trial.missing,
-        "padding_length": trial.planned.padding_length,
-        "unit": trial.planned.unit,
+        "padding_length": padded and padded.length,
+        "unit": trial.planned.question.unit,
         "mechanisms": to_json(results),
     }
 
@@ -296,7 +299,7 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
     plan, best = trial.planned, min(results, key=lambda one: one.predicted)
     columns = [
         texts("mechanism", (one.label for one in results)),
-        bars(plan.unit, [one.error for one in results], people),
+        bars(plan.question.unit, [one.error for one in results], people),
         numbers("±", (people(one.spread) for one in results), str),
         numbers("predicted", (one.predicted for one in results), people),
     ]
@@ -306,12 +309,13 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
         columns.append(numbers("held", (one.covered for one in results), percent))
     if plan.question.rounds is not None:
         again = " Everybody reports once: what is asked again, is tried as one round of all."
-    title = f"{plan.objective_name.capitalize()}, measured and predicted"
+    error = kinds.objective_name(plan)
+    title = f"{error.capitalize()}, measured and predicted"
     return [
         Heading(f"{plan.name}: {about_trial(trial)}", level=1),
         Table(title, tuple(columns), "everybody", 0),
         Sentence(
-            f"The first is what the plan deploys, its {plan.objective_name} in {plan.unit}, ± its "
+            f"The first is what the plan deploys, its {error} in {plan.question.unit}, ± its "
             "standard error over the runs; the others could be deployed at the same budgets. "
             f"Smallest predicted error on these answers: {best.label}.{held}{again}"
         ),
@@ -328,6 +332,7 @@ def about_trial(trial: Trial) -> str:
         parts.append(f"{len(trial.labels):,} answers")
     if trial.missing:
         parts.append(f"{trial.missing:,} without an answer")
-    if trial.planned.padding_length is not None:
-        parts.append(f"sets cut or padded to {trial.planned.padding_length}")
+    padded = trial.planned.fact(Padded)
+    if padded is not None:
+        parts.append(f"sets cut or padded to {padded.length}")
     return ", ".join(parts)

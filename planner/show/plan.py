@@ -8,12 +8,16 @@ from typing import cast
 
 import numpy as np
 
-from planner.planning.choice import Levels
+from planner.estimates.channel import OrderedEstimates
+from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning.choice import ByLevel
 from planner.planning.option import Option
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan, budget_curve, has_budget_curve
+from planner.planning.sampled import SamplingPlan
+from planner.planning.sets import Padded
 from planner.planning.shares import Allocation
-from planner.planning.what_if import Frontier, TargetAnswer, people_needed
+from planner.planning.what_if import Frontier, TargetAnswer
 from planner.policy.budget_text import rounded_up
 from planner.show import kinds
 from planner.show.blocks import (
@@ -32,7 +36,6 @@ from planner.show.blocks import (
     texts,
 )
 from planner.show.figures import Chart, frontier_figure, ordered_figure, padding_figure
-from planner.survey.questions import ORDINAL
 
 ALLOCATION_ERRORS = (
     "Errors are in per cent of the people, of a mean of half its range. "
@@ -78,12 +81,13 @@ def question_blocks(
     Without ``details`` what takes time and is among them alone is left out.
     """
     blocks: list[Block] = [Heading(question.name)] if several else []
-    if question.sampling is not None:
-        return blocks + kinds.sampled_blocks(question, question.sampling)
+    sampling = question.fact(SamplingPlan)
+    if sampling is not None:
+        return blocks + kinds.sampled_blocks(question, sampling)
     asked = f"{asked_sentence(question)} " if several or question.share < 1 else ""
     blocks += said([asked + _how(question)])
     blocks += [headline(question), *kinds.round_blocks(question, details=details)]
-    blocks += said([kinds.assumed_sentence(question.part.question)])
+    blocks += said([kinds.words(question).assumed(question)])
     blocks += said(cautions(question), "note")
     blocks += kinds.set_blocks(question)
     for target in question.targets:
@@ -96,9 +100,10 @@ def question_blocks(
 
 def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
     blocks = _mechanisms(question)
-    if question.levels is not None:
-        blocks += [Heading("Level by level", "details", 3), _levels(question.levels)]
-    blocks += said(kinds.report_sentences(question), rank="details")
+    levels = question.fact(ByLevel)
+    if levels is not None:
+        blocks += [Heading("Level by level", "details", 3), _levels(levels)]
+    blocks += said(kinds.words(question).report(question), rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
     prices = (one for one in _prices(question) if one not in advice)
     blocks += said([*prices, _one_sided(question)], rank="details")
@@ -115,10 +120,11 @@ def asked_sentence(question: QuestionPlan) -> str:
 
 def error_sentence(question: QuestionPlan) -> str:
     """The predicted error, in its unit and as a share."""
-    if question.sampling is not None:
+    if question.fact(SamplingPlan) is not None:
         return f"Every count is within {question.total_error:,.1f} people, at 95 %."
-    figure = f"{people(question.total_error)} {question.unit}"
-    return f"{question.measure}: {figure}, {percent(question.error_share)} of {question.share_of}."
+    figure = f"{people(question.total_error)} {question.question.unit}"
+    share = f"{percent(question.error_share)} of {kinds.share_of(question)}"
+    return f"{kinds.measure(question)}: {figure}, {share}."
 
 
 def costs(plan: SurveyPlan) -> list[str]:
@@ -130,28 +136,21 @@ def headline(question: QuestionPlan) -> Facts:
     """The figures that decide: the error, its share, the weakest level, people for the targets."""
     error = people(question.total_error) + " people" * (not question.question.of_mean)
     facts = [
-        Fact(question.objective_name, error, question.objective_answers),
-        Fact(f"as a share of {question.share_of}", percent(question.error_share)),
+        Fact(kinds.objective_name(question), error, kinds.words(question).answers(question)),
+        Fact(f"as a share of {kinds.share_of(question)}", percent(question.error_share)),
     ]
-    levels = question.levels
+    levels = question.fact(ByLevel)
     if levels is not None and len(levels.names) > 1:
         errors = levels.standard_errors
         name = f"least exact, an answer of {levels.names[errors.argmax()]!r}"
         name = name if len({*map(people, errors)}) > 1 else "error of each answer"
         facts.append(Fact(name, f"{people(errors.max())} people"))
-    needed = [one.users for one in question.targets] or [_people_for(question, _USUAL)]
+    needed = [one.users for one in question.targets] or [question.people_for(_USUAL)]
     for_what = "the targets" if question.targets else f"an error of {percent(_USUAL)}"
     known = [one for one in needed if one is not None]
     never = "no number is enough, as long sets are cut"
     figure = f"{max(known):,}" if len(known) == len(needed) else never
     return Facts((*facts, Fact(f"people needed for {for_what}", figure)))
-
-
-def _people_for(question: QuestionPlan, share: float) -> int | None:
-    """How many people the survey would ask for an error of such a share; None if none do."""
-    own = question.planned
-    assert own is not None  # noqa: S101 - a question that shares budgets has one
-    return people_needed(question.part, own.errors, own.value, share, question.padding)
 
 
 def cautions(question: QuestionPlan) -> list[str]:
@@ -200,9 +199,10 @@ def shares_sentence(plan: SurveyPlan) -> str:
         return ""
     proven = f"The shares are proven best to within {kinds.within(plan.allocation.relative_gap)}"
     had = " and ".join(
-        f"{one.name!r} had {one.shared_as}"
+        f"{one.name!r} had {label}"
         for one in plan.questions
-        if one.shared_as not in (None, one.mechanism_label)
+        if one.kind.adds_up
+        and (label := CATALOGUE[one.shared.mechanism].label) != one.mechanism_label
     )
     return f"{proven} if {had}, whose errors they are planned with." if had else f"{proven}."
 
@@ -221,7 +221,7 @@ def _how(question: QuestionPlan) -> str:
     """The mechanism in a few words: what is proven of it, and what discriminating gains."""
     proven, own = kinds.proven_in_short(question), question.planned
     text = f"Mechanism: {_short(question.mechanism_label)}{f', {proven}' if proven else ''}."
-    if own is None or question.levels is None or not own.by_level:
+    if question.fact(ByLevel) is None or not own.by_level:
         return text
     plain = question.alike
     if plain is None or not 0.001 <= plain.against < math.inf:
@@ -241,10 +241,11 @@ def _advice(question: QuestionPlan) -> list[str]:
 
 def _prices(question: QuestionPlan) -> list[str]:
     """What a little more of one level's budget would buy, best first, and where it ends."""
+    error = kinds.objective_name(question)
     found = [
-        f"Raising the budget of {one.level!r} by {one.amount:g} lowers the "
-        f"{question.objective_name} by {100 * one.saving:.1f} %; the odds of its answers may then "
-        f"change {rounded_up(math.exp(one.amount), 2)} times as much."
+        f"Raising the budget of {one.level!r} by {one.amount:g} lowers the {error} by "
+        f"{100 * one.saving:.1f} %; the odds of its answers may then change "
+        f"{rounded_up(math.exp(one.amount), 2)} times as much."
         for one in question.relaxations
     ]
     policy, point = question.deployed.policy, question.saturation_epsilon or np.inf
@@ -285,17 +286,17 @@ def _mechanisms(question: QuestionPlan) -> list[Block]:
     planned = [one.name for one in ranked].index(question.deployed.mechanism)
     columns = (
         texts("mechanism", (one.title for one in ranked)),
-        bars(question.unit, [one.error for one in ranked], people),
+        bars(question.question.unit, [one.error for one in ranked], people),
         numbers("against the plan", (one.against for one in ranked), change),
     )
     return [
         Heading("All mechanisms at these budgets", "details", 3),
-        Table(question.measure, columns, accent=planned),
+        Table(kinds.measure(question), columns, accent=planned),
         *said(question.left_out, rank="details"),
     ]
 
 
-def _levels(levels: Levels) -> Table:
+def _levels(levels: ByLevel) -> Table:
     columns = [
         texts("level", levels.names),
         numbers("items", levels.items.tolist(), ","),
@@ -337,8 +338,8 @@ def _spending(plan: SurveyPlan) -> Table:
 
 
 def _figures(question: QuestionPlan) -> list[Block]:
-    padding, expected, found = question.padding, question.expected, []
-    if padding is not None:
+    padded, expected, found = question.fact(Padded), question.fact(OrderedEstimates), []
+    if padded is not None and (padding := padded.plan) is not None:
         alt = "Expected error against the padding length, and its two parts."
         found.append(Figure("The padding length", lambda: padding_figure(padding), alt, "padding"))
     if expected is not None:
@@ -371,9 +372,7 @@ def _large_budgets(plan: QuestionPlan) -> str:
 def _drowned(plan: QuestionPlan) -> str:
     if plan.error_share < 1:
         return ""
-    if plan.levels is None and (plan.question.kind != ORDINAL or plan.question.of_mean):
-        return f"The {plan.objective_name} is larger than half the range: it says nothing."
-    meaning = "believe only items far above their standard error"
-    if plan.question.kind == ORDINAL:
-        meaning = "most shares say nothing"
-    return f"The {plan.objective_name} is larger than the number of people: {meaning}."
+    name = kinds.objective_name(plan)
+    if plan.question.of_mean:
+        return f"The {name} is larger than half the range: it says nothing."
+    return f"The {name} is larger than the number of people: {kinds.words(plan).drowned}."

@@ -236,6 +236,11 @@ class Asked(Description):
         """Whether its error is that of a mean, in a unit of its own."""
         return False
 
+    @property
+    def unit(self) -> str:
+        """Of its error: ``"people"``, or ``"units of the question"`` for a mean."""
+        return "units of the question" if self.of_mean else "people"
+
     def _check_targets(self, levels: list[str]) -> None:
         for i, key, error in wrong_targets(self.targets, levels):
             raise at("target", i, key, error=error)

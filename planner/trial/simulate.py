@@ -34,11 +34,9 @@ from planner.mechanisms import inputs
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.making import law_of
 from planner.mechanisms.words import spawn
-from planner.planning.choice import mechanism_choices
 from planner.planning.datasets import Answers
-from planner.planning.question import QuestionPlan, mechanism_of
+from planner.planning.question import QuestionPlan
 from planner.solvers.answers import Channel, Scenario
 from planner.survey.questions import Question
 
@@ -211,7 +209,7 @@ class Trial:
         """
         question = planned.deployed
         inputs.generator(rng)
-        if planned.sampling is not None:
+        if not planned.kind.adds_up:
             remedy = "Choose a question with a single round."
             raise InputError("kind", question.kind, "asked in a single round", remedy)
         if question.kind == "numeric":
@@ -382,11 +380,13 @@ def _laws(planned: QuestionPlan) -> dict[str, Any]:
     """What is deployed, and all else that the plan compares and that could be deployed."""
     question, found = planned.deployed, {planned.deployed.mechanism: planned.law}
     compared = {one.name: one for one in planned.options}
-    for name in mechanism_choices(question):
+    for name in planned.kind.mechanisms(question):
         if name in compared and name not in found:
             with suppress(SolverError):
                 other = question.replacing(mechanism=name)
-                found[name] = law_of(other, mechanism_of(planned.part, compared[name]))
+                found[name] = planned.kind.law(
+                    other, planned.kind.deployed(planned.part, compared[name])
+                )
     return found
 
 

@@ -20,8 +20,8 @@ from planner.deployment.building import (
 )
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import bisample_md, oue, padded, randomized_response, unary
-from planner.planning.choice import mechanism_choices
 from planner.planning.plan import plan_survey
+from planner.planning.question import KINDS
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
@@ -143,7 +143,7 @@ def test_a_file_for_each_question_where_each_person_answers_one():
 
 
 def test_every_choice_can_be_deployed():
-    choices = mechanism_choices(CHOICE)
+    choices = KINDS["categorical"].mechanisms(CHOICE)
     mechanism = {"grr": "grr", "subset": "subset-selection", "olh": "olh"}
     mechanism |= {"best": "subset-design", "subset-design": "subset-design"}
     mechanism |= {"rappor": "rappor", "oue": "oue"}

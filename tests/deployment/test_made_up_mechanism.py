@@ -35,8 +35,7 @@ from planner.mechanisms.catalogue import CATALOGUE, Offer
 from planner.mechanisms.collected import Collected
 from planner.mechanisms.counting import CellCounter
 from planner.mechanisms.making import of_item
-from planner.planning.choice import mechanism_choices
-from planner.show.kinds import report_sentences
+from planner.show import kinds
 from planner.survey.questions import Categorical
 from tests.deployment.readers import replay
 
@@ -147,8 +146,8 @@ def test_it_is_planned_compared_and_explained():
     assert {"negative", "opt0", "grr"} <= {one.name for one in plan.options}
     assert plan.option("negative").title == "negative survey"
     assert plan.total_error == pytest.approx(np.sqrt(worst(negative_survey(1.0, 4))))
-    assert "probably another" in report_sentences(plan)[0]
-    assert {"negative"} <= set(mechanism_choices(plan.question))
+    assert "probably another" in kinds.words(plan).report(plan)[0]
+    assert {"negative"} <= set(plan.kind.mechanisms(plan.question))
 
 
 def test_it_is_exported_read_and_proven(path):

@@ -15,16 +15,21 @@ from planner import (
 )
 from planner.errors import ConvergenceError
 from planner.planning import solve as solving_once
-from planner.planning.choice import beliefs_after, mechanism_choices, rivals
-from planner.planning.question import budget_curve
+from planner.planning.choice import ByLevel, beliefs_after, rivals
+from planner.planning.question import KINDS, budget_curve
 from planner.planning.what_if import smallest_budgets
 from planner.show import kinds
 from planner.show import plan as said
 from planner.solvers import design_search, solving
+from planner.solvers.answers import SubsetDesign
 from planner.solvers.generation import generate
 from planner.survey.questions import Categorical, ItemSet, Numeric
 from tests.mechanisms.listed import sets_law
 from tests.surveys import EXAMPLES
+
+
+def choices(question):
+    return KINDS[question.kind].mechanisms(question)
 
 
 def planned(epsilons, counts, kind=Categorical, *, people=1000, **about):
@@ -82,15 +87,15 @@ def test_huge_domains_are_compared_by_level():
 def test_choices_by_kind():
     levels, tables = (Level("a", 1.0, item_count=4),), ["opt0", "opt1", "opt2", "rappor", "oue"]
     sets = ItemSet("q", levels, padding_length=2)
-    assert mechanism_choices(sets) == ["best", "set-design", *tables]
-    assert mechanism_choices(sets.replacing(criterion="minimax")) == ["best", *tables]
+    assert choices(sets) == ["best", "set-design", *tables]
+    assert choices(sets.replacing(criterion="minimax")) == ["best", *tables]
     mean = Numeric("q", 0, 1, epsilon=1.0)
-    assert mechanism_choices(mean) == ["best", "bisample-md", "channel"]
+    assert choices(mean) == ["best", "bisample-md", "channel"]
     for count, plain in ((1, False), (2, True), (100_000, True), (100_001, False)):
         question = Categorical("q", (Level("all", 1.0, item_count=count),))
-        assert ("grr" in mechanism_choices(question)) == plain
-        assert ("subset-design" in mechanism_choices(question)) == (count > 1)
-    assert "direct" not in mechanism_choices(Categorical("q", levels, rule=((0.5,),)))
+        assert ("grr" in choices(question)) == plain
+        assert ("subset-design" in choices(question)) == (count > 1)
+    assert "direct" not in choices(Categorical("q", levels, rule=((0.5,),)))
 
 
 BROWSING = load_survey(EXAMPLES / "browsing.toml")
@@ -150,14 +155,14 @@ def test_where_there_is_no_design_the_best_of_the_others_is_planned():
         one = best_of(criterion="minimax", **kind)
         assert {option.name: option.refused for option in one.every}[name]
         assert one.deployed.mechanism == one.options[0].name != name
-        assert one.design is None
+        assert one.fact(SubsetDesign) is None
 
 
 def test_of_many_levels_a_design_treats_neighbours_alike_and_says_the_gap():
     many = tuple(Level(f"l{i}", 1 + i / 10, item_count=3) for i in range(8))
     one = best_of(*many)
     assert one.deployed.mechanism == one.options[0].name == "subset-design"
-    assert one.design.types.item_counts.size == 5
+    assert one.fact(SubsetDesign).types.item_counts.size == 5
     assert 0.01 < one.proven_gap < 0.2
 
 
@@ -213,11 +218,11 @@ def test_a_split_says_whose_errors_its_shares_are_planned_with():
 
 
 def test_odds_say_the_probabilities():
-    found = planned([1.0, 1.2, 2.0], [5, 5, 90]).levels
+    found = planned([1.0, 1.2, 2.0], [5, 5, 90]).fact(ByLevel)
     assert "41 send a 1" in found.odds[0]
     assert "27 do" in found.odds[0]
     assert found.leakage[:, 0].tolist() == [1.0, 1.0]
-    padded = planned([1.0, 1.2, 2.0], [5, 5, 90], ItemSet, padding_length=4).levels
+    padded = planned([1.0, 1.2, 2.0], [5, 5, 90], ItemSet, padding_length=4).fact(ByLevel)
     assert "31 send a 1" in padded.odds[0]  # 27.4 + (40.9 - 27.4) / 4
 
 
@@ -225,7 +230,7 @@ def test_beliefs_about_sets_hold_for_every_report():
     from planner import padded, unary
 
     law = sets_law(padded(unary(solve(PrivacyPolicy([0.6, 1.0], [1, 2]))), 2))  # 8 sets
-    leakage = planned([0.6, 1.0], [1, 2], ItemSet, padding_length=2).levels.leakage[:, 0]
+    leakage = planned([0.6, 1.0], [1, 2], ItemSet, padding_length=2).fact(ByLevel).leakage[:, 0]
     has = (np.arange(8) & 1).astype(bool)
     rng = np.random.default_rng(2)
     for belief in (0.01, 0.1, 0.5):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from planner import NormalPreferences, Survey, best_channel, plan_survey
+from planner import Channel, NormalPreferences, Survey, best_channel, plan_survey
 from planner.deployment.building import survey_parameters
 from planner.errors import ConvergenceError, InputError
 from planner.mechanisms.counting import Aggregate
@@ -12,7 +12,7 @@ from planner.planning import channels
 from planner.planning.channels import AssumedAnswers, bisample_error, five_populations
 from planner.planning.mean import AnswerRateModel, best_for
 from planner.policy.policy import PrivacyPolicy
-from planner.show import kinds
+from planner.show.kinds import measure, words
 from planner.solvers.answers import Scenario
 from planner.solvers.channel_search import solve_channel
 from planner.survey.numeric_domain import NumericDomain
@@ -51,7 +51,7 @@ def test_no_answers_have_a_larger_error_than_the_least_favourable(epsilon, missi
         assert max(worst) < 1 + STRAY
         # The worst place may lie between these; of a channel two answers may be worse than one.
         assert law is channel or max(worst) > 1 - STRAY - 0.02
-    assert f"{100 * missing:g} % of them without one" in plan.measure
+    assert f"{100 * missing:g} % of them without one" in measure(plan)
 
 
 def test_a_number_that_states_nobody_refuses_is_planned_for_a_tenth():
@@ -61,7 +61,7 @@ def test_a_number_that_states_nobody_refuses_is_planned_for_a_tenth():
     assert usual.answering == 9000
     everybody, half = planned(epsilon=4.0, missing=0), planned(epsilon=4.0, missing=0.5)
     assert everybody.total_error < 0.95 * usual.total_error < 0.75 * half.total_error
-    said = [kinds.assumed_sentence(one.question) for one in (usual, tenth)]
+    said = [words(one).assumed(one) for one in (usual, tenth)]
     assert "10 % of the people give no answer" in said[0]
     assert "no answer" not in said[1]
     assert "0.3 of half the range" in said[1]
@@ -70,7 +70,7 @@ def test_a_number_that_states_nobody_refuses_is_planned_for_a_tenth():
 def test_the_best_is_the_channel_and_its_error_is_what_its_people_have():
     plan = planned(mean=7.0, sd=1.5, preferences=PEOPLE, epsilon=2.0)
     assert (plan.question.mechanism, plan.deployed.mechanism) == ("best", "channel")
-    assert "for answers around 7 (spread 1.5) of people drawn at random, 2.28 %" in plan.measure
+    assert "for answers around 7 (spread 1.5) of people drawn at random, 2.28 %" in measure(plan)
     bisample = plan.option("bisample-md")
     assert bisample.against > 0.5
     assert not bisample.compared
@@ -78,7 +78,7 @@ def test_the_best_is_the_channel_and_its_error_is_what_its_people_have():
     rng, missing = np.random.default_rng(3), 1 - PEOPLE.answer_rate(np.array([2.0]))[0]
     people = np.clip(rng.normal(7.0, 1.5, 10_000), 0, 10).round(1)
     people[: round(missing * people.size)] = np.nan
-    mechanism = mean_channel(plan.channel)
+    mechanism = mean_channel(plan.fact(Channel))
     squared = squared_error(mechanism, people, np.nanmean(people))
     # Those people were drawn at random, too, and stray by the spread of the answers.
     stated = plan.total_error**2 - np.nanvar(people) / np.isfinite(people).sum()
@@ -97,7 +97,7 @@ def test_one_mechanism_has_one_error_whatever_is_planned():
 
 def test_without_a_mean_the_worst_of_five_is_made_small():
     plan = planned(epsilon=2.0)
-    assert "for the worst of five means (spread 1.5) of people drawn" in plan.measure
+    assert "for the worst of five means (spread 1.5) of people drawn" in measure(plan)
     assert (plan.option("bisample-md").error / plan.total_error) ** 2 > 1.7  # 1.79 if some refuse
 
 

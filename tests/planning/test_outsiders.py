@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from planner import Level, Survey, plan_survey
+from planner import Level, Survey, UnaryTable, plan_survey
 from planner.errors import InputError
 from planner.mechanisms.making import unary
 from planner.outsiders import shuffled
@@ -18,6 +18,7 @@ from planner.outsiders.blanket import Blanket
 from planner.outsiders.guarantee import central_delta
 from planner.outsiders.shapes import of_rows
 from planner.outsiders.shown import delta_text, of_hundred, of_hundred_before
+from planner.planning.choice import ByLevel
 from planner.planning.outsiders import negligible, outsider_view
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Sentence
@@ -38,13 +39,17 @@ def planned(*questions, users=20_000, design="split"):
 def test_the_view_is_that_of_the_deployed_mechanism(mechanism):
     (question,) = planned(Categorical("q", LEVELS, mechanism=mechanism)).questions
     view = question.outsiders(delta=1e-7)
-    deployed = question.mechanism if question.table is None else unary(question.table)
+    deployed = (
+        question.mechanism
+        if question.fact(UnaryTable) is None
+        else unary(question.fact(UnaryTable))
+    )
     law = output_law(deployed)
     assert view.guess.success == pytest.approx(law.max(axis=0).sum() / 3)
     whole = shuffled(of_rows(law, ("x", "0", "1")), 20_000, 1e-7)
     assert view.shuffled.local_epsilon == pytest.approx(whole.local_epsilon)
     assert view.shuffled.epsilon == pytest.approx(whole.epsilon, rel=2e-3)
-    errors = question.levels.standard_errors
+    errors = question.fact(ByLevel).standard_errors
     assert np.all(view.reach * view.swaying >= errors)
     assert np.all(view.reach * (view.swaying - 1) < errors)
 

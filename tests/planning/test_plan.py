@@ -11,7 +11,9 @@ from planner import (
     Level,
     NormalPreferences,
     Numeric,
+    SamplingPlan,
     Survey,
+    UnaryTable,
     compare_plans,
     plan_survey,
     solve,
@@ -19,6 +21,8 @@ from planner import (
 from planner.mechanisms.rivals import bisample_variance
 from planner.planning import solve as solving_once
 from planner.planning.ledger import Collection, Ledger
+from planner.planning.sets import Padded
+from planner.show.kinds import measure
 from planner.show.plan import design_sentence, spending_sentence
 from planner.solvers import solving
 from planner.solvers.design_search import best_design
@@ -43,10 +47,12 @@ def plan():
 def test_errors_are_those_of_the_tables(plan):
     for question, error in zip(plan.questions, plan.allocation.errors, strict=True):
         assert question.error == pytest.approx(error, rel=1e-9)
-        if question.table is not None:
-            assert question.error == pytest.approx(question.table.worst_case_mse, rel=1e-9)
+        if question.fact(UnaryTable) is not None:
+            assert question.error == pytest.approx(
+                question.fact(UnaryTable).worst_case_mse, rel=1e-9
+            )
             budgets = question.share * question.question.policy.epsilons
-            assert question.table.policy.epsilons == pytest.approx(budgets)
+            assert question.fact(UnaryTable).policy.epsilons == pytest.approx(budgets)
     largest = [max(row.spent for row in one.spending) for one in plan.questions]
     assert plan.most_spent == pytest.approx(sum(largest))
 
@@ -77,7 +83,7 @@ def test_item_sets_of_a_pilot_get_the_best_padding_length(tmp_path):
     (tmp_path / "pilot.dat").write_text("\n".join(" ".join(map(str, one)) for one in sets))
     pilot = AssumedSets(pilot=str(tmp_path / "pilot.dat"))
     (question,) = plan_survey(shop(sets=pilot)).questions
-    assert question.padding_length == question.padding.length > 1
+    assert question.fact(Padded).length == question.fact(Padded).plan.length > 1
     assert question.total_error == pytest.approx(question.option("opt0").error, rel=1e-9)
 
 
@@ -85,10 +91,10 @@ def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
     page = Categorical("page", (Level("any", 1.0, item_count=40),))
     split, each = (plan_survey(shop(page, users=20_000, design=d)) for d in ("split", "one-each"))
     (first, _), (second, _) = split.questions, each.questions
-    assert second.padding_length > first.padding_length
-    assert second.padding_length == second.padding.length
+    assert second.fact(Padded).length > first.fact(Padded).length
+    assert second.fact(Padded).length == second.fact(Padded).plan.length
     # What is predicted is the error of the very mechanism that is planned, of those asked.
-    of_sample = second.padding.mse[second.padding_length - 1] / second.fraction
+    of_sample = second.fact(Padded).plan.mse[second.fact(Padded).length - 1] / second.fraction
     unasked = SETS.mean_size * (1 / second.fraction - 1)
     assert second.error == pytest.approx(of_sample + unasked, rel=0.02)
     assert split.allocation.some_each.value == pytest.approx(each.objective_value, rel=1e-9)
@@ -163,13 +169,13 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
     alone = plan_survey(Survey("s", 100, (sampled,)))
     assert alone.allocation is None
     assert (alone.most_spent, alone.spending) == (0.0, ())
-    assert alone.questions[0].measure == "Largest error of a count at 95 %, at the expected counts"
+    assert measure(alone.questions[0]) == "Largest error of a count at 95 %, at the expected counts"
     other = Categorical("other", (Level("a", 1.0, item_count=3),))
     both = plan_survey(Survey("s", 100, (sampled, other)))
     assert [one.name for one in both.questions] == ["q", "other"]
     assert not both.several
     assert both.question("other").share == 1
-    errors = both.question("q").sampling.absolute_errors()
+    errors = both.question("q").fact(SamplingPlan).absolute_errors()
     assert both.question("q").total_error == pytest.approx(errors.max())
     with pytest.raises(InputError, match="question is 'x'"):
         both.question("x")

@@ -11,9 +11,10 @@ from planner import InputError, ItemSets, PrivacyPolicy, padded, solve, unary
 from planner.deployment.building import survey_parameters
 from planner.errors import PlannerError
 from planner.mechanisms.set_design import best_set_design, set_error, set_error_bound
+from planner.planning.choice import SetPromises
 from planner.planning.datasets import PilotSets
 from planner.planning.plan import plan_survey
-from planner.planning.sets import plan_padding, plan_whole_sets
+from planner.planning.sets import Padded, plan_padding, plan_whole_sets
 from planner.show.kinds import cap_sentence, promises_of
 from planner.survey.questions import Categorical, ItemSet, Level, Survey, Target
 from planner.survey.sets import AssumedSets
@@ -134,9 +135,13 @@ def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
         return plan_survey(Survey("s", 20_000, (question, *other), design="split"))
 
     before = plan_of(asked).questions[0]
-    assert before.set_promises.cap == before.set_promises.epsilon == pytest.approx(before.share)
+    assert (
+        before.fact(SetPromises).cap
+        == before.fact(SetPromises).epsilon
+        == pytest.approx(before.share)
+    )
     assert len(promises_of(before)) == 1
-    cap, error = before.set_promises.larger_cap
+    cap, error = before.fact(SetPromises).larger_cap
     assert cap == pytest.approx(2)
     said = f"With a budget of 2 for any two sets the error is {error:,.1f} people"
     assert said in cap_sentence(before)
@@ -146,7 +151,7 @@ def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
         assert after.total_error == pytest.approx(error)
         assert after.total_error < 0.75 * before.total_error
         assert plan.most_spent == 2.0
-    promised = after.set_promises
+    promised = after.fact(SetPromises)
     assert (promised.epsilon, promised.cap) == pytest.approx((after.share, 2 * after.share))
     assert (promised.larger_cap, cap_sentence(after)) == (None, "")
     assert len(promises_of(after)) == 2
@@ -168,12 +173,12 @@ def test_what_protects_all_like_the_strictest_spends_no_more(question):
 
 def test_a_cap_that_is_planned_with_is_used_as_far_as_the_length_allows():
     before = planned(sets=SIZES)
-    caps = [2.0, float(before.padding_length), 20.0]
+    caps = [2.0, float(before.fact(Padded).length), 20.0]
     plans = [planned(sets=SIZES.replacing(cap=cap)) for cap in caps]
     assert plans[0].total_error < before.total_error
     for plan, cap in zip(plans, caps, strict=True):
-        assert plan.set_promises.cap == pytest.approx(min(cap, plan.padding_length))
-    assert planned(padding_length=3, sets=AssumedSets(cap=4.0)).set_promises.cap == 3.0
+        assert plan.fact(SetPromises).cap == pytest.approx(min(cap, plan.fact(Padded).length))
+    assert planned(padding_length=3, sets=AssumedSets(cap=4.0)).fact(SetPromises).cap == 3.0
     for sets in ({"sets": SIZES}, {"sets": AssumedSets(), "padding_length": 3}):
         with pytest.raises(InputError, match=r"cap of .* is 0.5 but must be at least 1.*Leave it"):
             planned(**sets | {"sets": sets["sets"].replacing(cap=0.5)})
@@ -183,7 +188,7 @@ def test_the_gap_is_to_the_bound_for_such_sets():
     plan = planned(padding_length=4)
     error = set_error(30, 4, *best_set_design(30, 4, 1.0).support)
     gap = error / set_error_bound(30, 4, 1.0, 1.0) - 1
-    assert plan.set_promises.gap == pytest.approx(gap, rel=1e-6)
+    assert plan.fact(SetPromises).gap == pytest.approx(gap, rel=1e-6)
     assert plan.total_error == pytest.approx(math.sqrt(20_000 * error), rel=1e-6)
     beside = {one.name: one.error for one in plan.options if one.compared}
     assert beside.keys() == {"amplified-grr", "privset", "wheel"}
@@ -198,7 +203,7 @@ def test_any_rule_has_its_smallest_budget(rule):
     plan = planned(padding_length=3, rule=rule)
     assert plan.deployed.mechanism == "set-design"
     least = float(plan.deployed.policy.bounds().min())
-    assert plan.set_promises.epsilon == pytest.approx(least)
+    assert plan.fact(SetPromises).epsilon == pytest.approx(least)
     assert plan.mechanism.shape.largest() <= least
     assert {one.name for one in plan.every if one.refused} >= {"opt0"}
     with pytest.raises(InputError, match="set design keeps"):
@@ -249,5 +254,5 @@ def test_extreme_questions_are_planned_in_time_or_refused_by_name(items, epsilon
     else:
         assert math.isfinite(plan.total_error)
         # Of the sixteen digits of both chances their difference has twelve.
-        assert plan.set_promises is None or plan.set_promises.gap > -1e-11
+        assert plan.fact(SetPromises) is None or plan.fact(SetPromises).gap > -1e-11
     assert time.process_time() - start < 2

@@ -18,6 +18,7 @@ from planner.mechanisms.rivals import bisample_variance
 from planner.planning import curve
 from planner.planning.choice import achieved, detectable_frequencies, users_needed
 from planner.planning.curve import choice_curve
+from planner.planning.sets import Padded
 from planner.planning.solve import relaxed, scaled, solve_for
 from planner.planning.what_if import frontier, relaxations, smallest_budgets, usual_scales
 from planner.survey.questions import Categorical, ItemSet, Ordinal
@@ -240,7 +241,7 @@ def test_the_budget_of_a_mean_and_its_people_reach_the_target(design, wanted):
     assert "half the range" in answer.wanted
     assert not answer.met
     # The curve's own errors, at the share that spends this budget, by bisection on the share.
-    mean, fraction = plan.questions[2].curve, plan.questions[2].fraction
+    mean, fraction = plan.questions[2].shared, plan.questions[2].fraction
     share = budget_in(answer.budgets) / 3.0
     reached = np.sqrt(mean.errors.of_sample(mean.at(share).squared, fraction) / 3000)
     assert reached == pytest.approx(wanted, rel=2e-3)
@@ -266,7 +267,7 @@ def test_sets_are_planned_with_a_longer_padding_for_more_people():
     assert missed.reached == pytest.approx(np.sqrt(before.error / 2000))
     assert not missed.met
     after = planned(missed.users)
-    assert after.padding_length > before.padding_length
+    assert after.fact(Padded).length > before.fact(Padded).length
     (reached,) = after.targets
     assert reached.met
     assert reached.reached == pytest.approx(0.02, rel=0.03)

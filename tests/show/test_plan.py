@@ -10,6 +10,7 @@ import pytest
 
 from planner import plan_survey
 from planner.deployment.building import survey_parameters
+from planner.planning.sets import Padded
 from planner.show.blocks import Facts, Sentence, Table
 from planner.show.kinds import promises
 from planner.show.others import verification_blocks
@@ -165,7 +166,7 @@ def said_of_sets(one):
 
 def test_what_is_cut_is_said_in_people():
     best = of_sets()
-    padding, length = best.padding, best.padding_length
+    padding, length = best.fact(Padded).plan, best.fact(Padded).length
     said = " ".join(said_of_sets(best))
     share, size = np.array(SIZES) / sum(SIZES), np.arange(len(SIZES))
     lost = share @ np.maximum(0, size - length) / (share @ size)
@@ -176,7 +177,9 @@ def test_what_is_cut_is_said_in_people():
     least = 50_000 * (share @ np.maximum(0, 1 - length / np.maximum(size, 1)))
     assert least < most < 1.1 * least  # and what 50,000 people may have more by chance
     assert f"too small by {most:,.1f} people at most" in said
-    assert f"A padding length of 9 cuts none of these sets: {best.padding_errors[8]:,.1f}" in said
+    assert (
+        f"A padding length of 9 cuts none of these sets: {best.fact(Padded).uncut[1]:,.1f}" in said
+    )
     assert "is assumed" in said
 
 

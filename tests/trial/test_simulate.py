@@ -13,6 +13,7 @@ from planner.errors import InputError
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.datasets import Answers
 from planner.planning.plan import plan_survey
+from planner.planning.sets import Padded
 from planner.survey.file import load_survey
 from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Ordinal, Survey
 from planner.trial.simulate import Trial, placed
@@ -77,7 +78,7 @@ def test_sets_are_padded_to_the_planned_length():
     question = ItemSet("q", (Level("any", 4.0, item_count=40),), "min")
     for length in (3, 8):
         trial = tried(question.replacing(padding_length=length), sets(40, 500, 12))
-        assert trial.planned.padding_length == length
+        assert trial.planned.fact(Padded).length == length
         found = trial.run(100, rng())
         assert {"opt0", "rappor", "oue"} <= {one.name for one in found}
         agree(found)

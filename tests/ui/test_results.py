@@ -2,6 +2,7 @@
 
 import pytest
 
+from planner import SamplingPlan
 from planner.planning.mean import plan_answer_rates
 from planner.planning.plan import parts_of, plan_survey
 from planner.show.blocks import Facts, Figure, Table
@@ -116,7 +117,7 @@ def test_answer_rates_offer_the_smallest_budget_that_is_about_as_good(monkeypatc
 
 def test_sampling_always_shows_all_three_views():
     app = open_page("sampling", example="sampled-ages")
-    plan = plan_survey(example("sampled-ages")).questions[0].sampling
+    plan = plan_survey(example("sampled-ages")).questions[0].fact(SamplingPlan)
     for sentence in plan.sentences():
         assert sentence in words(app)
     assert "no such question" in words(open_page("sampling"))

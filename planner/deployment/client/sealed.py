@@ -39,7 +39,7 @@ _EARLIER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Purpose:
     """What a file is of: its table, its name for people, and remedies.
 
     ``damaged`` is the remedy if it is damaged, ``other`` if it is the database of something else,
@@ -71,7 +71,7 @@ class Sealed:
         The file cannot be opened, is of another kind, in use, or damaged.
     """
 
-    def __init__(self, path: str | Path, kind: Kind, *, held: bool = False) -> None:
+    def __init__(self, path: str | Path, kind: Purpose, *, held: bool = False) -> None:
         self._path, self._kind = Path(path), kind
         self._database: sqlite3.Connection | None = None
         try:
@@ -236,7 +236,7 @@ def digest(content: bytes) -> bytes:
     return sha256(content).digest()
 
 
-_KIND = Kind("reports", "memory of reports", _DAMAGED, _EARLIER, _DAMAGED)
+_KIND = Purpose("reports", "memory of reports", _DAMAGED, _EARLIER, _DAMAGED)
 
 
 class Memory:

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from planner.deployment.client.sealed import Kind, Sealed, digest
+from planner.deployment.client.sealed import Purpose, Sealed, digest
 from planner.deployment.collecting.engines import Engine, local_engine
 from planner.deployment.collecting.groups import Group
 from planner.deployment.collecting.one_file import (
@@ -128,7 +128,7 @@ def _why_not(path: Path) -> str:
 
 _VERSION = 4
 _ELSEWHERE = "Give another path for the checkpoint; what is there is left as it is."
-_KIND = Kind(
+_KIND = Purpose(
     "counted", "checkpoint", "Delete it to count everything again.", _ELSEWHERE, _ELSEWHERE
 )
 _HEADING = bytes(32)  # the name of what a checkpoint says of itself

@@ -10,11 +10,12 @@ import numpy as np
 import streamlit as st
 
 from planner.deployment.building import survey_parameters
-from planner.planning.choice import Levels, beliefs_after
+from planner.planning.choice import ByLevel, beliefs_after
 from planner.planning.mean import AnswerRatePlan, ChannelCurve, plan_answer_rates
 from planner.planning.option import Part
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
+from planner.planning.sampled import SamplingPlan
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import Block, Column, Sentence, texts
 from planner.show.kinds import outsider_blocks, promises_of
@@ -38,16 +39,17 @@ def meaning() -> None:
     if plan is None or found.plan is None:
         return
     with shown(found), render.complaint():
-        if plan.levels is not None:
-            _odds(plan.levels)
-            _beliefs(plan.levels)
+        levels = plan.fact(ByLevel)
+        if levels is not None:
+            _odds(levels)
+            _beliefs(levels)
         else:
             st.markdown("\n".join(f"- {render.plain(one)}" for one in promises_of(plan)))
         make = partial(_details, found.plan, plan)
         render.details("Details: what outsiders learn", "meaning-details", make)
 
 
-def _odds(found: Levels) -> None:
+def _odds(found: ByLevel) -> None:
     """One level in words, and the same hundred people drawn."""
     names = found.names[: len(found.odds)]
     level = names[0]
@@ -64,7 +66,7 @@ def _odds(found: Levels) -> None:
         render.dots(float(found.b[place]))
 
 
-def _beliefs(found: Levels) -> None:
+def _beliefs(found: ByLevel) -> None:
     st.subheader("What an observer may come to believe")
     prior = st.slider(
         "Belief before the report, in percent",
@@ -89,7 +91,7 @@ def _beliefs(found: Levels) -> None:
 def _details(survey: SurveyPlan, plan: QuestionPlan) -> list[Block]:
     """Every pair of levels, and what an outsider learns who cannot tell reports apart."""
     pairs: list[Block] = []
-    if plan.levels is not None and plan.deployed.policy.size <= _MOST_PAIRS:
+    if plan.fact(ByLevel) is not None and plan.deployed.policy.size <= _MOST_PAIRS:
         pairs = [pairs_table(law) for law in survey_parameters(survey, plan.name).questions]
     return pairs + outsider_blocks(remembered(("outsiders", survey), survey.outsiders))
 
@@ -143,7 +145,7 @@ def sampling() -> None:
     found, place, plan = looked_at(("sampled-choice",), "sampling")
     if place is None:
         st.info("This survey has no such question.")
-    if plan is not None and plan.sampling is not None:
+    if plan is not None and plan.fact(SamplingPlan) is not None:
         with shown(found):
             blocks = question_blocks(plan)
             spoken = [one for one in blocks if one.rank == "everybody" or isinstance(one, Sentence)]

@@ -15,6 +15,7 @@ from planner.deployment.parameters import Parameters
 from planner.deployment.questionnaire import questionnaire
 from planner.planning.ledger import Ledger
 from planner.planning.plan import SurveyPlan
+from planner.planning.sampled import SamplingPlan
 from planner.show.html import report_html
 from planner.show.kinds import promises, reliance_sentence
 from planner.show.plan import costs
@@ -36,7 +37,8 @@ def page() -> None:
     plan = found.plan
     _summary(plan)
     for one in plan.questions:
-        if one.sampling is not None and not one.sampling.acknowledged:
+        sampling = one.fact(SamplingPlan)
+        if sampling is not None and not sampling.acknowledged:
             tick = f'Tick "I vouch for this" at {one.name!r} on the page Questions'
             st.warning(render.plain(f"{tick}, if it is true: until then nothing is exported."))
             return
@@ -62,12 +64,12 @@ def _relies_on(plan: SurveyPlan) -> list[str]:
         "Every report is randomised on the person's own device, with the operating system's "
         "randomness, by the exported parameters and nothing else.",
     ]
-    if any(one.sampling is None for one in plan.questions):
+    if any(one.kind.adds_up for one in plan.questions):
         relied.append("Each person reports once. Asked again, a person spends the budget again.")
     relied += [
-        f"{one.name}: each person reports twice. {reliance_sentence(one.sampling)}"
+        f"{one.name}: each person reports twice. {reliance_sentence(sampling)}"
         for one in plan.questions
-        if one.sampling is not None
+        if (sampling := one.fact(SamplingPlan)) is not None
     ]
     nothing = "Nothing else about the person travels with a report: no address, time or free text."
     return [*relied, nothing]

@@ -10,8 +10,8 @@ import streamlit as st
 from planner.errors import PlannerError
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.choice import mechanism_choices
 from planner.planning.ledger import Ledger, read_ledger
+from planner.planning.sampled import SamplingPlan
 from planner.show.blocks import Facts, numbers, texts
 from planner.show.plan import headline, question_blocks
 from planner.survey.preferences import read_preferences
@@ -93,7 +93,7 @@ def page() -> None:
     with figures, shown(found, "figures"):
         plan = planned_question(found.plan, place)
         if plan is not None:
-            blocks = question_blocks(plan) if plan.sampling else [headline(plan)]
+            blocks = question_blocks(plan) if plan.fact(SamplingPlan) else [headline(plan)]
             render.render(block for block in blocks if isinstance(block, Facts))
 
 
@@ -283,7 +283,7 @@ def _mechanism(question: Document, place: int) -> None:
     plan = planned_question(session().planned, place)
     if plan is None or plan.question.kind != kind_of(question):
         return
-    names = mechanism_choices(plan.question)
+    names = plan.kind.mechanisms(plan.question)
     options = {name: CATALOGUE[name].label for name in names}
     kept(st, question, "mechanism", place, options=options)
 

@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from planner.estimates.channel import OrderedEstimates
+from planner.planning.choice import ByLevel
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
@@ -58,7 +59,7 @@ def page() -> None:
 
 def _levels(plan: QuestionPlan) -> None:
     """The error of an answer's count, of the levels where it is below the headline's."""
-    levels = plan.levels
+    levels = plan.fact(ByLevel)
     if levels is None:
         return
     worst, errors = people(levels.standard_errors.max()), map(people, levels.standard_errors)
@@ -108,7 +109,7 @@ def _people(missed: list[TargetAnswer]) -> _Step | None:
 def _picture(plan: QuestionPlan) -> None:
     """One simulated survey: what is true, and estimates with their intervals."""
     items = sum(level.item_count for level in plan.deployed.levels)
-    if plan.sampling is not None or plan.everybody > _MOST_DRAWN[0] or items > _MOST_DRAWN[1]:
+    if not plan.kind.adds_up or plan.everybody > _MOST_DRAWN[0] or items > _MOST_DRAWN[1]:
         return
     with render.complaint():
         st.markdown("##### What one survey could look like")

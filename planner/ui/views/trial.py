@@ -10,6 +10,7 @@ import streamlit as st
 from planner.estimates.channel import OrderedEstimates
 from planner.show.blocks import Fact, Facts, people
 from planner.show.figures import one_survey_figure, ordered_figure
+from planner.show.kinds import objective_name
 from planner.show.others import about_trial, simulation_blocks
 from planner.survey.values import read_count
 from planner.trial.simulate import OneSurvey, Simulated, Trial
@@ -102,7 +103,7 @@ def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
     """Measured and predicted, all mechanisms in details; then one survey, or another."""
     trial, own = settings.trial, results[0]
     spread = "" if own.spread is None else f" ± {people(own.spread)}"
-    measured = Fact(f"measured {trial.planned.objective_name}", people(own.error) + spread)
+    measured = Fact(f"measured {objective_name(trial.planned)}", people(own.error) + spread)
     render.facts(Facts((measured, Fact("predicted", people(own.predicted)))))
     compared = simulation_blocks(trial, results)[1:]
     render.details("Details: mechanisms compared", "trial-details", lambda: compared)

@@ -1,0 +1,125 @@
+"""What planning asks of a kind of question; one object for each kind answers for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
+
+from planner.errors import InputError
+from planner.frames import Columns
+from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.catalogue import CATALOGUE
+from planner.mechanisms.making import law_of
+from planner.planning.curve import Curve
+from planner.planning.option import Option, Part, at_scale
+from planner.survey.questions import BEST, Question
+
+Q = TypeVar("Q", bound=Question)
+F = TypeVar("F")
+Facts = tuple[object, ...]
+"""What is known of a planned question, one of each type at most."""
+
+
+def fact_of(facts: Facts, kind: type[F]) -> F | None:
+    """The fact of this type, if there is one."""
+    return next((one for one in facts if isinstance(one, kind)), None)
+
+
+class Kind(Protocol[Q]):
+    """A kind of question: how it is settled, what it can be planned with, and what that says.
+
+    ``adds_up`` says whether what it spends adds up with the budgets of other questions;
+    ``of_levels`` whether targets may be about the answers of one level.
+    """
+
+    adds_up: bool = True
+    of_levels: bool = False
+
+    def mechanisms(self, question: Q) -> list[str]:
+        """Names of the mechanisms that it can be deployed with; the first is the usual one."""
+        return [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
+
+    def check(self, question: Q) -> None:
+        """Refuse a mechanism that it cannot be deployed with."""
+        if question.mechanism == BEST and question.kind in CATALOGUE[BEST].kinds:
+            return  # one of them always can be
+        known = self.mechanisms(question)
+        if question.mechanism not in known:
+            what = f"mechanism of question {question.name!r}"
+            remedy = "Choose one of these, or leave the mechanism out."
+            raise InputError.unknown(what, question.mechanism, known, remedy)
+
+    def settled(self, question: Q, users: int) -> Q:  # noqa: ARG002 - a budget, where it is open
+        """The question as it is asked of so many people, with a budget."""
+        return question
+
+    def fitted(self, question: Q, users: float, share: float = 1.0) -> Q:  # noqa: ARG002
+        """The same with what depends on its share of the budgets, such as a padding length."""
+        return question
+
+    def answer_rate(self, question: Q) -> float:  # noqa: ARG002
+        """Share of the people who answer it at its budget: all, but of a number."""
+        return 1.0
+
+    def shared(self, question: Q, users: int) -> Curve:
+        """Its error at any share of its budgets, as shares are planned."""
+
+    def options(self, part: Part[Q]) -> list[Option]:
+        """What it can have, and what is compared with that."""
+
+    def curve(self, part: Part[Q], planned: Option) -> Curve:
+        """The error of what is planned at any scale of the budgets that it spends."""
+
+        def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
+            there = replace(part, question=at_scale(part.question, scale, level))
+            return next(one for one in self.options(there) if one.name == planned.name)
+
+        return Curve(part.asked.name, part.asked.weight, planned.errors, planned.name, at)
+
+    def compared(self, part: Part[Q], option: Option) -> Option:  # noqa: ARG002
+        """What stands beside the option that is planned: each as good as it can be."""
+        return option
+
+    def unsolved(self, part: Part[Q], found: tuple[Option, ...]) -> list[Option]:  # noqa: ARG002
+        """What ``options`` left out as worse than what is proven: solved when asked for."""
+        return []
+
+    def alike(self, part: Part[Q], found: tuple[Option, ...]) -> Option | None:  # noqa: ARG002
+        """The best that protects all answers like the most sensitive, if there is any."""
+        return next((one for one in found if not (one.by_level or one.refused)), None)
+
+    def one_sided(self, part: Part[Q], planned: Option) -> Option | None:  # noqa: ARG002
+        """The same if being cleared of an answer harms nobody, where that is another promise."""
+        return None
+
+    def deployed(self, part: Part[Q], option: Option) -> object:  # noqa: ARG002
+        """The mechanism of an option, as a parameter file takes it."""
+        return option.law
+
+    def lacking(self, mechanism: Any) -> str:  # noqa: ARG002
+        """What is missing before it can be deployed, in a sentence; empty if nothing is."""
+        return ""
+
+    def law(self, question: Q, mechanism: object) -> CollectedLaw:
+        """The mechanism in whole numbers; refused where it cannot be deployed."""
+        return law_of(question, mechanism)
+
+    def total(self, part: Part[Q], planned: Option) -> Option:  # noqa: ARG002
+        """The same option with its total error, whatever the objective weighs: for targets."""
+        return planned
+
+    def people_for(self, part: Part[Q], facts: Facts, total: Option, error: float) -> int | None:  # noqa: ARG002
+        """The fewest people of the survey for a total error, a share of them; None if none do."""
+        return total.errors.people(total.value, error, part.everybody, part.fraction)
+
+    def columns(self, options: Sequence[Option], mechanism: Any) -> Columns:  # noqa: ARG002
+        """The rows of its data frame: one a mechanism, best first."""
+        return {
+            "mechanism": [one.title for one in options],
+            "error": [one.error for one in options],
+            "against_plan": [one.against for one in options],
+        }
+
+    def facts(self, part: Part[Q], planned: Option, mechanism: Any) -> Facts:
+        """What a plan shows of it: of each type one fact at most."""
