@@ -326,7 +326,9 @@ class MinRule(PairRule):
         ranges = np.unique([*up, *down, most])
         ranges = ranges[ranges <= most]
         first = max(1, int(np.searchsorted(ranges, down.min(), "right")))
-        return tuple((np.maximum(0.0, E - down), np.minimum(E, up)) for E in ranges[first - 1 :])
+        highs = [np.minimum(span, up) for span in ranges[first - 1 :]]
+        lows = [np.maximum(0.0, span - down) for span in ranges[first - 1 :]]
+        return tuple((np.minimum(low, high), high) for low, high in zip(lows, highs, strict=True))
 
     def reduction(self, epsilons: Array) -> Reduction | None:
         """``s_i + w_i = 2 min(eps_i, T) - T``: a level with ``eps_i >= T`` is saturated."""
