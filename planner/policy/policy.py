@@ -21,6 +21,7 @@ from planner.policy.rules import PairRule, rule_of
 
 _MOST_SHOWN = 8
 _MOST_DENSE_LEVELS = 20_000
+_MOST_APART = 50  # levels of which tables tell which have a single item: all pairs are rows then
 A = TypeVar("A", bound=NDArray[Any])
 
 
@@ -123,8 +124,8 @@ class PrivacyPolicy:
 
     @property
     def own_pairs(self) -> NDArray[np.bool_]:
-        """Of which levels tables keep a pair of two items, shape ``(t,)``."""
-        return self._several | self.rule.keeps_own
+        """Of which levels tables keep a pair of two items, ``(t,)``; of more than fifty of all."""
+        return self._several | (self.rule.keeps_own or self.size > _MOST_APART)
 
     @property
     def _several(self) -> NDArray[np.bool_]:

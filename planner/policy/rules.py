@@ -221,7 +221,7 @@ class PairRule:
         """The rule's way of solving opt0 and opt1 with one or two variables, if it has one."""
         return None
 
-    def half_reduction(self, epsilons: Array) -> Reduction | None:
+    def half_reduction(self, epsilons: Array, own: Flags) -> Reduction | None:
         """The same of opt2."""
         return None
 
@@ -336,7 +336,7 @@ class MinRule(PairRule):
         lines = np.array([none, epsilons]), np.array([one, -one]) / 2
         return Reduction.of(epsilons, *lines, lambda _: np.array([none, one]))
 
-    def half_reduction(self, epsilons: Array) -> Reduction | None:
+    def half_reduction(self, epsilons: Array, own: Flags) -> Reduction | None:
         """``b_i = max(z, 1 - z e^eps_i)``."""
         grown = np.array([0 * epsilons, np.expm1(epsilons)])
         return Reduction.half(grown, np.array([[0.0], [1.0]]))
@@ -411,8 +411,14 @@ class OneSidedRule(MinRule):
     def reduction(self, epsilons: Array) -> None:
         return None
 
-    def half_reduction(self, epsilons: Array) -> None:
-        return None
+    def half_reduction(self, epsilons: Array, own: Flags) -> Reduction | None:
+        """``b_i = max(z, (1 - z) e^-eps_i)``, where nothing else limits what is said against it."""
+        if not own.all() or np.isfinite(self.lowering).any():
+            return None
+        shrunk, none, one = np.exp(-epsilons), np.zeros(epsilons.size), np.ones(epsilons.size)
+        lines = np.array([none, (1 - shrunk) / 2]), np.array([one, -shrunk])
+        kinks = np.tanh(epsilons / 2) / 2
+        return Reduction.of(kinks, *lines, lambda t: np.array([none, shrunk * (0.5 + t)]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -445,7 +451,7 @@ class AvgRule(PairRule):
         prices = np.full(both.shape, 0.5)
         return Reduction((0.0, 0.0), 0 * epsilons, both, 0 * both, lambda _: prices)
 
-    def half_reduction(self, epsilons: Array) -> Reduction:
+    def half_reduction(self, epsilons: Array, own: Flags) -> Reduction:
         """``b_i = max(z e^(-eps_i / 2), 1 - z e^(eps_i / 2))``."""
         ends = np.multiply.outer([-0.5, 0.5], epsilons)
         return Reduction.half(np.expm1(ends), np.array([[0.5], [0.5]]))

@@ -165,7 +165,7 @@ class _Opt2:
         return Rows.of(*policy.rule.half_rows(policy.epsilons, policy.own_pairs, 0.5 - v[0]))
 
     def reduction(self, policy: PrivacyPolicy) -> Reduction | None:
-        return policy.rule.half_reduction(policy.epsilons)
+        return policy.rule.half_reduction(policy.epsilons, policy.own_pairs)
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
         return 0.5 - np.exp(-policy.room(np.zeros(policy.size)))[None] / 2
