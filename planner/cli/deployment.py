@@ -177,14 +177,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         write_table,
     )
     from planner.show.html import page_of
-    from planner.show.others import (
-        collection_json,
-        estimates_blocks,
-        files_blocks,
-        round_figures,
-    )
+    from planner.show.results import collection_json, files_blocks, result_blocks
     from planner.show.terminal import print_blocks, terminal
-    from planner.survey.questions import ORDINAL
 
     _check_aggregate(confidence, out)
     chosen, parameters = _engine(engine, scheduler), _parameters(params)
@@ -215,17 +209,45 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     estimates = estimates_table(parameters, collection.sums, confidence, window, sizes, parts)
     if out is not None:
         write_table(out, estimates)
-    ordered = [one.name for one in parameters.questions if one.kind == ORDINAL]
-    blocks = [*files_blocks(collection), *estimates_blocks(estimates, confidence, ordered)]
+    blocks = result_blocks(parameters, collection, estimates, confidence)
     if report is not None:
-        page = page_of("Estimates", [*blocks, *round_figures(estimates, confidence)])
-        replace_file(report, page)
+        replace_file(report, page_of(f"{parameters.survey}: result", blocks))
     document = collection_json(collection, estimates) if json_output else None
     show(blocks, document, json=json_output)
     if out is not None and not json_output:
         say(f"All {len(estimates):,} estimates written to {out}")
     if collection.quarantined:
         raise typer.Exit(QUARANTINED)
+
+
+def difference(
+    params_a: ParameterFile,
+    reports_a: Annotated[Path, typer.Argument(metavar="REPORTS_A", help="Its reports.")],
+    params_b: ParameterFile,
+    reports_b: Annotated[Path, typer.Argument(metavar="REPORTS_B", help="Its reports.")],
+    confidence: Annotated[
+        float, typer.Option(metavar="SHARE", help="Of the intervals, above 0 and below 1.")
+    ] = 0.95,
+    json_output: Json = False,
+) -> None:
+    """Differences of two collections from independent people, with limits and p.
+
+    The same questions, last year and this year, say. Each is estimated by its own parameters.
+    """
+    from planner.deployment.collecting.collector import collect
+    from planner.deployment.collecting.estimating import difference_table
+    from planner.show.results import difference_blocks
+
+    _check_aggregate(confidence, None)
+    both = []
+    for params, reports in ((params_a, reports_a), (params_b, reports_b)):
+        parameters = _parameters(params)
+        done = collect(parameters, [reports], ignored=[params])
+        for path, reason in done.quarantined:
+            raise FileError(path, reason, "Correct it first: a difference needs all reports.")
+        both.append((parameters, done.sums))
+    table = difference_table(both[0], both[1], confidence)
+    show(difference_blocks(table, confidence), table.to_pylist(), json=json_output)
 
 
 def _check_aggregate(confidence: float, out: Path | None) -> None:

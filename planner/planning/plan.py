@@ -12,6 +12,7 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nlargest
+from math import prod
 from operator import attrgetter
 from pathlib import Path
 
@@ -127,7 +128,8 @@ class SurveyPlan(Framed):
         >>> round(view.shuffled.epsilon, 3), round(view.guess.success, 3)
         (0.031, 0.405)
         """
-        views = {one.name: one.outsiders(delta) for one in self.questions}
+        group = prod(min(shares.values()) for shares in self.survey.group_shares().values())
+        views = {one.name: one.outsiders(delta, group) for one in self.questions}
         known = tuple(view for view in views.values() if view is not None)
         left_out = tuple(name for name, view in views.items() if view is None)
         sharing = sum(one.kind.adds_up for one in self.questions)

@@ -307,19 +307,21 @@ class QuestionPlan(Framed):
         """What is missing before it can be deployed, in a sentence; empty if nothing is."""
         return self.kind.lacking(self.mechanism)
 
-    def outsiders(self, delta: float | None = None) -> OutsiderView | None:
+    def outsiders(self, delta: float | None = None, group: float = 1.0) -> OutsiderView | None:
         """What an outsider learns from reports as they are deployed, beside what is promised.
 
         Computed when asked for, in less than a second. ``delta`` is that of the central guarantee,
         above 0 and below 1; a power of ten, at most a hundredth of one over the people, when
-        omitted. None for the kind ``"sampled-choice"``, whose guarantee is of another nature, and
-        where the budgets leave a pair of answers unprotected.
+        omitted. A person hides among a known ``group``, a share of the people. None for the kind
+        ``"sampled-choice"``, whose guarantee is of another nature, and where the budgets leave a
+        pair of answers unprotected.
         """
         if not self.kind.adds_up:
             return None
         levels = self.fact(ByLevel)
         errors = None if levels is None else levels.standard_errors
-        about = self.deployed, self.mechanism, self.everybody, errors, delta, self.fraction
+        among = max(1, int(self.everybody * group))
+        about = self.deployed, self.mechanism, among, errors, delta, self.fraction
         return outsider_view(*about)
 
     @property

@@ -36,12 +36,11 @@ _HEAD = """<!DOCTYPE html>
 </head>
 <body>
 """
-_FOOT = """<footer><p>Errors are predictions for the least favourable answers unless said otherwise.
-The budgets say what a single report reveals at most; they do not cover what people tell
-elsewhere.</p></footer>
-</body>
-</html>
-"""
+_FOOT = "</body>\n</html>\n"
+_PREDICTED = (
+    "Errors are predictions for the least favourable answers unless said otherwise. The budgets "
+    "say what a single report reveals at most; they do not cover what people tell elsewhere."
+)
 
 
 def report_html(plan: SurveyPlan) -> str:
@@ -58,7 +57,10 @@ def report_html(plan: SurveyPlan) -> str:
     (True, False, True)
     """
     blocks = [*plan_blocks(plan), Heading("What outsiders learn", "details")]
-    return page_of(f"{plan.survey.name}: privacy plan", blocks + outsider_blocks(plan.outsiders()))
+    return page_of(
+        f"{plan.survey.name}: privacy plan",
+        [*blocks, *outsider_blocks(plan.outsiders()), Sentence(_PREDICTED)],
+    )
 
 
 def handout_html(plan: SurveyPlan) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from math import isinf
 from typing import Any
 
 import numpy as np
 
-from planner.deployment.collecting.collector import Collection
 from planner.deployment.parameters import Parameters
 from planner.planning.mean import AnswerRatePlan, BestBudget, ChannelCurve
 from planner.planning.option import FLAT
@@ -35,7 +33,7 @@ from planner.show.blocks import (
     said,
     texts,
 )
-from planner.show.figures import CYCLE, Chart, Line, error_figure
+from planner.show.figures import error_figure
 from planner.show.json import to_json
 from planner.show.kinds import unprotected
 from planner.trial.simulate import Simulated, Trial
@@ -169,112 +167,6 @@ def verification_blocks(parameters: Parameters) -> list[Block]:
     if not any(one.pairs for one in parameters.questions):
         proven = "No pair of answers has a budget: the file protects nothing."
     return [*blocks, *said(openly, "note"), Sentence(proven, tone="proof")]
-
-
-# Collections
-
-
-def files_blocks(collection: Collection) -> list[Block]:
-    """What was counted, and what was left out."""
-    reports, files = sum(one.users for one in collection.counted), len(collection.counted)
-    told = [f"{reports:,} reports in {files:,} file{'s' * (files != 1)} counted."]
-    if collection.resumed:
-        told.append(f"{collection.resumed:,} of the files had been counted before.")
-    if collection.repeated:
-        told.append(f"{collection.repeated:,} times a report came again; each counts once.")
-    told += [
-        f"{n:,} people reported on {name!r}, more than were planned: was somebody counted twice, "
-        "by reports drawn anew?"
-        for name, n in collection.crowded.items()
-    ]
-    apart = [f"TAKEN OUT {path}: was counted earlier and is missing" for path in collection.dropped]
-    apart += [f"LEFT OUT {path}: {reason}" for path, reason in collection.quarantined]
-    told += apart[:_MOST_FILES]
-    if len(apart) > _MOST_FILES:
-        told.append(f"... and {len(apart) - _MOST_FILES:,} more files (see --json).")
-    if collection.quarantined:
-        told.append("Have what was left out written or sent again, and run the same command again.")
-    # On one line each: a name with line ends must not look like another message.
-    return [*said(one.replace("\n", "\\n") for one in told)]
-
-
-def collection_json(collection: Collection, estimates: Any) -> dict[str, Any]:
-    """Everything of a collection."""
-    return {
-        "files": len(collection.counted),
-        "files_counted_before": collection.resumed,
-        "reports": sum(one.users for one in collection.counted),
-        "repeated_reports": collection.repeated,
-        "more_people_than_planned": to_json(collection.crowded),
-        "taken_out": to_json(collection.dropped),
-        "quarantined": [{"file": str(p), "reason": why} for p, why in collection.quarantined],
-        "estimates": estimates.to_pylist(),
-    }
-
-
-def estimates_blocks(estimates: Any, confidence: float, ordered: Sequence[str] = ()) -> list[Block]:
-    """The largest estimates of a table as ``estimates_table`` makes it.
-
-    Those of the questions ``ordered`` stand in the order of their answers; of what is asked again
-    the last round and the average.
-    """
-    frame = estimates.to_pandas()
-    rounds = frame[frame["of"].str.startswith("round ")]
-    last = frame["question"].map(rounds.groupby("question")["of"].last())
-    kept = frame[frame["of"].isin(["", "average of rounds"]) | (frame["of"] == last)]
-    apart = kept["question"].isin(ordered)
-    first = np.where(apart, np.arange(len(kept)), -kept["estimate"].fillna(0.0))
-    kept = kept.assign(first=first)[~apart | kept["estimate"].notna()]  # quantiles are remarks
-    shown = kept.sort_values(["question", "first"]).head(_MOST_ESTIMATES)
-    answers = (f"{one.answer}, {one.of}" if one.of else one.answer for one in shown.itertuples())
-    columns = (
-        texts("question", shown["question"]),
-        texts("answer", answers),
-        numbers("estimate", shown["estimate"], people),
-        numbers("std. error", shown["standard_error"], people),
-        numbers(f"{confidence:.0%} interval", map(_interval, shown["lower"], shown["upper"]), str),
-        numbers("processed", shown["processed"], people),
-    )
-    told, more = [], len(kept) - len(shown)
-    if more:
-        told.append(f"... and {more:,} more estimates (see --json or --out).")
-    several = frame["question"].nunique() > 1
-    for remark, named in frame.groupby("remark", sort=False)["question"].unique().items():
-        if remark:
-            whose = f"{', '.join(named)}: {remark[0]}" if several else remark[0].upper()
-            told.append(whose + remark[1:])
-    told.append(
-        "Intervals cover the randomness of the reports, not of who was asked; those of means of "
-        "numbers or scores, whose spread reports do not tell, of both."
-    )
-    title = f"Estimates, largest first{'; ordered answers in their order' * bool(ordered)}"
-    return [Table(title, columns, "everybody"), *said(told)]
-
-
-def _interval(lower: float, upper: float) -> str:
-    if np.isnan(upper):
-        return "" if np.isnan(lower) else f"at least {people(lower)}"
-    return f"{people(lower)} to {people(upper)}"
-
-
-def round_figures(estimates: Any, confidence: float) -> list[Block]:
-    """A chart over rounds for each question that was asked again, with the intervals as bands."""
-    frame, blocks = estimates.to_pandas(), []
-    rounds = frame[frame["of"].str.startswith("round ") & frame["estimate"].notna()]
-    for question, rows in rounds.groupby("question", sort=False):
-        largest = rows.groupby("answer")["estimate"].sum().nlargest(_MOST_LINES).index
-        lines = []
-        for answer, colour in zip(largest, CYCLE, strict=False):
-            own = rows[rows["answer"] == answer]
-            x, limits = (
-                own["of"].str.removeprefix("round ").astype(int),
-                (own["lower"], own["upper"]),
-            )
-            lines.append(Line(answer, x, own["estimate"], colour, limits=limits, marked=True))
-        alt = f"Estimates of the largest {len(lines)}; bands are {confidence:.0%} intervals."
-        draw = partial(Chart, lines, ("round", "estimate"))
-        blocks.append(Figure(f"{question}, round by round", draw, alt, f"rounds {question}"))
-    return [*blocks]
 
 
 # Simulations

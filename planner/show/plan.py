@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 
 from planner.estimates.channel import OrderedEstimates
+from planner.limits import SMALL_GROUP
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import ByLevel
 from planner.planning.option import Option
@@ -32,6 +33,7 @@ from planner.show.blocks import (
     numbers,
     people,
     percent,
+    rows_table,
     said,
     texts,
 )
@@ -40,6 +42,10 @@ from planner.show.figures import Chart, frontier_figure, ordered_figure, padding
 ALLOCATION_ERRORS = (
     "Errors are in per cent of the people, of a mean of half its range. "
     "Asking only some of the people adds what a sample misses; it is included as an upper bound."
+)
+_GROUPS_ARE_SEEN = (
+    "Groups spend no budget and are not hidden: who sees a report sees of which group it is, and a "
+    "person hides among the people of the group alone."
 )
 _LARGE_EPSILON = 5.0  # above it a report may say almost everything: odds change 148-fold
 _FEW_PEOPLE = 100
@@ -70,6 +76,33 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
         blocks += [_spending(plan)]
     if plan.spending:
         blocks += said([spending_sentence(plan)], rank="details")
+    return blocks + (_groups(plan) if plan.survey.groups else [])
+
+
+def _groups(plan: SurveyPlan) -> list[Block]:
+    """What is expected of each known group: its people, and the error of each question in it.
+
+    Of counts the error grows as the root of the people, so that their share is less exact by it.
+    """
+    blocks: list[Block] = []
+    for name, shares in plan.survey.group_shares().items():
+        counted = [one for one in plan.questions if one.kind.adds_up]
+        rows = [
+            [
+                value,
+                f"{int(share * plan.survey.users):,}",
+                *(percent(one.error_share / math.sqrt(share)) for one in counted),
+            ]
+            for value, share in shares.items()
+        ]
+        headings = (name, "people", *(f"error of {one.name}" for one in counted))
+        blocks.append(rows_table(f"By {name}, as expected", headings, rows, words=1))
+        few = [value for value, share in shares.items() if share * plan.survey.users < SMALL_GROUP]
+        if few:
+            names = ", ".join(map(repr, few))
+            blocks += said([f"Fewer than {SMALL_GROUP} people are expected in {names}."], "note")
+    if blocks:
+        blocks += said([_GROUPS_ARE_SEEN], "note")
     return blocks
 
 

@@ -666,6 +666,18 @@ class Survey(Description):
                 raise wrong(self.asked, allowed, remedy, "asked")
         return self
 
+    def group_shares(self) -> dict[str, dict[str, float]]:
+        """Expected share of the people in each value of each known group.
+
+        By its ``population`` where it is stated, else all values alike.
+        """
+        population = dict(self.population)
+        found = {}
+        for name, values in self.groups:
+            own = population if {*population} == {*values} else dict.fromkeys(values, 1.0)
+            found[name] = {value: own[value] / sum(own.values()) for value in values}
+        return found
+
 
 def _distinct(named: Iterable[tuple[Where, str]], homes: Sequence[str] = ()) -> None:
     """No two have the same name; the homes are said of where the first one is."""

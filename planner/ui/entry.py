@@ -19,6 +19,7 @@ PAGES = {  # the title of each page, and where its function is
     "result": ("Result", "result.page"),
     "export": ("Export", "export.page"),
     "trial": ("Try it on data", "trial.page"),
+    "collected": ("Results", "collected.page"),
     "meaning": ("What a report says", "beside.meaning"),
     "answer_rates": ("Answer rates", "beside.answer_rates"),
     "sampling": ("Sampling Privacy", "beside.sampling"),

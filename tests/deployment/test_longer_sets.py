@@ -8,6 +8,7 @@ import pytest
 
 from planner import AssumedSets, Level, Survey, plan_survey
 from planner.deployment.building import survey_parameters
+from planner.deployment.collecting.collector import Collection
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
@@ -19,7 +20,7 @@ from planner.mechanisms.asking import OneOfSetCollected, OrderedCollected
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.show.blocks import Sentence, Table
-from planner.show.others import estimates_blocks
+from planner.show.results import result_blocks
 from planner.survey.questions import ItemSet, Ordinal
 
 ITEMS, USERS = 30, 20_000
@@ -72,11 +73,11 @@ def test_limits_hold_for_the_sets_that_were_planned_with(sets):
     # The usual interval, which ignores the cut, misses the most frequent item by far.
     first = rows[int(np.argmax(truth))]
     assert first["estimate"] + 8 * first["standard_error"] < truth.max()
-    assert f"{first['lower']:,.1f} to" in page_of(table)
+    assert f"{first['lower']:,.1f} to" in page_of(told, table)
 
 
-def page_of(table):
-    shown = estimates_blocks(table, 0.95)
+def page_of(told, table):
+    shown = result_blocks(told, Collection({}, (), (), 0), table, 0.95)
     cells = [
         cell for one in shown if isinstance(one, Table) for c in one.columns for cell in c.cells
     ]
@@ -91,7 +92,7 @@ def test_nothing_is_claimed_above_where_no_sizes_are_known(sets):
         assert row["lower"] <= count
         assert row["upper"] is row["joint_upper"] is None
         assert "by an unknown number of people, without upper limits" in row["remark"]
-    page = page_of(table)
+    page = page_of(untold, table)
     assert "at least" in page
     assert "their number is not stated" in page
 

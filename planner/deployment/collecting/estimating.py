@@ -98,6 +98,31 @@ def estimates_table(
     return pa.concat_tables(tables)
 
 
+def difference_table(
+    first: tuple[Parameters, Mapping[Key, Aggregate]],
+    second: tuple[Parameters, Mapping[Key, Aggregate]],
+    confidence: float = 0.95,
+) -> pa.Table:
+    """First less second of two collections of the same questions from independent people.
+
+    Raises
+    ------
+    InputError
+        No question, with the same answers, has reports in both.
+    """
+    found = [dict(_answered(*one, {}, 1, confidence)) for one in (first, second)]
+    tables = []
+    for name, rows in found[0].items():
+        other = found[1].get(name)
+        if other is not None and list(rows.answers) == list(other.answers):
+            gap, chance = differences(rows, other, confidence)
+            tables.append(_table(*name, gap, "collections: first less second", chance))
+    if not tables:
+        reason = "no question with the same answers has reports in both collections"
+        raise InputError.because("questions", reason, "Compare collections of one survey.")
+    return pa.concat_tables(tables)
+
+
 def _answered(
     parameters: Parameters,
     sums: Mapping[Key, Aggregate],

@@ -1,0 +1,247 @@
+"""The result of a collection: what was counted, what is estimated, and what that tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from math import exp, isfinite
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.deployment.collecting.collector import Collection
+from planner.deployment.parameters import Parameters
+from planner.laws.schema import Document
+from planner.mechanisms.asking import CollectedLaw
+from planner.show.blocks import (
+    Block,
+    Figure,
+    Heading,
+    Sentence,
+    Table,
+    numbers,
+    people,
+    percent,
+    said,
+    texts,
+)
+from planner.show.figures import BLUE, CYCLE, Chart, Line
+from planner.show.json import to_json
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from pyarrow import Table as Columns
+
+_MOST_FILES = 20
+_MOST_ANSWERS = 20
+_MOST_LINES = 4
+_INTERVALS = (
+    "Intervals cover the randomness of the reports, not of who was asked; those of means of "
+    "numbers or scores, whose spread reports do not tell, of both."
+)
+_NO_TESTS = (
+    "Do not compute a chi-square, a correlation or a regression from these estimates: they take "
+    "the noise of the reports for an association."
+)
+
+
+def result_blocks(
+    parameters: Parameters, collection: Collection, estimates: Columns, confidence: float
+) -> list[Block]:
+    """Everything of a result: the survey, what was counted, and each question under a heading."""
+    frame = estimates.to_pandas()
+    blocks: list[Block] = [Heading(parameters.survey, level=1), *files_blocks(collection)]
+    for law in parameters.questions:
+        own = frame[frame["question"] == law.name]
+        if len(own):
+            blocks += [Heading(law.name), *_question(law, own, confidence)]
+    return [*blocks, *said([_INTERVALS, _NO_TESTS], "note")]
+
+
+def difference_blocks(estimates: Columns, confidence: float) -> list[Block]:
+    """The differences of two collections, question by question."""
+    frame, blocks = estimates.to_pandas(), list[Block]()
+    for name, own in frame.groupby("question", sort=False):
+        blocks += [Heading(str(name)), *_groups(own, confidence)]
+    independent = "People of the two collections are taken for independent, and for a sample."
+    return [*blocks, Sentence(independent, tone="note")]
+
+
+def _question(law: CollectedLaw, own: DataFrame, confidence: float) -> Iterator[Block]:
+    """One question: its answers, what can be told apart, its groups, its rounds, its promise."""
+    rounds = own[own["of"].str.startswith("round ") & (own["group"] == "")]
+    last = rounds["of"].iloc[-1] if len(rounds) else ""
+    for part in dict.fromkeys(("", last, "average of rounds")):
+        rows = own[(own["of"] == part) & (own["group"] == "") & own["estimate"].notna()]
+        if not len(rows):
+            continue
+        ordered = law.kind == "ordinal"
+        rows = rows if ordered else rows.sort_values("estimate", ascending=False, kind="stable")
+        yield _answers(rows.head(_MOST_ANSWERS), part, confidence)
+        left = len(rows) - _MOST_ANSWERS
+        yield from said([f"... and {left:,} more answers (see --json or --out)." * (left > 0)])
+        if not ordered and rows["share"].notna().all():
+            yield from said([_told_apart(rows.head(_MOST_ANSWERS))])
+            shown = partial(_chart, rows.head(_MOST_ANSWERS))
+            alt = f"Estimated people by answer; bars are {confidence:.0%} intervals."
+            yield Figure("People by answer", shown, alt, f"answers {law.name} {part}")
+    if len(rounds):
+        yield _over_rounds(law.name, rounds, confidence)
+    yield from _groups(own, confidence)
+    yield from said(
+        f"{remark[0].upper()}{remark[1:]}." for remark in dict.fromkeys(own["remark"]) if remark
+    )
+    most = max((one.demanded for one in law.pairs), default=np.inf)
+    if isfinite(most):
+        yield Sentence(
+            f"Promised: no report tells two answers apart by odds of more than {exp(most):,.3g} "
+            "to 1.",
+            tone="proof",
+        )
+
+
+def _answers(rows: DataFrame, part: str, confidence: float) -> Table:
+    columns = [
+        texts("answer", rows["answer"]),
+        numbers("estimate", rows["estimate"], people),
+        numbers(f"{confidence:.0%} interval", map(_interval, rows["lower"], rows["upper"]), str),
+    ]
+    if rows["processed"].notna().any():
+        columns.append(numbers("processed", rows["processed"], people))
+    if rows["share"].notna().any():
+        columns.insert(2, numbers("share", rows["share"], _share))
+    return Table(part or "Estimates", tuple(columns), "everybody")
+
+
+def _told_apart(rows: DataFrame) -> str:
+    """Which answers, largest first, have more people than the next, at the joint confidence."""
+    names, ends = rows["answer"].tolist(), rows[["joint_lower", "joint_upper"]].to_numpy()
+    if len(names) < 2 or np.isnan(ends).any():
+        return ""
+    runs, lowest = [[names[0]]], ends[0, 0]
+    for name, (low, high) in zip(names[1:], ends[1:], strict=True):
+        if high < lowest:  # below all of the run
+            runs.append([name])
+            lowest = low
+        else:
+            runs[-1].append(name)
+            lowest = min(lowest, low)
+    if len(runs) == 1:
+        return "The reports do not tell which of these answers more people have."
+    told = ", then ".join(" or ".join(map(repr, run)) for run in runs)
+    alike = any(len(run) > 1 for run in runs)
+    return f"Most people first: {told}." + " What stands with 'or' is not told apart." * alike
+
+
+def _groups(own: DataFrame, confidence: float) -> Iterator[Block]:
+    """Groups side by side, and the differences of every two."""
+    groups = own[own["group"].str.contains(" = ") & own["share"].notna()]
+    for part, rows in groups.groupby("of", sort=False):
+        by = {name: rows[rows["group"] == name] for name in rows["group"].unique()}
+        first = next(iter(by.values()))
+        columns = [texts("answer", first["answer"].head(_MOST_ANSWERS))]
+        columns += [
+            numbers(
+                f"{name.partition(' = ')[2]} ({each['users'].iloc[0]:,})",
+                map(_shares, each["share"], each["share_lower"], each["share_upper"]),
+                str,
+            )
+            for name, each in by.items()
+        ]
+        variable = groups["group"].iloc[0].partition(" = ")[0]
+        title = f"By {variable}: share, {confidence:.0%} interval"
+        yield Table(f"{title}{', ' * bool(part)}{part}", tuple(columns), "everybody")
+    gaps = own[own["p"].notna()]
+    if len(gaps):
+        gaps = gaps.sort_values("p", kind="stable").head(_MOST_ANSWERS)
+        columns = [
+            texts("between", gaps["group"].str.partition(": ")[2]),
+            texts("answer", gaps["answer"]),
+            numbers("difference", map(_gap, *(gaps[name] for name in _GAP)), str),
+            numbers("p", gaps["p"], ".2g"),
+        ]
+        yield Table("Differences, most certain first", tuple(columns), "everybody")
+    weighted = own[own["group"].str.startswith("weighted") & own["estimate"].notna()]
+    for part, rows in weighted.groupby("of", sort=False):
+        yield _answers(rows.head(_MOST_ANSWERS), f"{rows['group'].iloc[0]} {part}", confidence)
+
+
+_GAP = ("share", "share_lower", "share_upper", "estimate", "lower", "upper")
+
+
+def _gap(share: float, low: float, high: float, value: float, least: float, most: float) -> str:
+    if np.isnan(share):
+        return f"{people(value)} ({people(least)} to {people(most)})"
+    return _shares(share, low, high)
+
+
+def _share(share: float) -> str:
+    return "" if np.isnan(share) else percent(round(share, 4))
+
+
+def _shares(share: float, low: float, high: float) -> str:
+    return f"{_share(share)} ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def _chart(rows: DataFrame) -> Chart:
+    limits = rows["lower"].to_numpy(), rows["upper"].to_numpy()
+    line = Line("people", rows["answer"].tolist(), rows["estimate"].to_numpy(), BLUE, "", limits)
+    return Chart([line], ("", "people"))
+
+
+def _over_rounds(question: str, rounds: DataFrame, confidence: float) -> Figure:
+    """The largest answers over the rounds, with their intervals as bands."""
+    rows = rounds[rounds["estimate"].notna()]
+    largest = rows.groupby("answer")["estimate"].sum().nlargest(_MOST_LINES).index
+    lines = []
+    for answer, colour in zip(largest, CYCLE, strict=False):
+        own = rows[rows["answer"] == answer]
+        x, limits = own["of"].str.removeprefix("round ").astype(int), (own["lower"], own["upper"])
+        lines.append(Line(answer, x, own["estimate"], colour, limits=limits, marked=True))
+    alt = f"Estimates of the largest {len(lines)}; bands are {confidence:.0%} intervals."
+    draw = partial(Chart, lines, ("round", "estimate"))
+    return Figure(f"{question}, round by round", draw, alt, f"rounds {question}")
+
+
+def files_blocks(collection: Collection) -> list[Block]:
+    """What was counted, and what was left out."""
+    reports, files = sum(one.users for one in collection.counted), len(collection.counted)
+    told = [f"{reports:,} reports in {files:,} file{'s' * (files != 1)} counted."]
+    if collection.resumed:
+        told.append(f"{collection.resumed:,} of the files had been counted before.")
+    if collection.repeated:
+        told.append(f"{collection.repeated:,} times a report came again; each counts once.")
+    told += [
+        f"{n:,} people reported on {name!r}, more than were planned: was somebody counted twice, "
+        "by reports drawn anew?"
+        for name, n in collection.crowded.items()
+    ]
+    apart = [f"TAKEN OUT {path}: was counted earlier and is missing" for path in collection.dropped]
+    apart += [f"LEFT OUT {path}: {reason}" for path, reason in collection.quarantined]
+    told += apart[:_MOST_FILES]
+    if len(apart) > _MOST_FILES:
+        told.append(f"... and {len(apart) - _MOST_FILES:,} more files (see --json).")
+    if collection.quarantined:
+        told.append("Have what was left out written or sent again, and run the same command again.")
+    # On one line each: a name with line ends must not look like another message.
+    return [*said(one.replace("\n", "\\n") for one in told)]
+
+
+def collection_json(collection: Collection, estimates: Columns) -> Document:
+    """Everything of a collection."""
+    return {
+        "files": len(collection.counted),
+        "files_counted_before": collection.resumed,
+        "reports": sum(one.users for one in collection.counted),
+        "repeated_reports": collection.repeated,
+        "more_people_than_planned": to_json(collection.crowded),
+        "taken_out": to_json(collection.dropped),
+        "quarantined": [{"file": str(p), "reason": why} for p, why in collection.quarantined],
+        "estimates": estimates.to_pylist(),
+    }
+
+
+def _interval(lower: float, upper: float) -> str:
+    if np.isnan(upper):
+        return "" if np.isnan(lower) else f"at least {people(lower)}"
+    return f"{people(lower)} to {people(upper)}"
