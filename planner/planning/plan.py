@@ -359,7 +359,9 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, .
     >>> row.level, row.what, round(row.change, 3)
     ('low', 'spent (epsilon)', 1.0)
     """
-    figures = [_figures(plan) for plan in (first, second)]
+    every = [*first.questions, *second.questions]
+    sided = any(one.deployed.policy.against is not None for one in every)
+    figures = [_figures(plan, against=sided) for plan in (first, second)]
     keys = list(dict.fromkeys(key for found in figures for key in found))
     names = [name for name, *_ in keys]
     keys.sort(key=lambda key: names.index(key[0]))  # a question's figures stand together
@@ -367,7 +369,7 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, .
     return tuple(rows)
 
 
-def _figures(plan: SurveyPlan) -> dict[tuple[str, str, str], float]:
+def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], float]:
     """By question, level and what it is; in the order of the plan."""
     found = {("", "", "most spent (epsilon)"): plan.most_spent}
     if plan.objective_value is not None:
@@ -377,6 +379,8 @@ def _figures(plan: SurveyPlan) -> dict[tuple[str, str, str], float]:
         if levels is not None:
             for i, level in enumerate(levels.names):
                 found[one.name, level, "spent (epsilon)"] = float(levels.epsilons[i])
+                if against:
+                    found[one.name, level, "said against (epsilon)"] = float(levels.leakage[1, i])
                 found[one.name, level, "item error, %"] = float(levels.percent[i])
         found[one.name, "", "total error, %"] = 100 * one.error_share
     return found

@@ -367,6 +367,8 @@ def _spending(plan: SurveyPlan) -> Table:
     if any(row.left < row.tolerated for row in rows):
         columns.append(numbers("left by the ledger", (row.left for row in rows), ".4f"))
     columns.append(numbers("spent here", (row.spent for row in rows), ".4f"))
+    if any(row.against for row in rows):
+        columns.append(numbers("said against", (row.against for row in rows), ".4f"))
     return Table("What an answer spends (epsilon)", tuple(columns))
 
 

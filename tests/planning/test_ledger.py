@@ -66,6 +66,32 @@ def test_what_is_left_keeps_every_pair_under_each_rule():
     assert Ledger().after(matrix).left(graph).bounds().tolist() == [[0.5, np.inf], [np.inf, 2]]
 
 
+def test_both_budgets_of_a_one_sided_survey_add_up():
+    levels = (Level("severe", 1.0, item_count=2), Level("common", 2.0, item_count=3, against=1.5))
+    questions = (Categorical("now", levels, "one-sided"), Categorical("ever", levels, "one-sided"))
+    small = [one.replacing(epsilon=one.epsilon / 4, against=one.against and 0.5) for one in levels]
+    first = Survey("first", 1000, tuple(one.replacing(levels=small) for one in questions))
+    made = plan_survey(first).collection(DAY)
+    assert made.spent == pytest.approx({"severe": 0.25, "common": 0.5})
+    assert made.against == pytest.approx(
+        {"severe": 0.5, "common": 0.5}
+    )  # by what speaks for others
+    ledger, policy = Ledger().after(made), questions[0].policy.with_changes()
+    left = ledger.left(policy)
+    assert left.epsilons == pytest.approx([0.75, 1.5])
+    assert left.against == pytest.approx([np.inf, 1.0])
+    second = plan_survey(Survey("second", 1000, questions), ledger=ledger).collection(DAY)
+    assert ledger.after(second).spent("common", against=True) == pytest.approx(1.5)
+    cleared = PrivacyPolicy([1.0, 2.0], [2, 3], "one-sided", ["severe", "common"], [0.5, np.inf])
+    with pytest.raises(InputError, match=r"as to what is said against them tolerate 0\.5"):
+        ledger.left(cleared)
+    with pytest.raises(InputError, match="rule is 'min' but must be 'one-sided'"):
+        ledger.left(PrivacyPolicy([1.0, 2.0], [2, 3], names=["severe", "common"]))
+    for one in (made, spent(severe=0.5)):  # of one level a report says as much for as against
+        alone = PrivacyPolicy([2.0], [3], "one-sided", ["severe"], [1.0])
+        assert Ledger().after(one).left(alone).bounds().tolist() == [[0.5]]
+
+
 def test_nothing_left_and_mixed_rules_are_refused():
     past = Ledger().after(spent(A=1.0))
     by_matrix = Collection(survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5})

@@ -37,7 +37,7 @@ from tests.planning.surveys import (
 GRAPH = PrivacyPolicy([1.0, 2.0], [1, 4], [[np.inf, 3.0], [3.0, 1.5]], ["A", "B"])
 
 
-@pytest.mark.parametrize("rule", ["min", "avg", "matrix"])
+@pytest.mark.parametrize("rule", ["min", "avg", "matrix", "one-sided"])
 def test_relaxations_are_what_solving_again_gives(rule):
     policy = moderate_policy(np.random.default_rng(2), rule)
     of_all, table = choice_curve("q", policy), solve(policy)
@@ -60,7 +60,7 @@ def test_relaxing_leaves_out_what_it_must():
     assert [one.level for one in relaxations(full, full.at())] == ["level 2"]
 
 
-@pytest.mark.parametrize("rule", ["min", "avg", "matrix"])
+@pytest.mark.parametrize("rule", ["min", "avg", "matrix", "one-sided"])
 def test_frontier_is_certified_falls_and_is_convex(rule):
     policy = moderate_policy(np.random.default_rng(3), rule)
     curve = frontier(policy, 1000, np.linspace(0.4, 3, 14))

@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from planner import plan_survey
+from planner import compare_plans, plan_survey
 from planner.deployment.building import survey_parameters
 from planner.planning.sets import Padded
 from planner.show.blocks import Facts, Sentence, Table
@@ -226,6 +226,24 @@ def test_the_factor_is_that_of_the_largest_pair(rule, said):
     promise, *more = promises(plan(f"rule = {rule}\n{levels(1.0, 3.0)}"))
     assert said in promise
     assert len(more) == ("inf" in rule)
+
+
+def test_one_sided_budgets_promise_both_directions_and_are_offered_under_the_rule_min():
+    made = plan(f'rule = "one-sided"\n{levels(1.0, 3.0)}')
+    assert promises(made) == [
+        "q0: No report raises the odds of an answer against any other more than 2.72-fold for 'a' "
+        "and 20.09-fold for 'b', whoever looks and whatever they know; it may lower them up to "
+        "20.09-fold: somebody may become known to be WITHOUT an answer."
+    ]
+    assert made.questions[0].one_sided is None
+    usual = plan(f'rule = "min"\n{levels(1.0, 3.0)}')
+    (offer,) = (one for one in sentences(plan_blocks(usual)) if one.startswith("One-sided budgets"))
+    saved = 1 - made.questions[0].total_error / usual.questions[0].total_error
+    assert f"would have {100 * saved:.1f} % less error: a report may then speak against" in offer
+    row = next(one for one in compare_plans(usual, made) if one.what == "said against (epsilon)")
+    assert (row.level, row.first, row.second) == ("a", 1.0, 3.0)
+    alike = plan(f'rule = "min"\n{levels(1.0, 1.0)}').questions[0]
+    assert alike.one_sided is None  # nothing would change
 
 
 @pytest.mark.parametrize(
