@@ -25,7 +25,7 @@ from planner.planning.option import AnyPart, Option, Spending, least, over, roun
 from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.sampled import SampledKind
 from planner.planning.sets import Padded, SetKind
-from planner.planning.solve import Certified, largest_budgets
+from planner.planning.solve import TIGHT, Certified, largest_budgets
 from planner.planning.what_if import (
     Frontier,
     Relaxation,
@@ -376,9 +376,12 @@ def has_budget_curve(question: QuestionPlan) -> bool:
 
 
 def budget_curve(
-    question: QuestionPlan, scales: NDArray[np.float64] | None = None
+    question: QuestionPlan,
+    scales: NDArray[np.float64] | None = None,
+    level: str | None = None,
+    tolerance: float = TIGHT,
 ) -> Frontier | None:
-    """The plan's error against a common scale of the budgets that the question spends.
+    """The plan's error against a scale of the budgets that the question spends: all, or one level.
 
     At scale 1 the total error is the plan's. None where the budgets alone do not decide: for
     means, for sets, whose padding length changes too, and for mechanisms with one budget for all.
@@ -391,4 +394,9 @@ def budget_curve(
     chosen = usual_scales(policy, points) if scales is None else scales
     chosen = chosen[chosen * largest_budgets(policy).max() <= MAX_EPSILON]
     about = policy, chosen, (question.users, question.everybody), planned, question.fraction
-    return frontier_of(question.curve, *about)
+    curve = question.curve
+
+    def at(scale: float = 1.0, *_: object, near: Option | None = None, **__: object) -> Option:
+        return curve.at(scale, level, tolerance=tolerance, near=near)
+
+    return frontier_of(replace(curve, at=at), *about)

@@ -101,6 +101,13 @@ def frontier_figure(curve: Frontier) -> Chart:
     return Chart([*lines, _upright("these budgets", 1.0, lines, RED)], titles, "xy", percent=True)
 
 
+def explored_figure(curve: Frontier, over: str) -> Chart:
+    """Errors in people against the scale of the budgets, of all levels or of one: ``over``."""
+    drawn = frontier_figure(curve)
+    titles = f"{over}, times (left: more private)", "error, people"
+    return Chart(drawn.lines, titles, "xy")
+
+
 def padding_figure(padding: PaddingPlan) -> Chart:
     """Expected total error in people against the padding length, and its two parts."""
     parts = (
