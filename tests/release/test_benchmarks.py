@@ -3,9 +3,27 @@
 import importlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
+
+
+def test_rivals_of_one_sided_budgets_are_as_published(monkeypatch):
+    """Private to the last digit, unbiased; a formula agrees with its law; no error below ours."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    rivals = importlib.import_module("one_sided")
+    e, s, n = 1.5, 3, 4
+    law, estimator = rivals.high_low_law(e, s, n)
+    assert law.sum(axis=1) == pytest.approx(np.ones(s + n))
+    assert law @ estimator.T == pytest.approx(np.eye(s + n), abs=1e-12)
+    sent = law[:, law[:s].max(axis=0) > 0]  # what sensitive answers send, everybody does
+    assert (sent[:s].max(axis=0) / sent.min(axis=0)).max() == pytest.approx(np.exp(e))
+    kept = np.vstack([np.eye(s) * np.expm1(e) + 1, np.ones((n, s))]) / (s + np.expm1(e))
+    law = np.hstack([kept, np.vstack([np.zeros((s, n)), np.eye(n)]) * (1 - kept[-1].sum())])
+    squares = np.square(np.linalg.inv(law)).sum(axis=1)
+    assert rivals.urr(e, s) == pytest.approx((law @ squares).max() - 1)
+    assert all(one.met for one in rivals.two_levels())
 
 
 @pytest.fixture

@@ -1,0 +1,101 @@
+"""One-sided budgets beside the rule min, and beside published mechanisms of two levels.
+
+These protect ``s`` sensitive answers by ``e`` nats in one direction, and ``n`` others by nothing: a
+report may tell for certain that an answer is one of those. Errors are per person, in the worst
+case over the answers, of each mechanism with its own unbiased estimator.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from measure import Figure, rows, seconds, show
+from numpy.typing import NDArray
+from scipy.linalg import hadamard
+
+from planner import PrivacyPolicy, best_design, solve
+
+Array = NDArray[np.float64]
+SCALED, ITEMS = np.array([1.0, 1.2, 2.0]), [5, 5, 90]
+OPEN = 40.0  # nats: no protection, but for rounding
+
+
+def figures() -> list[Figure]:
+    return rows(*(lambda scale=scale: three_levels(scale) for scale in (0.5, 1, 2)), two_levels)
+
+
+def three_levels(scale: float) -> Figure:
+    policy = PrivacyPolicy(scale * SCALED, ITEMS, "one-sided")
+    taken, design = seconds(lambda: best_design(policy, tolerance=1e-8)), best_design(policy)
+    usual = PrivacyPolicy(scale * SCALED, ITEMS)
+    return Figure(
+        f"one-sided budgets {scale:g} x (1, 1.2, 2), 5, 5, 90 answers: best of all, {taken:.2f} s",
+        f"error {design.worst_case_mse:.4g}",
+        peer=f"rule min {best_design(usual).worst_case_mse:.5g}, its opt0 "
+        f"{solve(usual).worst_case_mse:.5g}; one-sided opt0 {solve(policy).worst_case_mse:.4g}",
+        limit=f"bound over all mechanisms: gap {design.certificate.relative_gap:.0e}",
+    )
+
+
+def two_levels() -> list[Figure]:
+    found = []
+    for e, s, n in ((1.0, 5, 95), (1.0, 10, 90), (2.0, 10, 90), (4.0, 10, 90)):
+        best = best_design(PrivacyPolicy([e, OPEN], [s, n], "one-sided")).worst_case_mse
+        others = {"uRR": urr(e, s), "uRAPPOR": urappor(e, s), "Hadamard": high_low(e, s, n)}
+        peers = ", ".join(f"{name} {error:.4g}" for name, error in others.items())
+        what = f"{s} answers protected by {e:g} nats, {n} by none: best of all"
+        met = best <= min(others.values()) * (1 + 1e-6)
+        found.append(Figure(what, f"error {best:.4g}", "none has less", met, peers))
+    return found
+
+
+def urr(e: float, s: int) -> float:
+    """Utility-optimised randomised response (Murakami and Kawamoto, USENIX Security 2019).
+
+    A sensitive answer is kept with ``e^e c``, else any other sensitive one is sent with ``c``; one
+    of the others is kept with ``(e^e - 1) c``, else any sensitive one is sent with ``c``.
+    """
+    c = 1 / (s + np.expm1(e))
+    own, other, kept = np.exp(e) * c, c, np.expm1(e) * c
+    noise = other * (1 - other) / (own - other) ** 2
+    sensitive = own * (1 - own) / (own - other) ** 2 + (s - 1) * noise
+    return float(max(sensitive, s * noise + (1 - kept) / kept))
+
+
+def urappor(e: float, s: int) -> float:
+    """Utility-optimised RAPPOR (the same paper): bits, those of the others 1 for their own alone.
+
+    A sensitive bit is 1 with ``a`` if it is the own one, else with ``b``; another own one is 0 with
+    such a probability that a report without any is at most ``e^e`` times as likely for an answer.
+    """
+    a = 1 / (1 + np.exp(-e / 2))
+    b = 1 - a
+    dropped = a * np.exp(-e) + 1 - a
+    noise = b * (1 - b) / (a - b) ** 2
+    return float(s * noise + max(a * (1 - a) / (a - b) ** 2 - noise, dropped / (1 - dropped)))
+
+
+def high_low(e: float, s: int, n: int) -> float:
+    """Hadamard response for high-low context-aware LDP (Acharya et al., ICML 2020)."""
+    law, estimator = high_low_law(e, s, n)
+    return float((law @ np.square(estimator).sum(axis=0)).max() - 1)
+
+
+def high_low_law(e: float, s: int, n: int) -> tuple[Array, Array]:
+    """``Pr[report | answer]``, sensitive answers and Hadamard reports first; and the estimator.
+
+    A sensitive answer sends one of ``S`` reports, those of its row of the Hadamard matrix ``e^e``
+    times as likely as others; another answer is told with ``tanh(e/2)``, else any of these is sent.
+    The share of sensitive answers comes from those that were told.
+    """
+    size = 2 ** int(np.ceil(np.log2(s + 1)))
+    signs, told = hadamard(size)[1 : s + 1] > 0, np.tanh(e / 2)
+    low = 2 / (size * (np.exp(e) + 1))
+    law = np.block([[np.where(signs, np.exp(e) * low, low), np.zeros((s, n))],
+                    [np.full((n, size), low), told * np.eye(n)]])  # fmt: skip
+    others = (-0.5 * (1 - 1 / told) - 1 / (np.exp(e) + 1) / told) * np.ones((s, n))
+    own = np.hstack([signs - 0.5, others]) / (told / 2)
+    return law, np.vstack([own, np.hstack([np.zeros((n, size)), np.eye(n) / told])])
+
+
+if __name__ == "__main__":
+    show(figures(), "One-sided budgets")
