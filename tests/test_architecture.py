@@ -175,7 +175,7 @@ def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
     climbs = sum(here < there for here, there in pairwise(floors))
     assert 10 < len(set(entered.values())) <= 20
     assert 3 < climbs <= 9
-    assert 10 < len(classes) <= 23
+    assert 10 < len(classes) <= 28  # the law among them, whose integers are promised
 
 
 def test_the_picture_of_the_architecture_is_drawn_from_the_imports():

@@ -21,7 +21,8 @@ BIAS = 10**9  # an estimate is off by one part in so many of what a person count
 SCALE = 2**80
 VALUE: Schema = {"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40}
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
-_MOST_LEVELS = 200  # of which all pairs are listed
+MOST_LISTED = 200
+"""Levels of which all pairs are listed."""
 
 
 class Part:
@@ -105,7 +106,7 @@ class Shape(Part, ABC):
         first of the least budget.
         """
         size, least = len(self.levels.names), self.levels.dummy_level
-        some = [least] if size > _MOST_LEVELS else range(size)
+        some = [least] if size > MOST_LISTED else range(size)
         pairs = {(i, i) for i in range(size)}
         pairs |= {(min(i, j), max(i, j)) for i in range(size) for j in some}
         directed, found = self.levels.directed, []

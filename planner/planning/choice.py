@@ -157,9 +157,8 @@ class ByLevel:
 
     ``a`` and ``b`` are the probabilities that a report supports an item that was drawn (the
     person's answer, or one of their set), and one that was not; ``if_had`` that it supports an item
-    that the person has, drawn or not. ``odds`` says these in words, of the first forty levels, and
-    ``leakage`` is what a report may say for an answer and against it at most, in nats, shape
-    ``(2, t)``. ``standard_errors`` are those of a rare item's estimated count in people,
+    that the person has, drawn or not. ``odds`` says these in words, of the first forty levels.
+    ``standard_errors`` are those of a rare item's estimated count in people,
     ``percent`` of those who answer, padding included; ``detectable`` the smallest share of them at
     which an item is told apart from one that nobody has (95 %, power 80 %; None for sets).
     """
@@ -171,7 +170,6 @@ class ByLevel:
     b: Array
     if_had: Array
     odds: tuple[str, ...]
-    leakage: Array
     standard_errors: Array
     percent: Array
     detectable: Array | None
@@ -288,11 +286,7 @@ class ChoiceKind(Kind[Categorical]):
 
     def facts(self, part: Part[Categorical], planned: Option, mechanism: Any) -> Facts:
         """The table or design, and what it does level by level."""
-        policy = part.deployed.policy
-        leakage = np.array([policy.leakage_epsilons, policy.against_epsilons])
-        if not planned.by_level:  # protects every pair like the strictest
-            leakage = np.minimum(leakage, policy.smallest_pair)
-        return mechanism, levels_of(part, planned, leakage)
+        return mechanism, levels_of(part, planned)
 
 
 def _tables(part: Part[Categorical], names: Iterable[str]) -> list[Option]:
@@ -338,9 +332,7 @@ def solved(
     return Option(name, law.value(objective), errors, law, bound, refused=refused)
 
 
-def levels_of(
-    part: Part[Any], planned: Option, leakage: Array, length: int | None = None
-) -> ByLevel:
+def levels_of(part: Part[Any], planned: Option, length: int | None = None) -> ByLevel:
     """Level by level; of sets at a padding length.
 
     Examples
@@ -368,7 +360,6 @@ def levels_of(
         b=terms.b,
         if_had=if_had,
         odds=tuple(_odds(part.asked.name, planned, length, *one) for one in chances),
-        leakage=leakage,
         standard_errors=errors,
         percent=100 * errors / people,
         detectable=detectable,

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.frames import Columns
+from planner.laws.shape import MOST_LISTED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import law_of
@@ -17,6 +22,7 @@ from planner.survey.questions import BEST, Question
 
 Q = TypeVar("Q", bound=Question)
 F = TypeVar("F")
+Array = NDArray[np.float64]
 Facts = tuple[object, ...]
 """What is known of a planned question, one of each type at most."""
 
@@ -104,6 +110,27 @@ class Kind(Protocol[Q]):
     def law(self, question: Q, mechanism: object) -> CollectedLaw:
         """The mechanism in whole numbers; refused where it cannot be deployed."""
         return law_of(question, mechanism)
+
+    def realised(self, question: Q, mechanism: object) -> Array:
+        """What a report says for an answer of each level and against it at most, ``(2, t)``.
+
+        In nats; of any two that have a budget. The budgets where nothing can be deployed, of more
+        levels than pairs are listed of, and of a guarantee of another nature.
+        """
+        policy = question.policy
+        spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
+        if not self.adds_up or policy.size > MOST_LISTED:
+            return spent
+        try:
+            shape = self.law(question, mechanism).shape
+        except InputError:
+            return spent
+        found = np.zeros_like(spent)
+        for pair in (one for one in shape.pairs() if one.demanded < inf):
+            for way, level in enumerate((pair.first, pair.second)):
+                rows = [way] if shape.levels.directed else [0, 1]
+                found[rows, level] = np.maximum(found[rows, level], pair.realised)
+        return np.minimum(found, spent)
 
     def total(self, part: Part[Q], planned: Option) -> Option:  # noqa: ARG002
         """The same option with its total error, whatever the objective weighs: for targets."""

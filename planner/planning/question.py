@@ -71,6 +71,11 @@ class QuestionPlan(Framed):
         What else is known of it, one of each type at most: :meth:`fact` has them by their type.
     targets:
         What becomes of the question's targets.
+    realised:
+        What a report says for an answer of each level and against it at most, in nats, shape
+        ``(2, t)``. This is promised, and proven of the integers that are deployed; the budgets
+        spent are its ceiling. Pairs that no budget protects are left out; of sets it is that of any
+        two.
     """
 
     part: AnyPart
@@ -79,7 +84,8 @@ class QuestionPlan(Framed):
     found: tuple[Option, ...]
     error: float
     facts: Facts
-    targets: tuple[TargetAnswer, ...] = ()
+    targets: tuple[TargetAnswer, ...]
+    realised: NDArray[np.float64]
 
     def fact(self, kind: type[F]) -> F | None:
         """The fact of this type, if there is one.
@@ -303,6 +309,14 @@ class QuestionPlan(Framed):
         return self.kind.law(self.deployed, self.mechanism)
 
     @property
+    def leakage(self) -> NDArray[np.float64]:
+        """As :attr:`realised`, against any other answer, where some pairs have no budget too."""
+        policy = self.deployed.policy
+        if not policy.rule.open_pairs:
+            return self.realised
+        return np.array([policy.leakage_epsilons, policy.against_epsilons])
+
+    @property
     def lacking(self) -> str:
         """What is missing before it can be deployed, in a sentence; empty if nothing is."""
         return self.kind.lacking(self.mechanism)
@@ -349,15 +363,19 @@ def plan_question(part: AnyPart) -> QuestionPlan:
     planned = next(one for one in found if one.name == name)
     found = [one if one is planned else kind.compared(part, one) for one in found]
     mechanism = kind.deployed(part, planned)
-    facts = kind.facts(part, planned, mechanism)
+    facts, deployed = (
+        kind.facts(part, planned, mechanism),
+        part.deployed.replacing(mechanism=name),
+    )
     return QuestionPlan(
         part=part,
-        deployed=part.deployed.replacing(mechanism=name),
+        deployed=deployed,
         mechanism=mechanism,
         found=_ranked(part, found, planned),
         error=planned.errors.error(planned.value, part.fraction),
         facts=facts,
         targets=answer_targets(kind, part, planned, facts),
+        realised=kind.realised(deployed, mechanism),
     )
 
 

@@ -370,12 +370,17 @@ class SetKind(Kind[ItemSet]):
             found += [law.people(noise, error, part.everybody) for law, noise in laws]
         return min((one for one in found if one is not None), default=None)
 
+    def realised(self, question: ItemSet, mechanism: Any) -> Array:
+        """Of any two sets."""
+        policy = question.policy
+        spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
+        return np.minimum(spent, mechanism.shape.largest())
+
     def facts(self, part: Part[ItemSet], planned: Option, mechanism: Any) -> Facts:
         """Its levels, what padding costs, the table, or what is promised of whole sets."""
         length, sets = part.question.padding_length or 1, set_model_of(part.deployed)
         whole = planned.name == SET_DESIGN
-        leakage = np.full((2, part.deployed.policy.size), mechanism.shape.largest())
-        levels = levels_of(part, planned, leakage, length)
+        levels = levels_of(part, planned, length)
         longer, plan, uncut = mechanism.asked.longer, None, None
         if sets is not None:
             plan = _padding(part, planned.law, sets)

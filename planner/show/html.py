@@ -68,9 +68,9 @@ def handout_html(plan: SurveyPlan) -> str:
 
     It has blanks for what a plan does not know.
     """
-    most = max(*(row.spent for row in plan.spending), *(one.cap for one in plan.questions), 0.0)
-    odds = exp(most) / 9
-    belief = ceil(1e3 * odds / (1 + odds)) / 10  # in per cent, rounded up
+    asked = [one for one in plan.questions if one.kind.adds_up]
+    most = max((max(one.leakage.max(), one.cap) for one in asked), default=0.0)
+    belief = ceil(1e3 / (1 + 9 * exp(-most))) / 10  # in per cent, rounded up
     told = [
         "Before your answer leaves your device, it is changed at random. We receive the changed "
         "answer and nothing else; your true answer is never sent or stored by us.",
@@ -95,10 +95,10 @@ def handout_html(plan: SurveyPlan) -> str:
         "Who agreed to the budgets, and when: ________",
         "How long changed answers are kept: ________",
     )
-    asked = ", ".join(one.name for one in plan.questions)
+    names = ", ".join(one.name for one in plan.questions)
     blocks: list[Block] = [
         Heading(f"{plan.survey.name}: for the ethics board", level=1),
-        Sentence(f"{plan.survey.users:,} people are asked about: {asked}."),
+        Sentence(f"{plan.survey.users:,} people are asked about: {names}."),
     ]
     for title, lines in (
         ("What people are told", told),

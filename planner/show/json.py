@@ -27,7 +27,7 @@ from planner.show import kinds
 
 _NAMED: dict[type, str] = {  # values and properties, beside or in place of the fields
     QuestionPlan: "name share fraction users total_error error_share lower_bound proven_gap "
-    "saturation_epsilon spending left_out relaxations targets options",
+    "saturation_epsilon spending realised left_out relaxations targets options",
     Option: "name title error against compared",
     Allocation: "names reason shares errors value lower_bound relative_gap some_each best_each",
     ChannelCurve: "epsilon answer_rate channel_rmse relative_gap",

@@ -99,7 +99,7 @@ class KindWords:
         if policy.rule.open_pairs:
             between = "two answers that are protected from each other"
             openly = unprotected(levels_of(policy))
-        raised, lowered = policy.largest_pairs(), policy.largest_pairs(against=True)
+        raised, lowered = plan.realised
         if not raised.any():
             return [openly]
         most = _by_level(policy.names, raised, self.whose)
@@ -201,7 +201,7 @@ class _OfNumbers(KindWords):
         ]
 
     def promises(self, plan: QuestionPlan) -> list[str]:
-        most = f"{_factor(plan.spending[0].spent)}-fold"
+        most = f"{_factor(plan.realised.max())}-fold"
         return [_promise("two numbers, or a number and no answer,", most)]
 
 
@@ -458,6 +458,22 @@ def promises(plan: SurveyPlan) -> list[str]:
 def promises_of(planned: QuestionPlan) -> list[str]:
     """What one question promises: a sentence, or one for each view of its guarantee."""
     return words(planned).promises(planned)
+
+
+def unused_sentence(plan: QuestionPlan) -> str:
+    """Which budgets are above what reports use of them; empty where none are."""
+    if plan.question.kind in ("item-set", "sampled-choice"):
+        return ""
+    policy, used = plan.deployed.policy, plan.realised
+    spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
+    unused = np.flatnonzero((used < 0.99 * spent).any(axis=0) & (used > 0).all(axis=0))
+    few = ", ".join(
+        f"{rounded_up(used[:, i].max(), 4)} of {rounded_up(spent[:, i].max(), 4)} for "
+        f"{policy.names[i]!r}"
+        for i in unused[:_NAMED_LEVELS]
+    )
+    more = f", and {unused.size - _NAMED_LEVELS} more levels" * (unused.size > _NAMED_LEVELS)
+    return f"Reports use less than the budgets: {few}{more}." if few else ""
 
 
 def _by_level(names: Sequence[str], budgets: NDArray[np.float64], whose: str) -> str:

@@ -137,6 +137,7 @@ def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
     if levels is not None:
         blocks += [Heading("Level by level", "details", 3), _levels(levels)]
     blocks += said(kinds.words(question).report(question), rank="details")
+    blocks += said([kinds.unused_sentence(question)], rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
     prices = (one for one in _prices(question) if one not in advice)
     blocks += said([*prices, _one_sided(question)], rank="details")

@@ -20,6 +20,7 @@ from planner.planning.question import KINDS, budget_curve
 from planner.planning.what_if import smallest_budgets
 from planner.show import kinds
 from planner.show import plan as said
+from planner.show.html import handout_html
 from planner.solvers import design_search, solving
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.generation import generate
@@ -218,19 +219,32 @@ def test_a_split_says_whose_errors_its_shares_are_planned_with():
 
 
 def test_odds_say_the_probabilities():
-    found = planned([1.0, 1.2, 2.0], [5, 5, 90]).fact(ByLevel)
+    plan = planned([1.0, 1.2, 2.0], [5, 5, 90])
+    found = plan.fact(ByLevel)
     assert "41 send a 1" in found.odds[0]
     assert "27 do" in found.odds[0]
-    assert found.leakage[:, 0].tolist() == [1.0, 1.0]
+    assert plan.realised[:, 0] == pytest.approx([1.0, 1.0])
     padded = planned([1.0, 1.2, 2.0], [5, 5, 90], ItemSet, padding_length=4).fact(ByLevel)
     assert "31 send a 1" in padded.odds[0]  # 27.4 + (40.9 - 27.4) / 4
+
+
+def test_what_a_report_realises_is_promised_on_every_face():
+    """A budget of 3 of which 2 are used: the handout said 69.1 %, the app 45.09 %."""
+    survey = plan_survey(load_survey(EXAMPLES / "clinic.toml"))
+    (plan,) = survey.questions
+    assert plan.spending[-1].spent == 3.0
+    assert plan.realised[0] == pytest.approx([1.0, 1.5, 2.0], rel=1e-6)
+    assert "7.39-fold for 'harmless'" in kinds.promises_of(plan)[0]
+    assert beliefs_after(plan.leakage, 0.1)[1].max() == pytest.approx(0.45085, abs=1e-4)
+    assert "to be at most 45.1 % likely" in handout_html(survey)
+    assert "2.0000 of 3.0000 for 'harmless'" in kinds.unused_sentence(plan)
 
 
 def test_beliefs_about_sets_hold_for_every_report():
     from planner import padded, unary
 
     law = sets_law(padded(unary(solve(PrivacyPolicy([0.6, 1.0], [1, 2]))), 2))  # 8 sets
-    leakage = planned([0.6, 1.0], [1, 2], ItemSet, padding_length=2).fact(ByLevel).leakage[:, 0]
+    leakage = planned([0.6, 1.0], [1, 2], ItemSet, padding_length=2).leakage[:, 0]
     has = (np.arange(8) & 1).astype(bool)
     rng = np.random.default_rng(2)
     for belief in (0.01, 0.1, 0.5):

@@ -42,7 +42,7 @@ def meaning() -> None:
         levels = plan.fact(ByLevel)
         if levels is not None:
             _odds(levels)
-            _beliefs(levels)
+            _beliefs(plan)
         else:
             st.markdown("\n".join(f"- {render.plain(one)}" for one in promises_of(plan)))
         make = partial(_details, found.plan, plan)
@@ -66,7 +66,7 @@ def _odds(found: ByLevel) -> None:
         render.dots(float(found.b[place]))
 
 
-def _beliefs(found: ByLevel) -> None:
+def _beliefs(plan: QuestionPlan) -> None:
     st.subheader("What an observer may come to believe")
     prior = st.slider(
         "Belief before the report, in percent",
@@ -78,10 +78,10 @@ def _beliefs(found: ByLevel) -> None:
         help="How likely somebody thought it, before seeing the report, that the person has one "
         "particular answer.",
     )
-    low, high = beliefs_after(found.leakage[:, :_MOST_PAIRS], prior / 100)
+    low, high = beliefs_after(plan.leakage[:, :_MOST_PAIRS], prior / 100)
     render.table(
         (
-            texts("an answer of", found.names[:_MOST_PAIRS]),
+            texts("an answer of", plan.deployed.policy.names[:_MOST_PAIRS]),
             Column("then at least", tuple(f"{np.floor(x * 1e4) / 1e2:.2f} %" for x in low)),
             Column("at most", tuple(f"{np.ceil(x * 1e4) / 1e2:.2f} %" for x in high)),
         )

@@ -13,6 +13,7 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Ledger, read_ledger
 from planner.planning.sampled import SamplingPlan
 from planner.show.blocks import Facts, numbers, texts
+from planner.show.kinds import unused_sentence
 from planner.show.plan import headline, question_blocks
 from planner.survey.preferences import read_preferences
 from planner.survey.values import text_of
@@ -78,6 +79,7 @@ def page() -> None:
     kind = kind_of(question)
     if kind != "numeric":
         _levels(question, place)
+    unused = st.container()
     kept_row(question, place, *_OF_KIND.get(kind, ()))
     if kind == "numeric":
         _preferences(question, place)
@@ -95,6 +97,9 @@ def page() -> None:
         if plan is not None:
             blocks = question_blocks(plan) if plan.fact(SamplingPlan) else [headline(plan)]
             render.render(block for block in blocks if isinstance(block, Facts))
+    said = "" if plan is None or found.mistakes else unused_sentence(plan)
+    if said:
+        unused.caption(render.plain(said))
 
 
 def _choose() -> int:
