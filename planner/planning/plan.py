@@ -380,7 +380,7 @@ def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], f
             for i, level in enumerate(levels.names):
                 found[one.name, level, "spent (epsilon)"] = float(levels.epsilons[i])
                 if against:
-                    found[one.name, level, "said against (epsilon)"] = float(levels.leakage[1, i])
+                    found[one.name, level, "said against (epsilon)"] = float(one.leakage[1, i])
                 found[one.name, level, "item error, %"] = float(levels.percent[i])
         found[one.name, "", "total error, %"] = 100 * one.error_share
     return found
