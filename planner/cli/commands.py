@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from planner.cli.deployment import aggregate, difference, perturb, schema, vectors, verify
-from planner.cli.people import questionnaire
+from planner.cli.people import questionnaire, receive
 from planner.cli.planning import answer_rate, compare, outsiders, plan
 from planner.cli.trial import audit, simulate
 from planner.errors import InputError, PlannerError
@@ -62,8 +62,8 @@ def open_app(
 
 
 for _command in (
-    plan, compare, outsiders, answer_rate, simulate, questionnaire, schema, vectors, verify,
-    perturb, aggregate, difference, audit,
+    plan, compare, outsiders, answer_rate, simulate, questionnaire, receive, schema, vectors,
+    verify, perturb, aggregate, difference, audit,
 ):  # fmt: skip
     app.command()(_command)
 app.command("app", short_help="Open the app in the browser.")(open_app)

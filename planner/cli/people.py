@@ -1,13 +1,21 @@
-"""``ldp-planner questionnaire``: the page that people answer."""
+"""``ldp-planner questionnaire`` and ``receive``: what people answer, and where it goes."""
 
 from __future__ import annotations
 
+import sys
+from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.options import Json, SurveyFile, print_json, say
+from planner.cli.options import Json, ParameterFile, SurveyFile, print_json, say
+from planner.errors import InputError
+
+if TYPE_CHECKING:
+    from planner.deployment.collecting.reports import Key
+    from planner.mechanisms.counting import Aggregate
 
 
 def questionnaire(
@@ -51,3 +59,65 @@ def questionnaire(
     which = f" for round {number} of {rounds}" if rounds else ""
     what = f"{size / 1000:.0f} kB, parameters {found.hash[:16]}"
     say(f"Questionnaire written to {out}{which}: {what}.")
+
+
+def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    params: ParameterFile,
+    into: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="For files of reports, as aggregate takes them.")
+    ],
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65534)] = 8780,
+    address: Annotated[
+        str,
+        typer.Option(metavar="IP", help="To listen on; any but this needs TLS before it."),
+    ] = "127.0.0.1",
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="The questionnaire, served at /.")
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="Of a page elsewhere that may send reports: https://clinic.example, or null for "
+            "one in a folder. Again for others.",
+        ),
+    ] = None,
+    share: Annotated[
+        str, typer.Option(metavar="URL", help="Address of the page, shown as a QR code.")
+    ] = "",
+    estimates_from: Annotated[
+        int, typer.Option(metavar="REPORTS", help="Show no estimates before so many.", min=1)
+    ] = 100,
+) -> None:
+    """Receive reports over HTTP, into files.
+
+    POST /reports takes one line or several; they are acknowledged when they are on disk. The next
+    port, on this machine alone, has the organiser's page: reports and estimates so far; opening it
+    makes a file of what waits. Ends on SIGTERM or Control-C, with every report in a file.
+    """
+    import segno
+
+    from planner.deployment.collecting.inbox import Inbox
+    from planner.deployment.collecting.receiving import Receiver, listening
+    from planner.deployment.parameters import read_parameters
+    from planner.show.html import page_of
+    from planner.show.results import receiving_blocks
+
+    parameters, html = read_parameters(params), b""
+    if page is not None:
+        html = page.read_bytes()
+        if b64encode(params.read_bytes()) not in html:
+            remedy = "Make the page anew: ldp-planner questionnaire."
+            raise InputError("page", str(page), "a questionnaire of these parameters", remedy)
+    code = segno.make(share, error="m").svg_inline(scale=5) if share else ""
+
+    def organiser(sums: Mapping[Key, Aggregate]) -> str:
+        blocks = receiving_blocks(parameters, sums, estimates_from, share)
+        return page_of("Reports so far", blocks, code)
+
+    with listening(address, port) as public, listening("127.0.0.1", port + 1) as private:
+        inbox = Inbox(into, parameters)
+        say(f"Reports: http://{address}:{port}/reports. Organiser: http://127.0.0.1:{port + 1}/")
+        sys.stdout.flush()
+        Receiver(inbox, html, origin or (), organiser).serve(public, private)
+    say(f"All reports are in {into}.")

@@ -111,9 +111,9 @@ def handout_html(plan: SurveyPlan) -> str:
     return page_of(f"{plan.survey.name}: handout", blocks)
 
 
-def page_of(title: str, blocks: Iterable[Block]) -> str:
-    """A page of blocks, details included; the text is escaped."""
-    body = "\n".join(_html(block) for block in chosen(blocks, details=True))
+def page_of(title: str, blocks: Iterable[Block], drawing: str = "") -> str:
+    """A page of blocks, details included, whose text is escaped; and a drawing, which is not."""
+    body = drawing + "\n".join(_html(block) for block in chosen(blocks, details=True))
     style = (resources.files("planner.show") / "page.css").read_text("utf-8")
     return f"{_HEAD.format(title=escape(title), style=style)}{body}\n{_FOOT}"
 

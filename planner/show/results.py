@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import partial
 from math import exp, isfinite
 from typing import TYPE_CHECKING
@@ -10,9 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.deployment.collecting.collector import Collection
+from planner.deployment.collecting.reports import Key
 from planner.deployment.parameters import Parameters
 from planner.laws.schema import Document
 from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.counting import Aggregate
 from planner.show.blocks import (
     Block,
     Figure,
@@ -22,6 +25,7 @@ from planner.show.blocks import (
     numbers,
     people,
     percent,
+    rows_table,
     said,
     texts,
 )
@@ -49,13 +53,31 @@ def result_blocks(
     parameters: Parameters, collection: Collection, estimates: Columns, confidence: float
 ) -> list[Block]:
     """Everything of a result: the survey, what was counted, and each question under a heading."""
-    frame = estimates.to_pandas()
     blocks: list[Block] = [Heading(parameters.survey, level=1), *files_blocks(collection)]
-    for law in parameters.questions:
-        own = frame[frame["question"] == law.name]
-        if len(own):
-            blocks += [Heading(law.name), *_question(law, own, confidence)]
-    return [*blocks, *said([_INTERVALS, _NO_TESTS], "note")]
+    return [*blocks, *_questions(parameters, estimates, confidence)]
+
+
+def receiving_blocks(
+    parameters: Parameters, sums: Mapping[Key, Aggregate], least: int, share: str = ""
+) -> list[Block]:
+    """What a receiver has so far; estimates of questions with ``least`` reports or more."""
+    from planner.deployment.collecting.estimating import estimates_table
+
+    number = Counter({law.name: 0 for law in parameters.questions})
+    for (question, _), one in sums.items():
+        number[question] += one.users
+    rows = [(name, f"{count:,}", f"{parameters.users:,}") for name, count in number.items()]
+    enough = {key: one for key, one in sums.items() if number[key[0]] >= least}
+    few = ", ".join(name for name, count in number.items() if count < least)
+    blocks: list[Block] = [
+        Heading(f"{parameters.survey}: reports so far", level=1),
+        *said([share and f"To share: {share}"]),
+        rows_table("Received", ("question", "reports", "people planned"), rows, 1),
+        *said([few and f"Of {few} there are no estimates before {least:,} reports."], "note"),
+    ]
+    if enough:
+        blocks += _questions(parameters, estimates_table(parameters, enough), 0.95)
+    return blocks
 
 
 def difference_blocks(estimates: Columns, confidence: float) -> list[Block]:
@@ -65,6 +87,16 @@ def difference_blocks(estimates: Columns, confidence: float) -> list[Block]:
         blocks += [Heading(str(name)), *_groups(own, confidence)]
     independent = "People of the two collections are taken for independent, and for a sample."
     return [*blocks, Sentence(independent, tone="note")]
+
+
+def _questions(parameters: Parameters, estimates: Columns, confidence: float) -> Iterator[Block]:
+    frame = estimates.to_pandas()
+    for law in parameters.questions:
+        own = frame[frame["question"] == law.name]
+        if len(own):
+            yield Heading(law.name)
+            yield from _question(law, own, confidence)
+    yield from said([_INTERVALS, _NO_TESTS], "note")
 
 
 def _question(law: CollectedLaw, own: DataFrame, confidence: float) -> Iterator[Block]:

@@ -33,6 +33,8 @@ from planner.laws.schema import Document
 from planner.mechanisms.counting import Aggregate
 
 _ENDINGS = ", ".join(SUFFIXES)
+OPEN_FOLDER = ".receiving"
+"""Of a receiver, below the folder of its files: what is in no file yet."""
 
 
 def report_files(
@@ -105,7 +107,7 @@ def _below(place: Path) -> Iterator[tuple[Path, str]]:
             continue
         for path in paths:
             if os.path.isdir(path):  # noqa: PTH112
-                waiting.append(path)
+                waiting += [path] * (path.name != OPEN_FOLDER)
             else:
                 yield path, _why_not(path)
 

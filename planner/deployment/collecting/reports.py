@@ -86,6 +86,12 @@ def mark(report_id: str, content: str) -> bytes:
     return b"".join(blake2b(part, digest_size=ID_SIZE).digest() for part in parts)
 
 
+def mark_of(one: Report, group: Group) -> bytes:
+    """The :func:`mark` of a report of a group."""
+    said = f"{one.round_number}\n{one.payload.hex()}\n{one.question}"
+    return mark(one.report_id, "\n".join((said, *group)))
+
+
 MAX_JSON_BYTES = 64 * 2**20
 _OTHER_PARAMETERS = "Use the parameter file that the reports were made with."
 _FRAME_BYTES = 1024  # of a line, for all but its question and its report
@@ -115,13 +121,10 @@ def line_batches(
     if path.stat().st_size > MAX_JSON_BYTES:
         remedy = "Write the reports to a Parquet file, or to several smaller files."
         raise InputError.because("size", f"the file has more than {MAX_JSON_BYTES} bytes", remedy)
-    data = path.read_bytes()
-    # Of the longest line that a report can need; more would only take memory.
-    limit = _FRAME_BYTES + max(12 * len(key[0]) + 4 * -(-n // 3) for key, n in sizes.items())
+    data, limit = path.read_bytes(), longest_line(sizes, groups)
     lines, number, seen, repeated = BytesIO(data), 0, dict[bytes, bytes](), 0
     found: dict[tuple[Key, Group], tuple[list[bytes], list[bytes]]] = {}
     folders = groups.of_folders(path)
-    limit += _FRAME_BYTES * len(groups.values)
     while line := lines.readline(limit + 1):
         number += 1
         if len(line) > limit:
@@ -130,12 +133,9 @@ def line_batches(
         if not line.endswith(b"\n"):
             reason = "the last line is cut off: no newline ends it"
             raise InputError.because("line", reason, REPORTS_REMEDY)
-        own, told = groups.off_line(line[:-1], f"line {number}")
-        one = read_line(own, f"line {number}")
-        group = groups.settled(folders, told, f"line {number}")
-        key = _key_of(one, f"line {number}", parameters, sizes)
-        said = f"{key[1]}\n{one.payload.hex()}\n{key[0]}"
-        digests = mark(one.report_id, "\n".join((said, *group)))
+        one, group = read_grouped(line[:-1], f"line {number}", groups, folders)
+        key = key_of(one, f"line {number}", parameters, sizes)
+        digests = mark_of(one, group)
         first = seen.setdefault(digests[:ID_SIZE], digests)
         if first != digests:
             reason = f"line {number} has the id {one.report_id!r} of an earlier line, and differs"
@@ -151,8 +151,22 @@ def line_batches(
         yield Batch(key, rows, sha256(data).hexdigest(), b"".join(marks), repeated, group)
 
 
-def _key_of(one: Report, where: str, parameters: str, sizes: Mapping[Key, int]) -> Key:
-    """Question and round of a report that is expected."""
+def longest_line(sizes: Mapping[Key, int], groups: Groups) -> int:
+    """Bytes that the line of a report can need; more would only take memory."""
+    longest = max(12 * len(key[0]) + 4 * -(-n // 3) for key, n in sizes.items())
+    return _FRAME_BYTES * (1 + len(groups.values)) + longest
+
+
+def read_grouped(
+    line: bytes, where: str, groups: Groups, folders: Mapping[str, str]
+) -> tuple[Report, Group]:
+    """The report of a line, and the group that line and folders say; InputError as below."""
+    own, told = groups.off_line(line, where)
+    return read_line(own, where), groups.settled(folders, told, where)
+
+
+def key_of(one: Report, where: str, parameters: str, sizes: Mapping[Key, int]) -> Key:
+    """Question and round of a report that is expected; InputError for any other."""
     key = one.question, one.round_number
     if one.parameters != parameters:
         what = f"parameters of {where}"

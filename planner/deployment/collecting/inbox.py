@@ -1,0 +1,221 @@
+"""Reports on their way to files: on disk before they are acknowledged, in one file each at last.
+
+Nothing tells who sent one or when: the database and the files hold lines of reports alone, in the
+order of their random ids.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from planner.deployment.client.client import Report
+from planner.deployment.collecting.collector import OPEN_FOLDER
+from planner.deployment.collecting.one_file import Expected, counter
+from planner.deployment.collecting.reports import ID_SIZE, Key, key_of, mark_of, read_grouped
+from planner.deployment.parameters import Parameters
+from planner.errors import FileError
+from planner.files import database_error, replace_file
+from planner.limits import MEBIBYTE
+from planner.mechanisms.counting import Aggregate, Counter, Reports
+
+SEALED_BYTES = 16 * MEBIBYTE
+"""Reports that wait in the database become a file once they are as many."""
+_TABLES = """
+PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+CREATE TABLE IF NOT EXISTS known (id INTEGER PRIMARY KEY, content BLOB);
+CREATE TABLE IF NOT EXISTS waiting (id INTEGER PRIMARY KEY, line BLOB);
+CREATE TABLE IF NOT EXISTS counted (question, round, users, counts, UNIQUE (question, round));
+"""
+
+
+class Received(NamedTuple):
+    """A line that is right: the report, its question and round, its mark, and the line itself."""
+
+    report: Report
+    key: Key
+    mark: bytes
+    line: bytes
+
+
+class Inbox:
+    """Reports on disk: those that wait in a database, and files of lines that are whole for good.
+
+    A report is known by its id for ever. The database has a random order, that of ids.
+
+    Parameters
+    ----------
+    folder:
+        Made if it does not exist. Of several receivers, one may use it.
+    parameters:
+        Verified parameters.
+    sealed_bytes:
+        Size of lines that makes a file.
+
+    Raises
+    ------
+    FileError
+        The folder cannot be written, or another receiver uses it.
+    """
+
+    def __init__(
+        self, folder: Path, parameters: Parameters, sealed_bytes: int = SEALED_BYTES
+    ) -> None:
+        self._folder, self._most = folder, sealed_bytes
+        self._path = folder / OPEN_FOLDER / f"{parameters.hash[:16]}.sqlite"
+        self.expected = Expected.of(parameters)
+        self._folders = self.expected.groups.of_folders(folder.resolve() / "file")
+        self._counters: dict[Key, Counter] = {}
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(
+                self._path, timeout=1.0, isolation_level=None, check_same_thread=False
+            )
+        except (OSError, sqlite3.Error) as error:
+            reason = f"cannot be written: {error}"
+            raise FileError(folder, reason, "Choose a folder that you may write to.") from error
+        with self._named():
+            self._database.executescript(_TABLES)
+            lines = self._waiting()
+        self._bytes = sum(map(len, lines))
+        self._count([self.read(line, "a line in the database") for line in lines])
+        self.seal()  # also what was killed while it wrote a file
+
+    def read(self, line: bytes, where: str) -> Received:
+        """A line with its end, if a client of these parameters may have written it.
+
+        Raises
+        ------
+        InputError
+            It is none; ``where`` is named.
+        """
+        right = self.expected
+        one, group = read_grouped(line.removesuffix(b"\n"), where, right.groups, self._folders)
+        key = key_of(one, where, right.parameters, right.sizes)
+        return Received(one, key, mark_of(one, group), line)
+
+    def add(self, reports: Sequence[Received]) -> list[bool]:
+        """Whether each is on disk now; not if another report has its id. Durable on return.
+
+        Raises
+        ------
+        FileError
+            Nothing can be written; then none is kept.
+        """
+        kept, new = [], []
+        with self._changing():
+            for one in reports:
+                number = int(one.report.report_id, 16) - 2**63  # SQLite's have a sign
+                content = one.mark[ID_SIZE:]
+                known = self._ask("SELECT content FROM known WHERE id = ?", number)
+                kept.append(not known or known[0][0] == content)
+                if not known:
+                    self._ask("INSERT INTO known VALUES (?, ?)", number, content)
+                    self._ask("INSERT INTO waiting VALUES (?, ?)", number, one.line)
+                    new.append(one)
+        self._count(new)
+        self._bytes += sum(len(one.line) for one in new)
+        if self._bytes >= self._most:
+            with suppress(FileError):  # they are on disk; the next report tries again
+                self.seal()
+        return kept
+
+    def seal(self) -> None:
+        """Make what waits a file, if anything does.
+
+        Raises
+        ------
+        FileError
+            It cannot be written; what waits goes on to wait.
+        """
+        sums = self.sums()
+        with self._changing():
+            content = b"".join(self._waiting())
+            if not content:
+                return
+            number = self._ask("PRAGMA user_version")[0][0] + 1
+            name = f"received-{self.expected.parameters[:8]}"
+            while (path := self._folder / f"{name}-{number:06}.jsonl").exists():
+                if path.read_bytes() == content:  # written by one that was killed at once
+                    break
+                number += 1
+            else:
+                replace_file(path, content)
+            for (question, round_number), one in sums.items():
+                self._ask(
+                    "INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?)",
+                    question,
+                    round_number or 0,
+                    one.users,
+                    one.counts.astype("<i8").tobytes(),
+                )
+            self._ask("DELETE FROM waiting")
+            self._ask(f"PRAGMA user_version = {number}")
+        self._counters, self._bytes = {}, 0
+
+    def sums(self) -> dict[Key, Aggregate]:
+        """Counts of all reports so far, by question and round."""
+        with self._named():
+            rows = self._ask("SELECT * FROM counted")
+        found = {
+            (question, number or None): Aggregate(users, np.frombuffer(counts, "<i8"))
+            for question, number, users, counts in rows
+        }
+        for key, one in self._counters.items():
+            more = one.sums()
+            found[key] = found[key] + more if key in found else more
+        return found
+
+    def close(self) -> None:
+        """Make what waits a file, and release the folder."""
+        try:
+            self.seal()
+        finally:
+            self._database.close()
+
+    def _waiting(self) -> list[bytes]:
+        return [line for (line,) in self._ask("SELECT line FROM waiting ORDER BY id")]
+
+    def _ask(self, words: str, *values: object) -> list[Any]:
+        return self._database.execute(words, values).fetchall()
+
+    def _count(self, reports: Sequence[Received]) -> None:
+        by_key: dict[Key, list[bytes]] = {}
+        for one in reports:
+            by_key.setdefault(one.key, []).append(one.report.payload)
+        for key, payloads in by_key.items():
+            if key not in self._counters:
+                self._counters[key] = counter(self.expected.laws[key[0]])
+            self._counters[key].add(rows_of(payloads))
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """All or nothing."""
+        with self._named():
+            self._ask("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._ask("COMMIT")
+            finally:
+                if self._database.in_transaction:
+                    self._ask("ROLLBACK")
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            remedy = "Restore it, or receive into another folder."
+            raise database_error(self._path, error) or FileError(
+                self._path, f"is damaged: {error}", remedy
+            ) from error
+
+
+def rows_of(payloads: Sequence[bytes]) -> Reports:
+    """Reports of one size, a row each."""
+    return np.frombuffer(b"".join(payloads), np.uint8).reshape(len(payloads), -1)

@@ -1,0 +1,269 @@
+"""Receive reports over HTTP, with Starlette and uvicorn: checked, bounded, acknowledged from disk.
+
+What is known of a sender is forgotten with the connection, and nothing is logged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from planner.deployment.collecting.inbox import Inbox, Received, rows_of
+from planner.deployment.collecting.one_file import counter
+from planner.deployment.collecting.reports import Key, longest_line
+from planner.errors import FileError, InputError
+from planner.limits import MEBIBYTE
+from planner.mechanisms.counting import Aggregate
+
+BODY_BYTES = MEBIBYTE // 4
+"""Of one request, unless a single line may be longer."""
+HELD_BYTES = 64 * MEBIBYTE
+"""Of all requests that are under way; more are told to come again."""
+LINES_A_SECOND = 10_000
+MOST_CONNECTIONS = 1000
+"""More push the one out that has been without a whole request for the longest time."""
+REQUEST_SECONDS = 15.0
+_ENDING_SECONDS = 2  # for requests under way; the rest is fast
+_BACKLOG = 1000
+
+
+class Receiver:
+    """The HTTP side: what is asked for is checked, bounded, and handed to the inbox in groups.
+
+    Parameters
+    ----------
+    inbox:
+        Where reports are kept.
+    page:
+        Served at ``/``; nothing if it is empty.
+    origins:
+        Of pages elsewhere that may send reports, such as ``https://clinic.example``; the ``null``
+        of pages that were opened from a folder.
+    organiser:
+        Makes the organiser's page of the sums so far.
+    """
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        page: bytes,
+        origins: Sequence[str],
+        organiser: Callable[[Mapping[Key, Aggregate]], str],
+    ) -> None:
+        self._inbox, self._page, self._origins = inbox, page, frozenset(origins)
+        self._organiser = organiser
+        self._longest = max(BODY_BYTES, longest_line(inbox.expected.sizes, inbox.expected.groups))
+        self._tried = {key: counter(inbox.expected.laws[key[0]]) for key in inbox.expected.sizes}
+        self._queue: asyncio.Queue[tuple[list[Received], asyncio.Future[list[bool]]]]
+        self._queue = asyncio.Queue()
+        self._disk = ThreadPoolExecutor(1)
+        self._held, self._failed = 0, ""
+        self._left, self._since = float(LINES_A_SECOND), 0.0
+
+    def serve(self, public: socket.socket, private: socket.socket) -> None:
+        """Until SIGTERM or SIGINT; what waits is a file then.
+
+        ``private`` listens on this machine alone, for the organiser.
+        """
+        routes = [Route("/reports", self._reports, methods=["POST", "OPTIONS"])]
+        routes += [Route("/health", self._health)]
+        routes += [Route("/", self._questionnaire)] if self._page else []
+        outside = Starlette(routes=routes, lifespan=self._writing)
+        own = [Middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1"])]
+        inside = Starlette(routes=[Route("/", self._organised)], middleware=own)
+        port = private.getsockname()[1]
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            is_private = scope["type"] == "http" and scope["server"][1] == port
+            await (inside if is_private else outside)(scope, receive, send)
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = 2 * (MOST_CONNECTIONS + _BACKLOG)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(most, hard)), hard))
+        config = uvicorn.Config(
+            app, http=Bounded, ws="none", log_config=None, log_level="critical", access_log=False,
+            server_header=False, backlog=_BACKLOG, timeout_graceful_shutdown=_ENDING_SECONDS,
+        )  # fmt: skip
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)  # which uvicorn restores when it ends
+        uvicorn.Server(config).run([public, private])
+        self._inbox.close()
+
+    @asynccontextmanager
+    async def _writing(self, _: object) -> AsyncIterator[None]:
+        task = asyncio.create_task(self._write())
+        yield
+        task.cancel()
+        self._disk.shutdown()
+
+    async def _write(self) -> None:
+        """Groups of what came while the last group was written."""
+        loop = asyncio.get_running_loop()
+        while True:
+            group = [await self._queue.get()]
+            group += [self._queue.get_nowait() for _ in range(self._queue.qsize())]
+            reports = [one for lines, _ in group for one in lines]
+            try:
+                kept = await loop.run_in_executor(self._disk, self._inbox.add, reports)
+                self._failed = ""
+            except FileError as error:
+                kept, self._failed = [], str(error)
+            for lines, answer in group:
+                if not answer.done():
+                    answer.set_result(kept[: len(lines)])
+                kept = kept[len(lines) :]
+
+    async def _reports(self, request: Request) -> Response:
+        """Lines of reports: all of them are kept, or none."""
+        origin = request.headers.get("origin")
+        own = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+        if not own and origin not in self._origins:
+            return _said(403, "Reports come from the page alone.")
+        headers = {} if own else {"access-control-allow-origin": str(origin), "vary": "origin"}
+        if request.method == "OPTIONS":
+            headers |= {"access-control-allow-headers": "content-type"}
+            return Response(status_code=204, headers=headers)
+        answer = await self._answered(request)
+        answer.headers.update(headers)
+        return answer
+
+    async def _answered(self, request: Request) -> Response:
+        body = bytearray()
+        try:
+            async for part in request.stream():
+                body += part
+                self._held += len(part)
+                if len(body) > self._longest:
+                    return _said(413, f"At most {self._longest:,} bytes at once.", ending=True)
+                if self._held > HELD_BYTES:
+                    return _said(503, _BUSY, ending=True)
+            return await self._kept(bytes(body))
+        except ClientDisconnect:
+            return Response(status_code=400)  # which nobody reads
+        finally:
+            self._held -= len(body)
+
+    async def _kept(self, body: bytes) -> Response:
+        lines = [line + b"\n" for line in body.split(b"\n") if line]
+        if not lines:
+            return _said(400, "There is no report.")
+        if not self._in_time(len(lines)):
+            return _said(503, _BUSY)
+        try:
+            reports = [self._checked(line, f"line {n}") for n, line in enumerate(lines, 1)]
+        except InputError as error:
+            return _said(400, error.reason)
+        answer = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait((reports, answer))
+        kept = await answer
+        if len(kept) < len(reports):
+            return _said(507, self._failed)
+        if not all(kept):
+            return _said(409, f"{kept.count(False)} reports have an id that another report has.")
+        return JSONResponse([one.report.report_id for one in reports])
+
+    def _checked(self, line: bytes, where: str) -> Received:
+        """What is not even counted on its own would cost the others of its file."""
+        received = self._inbox.read(line, where)
+        self._tried[received.key].add(rows_of([received.report.payload]))
+        return received
+
+    def _in_time(self, lines: int) -> bool:
+        """Whether these lines are not too many for what came in the last second."""
+        now = asyncio.get_running_loop().time()
+        self._left += LINES_A_SECOND * (now - self._since)
+        self._left, self._since = min(self._left, LINES_A_SECOND) - lines, now
+        if self._left < 0:
+            self._left += lines
+            return False
+        return True
+
+    async def _health(self, _: Request) -> Response:
+        return _said(507, self._failed) if self._failed else _said(200, "ok")
+
+    async def _questionnaire(self, _: Request) -> Response:
+        apart = {"content-security-policy": "frame-ancestors 'none'", "cache-control": "no-cache"}
+        return HTMLResponse(self._page, headers=apart | _PLAIN)
+
+    async def _organised(self, _: Request) -> Response:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._disk, self._inbox.seal)
+        sums = await loop.run_in_executor(self._disk, self._inbox.sums)
+        page = await loop.run_in_executor(None, self._organiser, sums)
+        return HTMLResponse(page, headers={"cache-control": "no-store"} | _PLAIN)
+
+
+def listening(address: str, port: int) -> socket.socket:
+    """A socket that may be listened on.
+
+    Raises
+    ------
+    InputError
+        The address is none of this machine, or the port is taken.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        return socket.create_server((address, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        allowed = f"one that is free ({error.strerror})"
+        raise InputError("port", f"{address}:{port}", allowed, "Choose another.") from error
+
+
+_BUSY = "Too many reports at once. Send again in a second."
+_PLAIN = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
+
+
+def _said(code: int, text: str, *, ending: bool = False) -> Response:
+    """A sentence; the connection ends with it where the rest of a request is not read."""
+    headers = _PLAIN | ({"connection": "close"} if ending else {})
+    headers |= {"retry-after": "1"} if code == 503 else {}
+    return PlainTextResponse(text, code, headers)
+
+
+class Bounded(H11Protocol):  # type: ignore[misc]
+    """A connection that ends if no whole request comes in time, or if there are too many."""
+
+    _open: ClassVar[dict[Bounded, None]] = {}  # the first has been without one for longest
+
+    def connection_made(self, transport: Any) -> None:
+        """Wait for a request, and let the one that waits for longest go if there are too many."""
+        super().connection_made(transport)
+        self._wait()
+        if len(self._open) > MOST_CONNECTIONS:
+            oldest = next(iter(self._open))
+            del self._open[oldest]
+            oldest.transport.abort()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, behind all others."""
+        super().on_response_complete()
+        if self in self._open:
+            del self._open[self]
+            self._late.cancel()
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        self._open.pop(self, None)
+        self._late.cancel()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._late = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+        self._open[self] = None

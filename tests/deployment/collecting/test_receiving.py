@@ -1,0 +1,274 @@
+"""The receiver: what it acknowledges is on disk once, and nothing else gets in or is kept."""
+
+import json
+import resource
+import signal
+import socket
+import time
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
+from http.client import HTTPConnection
+from threading import Timer
+
+import psutil
+import pytest
+
+from planner.deployment import Client
+from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.inbox import Inbox
+from planner.deployment.collecting.receiving import MOST_CONNECTIONS
+from planner.deployment.parameters import write_parameters
+from planner.errors import FileError
+from tests.deployment.report_files import KEY
+from tests.deployment.sending import receiving, send
+from tests.effort import tries
+
+
+def reports_of(parameters, number):
+    client = Client(parameters.document)
+    return [client.report("q", i % 40) for i in range(number)]
+
+
+def lines_of(reports):
+    return [one.to_json().encode() + b"\n" for one in reports]
+
+
+@pytest.fixture
+def inbox_of(one_question, tmp_path):
+    """A new inbox in the same folder, whose database is released at the end."""
+    with ExitStack() as stack:
+
+        def make(size=10**6):
+            inbox = Inbox(tmp_path / "in", one_question, size)
+            return stack.enter_context(closing(inbox._database)) and inbox
+
+        yield make
+
+
+def put(inbox, reports):
+    return inbox.add([inbox.read(line, "a line") for line in lines_of(reports)])
+
+
+# -- on disk ---------------------------------------------------------------------------
+
+
+def test_files_are_whole_while_reports_come_and_each_counts_once(one_question, tmp_path, inbox_of):
+    reports, progress = reports_of(one_question, 60), tmp_path / "progress"
+    inbox = inbox_of(20 * len(lines_of(reports)[0]))
+    for start in range(0, 50, 10):
+        assert put(inbox, reports[start : start + 10]) == [True] * 10
+        assert put(inbox, reports[start : start + 2]) == [True] * 2  # sent again
+        done = collect(one_question, [tmp_path / "in"], checkpoint=progress)
+        assert not done.quarantined
+        assert done.sums.get(KEY) is None or done.sums[KEY].users == (start + 10) // 20 * 20
+    assert inbox.sums()[KEY].users == 50
+    inbox.close()
+    inbox = inbox_of()
+    assert put(inbox, reports) == [True] * 60
+    sums = inbox.sums()[KEY]
+    inbox.close()
+    done = collect(one_question, [tmp_path / "in"], checkpoint=progress)
+    assert (done.sums[KEY].users, done.repeated) == (60, 0)
+    assert done.sums[KEY].counts.tolist() == sums.counts.tolist()
+    for path in (tmp_path / "in").glob("*.jsonl"):
+        ids = [json.loads(line)["id"] for line in path.read_text().splitlines()]
+        assert ids == sorted(ids)  # not the order in which they came
+
+
+def test_an_id_says_one_thing_for_ever(one_question, inbox_of):
+    first, second = reports_of(one_question, 2)
+    forged = replace(second, report_id=first.report_id, payload=bytes(8))
+    inbox = inbox_of(1)  # a file each
+    assert put(inbox, [first]) == [True]
+    assert put(inbox, [forged, second, first]) == [False, True, True]
+    assert inbox.sums()[KEY].users == 2
+
+
+def test_one_that_was_killed_between_its_file_and_its_database(
+    one_question, tmp_path, inbox_of, monkeypatch
+):
+    reports = reports_of(one_question, 5)
+    inbox = inbox_of()
+    put(inbox, reports)
+    with monkeypatch.context() as patch:
+        patch.setattr(inbox, "_ask", lambda words, *more: cut(inbox, words, *more))
+        with pytest.raises(KeyboardInterrupt):
+            inbox.seal()
+    (path,) = (tmp_path / "in").glob("*.jsonl")
+    before = path.stat().st_mtime_ns
+    inbox._database.close()
+    put(again := inbox_of(), reports_of(one_question, 3))
+    again.close()
+    assert path.stat().st_mtime_ns == before  # who counted it finds it unchanged
+    done = collect(one_question, [tmp_path / "in"])
+    assert (done.sums[KEY].users, done.repeated, len(done.counted)) == (8, 0, 2)
+
+
+def cut(inbox, words, *more):
+    if words.startswith("DELETE"):
+        raise KeyboardInterrupt
+    return Inbox._ask(inbox, words, *more)
+
+
+def test_a_folder_has_one_receiver(one_question, tmp_path, inbox_of):
+    inbox_of()
+    with pytest.raises(FileError, match="in use by another process"):
+        inbox_of()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="cannot be written"):
+        Inbox(tmp_path / "file" / "in", one_question)
+
+
+# -- over HTTP -------------------------------------------------------------------------
+
+ORIGIN = "https://clinic.example"
+MARK = "someone-4711"  # in a header, and nowhere else afterwards
+
+
+@pytest.fixture(scope="module")
+def running(one_question, tmp_path_factory):
+    """Parameters, the folder, the process and the port of a receiver."""
+    place = tmp_path_factory.mktemp("receiver")
+    write_parameters(place / "params.json", one_question)
+    words = ("--origin", ORIGIN, "--estimates-from", "5", "--share", ORIGIN + "/<b>")
+    with receiving(place / "params.json", place / "in", *words) as (process, port):
+        yield one_question, place / "in", process, port
+
+
+def asked(port, method="POST", path="/reports", body=b"", **headers):
+    """Code, headers and text of an answer."""
+    with closing(HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, body, {"User-Agent": MARK} | named)
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read().decode()
+
+
+def test_lines_are_kept_all_or_none_and_the_reason_is_said(running):
+    parameters, _, _, port = running
+    first, second, third = reports_of(parameters, 3)
+    for sent in ([first], [first], [second, first, second]):
+        code, _, text = asked(port, body=b"".join(lines_of(sent)))
+        assert (code, json.loads(text)) == (200, [one.report_id for one in sent])
+    wrong = [
+        (b"", 400, "no report"),
+        (b"{}\n", 400, "line 1 is not, byte for byte"),
+        (lines_of([replace(third, parameters="0" * 64)])[0], 400, "parameters of line 1"),
+        (lines_of([replace(third, question="<b>")])[0], 400, "question and round"),
+        (lines_of([replace(third, payload=b"1234567\x80")])[0], 400, "0 in all bits"),
+        (lines_of([replace(third, report_id=first.report_id)])[0], 409, "have an id"),
+        (b"x" * 300_000, 413, "At most 262,144 bytes"),
+    ]
+    for body, expected, reason in wrong:
+        bodies = [body, lines_of([third])[0] + body] if expected == 400 and body else [body]
+        for number, whole in enumerate(bodies, 1):
+            code, headers, text = asked(port, body=whole)
+            assert code == expected
+            assert reason.replace("line 1", f"line {number}") in text
+            assert headers["content-type"].startswith("text/plain")
+            assert headers["x-content-type-options"] == "nosniff"
+    assert ">2</td>" in asked(port + 1, "GET", "/")[2]  # of three lines that were right
+
+
+def test_pages_of_other_origins_are_refused(running):
+    _, _, _, port = running
+    for origin, allowed in ((ORIGIN, True), ("https://evil.example", False), ("null", False)):
+        for method in ("POST", "OPTIONS"):
+            code, headers, _ = asked(port, method, Origin=origin)
+            assert headers["access-control-allow-origin"] == (origin if allowed else None)
+            assert code == {"POST": 400, "OPTIONS": 204}[method] if allowed else 403
+    assert asked(port, Origin=f"http://127.0.0.1:{port}")[0] == 400  # its own page
+    assert asked(port, "GET", "/health")[2] == "ok"
+    assert asked(port, "GET", "/")[0] == 404  # no page was given
+
+
+def test_the_organisers_page_is_on_this_machine_alone(running):
+    parameters, _, process, port = running
+    page = asked(port + 1, "GET", "/")[2]
+    assert "<svg" in page
+    assert "clinic.example/&lt;b&gt;" in page
+    assert "no estimates before 5 reports" in page
+    send(port, iter(lines_of(reports_of(parameters, 9))))
+    assert "95% interval" in asked(port + 1, "GET", "/")[2]
+    assert asked(port + 1, "GET", "/", Host="rebound.example")[0] == 400
+    assert asked(port + 1, "POST", "/reports")[0] == 404
+    listening = {one.laddr for one in psutil.Process(process.pid).net_connections("tcp")}
+    assert listening == {("127.0.0.1", port), ("127.0.0.1", port + 1)}
+
+
+def test_a_body_without_end_takes_no_memory(running):
+    """A gigabyte, in chunks or as promised: answered, or cut off, at a quarter of a mebibyte."""
+    _, _, process, port = running
+    before, part = psutil.Process(process.pid).memory_info().rss, bytes(2**20)
+    for head in ("transfer-encoding: chunked", f"content-length: {2**30}"):
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+            client.sendall(f"POST /reports HTTP/1.1\r\nhost: x\r\n{head}\r\n\r\n".encode())
+            chunk = b"100000\r\n" + part + b"\r\n" if "chunked" in head else part
+            sent = 0
+            with suppress(ConnectionError):
+                while sent < 2**30:
+                    client.sendall(chunk)
+                    sent += len(part)
+            assert sent < 2**26
+    assert psutil.Process(process.pid).memory_info().rss - before < 2**26
+
+
+def test_ten_thousand_half_open_connections_keep_nobody_out(running):
+    parameters, _, process, port = running
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = min(10_000, hard - 200)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most + 200), hard))
+    lines = iter(lines_of(reports_of(parameters, 10)))
+    with ExitStack() as stack:
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for i in range(most):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+            client.send(b"POST /reports HTTP/1.1\r\n"[: i % 24])
+            if i % (most // 9) == 0:
+                assert send(port, iter([next(lines)]))[0] == {200: 1}
+        assert psutil.Process(process.pid).num_fds() < 2 * MOST_CONNECTIONS
+
+
+def test_nothing_of_a_sender_is_kept(running):
+    """The last of these tests: it ends the receiver."""
+    _, folder, process, port = running
+    assert asked(port, X_Forwarded_For=MARK)[0] == 400
+    started = time.monotonic()
+    process.terminate()
+    assert process.wait(10) == 0
+    assert time.monotonic() - started < 5
+    said = process.stdout.read() + process.stderr.read()
+    assert said == f"All reports are in {folder}.\n"
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) >= 2
+    for path in files:
+        content = path.read_bytes()
+        assert MARK.encode() not in content
+        assert b"127.0.0.1" not in content
+        for line in content.splitlines() if path.suffix == ".jsonl" else []:
+            assert json.loads(line).keys() == {"parameters", "question", "id", "report", "check"}
+
+
+# -- killed ----------------------------------------------------------------------------
+
+
+def test_killed_under_load_it_has_each_acknowledged_report_once(one_question, tmp_path):
+    """As often as `tries` says; whoever got no answer sends again, as clients do."""
+    write_parameters(tmp_path / "params.json", one_question)
+    kills, acknowledged = tries(3, 20), set()
+    left = lines = lines_of(reports_of(one_question, 1_500 * kills))
+    for kill in range(kills + 1):
+        with receiving(tmp_path / "params.json", tmp_path / "in") as (process, port):
+            if kill < kills:
+                assert left
+                Timer(0.2 + 0.05 * (kill % 5), process.kill).start()
+            _, ids = send(port, iter(left), connections=50)
+            acknowledged |= ids
+            left = [line for line in lines if json.loads(line)["id"] not in acknowledged]
+            if kill == kills:
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(10) == 0
+    assert not left
+    done = collect(one_question, [tmp_path / "in"])
+    assert not done.quarantined
+    assert (done.sums[KEY].users, done.repeated) == (len(lines), 0)
