@@ -41,6 +41,7 @@ from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.questions import COUNTS
 
 _NAMED_LEVELS = 4
+_ALIKE = 1e-6  # relative: what rounding to integers may add to one direction
 _WHOEVER = "whoever looks and whatever they know"
 _TOTAL, _DRAWN = "total error", "of people drawn at random"
 _BITS = "A report has one bit per item: 1 with probability a if it is the person's own, else b."
@@ -104,13 +105,13 @@ class KindWords:
             return [openly]
         most = _by_level(policy.names, raised, self.whose)
         promise = _promise(between, most)
-        if not np.array_equal(raised, lowered):
+        if not np.allclose(raised, lowered, rtol=_ALIKE):
             without = ": somebody may become known to be WITHOUT an answer"
             promise = (
                 f"No report raises the odds of an answer against any other more than {most}, "
                 f"{_WHOEVER}; it may lower them up to "
                 f"{_by_level(policy.names, lowered, self.whose)}"
-                f"{without if (lowered > raised).any() else ''}."
+                f"{without if (lowered > raised * (1 + _ALIKE)).any() else ''}."
             )
         return [promise, *([openly] if openly else [])]
 
@@ -484,7 +485,7 @@ def _by_level(names: Sequence[str], budgets: NDArray[np.float64], whose: str) ->
         if budget > 0
     ]
     *others, last = [text for _, text in levels]
-    if len({budget for budget, _ in levels}) == 1:
+    if len({_factor(budget) for budget, _ in levels}) == 1:
         return f"{_factor(levels[0][0])}-fold"
     if len(levels) > _NAMED_LEVELS:
         return f"from {min(levels)[1]} to {max(levels)[1]}, by its level"
