@@ -465,7 +465,7 @@ def errors_of(question: Ordinal) -> ErrorLaw:
 class OrderedKind(Kind[Ordinal]):
     """One of a few answers in order: the best channel for what is wanted."""
 
-    def shared(self, question: Ordinal, users: int) -> Curve:  # noqa: ARG002
+    def shared(self, question: Ordinal, users: int) -> Curve:
         """A mean of scores with BiSample-MD, others with opt0's counts."""
         policy, weight = question.policy, question.weight
         if question.of_mean:

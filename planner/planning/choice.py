@@ -227,7 +227,7 @@ class ChoiceKind(Kind[Categorical]):
             known.add(DESIGN)
         return [name for name in super().mechanisms(question) if name in known]
 
-    def shared(self, question: Categorical, users: int) -> Curve:  # noqa: ARG002
+    def shared(self, question: Categorical, users: int) -> Curve:
         """With its own table, or design that can be deployed; else opt0's."""
         policy, objective, rough = question.policy, question.objective, question.mechanism
         if rough in (BEST, DESIGN) and policy.item_counts.sum() > 1:
@@ -252,6 +252,18 @@ class ChoiceKind(Kind[Categorical]):
         about = part.question.objective, planned.errors, planned.name
         return choice_curve(part.asked.name, part.deployed.policy, part.asked.weight, *about)
 
+    def searched(
+        self,
+        part: Part[Categorical],
+        planned: Option,
+        importance: tuple[float, ...] | None = None,
+    ) -> Curve | None:
+        """Of tables and designs."""
+        if planned.name not in (*MODELS, DESIGN):
+            return None
+        objective, name = Objective(weights=importance), planned.name
+        return choice_curve(part.asked.name, part.deployed.policy, 1.0, objective, None, name)
+
     def unsolved(self, part: Part[Categorical], found: tuple[Option, ...]) -> list[Option]:
         """What such a design beats."""
         return _others(part) if [one.name for one in found] == [DESIGN] else []
@@ -275,7 +287,7 @@ class ChoiceKind(Kind[Categorical]):
         found = solved(sided, name, *about, must=False)
         return None if found.refused else found
 
-    def deployed(self, part: Part[Categorical], option: Option) -> object:  # noqa: ARG002
+    def deployed(self, part: Part[Categorical], option: Option) -> object:
         """A table, a design, or the law of a plain mechanism."""
         return option.law.mechanism if isinstance(option.law, LevelTerms) else option.law
 

@@ -56,15 +56,15 @@ class Kind(Protocol[Q]):
             remedy = "Choose one of these, or leave the mechanism out."
             raise InputError.unknown(what, question.mechanism, known, remedy)
 
-    def settled(self, question: Q, users: int) -> Q:  # noqa: ARG002 - a budget, where it is open
+    def settled(self, question: Q, users: int) -> Q:
         """The question as it is asked of so many people, with a budget."""
         return question
 
-    def fitted(self, question: Q, users: float, share: float = 1.0) -> Q:  # noqa: ARG002
+    def fitted(self, question: Q, users: float, share: float = 1.0) -> Q:
         """The same with what depends on its share of the budgets, such as a padding length."""
         return question
 
-    def answer_rate(self, question: Q) -> float:  # noqa: ARG002
+    def answer_rate(self, question: Q) -> float:
         """Share of the people who answer it at its budget: all, but of a number."""
         return 1.0
 
@@ -83,27 +83,36 @@ class Kind(Protocol[Q]):
 
         return Curve(part.asked.name, part.asked.weight, planned.errors, planned.name, at)
 
-    def compared(self, part: Part[Q], option: Option) -> Option:  # noqa: ARG002
+    def searched(
+        self,
+        part: Part[Q],
+        planned: Option,
+        importance: tuple[float, ...] | None = None,
+    ) -> Curve | None:
+        """The same for the total error, planned anew: for targets. None if it is not searched."""
+        return None
+
+    def compared(self, part: Part[Q], option: Option) -> Option:
         """What stands beside the option that is planned: each as good as it can be."""
         return option
 
-    def unsolved(self, part: Part[Q], found: tuple[Option, ...]) -> list[Option]:  # noqa: ARG002
+    def unsolved(self, part: Part[Q], found: tuple[Option, ...]) -> list[Option]:
         """What ``options`` left out as worse than what is proven: solved when asked for."""
         return []
 
-    def alike(self, part: Part[Q], found: tuple[Option, ...]) -> Option | None:  # noqa: ARG002
+    def alike(self, part: Part[Q], found: tuple[Option, ...]) -> Option | None:
         """The best that protects all answers like the most sensitive, if there is any."""
         return next((one for one in found if not (one.by_level or one.refused)), None)
 
-    def one_sided(self, part: Part[Q], planned: Option) -> Option | None:  # noqa: ARG002
+    def one_sided(self, part: Part[Q], planned: Option) -> Option | None:
         """The same if being cleared of an answer harms nobody, where that is another promise."""
         return None
 
-    def deployed(self, part: Part[Q], option: Option) -> object:  # noqa: ARG002
+    def deployed(self, part: Part[Q], option: Option) -> object:
         """The mechanism of an option, as a parameter file takes it."""
         return option.law
 
-    def lacking(self, mechanism: Any) -> str:  # noqa: ARG002
+    def lacking(self, mechanism: Any) -> str:
         """What is missing before it can be deployed, in a sentence; empty if nothing is."""
         return ""
 
@@ -132,15 +141,15 @@ class Kind(Protocol[Q]):
                 found[rows, level] = np.maximum(found[rows, level], pair.realised)
         return np.minimum(found, spent)
 
-    def total(self, part: Part[Q], planned: Option) -> Option:  # noqa: ARG002
+    def total(self, part: Part[Q], planned: Option) -> Option:
         """The same option with its total error, whatever the objective weighs: for targets."""
         return planned
 
-    def people_for(self, part: Part[Q], facts: Facts, total: Option, error: float) -> int | None:  # noqa: ARG002
+    def people_for(self, part: Part[Q], facts: Facts, total: Option, error: float) -> int | None:
         """The fewest people of the survey for a total error, a share of them; None if none do."""
         return total.errors.people(total.value, error, part.everybody, part.fraction)
 
-    def columns(self, options: Sequence[Option], mechanism: Any) -> Columns:  # noqa: ARG002
+    def columns(self, options: Sequence[Option], mechanism: Any) -> Columns:
         """The rows of its data frame: one a mechanism, best first."""
         return {
             "mechanism": [one.title for one in options],

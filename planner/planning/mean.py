@@ -501,6 +501,22 @@ class NumberKind(Kind[Numeric]):
 
         return mean_curve(question.name, float(question.policy.epsilons[0]), question.weight, error)
 
+    def curve(self, part: Part[Numeric], planned: Option) -> Curve:
+        """Of BiSample-MD it is a formula."""
+        if planned.name != BISAMPLE:
+            return super().curve(part, planned)
+        whole = self.shared(part.question, part.everybody)
+        return replace(whole, at=lambda scale=1.0, *_, **__: whole.at(part.share * scale))
+
+    def searched(
+        self,
+        part: Part[Numeric],
+        planned: Option,
+        importance: tuple[float, ...] | None = None,
+    ) -> Curve | None:
+        """Of BiSample-MD, which is quick."""
+        return self.curve(part, planned) if planned.name == BISAMPLE else None
+
     def options(self, part: Part[Numeric]) -> list[Option]:
         """The best channel and BiSample-MD, and what is compared alone, for one people."""
         question, rate = part.question, self.answer_rate(part.question)
@@ -517,6 +533,6 @@ class NumberKind(Kind[Numeric]):
             found.append(Option(name, variance, errors_of, law, note=note, compared=law is None))
         return found
 
-    def facts(self, part: Part[Numeric], planned: Option, mechanism: Any) -> Facts:  # noqa: ARG002
+    def facts(self, part: Part[Numeric], planned: Option, mechanism: Any) -> Facts:
         """The channel, and what is assumed of the people who answer."""
         return mechanism, model_of(part.question, part.people)

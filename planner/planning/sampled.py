@@ -438,7 +438,7 @@ class SampledKind(Kind[SampledChoice]):
         """That alone."""
         return [replace(self.shared(part.question, part.people).at(), bound=None)]
 
-    def columns(self, options: Sequence[Option], mechanism: Any) -> Columns:  # noqa: ARG002
+    def columns(self, options: Sequence[Option], mechanism: Any) -> Columns:
         """One row a value."""
         counts, errors = mechanism.counts, mechanism.absolute_errors()
         return {"value": range(1, len(counts) + 1), "expected": counts, "error_95": errors}
@@ -447,14 +447,14 @@ class SampledKind(Kind[SampledChoice]):
         """Somebody who vouches for it, or people enough."""
         return mechanism.lacking
 
-    def law(self, question: SampledChoice, mechanism: Any) -> CollectedLaw:  # noqa: ARG002
+    def law(self, question: SampledChoice, mechanism: Any) -> CollectedLaw:
         """Refused where nobody vouches for what it relies on."""
         return mechanism.law
 
     def facts(
         self,
-        part: Part[SampledChoice],  # noqa: ARG002
-        planned: Option,  # noqa: ARG002
+        part: Part[SampledChoice],
+        planned: Option,
         mechanism: Any,
     ) -> Facts:
         """The parameters, with the three views of the guarantee."""

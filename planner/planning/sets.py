@@ -329,6 +329,31 @@ class SetKind(Kind[ItemSet]):
         about = part.asked.weight, objective, errors, planned.name
         return choice_curve(part.asked.name, part.deployed.policy, *about)
 
+    def searched(
+        self,
+        part: Part[ItemSet],
+        planned: Option,
+        importance: tuple[float, ...] | None = None,
+    ) -> Curve | None:
+        """Of tables and set designs, at the best length of each scale, if none is asked for."""
+        whole, sets = planned.name == SET_DESIGN, set_model_of(part.deployed)
+        if not whole and planned.name not in MODELS:
+            return None
+
+        def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
+            there = replace(part, question=at_scale(part.deployed, scale, level), share=1.0)
+            if whole:
+                found = self.compared(there, whole_sets(there, part.asked.padding_length or 1))
+                return replace(found, bound=found.value)  # of set designs, it is the best
+            policy, length = there.deployed.policy, part.asked.padding_length
+            if length is None and sets is not None:
+                length = _padding(there, solve_for(policy, planned.name), sets).length
+            about = law_at(there.deployed, part.everybody, length, TOTAL)
+            found = solved(policy, planned.name, *about, must=True)
+            return replace(found, note=f"l = {length}")
+
+        return Curve(part.asked.name, part.asked.weight, planned.errors, planned.name, at)
+
     def compared(self, part: Part[ItemSet], option: Option) -> Option:
         """At the padding length that is best for it."""
         question = part.deployed

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import exp, log, sqrt
-from typing import Any, NamedTuple
+from math import exp, inf, log, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,15 +22,11 @@ from planner.arguments import positive_numbers, whole_number
 from planner.errors import ConvergenceError, InputError, SolverError
 from planner.frames import Columns, Framed
 from planner.limits import MAX_EPSILON
-from planner.mechanisms.catalogue import CATALOGUE
 from planner.patience import still_wanted
-from planner.planning import mean
 from planner.planning.choice import achieved, check_targets, users_needed
 from planner.planning.curve import Curve, choice_curve
-from planner.planning.datasets import set_model_of
 from planner.planning.kind import Facts, Kind
-from planner.planning.option import AnyPart, Option, Part
-from planner.planning.sets import law_at, least_error, plan_padding
+from planner.planning.option import AnyPart, Option
 from planner.planning.solve import (
     DESIGN,
     TOTAL,
@@ -38,14 +34,11 @@ from planner.planning.solve import (
     crossing,
     largest_budgets,
     scaled,
-    solve_for,
 )
-from planner.policy.budget_text import digits_up
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import UnaryTable
 from planner.solvers.models import MODELS
-from planner.survey.questions import SET_DESIGN, ItemSet, Numeric, Question, Target
+from planner.survey.questions import Target
 
 Array = NDArray[np.float64]
 RELAX_BY = 0.1  # nats
@@ -56,6 +49,7 @@ _SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to 
 _TURNS = 5
 _MOST_IMPORTANT = 20.0  # times the least important level: of tables more gains nothing
 _MOST_IMPORTANT_OF_DESIGNS = 50_000.0  # then the others still have an error
+_PROVEN = 1e-4  # of an error: what leaves next to nothing of the scale unproven
 _STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale
 _FAR = 1.1  # times an excess: how far off it is 0 at most, about
 _ROUNDS, _LESS = 2, 0.99  # budgets that one more turn must lower them to
@@ -225,22 +219,49 @@ def _largest_scale(policy: PrivacyPolicy) -> float:
     return float(MAX_EPSILON / largest_budgets(policy).max())
 
 
+Importance = tuple[float, ...] | None
+"""Of the error of each level; None if all are alike."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BudgetAnswer:
-    """The smallest budgets that meet all targets, or why there are none.
+    """The smallest budgets that meet all targets, or the best that is reached.
 
-    ``scale`` is the common factor on the budgets, the largest tried if it is not ``possible``;
-    ``certified`` the table or design there, ``reached`` what it reaches for each target, as shares
-    of the users, and ``reason`` the answer as a sentence. ``importance`` is that of every level's
-    error, None if all are alike.
+    Attributes
+    ----------
+    possible, scale:
+        Whether any budgets meet them; the common factor on the budgets, else the largest tried.
+    option, policy:
+        What is planned there, and the budgets, none of which is so large that more buys nothing.
+    targets, reached:
+        What is wanted, and what is reached for it, as shares of the users.
+    lowest, saturated:
+        Whether even the smallest budget that is tried meets them; whether a budget is left at where
+        more buys nothing.
+    importance:
+        That of every level's error, which targets of single levels may need.
+    aside, cut:
+        Parts of ``reached`` that no budget lowers: as only some of the people are asked, or long
+        sets are cut.
     """
 
     possible: bool
     scale: float
-    certified: Certified
+    option: Option
+    policy: PrivacyPolicy
+    targets: tuple[Target, ...]
     reached: tuple[float, ...]
-    reason: str
-    importance: tuple[float, ...] | None = None
+    lowest: bool
+    saturated: bool
+    importance: Importance = None
+    aside: float = 0.0
+    cut: float = 0.0
+
+    @property
+    def proven(self) -> bool:
+        """Whether no smaller budgets in proportion meet them, with a mechanism of this form."""
+        option, of_all = self.option, all(target.of_all for target in self.targets)
+        return of_all and option.squared <= (1 + _PROVEN) * option.squared_bound
 
 
 def smallest_scale(
@@ -264,80 +285,71 @@ def smallest_scale(
     return found
 
 
-def _limits(policy: PrivacyPolicy, most: float) -> tuple[float, float]:
-    """Logarithms of the smallest and the largest scale worth trying."""
-    pair = policy.smallest_pair
-    smallest = min(float(policy.epsilons.min()), pair)
-    return log(_SMALLEST_EPSILON / smallest), log(most) - 1e-12
-
-
-class _Reached(NamedTuple):
-    """What is best at some budgets, and what it reaches for each target."""
-
-    certified: Certified
-    shares: list[float]
-    length: int | None = None
-    bias: float = 0.0
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Search:
-    """What targets reach at a scale of the budgets; arguments as of :func:`smallest_budgets`."""
+    """What targets reach at a scale of the budgets.
 
+    ``curve`` is that of a mechanism, for the total error with some importance of the levels, and
+    ``reach`` what an option does for a target; no scale is above ``largest``.
+    """
+
+    curve: Callable[[str, Importance], Curve]
+    mechanism: str
     policy: PrivacyPolicy
-    users: int
     targets: tuple[Target, ...]
-    model: str
-    sets: ItemSet | None = None
+    reach: Callable[[Option, Target], float]
+    largest: float
     start: float = 0.0
-    importance: tuple[float, ...] | None = None
-    near: Certified | None = None
+    importance: Importance = None
+    near: Option | None = None
 
     def smallest(self) -> BudgetAnswer:
         """The answer at this importance."""
-        low, high = _limits(self.policy, _largest_scale(self.policy))
-        step = _STEP_OF_DESIGNS if self.model == DESIGN else _STEP
-        at = smallest_scale(self._excess, low, high, self.start, step)
-        found = self._at(scaled(self.policy, exp(at)))
-        possible = at < high or self._excess(high) <= 0
-        if not possible:
-            reason = self._impossible(found)
-        else:
-            opening = "These budgets meet the targets"
-            if at == low:
-                opening = "The targets are met even with next to no budget"
-            elif all(target.of_all for target in self.targets):  # what the certificate is about
-                opening = "These are the smallest budgets in proportion that meet the targets"
-            factor, enough = _times(exp(at)), self._saturated(found.certified)
-            if enough is not None:
-                found, factor = enough, f"{factor}, or where more buys nothing"
-            where = "" if found.length is None else f", at padding length {found.length}"
-            budgets = f"{_named_budgets(found.certified.policy)} ({factor})"
-            reason = f"{opening}: {budgets}{where}{self._counted()}."
-        about = possible, exp(at), found.certified, tuple(found.shares), reason
-        return BudgetAnswer(*about, self.importance)
+        curve = self.curve(self.mechanism, self.importance)
+        smallest = min(float(self.policy.epsilons.min()), self.policy.smallest_pair)
+        low, high = log(_SMALLEST_EPSILON / smallest), log(self.largest) - 1e-12
 
-    def weighed(self, at: float) -> tuple[float, ...]:
+        def excess(at: float) -> float:
+            try:
+                option = curve.at(exp(at), near=self.near)
+            except ConvergenceError:  # the error cannot be told from rounding
+                return -1.0
+            return max(log(min(self.reach(option, t), 1e300) / t.value) for t in self.targets)
+
+        step = _STEP if self.mechanism in MODELS else _STEP_OF_DESIGNS
+        at = smallest_scale(excess, low, high, self.start, step)
+        option, policy = curve.at(exp(at), near=self.near), scaled(self.policy, exp(at))
+        possible = at < high or excess(high) <= 0
+        limit = getattr(option.law, "saturation_epsilon", None) or inf
+        over = possible and policy.rule.by_level and policy.epsilons.max() > limit * (1 + 1e-9)
+        if over:  # what is planned keeps these, too
+            policy = policy.with_changes(np.minimum(policy.epsilons, limit))
+        reached = tuple(self.reach(option, target) for target in self.targets)
+        about = possible, exp(at), option, policy, self.targets, reached
+        return BudgetAnswer(*about, at == low, over, self.importance)
+
+    def weighed(self, scale: float) -> tuple[float, ...]:
         """The importance of the levels at which the targets are met best at a scale; at least 1.
 
         Multiplicative weights on the targets: each turn those missed by more count more, and the
         total error is made small in which every target's part has its weight. Of tables, which are
         quick.
         """
-        policy, best = scaled(self.policy, exp(at)), (np.inf, np.ones(self.policy.size))
+        size = self.policy.size
+        best = (np.inf, np.ones(size))
         parts = [part for target in self.targets for part in self._parts(target)]
         share, weights = np.full(len(parts), 1 / len(parts)), best[1]
-        least = 1 / (_MOST_IMPORTANT_OF_DESIGNS if self.model == DESIGN else _MOST_IMPORTANT)
+        least = 1 / (_MOST_IMPORTANT_OF_DESIGNS if self.mechanism == DESIGN else _MOST_IMPORTANT)
         for _ in range(_TURNS):
             still_wanted()
-            table = solve_for(policy, "opt0", Objective(weights=tuple(weights.tolist())))
-            missed = np.array([achieved(table, self.users, one) / one.value for one, _ in parts])
+            option = self.curve("opt0", tuple(weights.tolist())).at(scale)
+            missed = np.array([self.reach(option, one) / one.value for one, _ in parts])
             if missed.max() < best[0]:
                 best = float(missed.max()), weights
             share = share * np.minimum(missed, 1e6) ** 2
             share /= share.sum()
-            per_item = 1 / (policy.item_counts * table.noise)
-            alike = np.full(policy.size, 1 / table.worst_case_mse)
+            per_item = 1 / (self.policy.item_counts * option.law.noise)
+            alike = np.full(size, 1 / option.law.worst_case_mse)
             pull = [alike if one.level is None else per_item * here for one, here in parts]
             weights = np.sum(share[:, None] * np.array(pull), axis=0)
             weights = np.maximum(weights / weights.max(), least)
@@ -351,58 +363,23 @@ class _Search:
         here = [np.array([name == level for name in names], dtype=float) for level in levels]
         return [(target.replacing(level=one), at) for one, at in zip(levels, here, strict=True)]
 
-    def _at(self, policy: PrivacyPolicy) -> _Reached:
-        """What is best with budgets; of sets at the length that a plan with them has."""
-        objective = Objective(weights=self.importance)
-        if self.sets is None:
-            return self._reached(solve_for(policy, self.model, objective, near=self.near))
-        length, known = self.sets.padding_length, set_model_of(self.sets)
-        if length is None and known is not None:
-            drawn = solve_for(policy, self.model)
-            assert isinstance(drawn, UnaryTable)  # noqa: S101 - of sets nothing else is searched
-            length = plan_padding(drawn, self.users, known).length
-        objective, errors = law_at(self.sets, self.users, length, objective)
-        found = solve_for(policy, self.model, objective)
-        reached = sqrt(errors.error(found.objective_value) / self.users)
-        return _Reached(found, [reached] * len(self.targets), length, errors.bias)
-
-    def _reached(self, found: Certified) -> _Reached:
-        return _Reached(found, [min(achieved(found, self.users, t), 1e300) for t in self.targets])
-
-    def _excess(self, at: float) -> float:
-        """Largest logarithm of reached over wanted; at most 0 where all targets are met."""
-        try:
-            reached = self._at(scaled(self.policy, exp(at))).shares
-        except ConvergenceError:  # the error cannot be told from rounding
-            return -1.0
-        return max(log(r / t.value) for r, t in zip(reached, self.targets, strict=True))
-
-    def _saturated(self, certified: Certified) -> _Reached | None:
-        """The same without budgets that buy nothing; None if there are none such."""
-        policy, limit = certified.policy, certified.saturation_epsilon
-        if limit is None or not policy.rule.by_level:
-            return None
-        over = policy.epsilons > limit * (1 + 1e-9)
-        if not over.any():
-            return None
-        found = self._at(policy.with_changes(np.where(over, limit, policy.epsilons)))
-        reached = zip(found.shares, self.targets, strict=True)
-        return found if max(r / t.value for r, t in reached) <= 1 + 1e-9 else None
-
-    def _counted(self) -> str:
-        """The importance that the levels need, in words."""
-        pairs = zip(self.policy.names, self.importance or (), strict=self.importance is not None)
-        more = [f"{one:g} for {name!r}" for name, one in pairs if one > 1][:6]
-        return f", with importance {', '.join(more)}" if more else ""
-
-    def _impossible(self, found: _Reached) -> str:
-        reached = zip(found.shares, self.targets, strict=True)
-        least, target = max(reached, key=lambda one: one[0] / one[1].value)
-        cause = f"even at budgets up to {float(found.certified.policy.epsilons.max()):.4g}"
-        if found.bias >= self.users * target.value**2:
-            cause = f"sets of more than {found.length} items are cut: whatever the budgets"
-        floor = f"{100 * least:.4g} %" if least < 1 else "no share at all"
-        return f"Impossible, because {cause}, the best is {floor}; wanted: {target.text}."
+    def with_importance(self) -> BudgetAnswer:
+        """The answer with the importance of the levels that targets of single ones need."""
+        if self.policy.size == 1 or all(target.of_all for target in self.targets):
+            return self.smallest()
+        tables = replace(self, mechanism="opt0")
+        best = tables.smallest()  # a table is quick, and needs nearly that
+        for _ in range(_ROUNDS):
+            importance = self.weighed(best.scale)
+            if importance == best.importance or len(set(importance)) == 1:
+                break
+            found = replace(tables, importance=importance, start=log(best.scale)).smallest()
+            if not found.possible or (best.possible and found.scale > _LESS * best.scale):
+                break
+            best = found
+        if self.mechanism == "opt0":
+            return best
+        return replace(self, importance=best.importance, start=log(best.scale)).smallest()
 
 
 def smallest_budgets(
@@ -444,53 +421,30 @@ def smallest_budgets(
         raise InputError("targets", targets, "at least one target", remedy)
     whole_number("users", users)
     check_targets(wanted, policy.names)
-    return _with_importance(_Search(policy, users, wanted, model))
 
+    def curve(mechanism: str, importance: Importance) -> Curve:
+        return choice_curve("", policy, 1.0, Objective(weights=importance), mechanism=mechanism)
 
-def _with_importance(search: _Search) -> BudgetAnswer:
-    """The smallest budgets, with the importance of the levels that targets of single ones need."""
-    if search.policy.size == 1 or all(target.of_all for target in search.targets):
-        return search.smallest()
-    best = replace(search, model="opt0").smallest()  # a table is quick, and needs nearly that
-    for _ in range(_ROUNDS):
-        importance = search.weighed(log(best.scale))
-        if importance == best.importance or len(set(importance)) == 1:
-            break
-        near = replace(search, model="opt0", importance=importance, start=log(best.scale))
-        found = near.smallest()
-        if not found.possible or (best.possible and found.scale > _LESS * best.scale):
-            break
-        best = found
-    if search.model == "opt0":
-        return best
-    return replace(search, importance=best.importance, start=log(best.scale)).smallest()
+    def reach(option: Option, target: Target) -> float:
+        return achieved(option.law, users, target)
 
-
-def _named_budgets(policy: PrivacyPolicy) -> str:
-    pairs = zip(policy.names[:6], policy.epsilons, strict=False)
-    shown = [f"{name} {digits_up(epsilon)}" for name, epsilon in pairs]
-    more = policy.size - len(shown)
-    return ", ".join(shown) + (f" and {more} more levels" if more else "")
-
-
-def _times(scale: float) -> str:
-    if abs(scale - 1) >= 0.0005:  # of four digits
-        return f"{digits_up(scale)} times what they are"
-    return f"a little {'more' if scale > 1 else 'less'} than they are"
+    search = _Search(curve, model, policy, wanted, reach, _largest_scale(policy))
+    return search.with_importance()
 
 
 @dataclass(frozen=True, slots=True)
 class TargetAnswer:
     """One target: what the plan ``reached``, in the target's unit, and what would reach it.
 
-    Of a missed one ``budgets`` says which smallest ones would be enough for these users, or why
-    none are. ``users`` is how many people the whole survey would have to ask with the budgets as
-    they are; None if no number is enough, because a bias is larger than the target.
+    Of a missed one ``budgets`` are the smallest ones that would be enough for these users, or the
+    best there are; None where they are not searched for, and where it is met. ``users`` is how many
+    people the whole survey would have to ask with the budgets as they are; None if no number is
+    enough, because a bias is larger than the target.
     """
 
     target: Target
     reached: float
-    budgets: str
+    budgets: BudgetAnswer | None
     users: int | None
     of_mean: bool = False
 
@@ -498,13 +452,6 @@ class TargetAnswer:
     def met(self) -> bool:
         """Whether what is reached is enough."""
         return self.reached <= self.target.value
-
-    @property
-    def wanted(self) -> str:
-        """The requirement in words."""
-        if self.of_mean:
-            return f"error of the mean at most {100 * self.target.value:.4g} % of half the range"
-        return self.target.text
 
 
 def answer_targets(
@@ -515,69 +462,48 @@ def answer_targets(
     Targets are about the total error, unweighted, whatever the question's objective weighs; of one
     answer also about a level or about what is detected.
     """
-    total, answers = kind.total(part, planned), []
+
+    def reach(option: Option, target: Target) -> float:
+        if not target.of_all:
+            return achieved(option.law, part.fraction * part.everybody, target)
+        total = kind.total(part, option)
+        return sqrt(total.errors.error(total.value, part.fraction) / part.everybody)
+
+    answers = []
     for target in part.asked.targets:
         if not target.of_all and not kind.of_levels:
-            raise _of_total_alone(part.asked, target)
-        reached = sqrt(total.errors.error(total.value, part.fraction) / part.everybody)
-        people = kind.people_for(part, facts, total, target.value)
-        aside = total.errors.spread * (1 / part.fraction - 1) / part.everybody
-        if not target.of_all:
-            aside = 0.0
-            reached = achieved(planned.law, part.fraction * part.everybody, target)
+            what, allowed = f"target of question {part.asked.name!r}", "a total error"
+            remedy = "Of sets, ordered answers and means give the total error alone."
+            raise InputError(what, target.text, allowed, remedy)
+        reached, budgets = reach(planned, target), None
+        if target.of_all:
+            people = kind.people_for(part, facts, kind.total(part, planned), target.value)
+        else:
             people = users_needed(planned.law, target, part.fraction)
-        budgets = ""
-        if reached > target.value:
-            budgets = _smallest(part, planned, target, aside)
+        if reached > target.value and kind.searched(part, planned) is not None:
+            budgets = _smallest(kind, part, planned, target, reach)
         answers.append(TargetAnswer(target, reached, budgets, people, part.asked.of_mean))
     return tuple(answers)
 
 
-def _of_total_alone(asked: Question, target: Target) -> InputError:
-    what, allowed = f"target of question {asked.name!r}", "a total error"
-    remedy = "Of sets and ordered answers give the total error alone."
-    if isinstance(asked, Numeric):
-        allowed, remedy = "an error", "A mean has an error and no items to detect."
-    return InputError(what, target.text, allowed, remedy)
+def _smallest(
+    kind: Kind[Any],
+    part: AnyPart,
+    planned: Option,
+    target: Target,
+    reach: Callable[[Option, Target], float],
+) -> BudgetAnswer:
+    """Which budgets would be enough."""
 
-
-def _smallest(part: Part[Any], planned: Option, target: Target, aside: float) -> str:
-    """Which budgets would be enough; ``aside`` is the squared error that no budget lowers."""
-    if planned.name in (SET_DESIGN, mean.BISAMPLE):
-        return _smallest_of_curve(part, planned, target)
-    if planned.name not in (*MODELS, DESIGN):
-        return f"Not searched for {CATALOGUE[planned.name].label}: ask for other budgets."
-    room = target.value**2 - aside
-    if room <= 0:
-        left = f"{100 * sqrt(aside):.4g} %"
-        return f"Impossible, because asking only some of the people leaves an error of {left}."
-    wanted = target.replacing(error=sqrt(room)) if aside else target
-    sets = part.asked if isinstance(part.asked, ItemSet) else None
-    about = part.deployed.policy, part.people, (wanted,), planned.name, sets
-    return _with_importance(_Search(*about, near=planned.law)).reason
-
-
-def _smallest_of_curve(part: Part[Any], planned: Option, target: Target) -> str:
-    """Of what has one budget: where the error at all budgets times a number is the target."""
-    whole = planned.name == SET_DESIGN
-
-    def error(at: float) -> float:
-        share = part.share * exp(at)
-        if whole:
-            return sqrt(least_error(replace(part, share=share)) / part.everybody)
-        found = mean.NumberKind().shared(part.question, part.everybody).at(share).squared
-        return sqrt(planned.errors.of_sample(found, part.fraction) / part.everybody)
+    def curve(mechanism: str, importance: Importance) -> Curve:
+        found = kind.searched(part, replace(planned, name=mechanism), importance)
+        assert found is not None  # noqa: S101 - asked of those that are searched
+        return found
 
     policy, cap = part.deployed.policy, getattr(part.deployed, "cap", None)
-    epsilon, most = policy.smallest_pair, _largest_scale(policy)
-    low, high = _limits(policy, min(most, MAX_EPSILON / cap) if cap else most)
-    if error(high) > target.value:
-        return f"Impossible: whatever the budgets, the best is {100 * error(high):.4g} %."
-    at = smallest_scale(lambda at: log(error(at) / target.value), low, high, 0.0, _STEP_OF_DESIGNS)
-    budget = digits_up(exp(at) * epsilon)
-    if not whole:
-        return f"The smallest budget that meets the target: {budget}."
-    return (
-        f"With a set design all budgets times {digits_up(exp(at))} meet the target: the smallest "
-        f"pair budget is then {budget}."
-    )
+    largest = min(_largest_scale(policy), MAX_EPSILON / cap if cap else inf)
+    about = curve, planned.name, policy, (target,), reach, largest
+    found = _Search(*about, near=planned).with_importance()
+    errors = kind.total(part, found.option).errors
+    aside = errors.spread * (1 / part.fraction - 1) / part.everybody if target.of_all else 0.0
+    return replace(found, aside=sqrt(aside), cut=sqrt(errors.bias / part.everybody))

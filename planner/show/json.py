@@ -23,14 +23,17 @@ from planner.planning.rounds import compared
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.planning.shares import Allocation
+from planner.planning.what_if import TargetAnswer
 from planner.show import kinds
+from planner.show.plan import budgets_sentence
 
 _NAMED: dict[type, str] = {  # values and properties, beside or in place of the fields
     QuestionPlan: "name share fraction users total_error error_share lower_bound proven_gap "
-    "saturation_epsilon spending realised left_out relaxations targets options",
+    "saturation_epsilon spending realised left_out relaxations options",
     Option: "name title error against compared",
     Allocation: "names reason shares errors value lower_bound relative_gap some_each best_each",
     ChannelCurve: "epsilon answer_rate channel_rmse relative_gap",
+    TargetAnswer: "target reached users of_mean",
     ComparedRow: "question level what first second change",
     OutsiderView: "question shuffled guess guessed levels reach swaying sentences",
     SurveyOutsiderView: "questions asked left_out epsilon delta sentences",
@@ -101,6 +104,9 @@ def question_json(question: QuestionPlan) -> dict[str, Any]:
         "padding_length": padded and padded.length,
         "padding": to_json(padded and padded.plan),
         "sampling": to_json(question.fact(SamplingPlan)),
+        "targets": [
+            to_json(one) | {"budgets": budgets_sentence(question, one)} for one in question.targets
+        ],
         "promises": kinds.promises_of(question),
         "proof": kinds.certificate_sentences(question),
     }

@@ -73,7 +73,7 @@ class KindWords:
         expected = about.objective.kind == "expected"
         return "for the expected answers" if expected else "for the least favourable answers"
 
-    def assumed(self, plan: QuestionPlan) -> str:  # noqa: ARG002
+    def assumed(self, plan: QuestionPlan) -> str:
         """What is assumed as the survey does not state it; empty for nothing."""
         return ""
 
@@ -171,7 +171,7 @@ class _OfNumbers(KindWords):
 
     points = ", for these points and no answer,"
 
-    def objective(self, asked: Any) -> str:  # noqa: ARG002
+    def objective(self, asked: Any) -> str:
         return "error of the mean"
 
     def answers(self, plan: QuestionPlan) -> str:
@@ -209,10 +209,10 @@ class _OfNumbers(KindWords):
 class _OfTwoRounds(KindWords):
     """A rare answer, asked in two rounds."""
 
-    def objective(self, asked: Any) -> str:  # noqa: ARG002
+    def objective(self, asked: Any) -> str:
         return "largest error of a count at 95 %"
 
-    def answers(self, plan: QuestionPlan) -> str:  # noqa: ARG002
+    def answers(self, plan: QuestionPlan) -> str:
         return "at the expected counts"
 
     def promises(self, plan: QuestionPlan) -> list[str]:

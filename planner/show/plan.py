@@ -18,8 +18,8 @@ from planner.planning.question import QuestionPlan, budget_curve, has_budget_cur
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.planning.shares import Allocation
-from planner.planning.what_if import Frontier, TargetAnswer
-from planner.policy.budget_text import rounded_up
+from planner.planning.what_if import BudgetAnswer, Frontier, TargetAnswer
+from planner.policy.budget_text import digits_up, rounded_up
 from planner.show import kinds
 from planner.show.blocks import (
     Block,
@@ -49,6 +49,7 @@ _GROUPS_ARE_SEEN = (
 )
 _LARGE_EPSILON = 5.0  # above it a report may say almost everything: odds change 148-fold
 _FEW_PEOPLE = 100
+_MOST_NAMED = 6  # levels, in a sentence
 _USUAL = 0.01  # what the people are counted for where no target is stated
 
 
@@ -124,7 +125,7 @@ def question_blocks(
     blocks += said(cautions(question), "note")
     blocks += kinds.set_blocks(question)
     for target in question.targets:
-        sentence = target_sentence(target, in_headline=len(question.targets) == 1)
+        sentence = target_sentence(question, target, in_headline=len(question.targets) == 1)
         blocks += said([sentence], "met" if target.met else "missed")
     advice = _advice(question)
     blocks += said([*kinds.promises_of(question), kinds.cap_sentence(question), *advice])
@@ -198,21 +199,81 @@ def cautions(question: QuestionPlan) -> list[str]:
     return [*filter(None, (_large_budgets(question), few, _drowned(question)))]
 
 
-def target_sentence(answer: TargetAnswer, *, in_headline: bool = False) -> str:
+def target_sentence(
+    question: QuestionPlan, answer: TargetAnswer, *, in_headline: bool = False
+) -> str:
     """What becomes of a target, and what would meet it if it is missed.
 
     The people needed are left out if they stand ``in_headline``.
     """
     verdict = "met" if answer.met else "MISSED"
     reached = percent(answer.reached) if answer.reached < 1e6 else "nothing"
-    text = f"Target, {answer.wanted}: {verdict}, reached {reached}."
+    wanted = answer.target.text
+    if answer.of_mean:
+        wanted = f"error of the mean at most {percent(answer.target.value)} of half the range"
+    text = f"Target, {wanted}: {verdict}, reached {reached}."
     if answer.met:
         return text
     instead = "no number of people would do, as truncated or missing answers bias the result"
     if answer.users is not None:
         instead = "ask more people" if in_headline else f"ask {answer.users:,} people"
-    budgets = answer.budgets[:1].lower() + answer.budgets[1:]
-    return f"{text} For this question alone, {budgets} Or {instead}."
+    budgets = budgets_sentence(question, answer)
+    return f"{text} For this question alone, {budgets[:1].lower()}{budgets[1:]} Or {instead}."
+
+
+def budgets_sentence(question: QuestionPlan, answer: TargetAnswer) -> str:
+    """Which budgets would meet a missed target, or why none do; empty for one that is met."""
+    if answer.budgets is not None:
+        return smallest_sentence(answer.budgets)
+    nothing = f"Not searched for {question.mechanism_label}: ask for other budgets."
+    return "" if answer.met else nothing
+
+
+def smallest_sentence(found: BudgetAnswer) -> str:
+    """The smallest budgets that meet targets, or why there are none.
+
+    Examples
+    --------
+    >>> from planner import PrivacyPolicy, Target, smallest_budgets
+    >>> policy = PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"])
+    >>> print(smallest_sentence(smallest_budgets(policy, 10_000, Target(error=0.02))))
+    These are the smallest budgets in proportion that meet the targets with IDUE opt0: ...
+    """
+    option = found.option
+    if not found.possible:
+        reached = zip(found.reached, found.targets, strict=True)
+        least, target = max(reached, key=lambda one: one[0] / one[1].value)
+        cause = f"even at budgets up to {found.policy.epsilons.max():.4g}"
+        if found.cut >= target.value:
+            cause = f"long sets are cut ({option.note}): whatever the budgets"
+        elif found.aside >= target.value:
+            cause = f"asking only some of the people leaves an error of {_digits(found.aside)}"
+            return f"Impossible, because {cause}."
+        floor = _digits(least) if least < 1 else "no share at all"
+        return f"Impossible, because {cause}, the best is {floor}; wanted: {_digits(target.value)}."
+    opening = "These budgets meet the targets"
+    if found.lowest:
+        opening = "The targets are met even with next to no budget"
+    elif found.proven:
+        form = "" if option.of_all else f" with {_short(CATALOGUE[option.name].label)}"
+        opening = f"These are the smallest budgets in proportion that meet the targets{form}"
+    pairs = zip(found.policy.names, found.policy.epsilons, strict=True)
+    named = [f"{name} {digits_up(epsilon)}" for name, epsilon in pairs]
+    more = f" and {len(named) - _MOST_NAMED} more levels" if len(named) > _MOST_NAMED else ""
+    factor = f"a little {'more' if found.scale > 1 else 'less'} than they are"
+    if abs(found.scale - 1) >= 0.0005:  # of four digits
+        factor = f"{digits_up(found.scale)} times what they are"
+    if found.saturated:
+        factor += ", or where more buys nothing"
+    note = f", {option.note}" if option.note else ""
+    levels = zip(found.policy.names, found.importance or (), strict=found.importance is not None)
+    counted = [f"{one:g} for {name!r}" for name, one in levels if one > 1][:_MOST_NAMED]
+    count = f", with importance {', '.join(counted)}" if counted else ""
+    return f"{opening}: {', '.join(named[:_MOST_NAMED])}{more} ({factor}){note}{count}."
+
+
+def _digits(share: float) -> str:
+    return f"{100 * share:.4g} %"
 
 
 def design_sentence(plan: SurveyPlan) -> str:

@@ -165,7 +165,7 @@ def test_a_mean_is_planned_in_the_unit_of_its_scores(of_mean):
     assert "lowers the error of the mean by more" in kinds.certificate_sentences(of_mean)[0]
     assert of_mean.fact(OrderedEstimates) is None
     (target,) = of_mean.targets
-    assert target.wanted == "error of the mean at most 1 % of half the range"
+    assert "error of the mean at most 1 % of half" in said.target_sentence(of_mean, target)
     assert target.users == pytest.approx(best.worst_error / 36 / 0.01**2, rel=1e-3)
 
 

@@ -143,12 +143,12 @@ def test_a_missed_target_says_what_would_meet_it():
     assert "the smallest budgets in proportion that meet the targets" in said
     assert said.endswith("Or ask more people.")  # how many stands among the facts
     (answer,) = missed.targets
-    assert f"Or ask {answer.users:,} people." in target_sentence(answer)
+    assert f"Or ask {answer.users:,} people." in target_sentence(missed, answer)
     biased = question(f"padding_length = 1\n{SETS}target = [{{error = 0.001}}]\n"
                       "[question.sets]\nsizes = [0, 0, 0, 1]\n")  # fmt: skip
     (answer,) = biased.targets
-    assert "Or no number of people would do" in target_sentence(answer)
-    assert "MISSED, reached nothing." in target_sentence(replace(answer, reached=np.inf))
+    assert "Or no number of people would do" in target_sentence(biased, answer)
+    assert "MISSED, reached nothing." in target_sentence(biased, replace(answer, reached=np.inf))
 
 
 # Sets
