@@ -176,6 +176,22 @@ def designs() -> str:
     return svg_of(Chart(lines, ("epsilon", "error per person"), "y"), designs.__doc__)
 
 
+def one_sided() -> str:
+    """Error per person over the budget of the strictest level: the rule min, one-sided budgets."""
+    budgets, shape, items = np.linspace(0.5, 3, 11), np.array([1, 1.2, 2]), [5, 5, 90]
+
+    def of(make: Callable, rule: str) -> list[float]:
+        return [make(PrivacyPolicy(b * shape, items, rule)).worst_case_mse for b in budgets]
+
+    lines = [
+        Line("rule min, best table", budgets, of(solve, "min"), ORANGE, "dot"),
+        Line("rule min, best of all", budgets, of(best_design, "min"), GREEN, "dash"),
+        Line("one-sided, best of all", budgets, of(best_design, "one-sided"), BLUE),
+    ]
+    titles = "budget of 5 answers; 5 have 1.2, 90 have 2 times it", "error per person"
+    return svg_of(Chart(lines, titles, "y"), one_sided.__doc__)
+
+
 def item_sets() -> str:
     """Error per person against the padding length: padding and sampling, set design, its bound."""
     lengths = list(range(1, 21))
@@ -314,6 +330,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "convexity": convexity,
     "certificate": certificate,
     "designs": designs,
+    "one-sided": one_sided,
     "item-sets": item_sets,
     "reduction": reduction,
     "exact-integers": exact_integers,
