@@ -110,8 +110,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         list[Path],
         typer.Argument(
             metavar="REPORTS",
-            help="Report files, or directories. Reports in Parquet files have no ids: one that "
-            "stands in two of them counts twice.",
+            help="Report files, directories, or places such as s3://bucket/folder. Reports in "
+            "Parquet files have no ids: one that stands in two of them counts twice.",
         ),
     ],
     engine: Annotated[

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from planner import Categorical, Level, Survey
+from planner.deployment import Client
 from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.sealed import Memory
-from planner.deployment.collecting.collector import Checkpoint
+from planner.deployment.collecting.collector import Checkpoint, collect
+from planner.deployment.collecting.inbox import Inbox
 from planner.deployment.collecting.one_file import FileCount
 from planner.errors import FileError
 from planner.files import replace_file
@@ -133,6 +135,27 @@ def test_files_that_are_replaced_stay_as_they_were(full, tmp_path):
         refused(error)
         assert (folder / "plan.json").read_text() == "old"
         assert len(list(folder.iterdir())) == 1
+
+
+def test_a_receiver_acknowledges_nothing_that_it_cannot_keep(full, one_question, tmp_path):
+    client = Client(one_question.document)
+    with full(tmp_path) as folder:
+        inbox = Inbox(folder / "in", one_question)
+        lines = [client.report("q", 1).to_json().encode() + b"\n" for _ in range(1000)]
+        reports = [inbox.read(line, "a line") for line in lines]
+        groups = iter(range(0, 1000, 10))
+        with pytest.raises(FileError) as error:
+            all(inbox.add(reports[start : start + 10]) for start in groups)
+        refused(error)
+        kept = next(groups) - 10  # without the group that failed
+        assert 0 < inbox.sums()[KEY].users == kept
+        inbox._database.close()
+    found = Inbox(folder / "in", one_question) if full is small_files else None
+    if found:  # there is room again
+        assert found.sums()[KEY].users == kept
+        assert all(found.add(reports))
+        found.close()
+        assert collect(one_question, [folder / "in"]).sums[KEY].users == 1000
 
 
 def test_reports_are_whole_or_not_there(full, one_question, tmp_path, rng):

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -27,6 +27,7 @@ from planner.deployment.collecting.one_file import (
     stamp_of,
 )
 from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE, Key
+from planner.deployment.collecting.stored import Stored, place_of
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.laws.schema import Document
@@ -47,7 +48,8 @@ def report_files(
     Parameters
     ----------
     places:
-        Files, or directories, which are searched with all that is below them.
+        Files, or directories, which are searched with all that is below them; also addresses
+        such as ``s3://bucket/reports``.
     ignored:
         Files that are known not to be reports, such as the collector's own.
 
@@ -65,24 +67,30 @@ def report_files(
     files: dict[str, Path] = {}
     others: dict[Path, str] = {}
     skipped = set(map(os.path.realpath, ignored))
-    for place in places:
-        if not os.path.isdir(place):  # noqa: PTH112 - unlike pathlib it never raises
-            if not os.path.exists(place):  # noqa: PTH110
-                raise FileError(place, "does not exist", "Check the path.")
-            if place.suffix.lower() not in SUFFIXES:
-                raise FileError(place, f"is none of {_ENDINGS}", "Check the path.")
-            seen = iter([(place, _why_not(place))])
-        else:
-            seen = _below(place)
-        for path, reason in seen:
-            real, name = os.path.realpath(path), _absolute(path)
-            if real in skipped:
-                continue
-            if reason:
-                others[name] = reason
-            elif real not in files or str(name) == real:
-                files[real] = name
+    for path, reason in chain.from_iterable(_seen(place_of(place)) for place in places):
+        real, name = os.path.realpath(path), _absolute(path)
+        if isinstance(path, Stored):
+            real, name = str(path), path
+        if real in skipped:
+            continue
+        if reason:
+            others[name] = reason
+        elif real not in files or str(name) == real:
+            files[real] = name
     return sorted(files.values()), sorted(others.items())
+
+
+def _seen(place: Path) -> Iterator[tuple[Path, str]]:
+    """Every file of a place, and why it holds no reports, if so."""
+    if isinstance(place, Stored):
+        return ((path, _why_none(path)) for path in place.below())
+    if os.path.isdir(place):  # noqa: PTH112 - unlike pathlib it never raises
+        return _below(place)
+    if not os.path.exists(place):  # noqa: PTH110
+        raise FileError(place, "does not exist", "Check the path.")
+    if place.suffix.lower() not in SUFFIXES:
+        raise FileError(place, f"is none of {_ENDINGS}", "Check the path.")
+    return iter([(place, _why_not(place))])
 
 
 def _absolute(path: Path) -> Path:
@@ -118,14 +126,19 @@ def _why_not(path: Path) -> str:
         os.fspath(path).encode()
     except UnicodeEncodeError:
         return "has a name that is not UTF-8"
-    if path.suffix.lower() not in SUFFIXES:
-        return f"is none of {_ENDINGS}"
-    if path.name.startswith("."):
-        return "is hidden"
+    if reason := _why_none(path):
+        return reason
     if not os.path.isfile(path):  # noqa: PTH113
         there = os.path.exists(path)  # noqa: PTH110
         return "is not a regular file" if there else "cannot be found or read"
     return ""
+
+
+def _why_none(path: Path) -> str:
+    """The same, as far as its name says it."""
+    if path.suffix.lower() not in SUFFIXES:
+        return f"is none of {_ENDINGS}"
+    return "is hidden" if path.name.startswith(".") else ""
 
 
 _VERSION = 4
@@ -227,7 +240,10 @@ def _saved(content: bytes) -> FileCount:
     start = 8 + int.from_bytes(content[:8], "little")
     about: Document = json.loads(content[8:start])
     parts = about.pop("sums")
-    about["path"], about["origins"] = Path(about["path"]), tuple(map(Path, about["origins"]))
+    about["path"], about["origins"] = (
+        place_of(about["path"]),
+        tuple(map(place_of, about["origins"])),
+    )
     about["stamp"] = tuple(about["stamp"])
     ends = (start + 8 * np.cumsum([0, *(size for *_, size in parts)])).tolist()
     counts = [np.frombuffer(content[i:j], dtype="<i8") for i, j in pairwise(ends)]

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from planner.deployment.collecting.groups import Group, Groups
 from planner.deployment.collecting.reports import Batch, Key, line_batches, parquet_batches
+from planner.deployment.collecting.stored import place_of
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
@@ -89,7 +90,7 @@ def read_batches(
     FileError
         The file is corrupt, truncated, foreign, or its reports have the wrong length.
     """
-    path = Path(path)
+    path = place_of(path)
     try:
         if path.suffix.lower() == ".parquet":
             yield from parquet_batches(path, parameters, sizes, groups)

@@ -103,14 +103,14 @@ class Receiver:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)  # which uvicorn restores when it ends
         uvicorn.Server(config).run([public, private])
-        self._inbox.close()
+        with self._disk:  # after what it writes now
+            self._disk.submit(self._inbox.close).result()
 
     @asynccontextmanager
     async def _writing(self, _: object) -> AsyncIterator[None]:
         task = asyncio.create_task(self._write())
         yield
         task.cancel()
-        self._disk.shutdown()
 
     async def _write(self) -> None:
         """Groups of what came while the last group was written."""

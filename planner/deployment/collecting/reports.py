@@ -30,6 +30,7 @@ from xxhash import xxh3_128
 
 from planner.deployment.client.client import Report
 from planner.deployment.collecting.groups import Group, Groups
+from planner.deployment.collecting.stored import Stored, place_of
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.counting import Reports
@@ -329,7 +330,8 @@ def parquet_batches(
     check_seal(path)
     # Unbuffered, a column of a row group is read as it is stored; buffered, a page's header would
     # be believed when it says how long the page is.
-    with pq.ParquetFile(path, buffer_size=0, pre_buffer=False) as file:
+    source = path.open() if isinstance(path, Stored) else path
+    with pq.ParquetFile(source, buffer_size=0, pre_buffer=False) as file:
         key, file_id = _about(file)
         if key not in sizes:
             allowed = "ones of the parameter file"
@@ -437,7 +439,7 @@ _MAGIC = b"LDPRSEAL"
 _SIZE = len(_MAGIC) + 16
 _TAIL = 8  # the footer's length and "PAR1"
 _FRAME = b"PAR1"
-_CHUNK = 2**20
+_CHUNK = 2**23
 _MAX_FOOTER = 4 * 2**20  # what it becomes in memory is many times larger
 
 
@@ -466,7 +468,7 @@ def check_seal(path: str | Path) -> None:
     InputError
         There is none, or the file is not what was sealed.
     """
-    with Path(path).open("rb") as file:
+    with place_of(path).open("rb") as file:
         footer = _footer_start(file)
         start = max(footer - _SIZE, len(_FRAME))
         file.seek(start)
