@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import errno
 import math
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
 
 from planner.errors import FileError
 from planner.limits import MEBIBYTE
 
-_MOST_MEBIBYTES = 128
-_LONGEST_LINE, _MOST_LINES = 4 * MEBIBYTE, 10_000_000
-_MOST_SHOWN = 1_000  # letters of a header, in an error
 _IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _OF_THE_SYSTEM = {
     sqlite3.SQLITE_IOERR: errno.EIO,
@@ -41,95 +36,15 @@ def read_text(
     FileError
         It cannot be read, is larger, or is not text in UTF-8.
     """
-    with _opened(path, mebibytes, remedy) as file:
-        return file.read()
-
-
-@contextmanager
-def _opened(path: str | Path, mebibytes: float, remedy: str) -> Iterator[TextIO]:
-    """A text file; what is wrong with one that cannot be read is a FileError."""
     path = Path(path)
     try:
         if path.stat().st_size > mebibytes * MEBIBYTE:
             raise FileError(path, f"is larger than {mebibytes:g} MiB", remedy)
-        with path.open(encoding="utf-8-sig") as file:
-            yield file
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise FileError(path, "is not text in UTF-8", "Save it as UTF-8.") from error
-
-
-def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a text file, without their ends; one at a time.
-
-    Raises
-    ------
-    FileError
-        As :func:`read_text` does; it has more than 128 MiB or 10 million lines, or one of more
-        than 4 MiB.
-    """
-    with _opened(path, _MOST_MEBIBYTES, "Give a part of it.") as file:
-        for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE + 1), ""), 1):
-            if len(line) > _LONGEST_LINE:
-                reason = f"line {number} has more than {_LONGEST_LINE // MEBIBYTE} MiB"
-                raise FileError(path, reason, "Is it the right file?")
-            if number > _MOST_LINES:
-                reason = f"has more than {_MOST_LINES:,} lines"
-                raise FileError(path, reason, "Give a part of it.")
-            yield line.rstrip("\n")
-
-
-def read_csv(path: str | Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """The header of a CSV file, and its rows with the numbers of their lines; cells are stripped.
-
-    Rows are read as they are asked for. A blank line is a row with an empty cell if there is one
-    column, as nothing else could stand for a missing answer there; otherwise it is left out.
-
-    Raises
-    ------
-    FileError
-        It cannot be read, is empty, or its quotes do not match: then or when a row is read.
-    """
-    rows = _rows(path)
-    header = next((row for _, row in rows if row), None)
-    if header is None:
-        raise FileError(path, "is empty", "Give a header and rows.")
-    blank = len(header) == 1
-    return header, ((line, row or [""]) for line, row in rows if row or blank)
-
-
-def _rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader((line + "\n" for line in read_lines(path)), strict=True)
-    try:
-        for row in reader:
-            yield reader.line_num, [cell.strip() for cell in row]
-    except csv.Error as error:
-        raise FileError(path, f"is not CSV: {error}", "Check its quotes.") from error
-
-
-def read_column(path: str | Path, column: str | None = None) -> Iterator[tuple[int, str]]:
-    """The cells of one column of a CSV file, with their lines; without a name, of the only one.
-
-    Raises
-    ------
-    FileError
-        As :func:`read_csv` does; there is no such column, two, no row, or a number for a header.
-    """
-    header, rows = read_csv(path)
-    if column is None and len(header) == 1:
-        (column,) = header
-        if column.replace(".", "").isdigit():
-            reason = f"the first line, {column!r}, is a number and no header"
-            raise FileError(path, reason, "Name the column in a line of its own.")
-    if column is None or header.count(column) != 1:
-        listed = ", ".join(header)[:_MOST_SHOWN]
-        raise FileError(path, f"one column {column!r} is needed", f"There are: {listed}.")
-    place, row = header.index(column), None
-    for line, row in rows:
-        yield line, row[place] if len(row) > place else ""
-    if row is None:
-        raise FileError(path, "there are no rows below the header", "Add a line per person.")
 
 
 def unreadable(path: str | Path, error: OSError) -> FileError:

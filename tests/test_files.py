@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from planner import FileError
-from planner.files import read_csv, read_text, replace_file
+from planner.files import read_text, replace_file
 
 
 def _only(folder):
@@ -80,27 +80,3 @@ def test_text_that_cannot_be_read(tmp_path):
     path.write_bytes(b"x" * (2**20 + 1))
     with pytest.raises(FileError, match=r"is larger than 1 MiB. Cut it."):
         read_text(path, mebibytes=1, remedy="Cut it.")
-
-
-@pytest.mark.parametrize(
-    ("text", "header", "rows"),
-    [
-        ("q\nyes\n\nno\n", ["q"], [(2, ["yes"]), (3, [""]), (4, ["no"])]),
-        ("q\n\n", ["q"], [(2, [""])]),
-        ("a,b\n1, 2\n\n3,4\n", ["a", "b"], [(2, ["1", "2"]), (4, ["3", "4"])]),
-        ('\n"a\n b",c\n', ["a\n b", "c"], []),
-    ],
-)
-def test_a_blank_line_is_a_missing_answer_where_there_is_one_column(tmp_path, text, header, rows):
-    path = tmp_path / "a.csv"
-    path.write_text(text)
-    found, below = read_csv(path)
-    assert (found, list(below)) == (header, rows)
-
-
-def test_csv_that_is_none(tmp_path):
-    path = tmp_path / "a.csv"
-    for text, reason in (("\n\n", "is empty"), ('"a', "is not CSV")):
-        path.write_text(text)
-        with pytest.raises(FileError, match=reason):
-            read_csv(path)

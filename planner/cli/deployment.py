@@ -10,7 +10,22 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from planner.cli.options import Json, ParameterFile, print_json, progress, say, show
+from planner.cli.options import (
+    AnswerFileSurvey,
+    Decimal,
+    Delimiter,
+    Encoding,
+    FirstItem,
+    Json,
+    ParameterFile,
+    PlaceUnlisted,
+    SkipRows,
+    print_json,
+    progress,
+    reading_of,
+    say,
+    show,
+)
 from planner.errors import FileError, InputError
 from planner.files import replace_file
 
@@ -59,12 +74,12 @@ def verify(params: ParameterFile, json_output: Json = False) -> None:
     show(verification_blocks(parameters), proven, json=json_output)
 
 
-def perturb(
+def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params: ParameterFile,
     data: Annotated[
         Path,
         typer.Option(
-            metavar="answers.csv", help="CSV with a column named like each question; see above."
+            metavar="answers.csv", help="Answers, with a column named like each question."
         ),
     ],
     out: Annotated[
@@ -77,30 +92,44 @@ def perturb(
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this question; may be given several times."),
     ] = None,
+    survey: AnswerFileSurvey = None,
+    delimiter: Delimiter = "",
+    encoding: Encoding = "",
+    decimal: Decimal = "",
+    skip_rows: SkipRows = 0,
+    place_unlisted: PlaceUnlisted = False,
+    first_item: FirstItem = False,
     json_output: Json = False,
 ) -> None:
     """Randomise a file of true answers, for pilots and tests.
 
     In a collection people's devices do it, so that nobody else has the true answers.
 
-    The answers are a CSV with a header and one row a person: a choice is an item's name; a set is
-    items with semicolons between them (tea;rice), or a JSON list; a number has a point
-    for decimals. An empty cell is an empty set, a number that was refused, or none of the values
-    of Sampling Privacy. Reports are written as .parquet (for many) or .jsonl (one a line).
+    The answers are text with any delimiter, JSON lines, Parquet, Excel or transactions, a person a
+    row: see "Try it on your data". Reports are written as .parquet (for many) or .jsonl.
     """
     from planner.deployment.bulk import perturb_file
+    from planner.survey.file import load_survey
 
     parameters = _parameters(params)
     _require_apart(out, [params, data])
     with progress() as bar:
         task = bar.add_task("randomising", total=None)
-        written = perturb_file(
-            parameters, data, out, question or (), lambda done: bar.update(task, completed=done)
+        found = perturb_file(
+            parameters,
+            data,
+            out,
+            question or (),
+            lambda done: bar.update(task, completed=done),
+            None if survey is None else load_survey(survey),
+            reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted, first_item),
         )
     if json_output:
-        print_json({"written": {str(path): n for path, n in written.items()}})
+        written = {str(path): n for path, n in found.written.items()}
+        print_json({"written": written, "read": found.said})
         return
-    for path, reports in written.items():
+    say(found.said)
+    for path, reports in found.written.items():
         say(f"{reports:,} reports written to {path}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
     from planner.show.blocks import Block
+    from planner.survey.tables import Reading
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The parameters.")]
@@ -26,8 +27,48 @@ Mechanism = Annotated[
         "and for choices subset-design, grr, subset, olh [each question's own].",
     ),
 ]
+Delimiter = Annotated[
+    str, typer.Option(metavar=", ; | tab", help="Between the cells of text [found out].")
+]
+Encoding = Annotated[
+    str, typer.Option(metavar="NAME", help="Of text: utf-8, utf-16, cp1252, latin-1 [found out].")
+]
+Decimal = Annotated[str, typer.Option(metavar=". ,", help="Mark of decimals [found out].")]
+SkipRows = Annotated[int, typer.Option(metavar="N", help="Rows above the header.")]
+FirstItem = Annotated[
+    bool, typer.Option("--first-item", help="Keep each transaction's first item only.")
+]
+PlaceUnlisted = Annotated[
+    bool,
+    typer.Option(
+        "--place-unlisted",
+        help="Give answers that no level lists the places, in order, of levels without a list.",
+    ),
+]
+AnswerFileSurvey = Annotated[
+    Path | None,
+    typer.Option(
+        "--survey",
+        metavar="SURVEY.toml",
+        help="Which says in which columns answers stand, and which cells are none.",
+    ),
+]
 Details = Annotated[bool, typer.Option("--details", help="Print tables and proofs, too.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
+
+
+def reading_of(
+    delimiter: str, encoding: str, decimal: str, skip_rows: int, unlisted: bool, first: bool = False
+) -> Reading:
+    """What the options say of a file of answers; the rest is found out."""
+    from planner.survey.tables import Reading
+
+    typed: dict[str, Any] = {
+        "delimiter": delimiter.replace("\t", "tab"),
+        "encoding": encoding,
+        "decimal": decimal,
+    }
+    return Reading(**typed, skip_rows=skip_rows, place_unlisted=unlisted, first_item=first)
 
 
 def show(

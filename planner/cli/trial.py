@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.cli.options import Json, ParameterFile, SurveyFile, progress, show
+from planner.cli.options import (
+    AnswerFileSurvey,
+    Decimal,
+    Delimiter,
+    Encoding,
+    FirstItem,
+    Json,
+    ParameterFile,
+    PlaceUnlisted,
+    SkipRows,
+    SurveyFile,
+    progress,
+    reading_of,
+    show,
+)
 from planner.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,27 +34,29 @@ _FAULTY = 4  # exit code when a fault was found
 _KINDS = ("categorical", "item-set", "ordinal", "numeric")
 
 
-def simulate(
+def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     survey: SurveyFile,
     data: Annotated[
         Path,
         typer.Option(
             metavar="FILE",
-            help="True answers: a .csv with a column named like the question (for sets: tea;rice; "
-            "for numbers: empty without an answer), or transactions (.dat, .data, .txt), one "
-            "user's item numbers a line.",
+            help="True answers: text with any delimiter, JSON lines, Parquet or Excel, with a "
+            "column named like the question; or transactions (.dat, .data, .txt).",
         ),
     ],
     repeats: Annotated[int, typer.Option(metavar="N", help="Runs per mechanism.")] = 10,
     seed: Annotated[
         int, typer.Option(metavar="N", help="The same seed gives the same figures.")
     ] = 1,
-    first_item: Annotated[
-        bool, typer.Option("--first-item", help="Keep each transaction's first item only.")
-    ] = False,
+    first_item: FirstItem = False,
     question: Annotated[
         str, typer.Option(metavar="NAME", help="The question, if the survey has several.")
     ] = "",
+    delimiter: Delimiter = "",
+    encoding: Encoding = "",
+    decimal: Decimal = "",
+    skip_rows: SkipRows = 0,
+    place_unlisted: PlaceUnlisted = False,
     json_output: Json = False,
 ) -> None:
     """Try the plan on answers that you have.
@@ -50,8 +66,9 @@ def simulate(
     import numpy as np
     from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
-    from planner.planning.datasets import Answers, read_known
+    from planner.planning.datasets import read_known
     from planner.planning.plan import plan_survey
+    from planner.show.blocks import Sentence
     from planner.show.others import simulation_blocks, simulation_json
     from planner.survey.file import load_survey
     from planner.trial.simulate import Trial
@@ -61,17 +78,14 @@ def simulate(
         raise InputError("seed", seed, "a whole number of at least 0", remedy)
     asked = load_survey(survey)
     chosen = _pick(asked, question)
-    answers = read_known(data, chosen.name, chosen.kind)
-    if first_item and isinstance(answers, Answers):
-        answers = answers.first_items()
-    planned = plan_survey(asked).question(chosen.name)
-    place_rng, run_rng = np.random.default_rng(seed).spawn(2)
-    trial = Trial.of(planned, answers, place_rng)
+    reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted, first_item)
+    known = read_known(data, chosen.answer_column, reading)
+    trial = Trial.of(plan_survey(asked).question(chosen.name), known.answers)
     with progress("simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bar:
         task = bar.add_task("runs", total=repeats * len(trial.names))
-        results = trial.run(repeats, run_rng, lambda: bar.advance(task))
-    told = simulation_blocks(trial, results)
-    show(told, simulation_json(trial, results), json=json_output)
+        results = trial.run(repeats, np.random.default_rng(seed), lambda: bar.advance(task))
+    told = [Sentence(known.said), *simulation_blocks(trial, results)]
+    show(told, {"read": known.said} | simulation_json(trial, results), json=json_output)
 
 
 def _pick(survey: Survey, name: str) -> Question:
@@ -96,11 +110,20 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
         list[str] | None,
         typer.Option(metavar="ANSWER", help="Ask these, as JSON or text; two or more."),
     ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Ask the answers that are in this file.")
+    ] = None,
+    survey: AnswerFileSurvey = None,
     reports: Annotated[int, typer.Option(help="Reports of each answer.")] = 100_000,
     confidence: Annotated[
         float, typer.Option(metavar="SHARE", help="That an honest client passes.")
     ] = 0.999999,
     seconds: Annotated[float, typer.Option(help="Time limit of each start.")] = 600.0,
+    delimiter: Delimiter = "",
+    encoding: Encoding = "",
+    decimal: Decimal = "",
+    skip_rows: SkipRows = 0,
+    place_unlisted: PlaceUnlisted = False,
     json_output: Json = False,
 ) -> None:
     """Judge a client by its reports of known answers.
@@ -113,15 +136,22 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     from planner.deployment.parameters import read_parameters
     from planner.show.blocks import Sentence, said
-    from planner.trial.audit import audit_client
+    from planner.survey.file import load_survey
+    from planner.trial.audit import answers_in, audit_client
     from planner.trial.black_box import CommandBox
 
     parameters = read_parameters(params)
-    asked = [_parsed(text) for text in answer or ()]
+    asked, read = [_parsed(text) for text in answer or ()], ""
+    if data is not None:
+        reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted)
+        told_by = None if survey is None else load_survey(survey)
+        listed, read = answers_in(data, parameters.question(question), told_by, reading)
+        asked += listed
     box = CommandBox(command, seconds)
     found = audit_client(parameters, box, default_rng(), question, asked, reports, confidence)
-    told = [Sentence(found.summary), *said(found.faults, "missed")]
-    document = asdict(found) | {"passed": found.passed, "summary": found.summary}
+    told = [Sentence(read)] * bool(read)
+    told += [Sentence(found.summary), *said(found.faults, "missed")]
+    document = asdict(found) | {"passed": found.passed, "summary": found.summary, "read": read}
     show(told, document, json=json_output)
     if not found.passed:
         raise typer.Exit(_FAULTY)

@@ -5,30 +5,38 @@ Whoever runs this sees the true answers; in a collection only the person's own d
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Self
+from typing import IO, NamedTuple, Self
 
 import numpy as np
 
 from planner.deployment.client.client import Report
 from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key, ReportWriter
 from planner.deployment.parameters import Parameters
-from planner.errors import FileError, InputError
-from planner.files import replace_file, room_remedy, unreadable
-from planner.laws.answers import Code
+from planner.errors import FileError
+from planner.files import replace_file, room_remedy
+from planner.laws.answers import LEFT_OUT, Code
+from planner.laws.law import Law
 from planner.laws.source import system
 from planner.limits import MEBIBYTE
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Reports
 from planner.mechanisms.words import Words, system_words
+from planner.survey.questions import Survey
+from planner.survey.reading import AnswerColumn, AnswerFile
+from planner.survey.tables import Reading
 
 _BLOCK_BYTES = 32 * MEBIBYTE  # of the reports that are drawn before they are written
-_BLOCK = 2**14  # answers at a time
+
+
+class Perturbed(NamedTuple):
+    """The number of reports in each file written, and as what the answers were read."""
+
+    written: dict[Path, int]
+    said: str
 
 
 def perturb_file(
@@ -36,64 +44,59 @@ def perturb_file(
     data: Path,
     out: Path,
     questions: Sequence[str] = (),
-    progress: Callable[[int], None] | None = None,
-) -> dict[Path, int]:
-    """Randomise the answers of a CSV file and write report files, each in an order of its own.
+    progress: Callable[[int], None] = lambda _: None,
+    survey: Survey | None = None,
+    reading: Reading | None = None,
+) -> Perturbed:
+    """Randomise the answers of a file and write report files, each in an order of its own.
 
     Parameters
     ----------
     parameters:
         Verified parameters.
     data:
-        CSV with a header; the column of a question is named like it. Item sets are separated by
-        ``;`` or written as a JSON list; an empty cell is no answer, no value or no items. Of a
-        question that is asked again, the answer is that of every round.
+        Any file that :class:`~planner.survey.reading.AnswerFile` reads. Of a question that is
+        asked again, the answer is that of every round.
     out:
         ``.parquet`` or ``.jsonl`` if one file results, a directory for several (one for
         each question and round).
     questions:
         The questions to answer; all when empty.
     progress:
-        Called with the number of answers done.
-
-    Returns
-    -------
-    dict
-        Number of reports in each file written.
+        Called with the number of people done.
+    survey:
+        Says in which columns answers stand, and which cells are none.
+    reading:
+        How the file is read, where that is not to be found out.
 
     Raises
     ------
     FileError
-        The data cannot be read or hold an answer that is none; the line is named.
-        No file is written then.
+        The data cannot be read or hold an answer that is none; no file is written then.
     """
     names = list(dict.fromkeys(questions)) or [one.name for one in parameters.questions]
     columns = [parameters.question(name) for name in names]
     paths = _paths(out, columns)
-    # Every answer is checked before anything is drawn.
-    total = sum(len(rows) for rows in read_answers(data, columns))
-    if total == 0:
-        raise FileError(data, "there are no rows below the header", "Give at least one answer.")
+    file = AnswerFile(data, [column_of(column, survey) for column in columns], reading)
+    for _ in file.blocks():
+        """Every answer is checked before anything is drawn."""
     if len(paths) > 1:
         _make_directory(out)
     written = dict.fromkeys(paths.values(), 0)
     with ExitStack() as stack:
-        writers: dict[Key, ReportWriter | _LineWriter] = {}
-        for key, path in paths.items():
-            size = parameters.question(key[0]).size
-            writer: ReportWriter | _LineWriter = _LineWriter(path, parameters.hash, key)
-            if path.suffix == ".parquet":
-                writer = ReportWriter(path, parameters.hash, key, size)
+        writers = {key: _writer(path, parameters, key) for key, path in paths.items()}
+        for writer in writers.values():
             stack.enter_context(writer)
-            writers[key] = writer
         try:
             drawn = {
                 key: stack.enter_context(TemporaryFile(dir=path.parent))
                 for key, path in paths.items()
             }
-            for block in _randomised(data, columns, progress):
-                for key, reports in block.items():
-                    drawn[key].write(reports.tobytes())
+            for block in file.blocks():
+                for column, codes in zip(columns, block, strict=True):
+                    for key, reports in _randomised(column, codes):
+                        drawn[key].write(reports.tobytes())
+                progress(file.people)
             for key, path in paths.items():
                 for rows in _shuffled(drawn[key], parameters.question(key[0]).size):
                     writers[key].write(rows)
@@ -101,7 +104,16 @@ def perturb_file(
         except OSError as error:
             reason = f"cannot be written: {error.strerror or error}"
             raise FileError(out, reason, room_remedy(error)) from error
-    return written
+    return Perturbed(written, file.said)
+
+
+def column_of(law: Law, survey: Survey | None = None) -> AnswerColumn:
+    """Where the answers of a deployed question stand: as its survey says, if it is given."""
+    told = () if survey is None else survey.questions
+    (columns, missing) = next(
+        ((one.columns, one.missing) for one in told if one.name == law.name), ((), None)
+    )
+    return AnswerColumn(law.name, law.asked, columns, missing)
 
 
 def _shuffled(file: IO[bytes], size: int) -> Iterator[Reports]:
@@ -113,6 +125,12 @@ def _shuffled(file: IO[bytes], size: int) -> Iterator[Reports]:
     for start in range(0, count, step):
         rows = np.memmap(file, np.uint8, "r", shape=(count, size))
         yield rows[order[start : start + step]]
+
+
+def _writer(path: Path, parameters: Parameters, key: Key) -> ReportWriter | _LineWriter:
+    if path.suffix != ".parquet":
+        return _LineWriter(path, parameters.hash, key)
+    return ReportWriter(path, parameters.hash, key, parameters.question(key[0]).size)
 
 
 class _LineWriter:
@@ -141,23 +159,12 @@ class _LineWriter:
             replace_file(self._path, "".join(self._lines))
 
 
-def _randomised(
-    data: Path, columns: Sequence[CollectedLaw], progress: Callable[[int], None] | None
-) -> Iterator[dict[Key, Reports]]:
-    """Reports of all columns, a block of people at a time."""
-    done = 0
-    size = sum(column.size * len(column.rounds) for column in columns)
-    step = max(1, _BLOCK_BYTES // size)
-    for block in read_answers(data, columns):
-        for start in range(0, len(block), step):
-            people = block[start : start + step]
-            drawn: dict[Key, Reports] = {}
-            for column, codes in zip(columns, zip(*people, strict=True), strict=True):
-                drawn |= _draw(column, codes)
-            yield drawn
-            done += len(people)
-            if progress is not None:
-                progress(done)
+def _randomised(column: CollectedLaw, codes: Sequence[Code]) -> Iterator[tuple[Key, Reports]]:
+    """Reports of the people who answer, a block at a time."""
+    given = [code for code in codes if code is not LEFT_OUT]
+    step = max(1, _BLOCK_BYTES // (column.size * len(column.rounds)))
+    for start in range(0, len(given), step):
+        yield from _draw(column, given[start : start + step]).items()
 
 
 def _draw(column: CollectedLaw, codes: Sequence[Code]) -> dict[Key, Reports]:
@@ -203,49 +210,3 @@ def _make_directory(path: Path) -> None:
     except OSError as error:
         remedy = "Choose a directory that you may write to."
         raise FileError(path, f"cannot be made: {error.strerror or error}", remedy) from error
-
-
-def read_answers(data: Path, columns: Sequence[CollectedLaw]) -> Iterator[list[list[Any]]]:
-    """Blocks of rows; each row holds, for each column, its checked answer.
-
-    Raises
-    ------
-    FileError
-        The file cannot be read or holds an answer that is none; the line is named.
-    """
-    try:
-        with data.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.reader(file)
-            header = [name.strip() for name in next(rows, [])]
-            places = [_place(data, header, column.name) for column in columns]
-            # A blank line is one empty cell: a missing answer, if there is one column.
-            coded = (_codes(data, rows.line_num, row or [""], places, columns) for row in rows)
-            while block := list(islice(coded, _BLOCK)):
-                yield block
-    except OSError as error:
-        raise unreadable(data, error) from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        remedy = "Save it as CSV in UTF-8."
-        raise FileError(data, f"is not CSV in UTF-8: {error}", remedy) from error
-
-
-def _place(data: Path, header: list[str], name: str) -> int:
-    if header.count(name) != 1:
-        remedy = "Name the column like the question."
-        raise FileError(data, f"one column {name!r} is needed; there are {header}", remedy)
-    return header.index(name)
-
-
-def _codes(
-    data: Path, line: int, row: list[str], places: list[int], columns: Sequence[CollectedLaw]
-) -> list[Any]:
-    if len(row) <= max(places):
-        remedy = "Give each question one column, empty where there is no answer."
-        raise FileError(data, f"line {line} has too few columns", remedy)
-    try:
-        return [
-            column.asked.code(column.asked.from_text(row[place]))
-            for place, column in zip(places, columns, strict=True)
-        ]
-    except InputError as error:
-        raise FileError(data, f"line {line}: {error.reason}", error.remedy) from error

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from planner.errors import InputError
-from planner.laws.levels import LEVELS, RULE, Levels
+from planner.laws.levels import LEVELS, RULE, Levels, folded
 from planner.laws.schema import (
     BUDGET,
     FINITE,
@@ -36,6 +38,10 @@ _MAX_ANSWERS = 32
 MEAN_OF_SCORES = "mean of scores"
 WANTED = ("shares up to", "counts", MEAN_OF_SCORES)
 ANY_ANSWER = "any answer or none"
+LEFT_OUT = "left out"
+"""In place of an answer: a person who has none, where the question has no answer for that."""
+_FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_MARKS = (";", "|", ",", None)  # between the items of a cell; blanks are the last that is tried
 Answer = Any
 """What a person gives: a name or number, a number or none, a list."""
 Code = Any
@@ -79,11 +85,31 @@ class Asked(Part, ABC):
         """What the report is about; takes as many random words for every answer."""
 
     @abstractmethod
-    def from_text(self, cell: str) -> object:
-        """The answer that a person means by a cell of a table; any cell gives something."""
+    def read_cell(self, cell: str) -> Code:
+        """The answer that a cell of a table means, which is not blank; InputError if none."""
+
+    def texts(self, cell: str) -> list[str]:
+        """The texts in a cell that name an item each."""
+        return [cell]
+
+    def find(self, text: str) -> int | None:  # noqa: ARG002 - items know better
+        """The item that a text of a table means."""
+        return None
+
+    def placing(self, places: Mapping[str, int]) -> Self:  # noqa: ARG002 - items know better
+        """The same, where these texts, folded, mean items without a name, too."""
+        return self
+
+    def without(self, *, blank: bool) -> Code:  # noqa: ARG002 - some tell these apart
+        """What somebody without an answer counts as, by a blank cell or by a code for that."""
+        return LEFT_OUT
 
     @abstractmethod
-    def examples(self) -> Iterator[object]:
+    def answer(self, code: Code) -> Answer:
+        """The answer that has this code, as a client takes it."""
+
+    @abstractmethod
+    def examples(self) -> Iterator[Answer]:
         """Answers that a conformance test should try: first, middle, last, none."""
 
     def document(self) -> Document:
@@ -109,33 +135,53 @@ class Item(Asked):
         """The number of each named item."""
         return self.levels.numbers()
 
+    @cached_property
+    def meant(self) -> dict[str, int]:
+        """The number of each item by its name as cells have it; none that two may mean."""
+        names = Counter(map(folded, self.numbers))
+        return {folded(one): k for one, k in self.numbers.items() if names[folded(one)] == 1}
+
     def code(self, answer: Answer) -> Code:
         return self.number(answer)
 
     def number(self, answer: Answer) -> int:
         """The number of an item; InputError if it is none."""
-        levels = self.levels
-        if type(answer) is str and answer in self.numbers:
-            return self.numbers[answer]
-        if not levels.named and type(answer) is int and 0 <= answer < levels.total:
-            return answer
+        found = self.numbers.get(answer) if type(answer) is str else None
+        found = self.levels.unnamed(answer) if found is None else found
+        return self._known(found, answer)
+
+    def _known(self, found: int | None, answer: Answer) -> int:
+        if found is not None:
+            return found
         allowed = "the name of an item of this question"
-        if not levels.named:
-            allowed += f", or its number from 0 to {levels.total - 1}"
+        if not self.levels.named:
+            allowed += f", or its number from 0 to {self.levels.total - 1}"
         remedy = "Give an item as the parameter file lists it."
         raise InputError("answer", _type_of(answer), allowed, remedy)
+
+    def find(self, text: str) -> int | None:
+        found = self.numbers.get(text.strip())
+        found = self.meant.get(folded(text)) if found is None else found
+        return self.levels.meant(text.strip()) if found is None else found
 
     def own(self, code: Code, source: Source) -> Own:
         del source
         return (code,)
 
-    def from_text(self, cell: str) -> object:
-        return self.levels.from_text(cell) if cell else None
+    def placing(self, places: Mapping[str, int]) -> Self:
+        more = replace(self)
+        more.meant.update(places)
+        return more
 
-    def examples(self) -> Iterator[object]:
-        total, names = self.levels.total, self.levels.item_names()
-        for k in sorted({0, total // 2, total - 1}):
-            yield names[k] if names[k] in self.numbers else k
+    def read_cell(self, cell: str) -> Code:
+        return self._known(self.find(cell), cell)
+
+    def answer(self, code: Code) -> Answer:
+        return self.levels.item_name(code)
+
+    def examples(self) -> Iterator[Answer]:
+        total = self.levels.total
+        yield from map(self.levels.item_name, sorted({0, total // 2, total - 1}))
 
 
 @dataclass(frozen=True)
@@ -160,7 +206,16 @@ class ItemOrNone(Item):
         none = answer is None and not self.everyone_has_value
         return 0 if none else 1 + self.number(answer)
 
-    def examples(self) -> Iterator[object]:
+    def read_cell(self, cell: str) -> Code:
+        return 1 + super().read_cell(cell)
+
+    def without(self, *, blank: bool) -> Code:
+        return 0 if blank and not self.everyone_has_value else LEFT_OUT
+
+    def answer(self, code: Code) -> Answer:
+        return super().answer(code - 1) if code else None
+
+    def examples(self) -> Iterator[Answer]:
         yield from super().examples()
         if not self.everyone_has_value:
             yield None
@@ -295,13 +350,16 @@ class Number(Asked):
         below = min(int(share), self.points - 2)
         return below + (word < int((share - below) * DENOMINATOR + 0.5))
 
-    def from_text(self, cell: str) -> object:
-        try:
-            return float(cell) if cell.strip() else None
-        except ValueError:
-            return cell
+    def read_cell(self, cell: str) -> Code:
+        return self.code(float(cell) if _FLOAT.fullmatch(cell) else cell)
 
-    def examples(self) -> Iterator[object]:
+    def without(self, *, blank: bool) -> Code:  # noqa: ARG002
+        return None
+
+    def answer(self, code: Code) -> Answer:
+        return code
+
+    def examples(self) -> Iterator[Answer]:
         yield from (self.lower, self.upper, None)
         if not self.yes_no:
             yield from (self.lower + (self.upper - self.lower) * share for share in (0.5, 0.7))
@@ -385,10 +443,30 @@ class OneOfSet(Item):
         dummy = choose(source, length) if length > 1 else 0
         return (code[slot] if slot < len(code) else self.levels.total + dummy,)
 
-    def from_text(self, cell: str) -> object:
-        return [self.levels.from_text(item) for item in _items(cell)]
+    def texts(self, cell: str) -> list[str]:
+        """Listed in JSON, or between semicolons, bars, commas or blanks."""
+        if self.find(cell) is not None:
+            return [cell]
+        if cell.startswith("["):
+            return _listed(cell)
+        lists = [
+            [part for part in cell.split(mark) if part.strip()]
+            for mark in _MARKS
+            if mark is None or mark in cell
+        ]
+        known = (texts for texts in lists if all(self.find(text) is not None for text in texts))
+        return next(known, lists[0] if len(lists) > 1 else [cell])
 
-    def examples(self) -> Iterator[object]:
+    def read_cell(self, cell: str) -> Code:
+        return tuple(sorted({self._known(self.find(text), text) for text in self.texts(cell)}))
+
+    def without(self, *, blank: bool) -> Code:
+        return () if blank else LEFT_OUT
+
+    def answer(self, code: Code) -> Answer:
+        return [self.levels.item_name(k) for k in code]
+
+    def examples(self) -> Iterator[Answer]:
         items = list(super().examples())
         yield from ([], items[:1], items)
 
@@ -414,18 +492,16 @@ class WholeSet(OneOfSet):
         return (*code, *dummies)
 
 
-def _items(cell: str) -> list[Any]:
-    """What a cell of a table lists: in JSON, or between semicolons."""
-    if not cell.startswith("["):
-        return [item for item in cell.split(";") if item]
+def _listed(cell: str) -> list[str]:
+    """The items of a list in JSON."""
     try:
         items = json.loads(cell)
     except (ValueError, RecursionError):
         items = None
-    if not isinstance(items, list):
+    if not isinstance(items, list) or not all(type(item) in (str, int) for item in items):
         remedy = 'Write the items as a list in brackets: ["tea", "rice"].'
-        raise InputError("answer", "text", "a JSON list", remedy)
-    return items
+        raise InputError("answer", "text", "a JSON list of items", remedy)
+    return [str(item) for item in items]
 
 
 def _type_of(answer: Answer) -> str | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
+from itertools import chain
 from typing import NamedTuple
 
 from planner.errors import InputError
@@ -25,6 +27,7 @@ from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
 Rule = str | Sequence[Sequence[float]]
 _NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
+_UNNAMED = re.compile("(.*) ([1-9][0-9]{0,11})", re.DOTALL)
 _LEVEL = record(
     {
         "name": TEXT,
@@ -117,6 +120,9 @@ class Levels:
             if len(set(values)) < len(values):
                 reason = f"two {kind}s have the same name"
                 raise InputError.because("levels", reason, EXPORT_REMEDY)
+        for item in (item for row in items for item in row if levels.unnamed(item) is not None):
+            reason = f"{item!r} is the name of two items, one of them of a level without a list"
+            raise InputError.because("levels", reason, EXPORT_REMEDY)
         return levels
 
     def with_dummies(self, dummies: int) -> Levels:
@@ -235,18 +241,56 @@ class Levels:
             start += count
         return found
 
-    def from_text(self, text: str) -> str | int:
-        """The item that a text means: its name, or its number where items have no names."""
-        if not self.named and isinstance(text, str) and _NUMBER.fullmatch(text):
-            return int(text)
-        return text
+    def unnamed(self, answer: object) -> int | None:
+        """The number of an item without a name that is given by it, or as "level 57".
+
+        Examples
+        --------
+        >>> some = Levels(("severe", "mild"), (1.0, 2.0), (1, 90), (("HIV",), ()))
+        >>> some.unnamed("mild 57"), some.unnamed(57), some.unnamed("mild 91")
+        (57, 57, None)
+        """
+        if type(answer) is int and not self.named and 0 <= answer < self.total:
+            return answer
+        found, start = _UNNAMED.fullmatch(answer) if type(answer) is str else None, 0
+        for name, count, items in zip(self.names, self.item_counts, self.items, strict=True):
+            if found and not items and found[1] == name and int(found[2]) <= count:
+                return start + int(found[2]) - 1
+            start += count
+        return None
+
+    def meant(self, text: str) -> int | None:
+        """The item without a name that a cell of a table means, by number or as "Level 57"."""
+        if _NUMBER.fullmatch(text):
+            return self.unnamed(int(text))
+        found = _UNNAMED.fullmatch(text)
+        names = [one for one in self.names if found and folded(one) == folded(found[1])]
+        return self.unnamed(f"{names[0]} {found[2]}") if found and len(names) == 1 else None
+
+    def item_name(self, number: int) -> str:
+        """The name of an item: where the file has none the level's, with a number from 1."""
+        for name, count, items in zip(self.names, self.item_counts, self.items, strict=True):
+            if number < count:
+                return items[number] if items else f"{name} {number + 1}"
+            number -= count
+        raise IndexError(number)
 
     def item_names(self) -> list[str]:
-        """A name for each item; its number where the file has none."""
-        names = [str(k) for k in range(self.total)]
-        for name, number in self.numbers().items():
-            names[number] = name
-        return names
+        """Of all items."""
+        parts = zip(self.names, self.item_counts, self.items, strict=True)
+        named = (items or (f"{name} {k + 1}" for k in range(n)) for name, n, items in parts)
+        return list(chain.from_iterable(named))
+
+
+def folded(text: str) -> str:
+    """What names are compared by: blanks around them, case and composition tell none apart.
+
+    Examples
+    --------
+    >>> folded("\u00a0Cafe\u0301 ") == folded("CAF\u00c9")
+    True
+    """
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text.strip()).casefold())
 
 
 def of_both(rule: str, x: float, y: float, against: float) -> float:

@@ -29,7 +29,6 @@ from planner.estimates.truncation import (
 from planner.laws import answers
 from planner.laws.answers import MEAN_OF_SCORES, Asked, Code
 from planner.laws.law import Halves, Law
-from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR, MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.collected import (
@@ -41,7 +40,6 @@ from planner.mechanisms.collected import (
 )
 from planner.mechanisms.counting import Aggregate, Reports, stacked
 from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.rounding import levels_of
 from planner.mechanisms.set_design import StaircaseCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import Words, seeded_words
@@ -55,11 +53,6 @@ People = Any
 """How many have each item; of numbers one a person, NaN for none; of sets one list a person."""
 Found = Any
 """What a form of report has estimated: counts of what reports are about, or the wanted numbers."""
-
-
-def levels_in(question: Question) -> Levels:
-    """The levels of a question, with the names of its items."""
-    return replace(levels_of(question.policy), items=tuple(one.items for one in question.levels))
 
 
 class NumericVariance(NamedTuple):
@@ -101,7 +94,7 @@ class AskedCollected(Asked):
 
     def of(self, question: Question) -> Self:
         """The same about a question's items, in its order."""
-        return replace(self, levels=levels_in(question).with_dummies(self.levels.dummies))
+        return replace(self, levels=question.plain_levels.with_dummies(self.levels.dummies))
 
     def with_sizes(self, longer: Longer) -> AskedCollected:  # noqa: ARG002 - sets know better
         """The same with set sizes as they were asked for; InputError if it is not about sets."""

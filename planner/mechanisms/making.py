@@ -29,10 +29,9 @@ from planner.mechanisms.asking import (
     OneOfSetCollected,
     OrderedCollected,
     WholeSetCollected,
-    levels_in,
 )
 from planner.mechanisms.collected import BitsCollected, Collected, HashCollected, RowsCollected
-from planner.mechanisms.rounding import drawn_channel, integers_of, levels_of, unbiased
+from planner.mechanisms.rounding import drawn_channel, integers_of, unbiased
 from planner.mechanisms.set_design import StaircaseCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.policy.policy import PrivacyPolicy
@@ -75,7 +74,7 @@ def unary(table: UnaryTable) -> CollectedLaw:
     [614.0, 17.0, 68.0, 419.0, -1.0]
     """
     name = table.model if table.model in ("rappor", "oue") else "idue"
-    return _bits(name, table.a, table.b, levels_of(table.policy))
+    return _bits(name, table.a, table.b, table.policy.plain())
 
 
 def rappor(epsilon: float, items: int) -> CollectedLaw:
@@ -236,7 +235,7 @@ def set_design(
     return _of_sets(
         "set-design",
         WholeSetCollected,
-        StaircaseCollected.of(levels_of(policy, padding_length), cap),
+        StaircaseCollected.of(policy.plain(padding_length), cap),
     )
 
 
@@ -339,7 +338,7 @@ def _of_numbers(
 
 def _ordered(channel: Channel, question: Any) -> CollectedLaw:
     """A channel for the ordered answers of a question, which stand level by level."""
-    levels, answers, drawn = levels_in(question), question.ordered, drawn_channel(channel)
+    levels, answers, drawn = question.plain_levels, question.ordered, drawn_channel(channel)
     wrong = channel.symbols != answers
     if question.wanted != MEAN_OF_SCORES:
         drawn = shares_up_to(drawn)

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import exp_lower_bound
-from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Certificate, Channel, SubsetDesign
@@ -34,14 +33,6 @@ Numbers = NDArray[np.int64]
 _TOLD = 1e-7  # relative singular value below which rounding alone tells answers apart
 _MOST_MIXED = Fraction(1, 100)
 _MOST_EXCESS = Fraction(1, 10**9)
-
-
-def levels_of(policy: PrivacyPolicy, dummies: int = 0) -> Levels:
-    """A policy's levels as laws have them, of items without names."""
-    epsilons, counts = tuple(policy.epsilons.tolist()), tuple(policy.item_counts.tolist())
-    rule, none = policy.rule.plain(policy.epsilons), ((),) * policy.size
-    against = () if policy.against is None else tuple(policy.against.tolist())
-    return Levels(tuple(policy.names), epsilons, counts, none, rule, dummies, against)
 
 
 def likelihoods(item_counts: Numbers, high_counts: Numbers, integers: Numbers) -> OutputTypes:

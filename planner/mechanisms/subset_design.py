@@ -22,7 +22,7 @@ from planner.mechanisms.counting import (
     SidesCounter,
     words_for,
 )
-from planner.mechanisms.rounding import levels_of, likelihoods, round_types
+from planner.mechanisms.rounding import likelihoods, round_types
 from planner.mechanisms.words import Words, map_rows, rows_at_once
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes, Variances, pooled
@@ -70,7 +70,7 @@ class SidesCollected(sides.Sides, Collected):
         drawn = round_types(groups, design.types)
         estimator = likelihoods(groups.item_counts, *drawn).estimator(design.prior)
         parts = design.groups, *drawn, estimator
-        law = cls(levels_of(design.policy), *(as_tuples(part.tolist()) for part in parts))
+        law = cls(design.policy.plain(), *(as_tuples(part.tolist()) for part in parts))
         law.require_fit()
         law.check(None)
         return law

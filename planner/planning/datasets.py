@@ -1,9 +1,9 @@
-"""Known answers and pilots: readers of transactions, or of a column of a CSV file."""
+"""Known answers: how many people have each, and what sets; what a pilot tells of sets."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -14,22 +14,20 @@ from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
 from planner.estimates.truncation import SIZES_MISS
-from planner.files import read_column, read_lines, unreadable
+from planner.files import unreadable
+from planner.laws.answers import LEFT_OUT, Code
 from planner.mechanisms.itemsets import ItemSets
 from planner.survey.questions import ItemSet, Question
+from planner.survey.reading import AnswerColumn, AnswerFile
 from planner.survey.sets import SetModel, SetMoments, Slots, size_limits
-from planner.survey.values import read_numbers
+from planner.survey.tables import Reading
 
 _MOST_MEMBERS = 10_000_000  # items of all sets together: they take less than a gigabyte
-_MOST_ITEMS = 1_000_000
-_LONGEST = 1_000  # letters of an answer
-_SHOWN = 40  # of them, in an error
-_DIGITS = 18  # of an item number: below 2^63
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """True answers of all users."""
+    """True answers of all users, in a question's places."""
 
     labels: tuple[str, ...]
     counts: NDArray[np.int64]
@@ -40,107 +38,58 @@ class Answers:
         """Number of users."""
         return self.sets.users if self.sets else int(self.counts.sum())
 
-    def first_items(self) -> Answers:
-        """Single-item use: the first item of every set that is not empty."""
-        if self.sets is None:
-            return self
-        firsts = self.sets.firsts()
-        return Answers(self.labels, np.bincount(firsts, minlength=len(self.labels)))
+
+KnownAnswers = Answers | NDArray[np.float64]
+"""Of a number one a person, NaN for none."""
 
 
-def read_answers(path: str | Path, column: str, *, sets: bool = False) -> Answers:
-    """Read a file by its name: a ``.csv`` has a column of answers, or of sets (``tea;rice``).
+class Known(NamedTuple):
+    """The answers of a file, and as what it was read."""
 
-    Anything else (``.dat``, ``.data``, ``.txt``): transactions. Files are read a line at a time: at
-    most 10 million people with as many items in all, of one million kinds, 1,000 letters each.
-    Answers are ordered alphabetically, or by their value if all are whole numbers.
+    answers: KnownAnswers
+    said: str
+
+
+def read_known(path: str | Path, column: AnswerColumn, reading: Reading | None = None) -> Known:
+    """Read the true answers to one question.
+
+    At most 10 million people with as many items in all.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, or holds what is no answer or none at all.
     """
-    if not str(path).lower().endswith(".csv"):
-        return read_transactions(path)
-    found = _sets(path, read_column(path, column), _parts if sets else lambda answer: [answer])
-    return found if sets else Answers(found.labels, found.counts)
+    file = AnswerFile(path, [column], reading)
+    if column.asked.kind == "numeric":
+        numbers = (np.nan if code is None else code for code in _given(file))
+        return Known(np.fromiter(numbers, np.float64), file.said)
+    names, (found,) = column.asked.levels.item_names(), file.columns
+    for number, label in found.placed.items():
+        names[number] = label
+    if column.asked.kind == "item-set":
+        sets = _sets(file)
+        return Known(Answers(tuple(names), sets.counts(), sets), file.said)
+    counts = np.bincount(np.fromiter(_given(file), np.int64), minlength=len(names))
+    return Known(Answers(tuple(names), counts), file.said)
 
 
-def read_known(path: Path, column: str, kind: str) -> Answers | NDArray[np.float64]:
-    """The true answers to a question of this kind; of a number one a person, NaN for none."""
-    if kind == "numeric":
-        return read_numbers(path, column, gaps=True)
-    return read_answers(path, column, sets=kind == "item-set")
+def _given(file: AnswerFile) -> Iterator[Code]:
+    return (code for (block,) in file.blocks() for code in block if code is not LEFT_OUT)
 
 
-class _Numbers(dict[str, int]):
-    """Numbers different answers as they come, and refuses too many, too long and wrong ones."""
-
-    def __init__(self, path: str | Path, *, numeric: bool = False) -> None:
-        super().__init__()
-        self.path, self.numeric, self.line = path, numeric, 0
-
-    def __missing__(self, answer: str) -> int:
-        if not answer:
-            remedy = "Leave the row out, or give missing answers a name of their own."
-            raise FileError(self.path, f"line {self.line} has no answer", remedy)
-        if self.numeric and not _is_number(answer):
-            reason = f"line {self.line}: {_shown(answer)} is not an item number"
-            remedy = "Separate item numbers by blanks, or named items by semicolons."
-            raise FileError(self.path, reason, remedy)
-        if len(answer) > _LONGEST:
-            reason = f"line {self.line}: {_shown(answer)} has more than {_LONGEST:,} letters"
-            raise FileError(self.path, reason, "Give answers short names.")
-        if len(self) == _MOST_ITEMS:
-            reason = f"there are more than {_MOST_ITEMS:,} different answers"
-            raise FileError(self.path, reason, "Group answers that are rare.")
-        self[answer] = len(self)
-        return self[answer]
-
-
-def read_transactions(path: str | Path) -> Answers:
-    """A user a line, no header: item numbers separated by blanks, or items by semicolons.
-
-    This is the form of the FIMI repository's data (Kosarak, retail). An empty line is a user
-    without items. An item that stands in a line again counts once.
-    """
-    named = any(";" in line for line in read_lines(path))
-    return _sets(path, enumerate(read_lines(path), 1), _parts if named else str.split, not named)
-
-
-def _parts(text: str) -> list[str]:
-    return [part for part in map(str.strip, text.split(";")) if part]
-
-
-def _is_number(text: str) -> bool:
-    return text.isdecimal() and len(text) <= _DIGITS and text.isascii()
-
-
-def _sets(
-    path: str | Path,
-    lines: Iterable[tuple[int, str]],
-    split: Callable[[str], list[str]],
-    numeric: bool = False,
-) -> Answers:
-    """The sets on these lines; the order within a set stays."""
-    known = _Numbers(path, numeric=numeric)
-    members, sizes = array("i"), array("i")
-    for known.line, text in lines:
-        once = dict.fromkeys(split(text))
-        sizes.append(len(once))
-        members.extend(map(known.__getitem__, once))
+def _sets(file: AnswerFile) -> ItemSets:
+    members, sizes, path = array("i"), array("i", [0]), file.table.path
+    for code in _given(file):
+        sizes.append(len(code))
+        members.extend(code)
         if len(members) > _MOST_MEMBERS:
             reason = f"the sets have more than {_MOST_MEMBERS:,} items in all"
             raise FileError(path, reason, "Give some of the people.")
-    if not known:
+    if not members:
         raise FileError(path, "there is no item", "Give somebody one at least.")
-    names = sorted(known)
-    if all(map(_is_number, names)):
-        names.sort(key=int)
-    place = np.empty(len(names), dtype=np.int64)
-    place[[known[name] for name in names]] = np.arange(len(names))
-    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    sets = ItemSets(len(names), place[np.array(members)], starts)
-    return Answers(tuple(names), sets.counts(), sets)
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+    items = file.columns[0].asked.levels.total
+    return ItemSets(items, np.array(members), np.cumsum(sizes, dtype=np.int64))
 
 
 class _Sums(NamedTuple):
@@ -193,6 +142,7 @@ class PilotSets:
     The moments are unbiased estimates for the population the pilot was drawn from, so a few
     hundred people do; ``sets`` has at least two. ``level_of`` is the level number of each item,
     shape ``(items,)``; without it items are taken to be spread over the levels like their sizes.
+    ``said`` is as what its file was read.
 
     Raises
     ------
@@ -202,6 +152,7 @@ class PilotSets:
 
     sets: ItemSets
     level_of: NDArray[np.int64] | None = None
+    said: str = ""
     _sums: _Sums = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -267,29 +218,15 @@ def set_model_of(question: Question) -> SetModel | None:
     if known is None or known.pilot is None:
         return known if known is not None and known.sizes else None
     path = Path(known.pilot)
-    listed = tuple(level.items for level in question.levels)
-    counts = tuple(level.item_count for level in question.levels)
     try:
         changed = path.stat().st_mtime_ns
     except OSError as error:
         raise unreadable(path, error) from error
-    return _read(path, changed, listed, counts)
+    return _read(path, changed, question.answer_column, known.reading)
 
 
 @lru_cache(maxsize=8)
-def _read(
-    path: Path, _changed: int, listed: tuple[tuple[str, ...], ...], counts: tuple[int, ...]
-) -> PilotSets:
-    answers = read_transactions(path)
-    if answers.sets is None or len(answers.labels) > sum(counts):
-        reason = f"has {len(answers.labels)} different items, but the levels have {sum(counts)}"
-        raise FileError(path, reason, "Add the missing items to a level.")
-    if not all(listed):
-        return PilotSets(answers.sets)
-    home = {item: i for i, items in enumerate(listed) for item in items}
-    for label in answers.labels:
-        if label not in home:
-            reason = f"has an item {label!r} that no level lists"
-            raise FileError(path, reason, "Add it to a level.")
-    level_of = np.array([home[label] for label in answers.labels], dtype=np.int64)
-    return PilotSets(answers.sets, level_of)
+def _read(path: Path, _changed: int, column: AnswerColumn, reading: Reading) -> PilotSets:
+    file = AnswerFile(path, [column], reading)
+    level_of = None if reading.place_unlisted else np.array(column.asked.levels.level_of())
+    return PilotSets(_sets(file), level_of, file.said)

@@ -17,7 +17,7 @@ from planner.estimates.counts import normal_quantile
 from planner.frames import Columns
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.limits import DENOMINATOR, MAX_EPSILON
-from planner.mechanisms.asking import CollectedLaw, ItemOrNoneCollected, levels_in
+from planner.mechanisms.asking import CollectedLaw, ItemOrNoneCollected
 from planner.mechanisms.collected import DieCollected
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning.curve import Curve
@@ -304,7 +304,7 @@ class SamplingPlan:
     @property
     def law(self) -> CollectedLaw:
         """What is deployed, in whole numbers; refused as :meth:`guarantee` is."""
-        drawn, levels = self.mechanism, levels_in(self.question)
+        drawn, levels = self.mechanism, self.question.plain_levels
         faces = (drawn.sampling, drawn.zero, *drawn.decoys)
         sampling, zero, *decoys = (round(share * DENOMINATOR) for share in faces)
         everyone = drawn.everyone_has_value

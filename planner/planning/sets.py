@@ -25,7 +25,6 @@ from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
 from planner.estimates.truncation import LongerSets
 from planner.limits import MAX_EPSILON, MAX_WHOLE_SET
-from planner.mechanisms import rounding
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.making import padded, set_design, unary
 from planner.mechanisms.set_design import best_set_design, rival_supports, set_error
@@ -139,7 +138,7 @@ def plan_whole_sets(
     >>> [plan_whole_sets(policy, None, users, sets).length for users in (100, 10_000, 1_000_000)]
     [1, 2, 4]
     """
-    items, epsilon = int(policy.item_counts.sum()), rounding.levels_of(policy, 1).least_demanded()
+    items, epsilon = int(policy.item_counts.sum()), policy.plain(1).least_demanded()
     lengths = tried = np.arange(1, min(sets.largest, items, MAX_WHOLE_SET) + 1)
     if tried.size > _DESIGNS:
         tried = np.unique(np.geomspace(1, tried.size, _DESIGNS).astype(np.int64))
@@ -254,7 +253,7 @@ class SetKind(Kind[ItemSet]):
 
         Of ``"best"`` it is that of the set design, or of the best table if its error is smaller.
         """
-        least = rounding.levels_of(question.policy, 1).least_demanded()
+        least = question.policy.plain(1).least_demanded()
         if question.cap is not None and question.cap < least:  # no mechanism is made to keep it
             remedy = "Leave it out for one budget of any two sets, or lower the levels' budgets."
             what, allowed = (
@@ -431,7 +430,7 @@ def whole_sets(part: Part[ItemSet], length: int) -> Option:
         refused = "it is made for the total error, unweighted"
         return Option(SET_DESIGN, inf, ErrorLaw(), refused=refused)
     if cap is not None:  # more is no use
-        cap = min(cap, length * rounding.levels_of(policy, 1).least_demanded())
+        cap = min(cap, length * policy.plain(1).least_demanded())
     try:
         found: Any = set_design(policy, length, cap)
     except (InputError, VerificationError) as error:

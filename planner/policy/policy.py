@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
 from planner.errors import InputError
+from planner.laws.levels import Levels
 from planner.limits import MAX_COUNT, MAX_EPSILON
 from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import PairRule, rule_of
@@ -130,6 +131,13 @@ class PrivacyPolicy:
     @property
     def _several(self) -> NDArray[np.bool_]:
         return (self.item_counts > 1) | (self.size == 1)
+
+    def plain(self, dummies: int = 0) -> Levels:
+        """The levels as laws have them, of items without names."""
+        epsilons, counts = tuple(self.epsilons.tolist()), tuple(self.item_counts.tolist())
+        against = () if self.against is None else tuple(self.against.tolist())
+        rule, none = self.rule.plain(self.epsilons), ((),) * self.size
+        return Levels(tuple(self.names), epsilons, counts, none, rule, dummies, against)
 
     def bounds(self) -> NDArray[np.float64]:
         """Pair budgets ``r_ij``, shape ``(t, t)``; ``inf`` where nothing is demanded.

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.levels import Levels
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.mechanisms.rounding import levels_of
 from planner.planning.choice import SetPromises
 from planner.planning.mean import AnswerRateModel
 from planner.planning.outsiders import NOTHING_TO_SAY, SurveyOutsiderView
@@ -99,7 +98,7 @@ class KindWords:
         policy, between, openly = plan.deployed.policy, self.between, ""
         if policy.rule.open_pairs:
             between = "two answers that are protected from each other"
-            openly = unprotected(levels_of(policy))
+            openly = unprotected(policy.plain())
         raised, lowered = plan.realised
         if not raised.any():
             return [openly]
@@ -183,7 +182,7 @@ class _OfNumbers(KindWords):
     def assumed(self, plan: QuestionPlan) -> str:
         about: Any = plan.part.question
         model, unknown = plan.fact(AnswerRateModel), []
-        if about.missing is None and about.preferences is None:
+        if about.refusals is None and about.preferences is None:
             unknown.append(f"{percent(about.refusing)} of the people give no answer")
         if about.sd is None and not about.yes_no and not (model and model.any_answers):
             unknown.append("answers spread by 0.3 of half the range")

@@ -20,7 +20,8 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from planner.errors import InputError
 from planner.survey.description import Description, told_apart
-from planner.survey.values import Masses, Number, Numbers, Positive, at, read_numbers, read_path
+from planner.survey.reading import read_tolerances
+from planner.survey.values import Masses, Number, Numbers, Positive, at, read_path
 
 Array = NDArray[np.float64]
 
@@ -164,8 +165,8 @@ AnyPreferences = Annotated[Preferences, told_apart("model", _FOLLOW, _MODELS)]
 
 
 def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPreferences:
-    """Read a sample from a CSV file with a header line; a ``column`` is named if there are several.
+    """Read a sample from a file with a header; a ``column`` is named if there are several.
 
     A :class:`~planner.errors.FileError` says what cannot be read, or is no finite number.
     """
-    return EmpiricalPreferences(values=tuple(read_numbers(path, column).tolist()))
+    return EmpiricalPreferences(values=tuple(read_tolerances(path, column)))

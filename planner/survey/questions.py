@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -11,6 +12,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, PlainValidator, Strict, model_serializer, model_validator
 
 from planner.errors import InputError
+from planner.laws.answers import Asked as WayOfAsking
+from planner.laws.answers import Item, ItemOrNone, OneOfSet
+from planner.laws.answers import Number as NumberOrNone
+from planner.laws.levels import Levels, folded
 from planner.laws.rounds import MOST_ROUNDS, Rounds
 from planner.limits import MAX_COUNT, MAX_PADDING_LENGTH
 from planner.policy.objective import Objective
@@ -19,10 +24,12 @@ from planner.policy.rules import DEFAULT_RULE, ONE_SIDED
 from planner.survey.description import Description, Where, told_apart
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import AnyPreferences
+from planner.survey.reading import AnswerColumn
 from planner.survey.sets import AssumedSets
 from planner.survey.values import (
     Answers,
     Budget,
+    Codes,
     Counts,
     Grouping,
     Labels,
@@ -218,7 +225,9 @@ class Asked(Description):
     The ``name`` is distinct within the survey; ``mechanism`` is planned and deployed, the kind's
     usual one when left out; ``weight`` is the importance of the error among the survey's, above 0.
     ``targets`` are errors small enough; of a mean shares of half its range, without levels.
-    ``ask`` is the question as people read it, the name when left out.
+    ``ask`` is the question as people read it, the name when left out. In a file of answers they
+    stand in ``columns``: one called like the question when left out; of sets several, an answer
+    each. ``missing`` are cells that stand for no answer; of its own the survey's, or a blank one.
     """
 
     tag: ClassVar[str] = "kind"
@@ -230,6 +239,23 @@ class Asked(Description):
     )
     rounds: AskedAgain | None = None
     ask: Name | None = None
+    columns: Answers = ()
+    missing: Codes | None = None
+
+    @property
+    def way(self) -> WayOfAsking:
+        """The way of asking, by which answers are read."""
+        raise NotImplementedError
+
+    @property
+    def plain_levels(self) -> Levels:
+        """The levels as laws have them."""
+        return self.way.levels
+
+    @property
+    def answer_column(self) -> AnswerColumn:
+        """Where answers stand in a file, and what they mean."""
+        return AnswerColumn(self.name, self.way, self.columns, self.missing)
 
     @property
     def of_mean(self) -> bool:
@@ -312,6 +338,16 @@ class Levelled(Asked):
 
     def _check(self) -> None:
         """What a kind asks for besides."""
+
+    @cached_property
+    def plain_levels(self) -> Levels:
+        """The levels as laws have them."""
+        return replace(self.policy.plain(), items=tuple(level.items for level in self.levels))
+
+    @cached_property
+    def way(self) -> WayOfAsking:
+        """The way of asking, by which answers are read."""
+        return Item(self.plain_levels)
 
     @property
     def ordered(self) -> tuple[str, ...]:
@@ -406,6 +442,11 @@ class ItemSet(Levelled):
             )
             allowed = f'"min" for {self.mechanism!r}'
             raise wrong(self.policy.rule_name, allowed, remedy, "rule")
+
+    @cached_property
+    def way(self) -> WayOfAsking:
+        """The way of asking, by which answers are read."""
+        return OneOfSet(self.plain_levels, 1)
 
     @property
     def cap(self) -> float | None:
@@ -520,6 +561,11 @@ class SampledChoice(Levelled):
     rounds: None = None
     sampling: Sampling
 
+    @cached_property
+    def way(self) -> WayOfAsking:
+        """The way of asking, by which answers are read."""
+        return ItemOrNone(self.plain_levels, self.sampling.everyone_has_value)
+
 
 class Numeric(Asked):
     """A question for a number from ``lower`` to ``upper`` (``yes_no``: one of these), or none.
@@ -530,7 +576,7 @@ class Numeric(Asked):
         Budget that everybody is offered, in nats, above 0, at most 50; None while it is open.
     mean, sd:
         What is expected of all people's answers; planning checks their ranges.
-    missing:
+    refusals:
         Share of people without an answer at any budget, below 1; a tenth if left out, or none
         beside ``preferences``.
     preferences:
@@ -551,7 +597,7 @@ class Numeric(Asked):
     epsilon: Budget | None = None
     mean: Number | None = None
     sd: Number | None = None
-    missing: Annotated[Share, Field(lt=1)] | None = None
+    refusals: Annotated[Share, Field(lt=1)] | None = None
     preferences: AnyPreferences | None = None
 
     @model_validator(mode="after")
@@ -575,6 +621,11 @@ class Numeric(Asked):
         """The range."""
         return NumericDomain(self.lower, self.upper, self.yes_no)
 
+    @cached_property
+    def way(self) -> WayOfAsking:
+        """The way of asking, by which answers are read."""
+        return NumberOrNone.over(self.lower, self.upper, self.yes_no, 2, self.epsilon or 1.0)
+
     @property
     def radius(self) -> float:
         """Half the range."""
@@ -584,7 +635,7 @@ class Numeric(Asked):
     def refusing(self) -> float:
         """Share of people without an answer at any budget, as stated or assumed."""
         usual = USUAL_MISSING if self.preferences is None else 0.0
-        return usual if self.missing is None else self.missing
+        return usual if self.refusals is None else self.refusals
 
     @cached_property
     def policy(self) -> PrivacyPolicy:
@@ -621,7 +672,8 @@ class Survey(Description):
     question at its full budget (``"one-each"``), or ``asked`` of them (``"some-each"``; None for
     the best number). ``ledger`` is a file of earlier collections from the same people, or None.
     The page that people answer shows ``title`` (the name when left out), ``intro`` and ``thanks``;
-    its own words are of the ``language`` (``"en"``, ``"de"``, or a file of words).
+    its own words are of the ``language`` (``"en"``, ``"de"``, or a file of words). ``missing`` are
+    cells of a file of answers that stand for none, unless a question has its own.
 
     ``groups`` are what the collector knows of who reports, and nobody randomises: a region, say,
     with its values. Of one of them, each value may have in ``weights`` what one person of it counts
@@ -643,6 +695,7 @@ class Survey(Description):
     groups: Grouping = ()
     weights: Parts = ()
     population: Parts = ()
+    missing: Codes | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -656,6 +709,11 @@ class Survey(Description):
             remedy = "Single people have no weights: a weight of one's own is a name."
             which = "weights" if self.weights else "population"
             raise wrong([name for name, _ in parts], allowed, remedy, which)
+        if self.missing is not None:
+            self.__dict__["questions"] = tuple(
+                one if one.missing is not None else one.replacing(missing=self.missing)
+                for one in self.questions
+            )
         if self.asked is not None:
             sharing = sum(not isinstance(one, SampledChoice) for one in self.questions)
             most = max(1, sharing) if self.design == "some-each" else 0
@@ -680,16 +738,16 @@ class Survey(Description):
 
 
 def _distinct(named: Iterable[tuple[Where, str]], homes: Sequence[str] = ()) -> None:
-    """No two have the same name; the homes are said of where the first one is."""
-    seen: dict[str, Where] = {}
+    """No two have the same name, but for case; the homes are said of where the first one is."""
+    seen: dict[str, tuple[Where, str]] = {}
     for place, name in named:
-        first = seen.setdefault(name, place)
+        first, other = seen.setdefault(folded(name), (place, name))
         if first is not place:
+            alike = "" if name == other else f" by more than {other!r} is"
             home = f"; it is in {homes[int(first[1])]!r} already" if homes else ""
+            allowed = f"different from every other{alike}{home}"
             remedy = "Rename one of the two, or delete it."
-            raise at(
-                *place, error=InputError("name", name, f"different from every other{home}", remedy)
-            )
+            raise at(*place, error=InputError("name", name, allowed, remedy))
 
 
 def _check_items(levels: tuple[Level, ...]) -> None:
@@ -702,8 +760,11 @@ def _check_items(levels: tuple[Level, ...]) -> None:
     ]
     _distinct(items, [level.name for level in levels])
     total = sum(level.item_count for level in levels)
+    unlisted = {folded(level.name): level.item_count for level in levels if not level.items}
     for place, item in () if len(items) == total else items:
-        if _NUMBER.fullmatch(item) and int(item) < total:
+        name, _, number = folded(item).rpartition(" ")
+        taken = _NUMBER.fullmatch(number) and 0 < int(number) <= unlisted.get(name, 0)
+        if taken or (_NUMBER.fullmatch(item) and int(item) < total):
             allowed = "no number, as items of other levels go by theirs"
             raise at(*place, error=InputError("item", item, allowed, "Name all items, or none."))
 

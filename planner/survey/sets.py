@@ -27,6 +27,7 @@ from pydantic import Field, model_validator
 
 from planner.errors import InputError
 from planner.survey.description import Description
+from planner.survey.tables import Reading
 from planner.survey.values import Budget, Masses, NamedFile, wrong
 
 Array = NDArray[np.float64]
@@ -68,7 +69,8 @@ class AssumedSets(Description):
     """What is known of people's sets: a histogram of sizes, or a pilot; or nothing but a cap.
 
     ``sizes`` are shares or numbers of people with 0, 1, 2, ... items, not negative, not all at 0;
-    or ``pilot`` is a file of transactions, read when the survey is planned. ``popularity`` is
+    or ``pilot`` is a file of sets, read when the survey is planned; ``reading`` says how, where
+    that is not found out. ``popularity`` is
     ``"zipf"`` (the ``k``-th most popular item has weight ``1/k``) or ``"uniform"``; popular items
     are cut again and again. ``cap`` is the budget of any two sets, in nats, where whole sets are
     reported; the smallest pair budget if None.
@@ -84,6 +86,7 @@ class AssumedSets(Description):
     popularity: Literal["zipf", "uniform"] = "zipf"
     cap: Budget | None = None
     pilot: NamedFile | None = None
+    reading: Reading = Reading()
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -9,14 +9,11 @@ from __future__ import annotations
 import csv
 import math
 import re
-from array import array
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -30,8 +27,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from planner import arguments
-from planner.errors import FileError, InputError
-from planner.files import read_column
+from planner.errors import InputError
 from planner.limits import MAX_COUNT, MOST_GROUPS
 from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE, PairRule
@@ -79,19 +75,6 @@ def read_number(value: object) -> float:
         return float(found[1]) / (100 if found[2] else 1)
     remedy = _COMMA if "," in text else "Use digits alone."
     raise InputError("number", value, "a number such as 2 or 0.5", remedy)
-
-
-def read_numbers(
-    path: str | Path, column: str | None = None, *, gaps: bool = False
-) -> NDArray[np.float64]:
-    """One column of a CSV file, a person a row; with ``gaps``, NaN for an empty cell."""
-    values = array("d")
-    for line, cell in read_column(path, column):
-        try:
-            values.append(math.nan if gaps and not cell else read_number(cell))
-        except InputError as error:
-            raise FileError(path, f"line {line}: {error.reason}", error.remedy) from None
-    return np.array(values)
 
 
 def read_share(value: object, argument: str = "share") -> float:
@@ -222,6 +205,11 @@ def _answer(value: object) -> str:
     return str(value) if whole else read_text(value)
 
 
+def _code(value: object) -> str:
+    """A cell that stands for no answer: blank, a word or a number such as -99."""
+    return str(value) if isinstance(value, str | int) else _answer(value)
+
+
 def _somewhere(masses: tuple[float, ...]) -> tuple[float, ...]:
     if any(masses):
         return masses
@@ -246,6 +234,7 @@ NotNegative = Annotated[Number, Field(ge=0)]
 Positive = Annotated[Number, Field(gt=0)]
 Share = Annotated[float, PlainValidator(read_share)]
 Answers = Annotated[tuple[Annotated[str, PlainValidator(_answer)], ...], Strict(False), _SPLIT]
+Codes = Annotated[tuple[Annotated[str, PlainValidator(_code)], ...], Strict(False), _SPLIT]
 Numbers = Annotated[tuple[Number, ...], Strict(False), _SPLIT]
 _Count = Annotated[int, count(0, MAX_COUNT, "Write 0 for none.")]
 Counts = Annotated[tuple[_Count, ...], Strict(False), _SPLIT]

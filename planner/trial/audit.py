@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -22,13 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import finite, whole_number
+from planner.deployment.bulk import column_of
 from planner.deployment.client.client import Report
 from planner.deployment.collecting.reports import read_line
 from planner.deployment.parameters import Parameters
-from planner.errors import InputError
+from planner.errors import FileError, InputError
+from planner.laws.answers import LEFT_OUT
 from planner.mechanisms import inputs
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.words import system_words
+from planner.survey.questions import Survey
+from planner.survey.reading import AnswerFile
+from planner.survey.tables import Reading
 from planner.trial.black_box import BlackBox
 
 UNSEEN = (
@@ -40,6 +46,7 @@ _BLOCK_BYTES = 2**24  # of lines from one start
 _HONEST = 4  # times as many reports are drawn from the integers
 _REPEATED = 2000  # reports of each answer that are asked for again
 _PLAIN = 3.0  # standard errors that no test takes for a fault
+_MOST_ASKED = 50  # answers of a file
 _TRIED = 100  # cells of an answer, the farthest first
 Counts = NDArray[np.int64]
 Rows = NDArray[np.uint8]
@@ -137,6 +144,21 @@ def audit_client(
         return Audit(run.name, tuple(run.asked), reports, (str(fault),), 1.0, 0, confidence)
     faults, tests, visible = run.judged(1 - confidence)
     return Audit(run.name, tuple(run.asked), reports, faults, visible, tests, confidence)
+
+
+def answers_in(
+    data: Path, law: CollectedLaw, survey: Survey | None = None, reading: Reading | None = None
+) -> tuple[list[Any], str]:
+    """The different answers in a file, as a client takes them; and as what it was read.
+
+    FileError if it cannot be read, or holds more than 50 different answers or what is none.
+    """
+    file = AnswerFile(data, [column_of(law, survey)], reading)
+    found = {code: None for (codes,) in file.blocks() for code in codes if code is not LEFT_OUT}
+    if len(found) > _MOST_ASKED:
+        reason = f"has {len(found):,} different answers, and at most {_MOST_ASKED} are asked"
+        raise FileError(data, reason, "Give some of its rows.")
+    return [law.asked.answer(code) for code in found], file.said
 
 
 def _law_of(parameters: Parameters, name: str | None) -> CollectedLaw:

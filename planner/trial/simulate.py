@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan, sqrt
 from typing import Any, NamedTuple, Self
 
@@ -176,7 +176,7 @@ class Trial:
     _tried: dict[str, _Tried]
 
     @classmethod
-    def of(cls, planned: QuestionPlan, answers: Answers | Array, rng: np.random.Generator) -> Self:
+    def of(cls, planned: QuestionPlan, answers: Answers | Array) -> Self:
         """Put the answers in the question's places, and plan what else it could be deployed with.
 
         Parameters
@@ -185,8 +185,6 @@ class Trial:
             Any question with a single round.
         answers:
             The truth; of a question for a number one number a person, NaN for none.
-        rng:
-            Places answers that no level lists among those that a level leaves open.
 
         Raises
         ------
@@ -198,17 +196,15 @@ class Trial:
         >>> from planner import Categorical, Level, Survey, plan_survey
         >>> levels = (Level("rare", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold")))
         >>> survey = Survey("s", 1000, (Categorical("now", levels),))
-        >>> answers = Answers(("flu", "HIV"), np.array([900, 100]))
-        >>> rng = np.random.default_rng(1)
-        >>> trial = Trial.of(plan_survey(survey).question("now"), answers, rng)
+        >>> answers = Answers(("HIV", "flu", "cold"), np.array([100, 900, 0]))
+        >>> trial = Trial.of(plan_survey(survey).question("now"), answers)
         >>> trial.labels, trial.names[:2]
         (('HIV', 'flu', 'cold'), ['subset-design', 'opt0'])
-        >>> deployed, *_ = trial.run(400, rng)
+        >>> deployed, *_ = trial.run(400, np.random.default_rng(1))
         >>> abs(deployed.error / deployed.predicted - 1) < 0.2
         True
         """
         question = planned.deployed
-        inputs.generator(rng)
         if not planned.kind.adds_up:
             remedy = "Choose a question with a single round."
             raise InputError("kind", question.kind, "asked in a single round", remedy)
@@ -221,7 +217,7 @@ class Trial:
         if not isinstance(answers, Answers):
             remedy = "Give the people who have each answer."
             raise InputError("answers", type(answers).__name__, "answers by their names", remedy)
-        known = placed(question, answers, rng)
+        known = _as_asked(question, answers)
         asked, labels, people = Asked.of(known.users, planned.fraction), known.labels, known.counts
         if question.kind == "ordinal":
             people = people[[labels.index(answer) for answer in question.ordered]]
@@ -390,57 +386,20 @@ def _laws(planned: QuestionPlan) -> dict[str, Any]:
     return found
 
 
-def placed(question: Question, answers: Answers, rng: np.random.Generator) -> Answers:
-    """The answers over all items that the question has, level by level.
-
-    Items that the question lists go where it lists them; the others at random among the places that
-    levels leave open. An item that nobody has counts 0 people.
-
-    Raises
-    ------
-    InputError
-        There are more other items than open places, or sets where a person has one answer.
-
-    Examples
-    --------
-    >>> from planner.survey.questions import Categorical, Level
-    >>> levels = (Level("rare", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
-    >>> answers = Answers(("flu", "HIV"), np.array([5, 2]))
-    >>> found = placed(Categorical("now", levels), answers, np.random.default_rng(1))
-    >>> found.labels, found.counts.tolist()
-    (('HIV', 'flu', 'common 2', 'common 3'), [2, 5, 0, 0])
-    """
-    several = question.kind == "item-set"
-    if answers.sets is not None and not several:
+def _as_asked(question: Question, answers: Answers) -> Answers:
+    """The answers as the question asks for them: sets of one item, where it asks for sets."""
+    if answers.sets is not None and question.kind != "item-set":
         remedy = "Keep the first item of each set, or ask with the kind item-set."
         raise InputError("answers", "sets", "one for each person", remedy)
-    names: list[str] = []
-    free: list[int] = []
-    for level in question.levels:
-        if not level.items:
-            free += range(len(names), len(names) + level.item_count)
-        names += level.items or [f"{level.name} {k + 1}" for k in range(level.item_count)]
-    place = {name: k for k, name in enumerate(names)}
-    loose = [label for label in answers.labels if label not in place]
-    open_places = set(free) - {place[label] for label in answers.labels if label in place}
-    if len(loose) > len(open_places):
-        named = ", ".join(map(repr, loose[:5])) + ", ..." * (len(loose) > 5)
-        reason = (
-            f"{len(loose):,} of {len(answers.labels):,} items of the data are in no level, {named},"
-            f" and levels without a list have room for {len(open_places):,} more"
-        )
-        remedy = "List them in a level, or raise the item_count of a level that lists none."
-        raise InputError.because("items", reason, remedy)
-    for label, number in zip(loose, rng.permutation(sorted(open_places)).tolist(), strict=False):
-        place[label], names[number] = number, label
-    where = np.array([place[label] for label in answers.labels], dtype=np.int64)
-    counts = np.zeros(len(names), dtype=np.int64)
-    counts[where] = answers.counts
-    if not several:
-        return Answers(tuple(names), counts)
-    found = answers.sets
-    if found is None:  # a set of one item for every person
-        single = np.repeat(np.arange(answers.counts.size), answers.counts)
-        found = ItemSets(answers.counts.size, single, np.arange(answers.users + 1))
-    sets = ItemSets(len(names), where[found.members], found.starts)
-    return Answers(tuple(names), counts, sets)
+    listed = [(name, bool(level.items)) for level in question.levels for name in level.labels]
+    pairs = zip(answers.labels, listed, strict=False)
+    if len(listed) != len(answers.labels) or any(
+        named and label != name for label, (name, named) in pairs
+    ):
+        allowed = "those of the question, level by level"
+        raise InputError("labels", answers.labels, allowed, "Give 0 where nobody has an answer.")
+    if answers.sets is not None or question.kind != "item-set":
+        return answers
+    single = np.repeat(np.arange(answers.counts.size), answers.counts)
+    sets = ItemSets(answers.counts.size, single, np.arange(answers.users + 1))
+    return replace(answers, sets=sets)

@@ -126,7 +126,7 @@ CELLS = {  # by the key, with the table that it is in
     "epsilon": Cell("Budget (epsilon)"),
     "mean": Cell("Expected mean", "the worst of five"),
     "sd": Cell("Expected spread", "0.3 of half the range", "A standard deviation."),
-    "missing": Cell("Without an answer", "10 %", "Share of the people, whatever the budget."),
+    "refusals": Cell("Without an answer", "10 %", "Share of the people, whatever the budget."),
     "yes_no": Cell("The only answers are the smallest (no) and the largest (yes)", options=SWITCH),
     "preferences.mean": Cell("Typical"),
     "preferences.sd": Cell("Spread"),

@@ -10,27 +10,35 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from planner.errors import FileError, InputError
-from planner.files import read_csv
-from planner.planning.datasets import Answers, read_known
+from planner.errors import InputError
+from planner.laws.levels import folded
+from planner.planning.datasets import Answers, KnownAnswers, read_known
 from planner.planning.question import QuestionPlan
 from planner.survey.questions import Numeric, Question
+from planner.survey.reading import AnswerColumn
+from planner.survey.tables import SUFFIXES, Reading, open_table
 from planner.survey.values import read_count, read_share
 from planner.ui.fields import kept_item
 from planner.ui.opening import as_file
 from planner.ui.state import session
 
-Known = Answers | NDArray[np.float64]
 _MOST_ITEMS = 200_000
 _MOST_USERS = 10_000_000
 _MOST_PEOPLE = 1_000_000  # each with a number of their own
 _STEPS = 200  # over the range: people alike are drawn at once
 _SPREAD = 0.3  # of half the range, where none is expected
 _SOURCES = {"generate": "made-up answers", "upload": "a file"}
+_OPTIONS = {
+    "delimiter": "Delimiter",
+    "encoding": "Encoding",
+    "decimal": "Decimal mark",
+    "skip_rows": "Rows above the header",
+}
+_UNLISTED = "Answers that no level lists take the places of levels without a list"
 _SHAPES = {"power": "few frequent, many rare", "even": "all equally frequent"}
 
 
-def known_answers(plan: QuestionPlan) -> tuple[Known | None, str]:
+def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
     """Generate or read answers to a planned question; of a number one a person, NaN for none.
 
     Returns
@@ -51,10 +59,10 @@ def known_answers(plan: QuestionPlan) -> tuple[Known | None, str]:
         return _generated_numbers(plan) if number else _generated(plan)
     file = st.file_uploader(
         "Answers",
-        type=["csv"] if number else ["csv", "dat", "data", "txt"],
+        type=list(SUFFIXES),
         key=f"t-file-{number}",
-        help="A CSV with a column of answers; an empty cell is no answer, or an empty set. Or "
-        "transactions (.dat, .data, .txt): a person's item numbers on each line.",
+        help="A person a row, in a column of answers: text with any delimiter, JSON lines, Parquet "
+        "or Excel. Or transactions (.dat, .data, .txt): a person's items on each line.",
     )
     if file is None:
         st.info("Upload answers to begin.")
@@ -123,31 +131,38 @@ def drawn_numbers(
     return values
 
 
-def _read(question: Question, name: str, data: bytes) -> tuple[Known, str]:
+def _read(question: Question, name: str, data: bytes) -> tuple[KnownAnswers, str]:
     """The answers in a file; remembered for this session only, as they may be sensitive."""
+    reading = _reading()
     with as_file(name, data) as path:
-        column = _column(path, question)
-        key = ("read", hashlib.sha256(data).hexdigest(), name, column, question.kind)
+        column = _column(path, question, reading)
+        key = ("read", hashlib.sha256(data).hexdigest(), name, column, reading)
+        known = session().remembered(key, partial(read_known, path, column, reading))
+    st.caption(known.said)
+    return known.answers, str(hash(key))
 
-        read = partial(read_known, path, column, question.kind)
-        return session().remembered(key, read), str(hash(key))
+
+def _reading() -> Reading:
+    """What the fields beside the upload say of the file; what they leave open is found out."""
+    places = st.columns(len(_OPTIONS))
+    typed = {
+        key: kept_item(place.text_input, label, f"t-{key}", "", placeholder="found out")
+        for place, (key, label) in zip(places, _OPTIONS.items(), strict=True)
+    }
+    skipped = read_count(typed.pop("skip_rows") or 0, 0, argument="rows above the header")
+    unlisted = kept_item(st.toggle, _UNLISTED, "t-place_unlisted", False)
+    return Reading(skip_rows=skipped, place_unlisted=unlisted, **typed)
 
 
-def _column(path: Path, question: Question) -> str:
-    """The column with the answers, chosen where the file has columns."""
-    if path.suffix.lower() != ".csv":
-        return question.name
-    titles, _ = read_csv(path)
-    answers = set(_names(question)) - {question.name}
-    if question.name not in titles and not answers.isdisjoint(titles):
-        reason = f"the first line, {', '.join(titles)[:80]!r}, holds an answer and is no header"
-        raise FileError(path, reason, "Name the columns in a line of their own.")
-    usual = question.name if question.name in titles else titles[0]
-    column: str = kept_item(
-        st.selectbox,
-        "Column with the answers",
-        f"t-column-{hash(tuple(titles))}",
-        usual,
-        options=titles,
-    )
-    return column
+def _column(path: Path, question: Question, reading: Reading) -> AnswerColumn:
+    """Where the answers stand: as the survey says, or in the column that is chosen."""
+    column = question.answer_column
+    names = column.columns or (column.name,)
+    table = open_table(path, reading, names)
+    if len(names) > 1 or table.header == [column.name]:
+        return column
+    usual = next((one for one in table.header if folded(one) == folded(names[0])), names[0])
+    options = list(dict.fromkeys([usual, *table.header]))
+    key = f"t-column-{hash(tuple(table.header))}"
+    chosen: str = kept_item(st.selectbox, "Column with the answers", key, usual, options=options)
+    return column if chosen == names[0] else column._replace(columns=(chosen,))

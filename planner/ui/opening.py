@@ -11,8 +11,9 @@ from tempfile import TemporaryDirectory
 import streamlit as st
 
 from planner.errors import FileError, PlannerError
-from planner.files import read_csv, read_text
+from planner.files import read_text
 from planner.survey.file import read_document, settle
+from planner.survey.tables import Reading, open_table
 from planner.survey.values import text_of
 from planner.ui.document import EXAMPLES, Document, Row, example_document, kind_of
 from planner.ui.state import session
@@ -109,16 +110,16 @@ def rows_from_items(name: str, data: bytes, known: Sequence[Document]) -> list[R
     {'name': 'epsilon ln 4', 'epsilon': 'ln 4', 'items': 'HIV'}
     """
     with as_file(name, data) as path:
-        header, rows = read_csv(path)
-        header = [title.lower() for title in header]
+        table = open_table(path, Reading(), ("item",))
+        header = [title.lower() for title in table.header]
         if "item" not in header or not {"level", "epsilon"} & set(header):
             reason = "columns 'item' and 'level' or 'epsilon' are needed"
             remedy = "The first line names the columns, for example: item,level,epsilon"
             raise FileError(path, f"{reason}, not {', '.join(header)[:80]}", remedy)
         given = {text_of(row.get("name")): text_of(row.get("epsilon"), "epsilon") for row in known}
         levels: dict[tuple[str, str], list[str]] = {}
-        for line, row in rows:
-            cells = dict.fromkeys(header, "") | dict(zip(header, row, strict=False))
+        for line, row in table.rows():
+            cells = dict(zip(header, map(str.strip, row), strict=True))
             missing = [key for key in ("item", "level", "epsilon") if cells.get(key) == ""]
             if missing:
                 raise FileError(path, f"line {line} has no {missing[0]}", "Fill in the cell.")

@@ -25,9 +25,11 @@ def perturbing(folder, *words):
 
 
 def test_perturb_says_what_it_wrote(place):
-    assert shown(*perturbing(place)) == f"1,000 reports written to {place}/reports.parquet\n"
+    read = "Read as: one column, UTF-8, 1,000 rows."
+    written = f"1,000 reports written to {place}/reports.parquet"
+    assert shown(*perturbing(place)) == f"{read}\n{written}\n"
     document = json.loads(shown(*perturbing(place, "--json")))
-    assert document == {"written": {f"{place}/reports.parquet": 1000}}
+    assert document == {"written": {f"{place}/reports.parquet": 1000}, "read": read}
 
 
 def test_estimates_on_the_screen_and_for_machines(place):

@@ -22,7 +22,7 @@ def write(path, *questions):
 
 @pytest.fixture
 def files(tmp_path):
-    (tmp_path / "basket.dat").write_text("1 2\n3\n2 3\n\n1 2 3\n" * 20)
+    (tmp_path / "basket.dat").write_text("0 1\n2\n1 2\n\n0 1 2\n" * 20)
     return [write(tmp_path / "survey.toml", BASKET), "--data", str(tmp_path / "basket.dat")]
 
 
@@ -35,7 +35,7 @@ def test_command_prints_predicted_beside_measured(files):
     assert "padded to 2" in single  # what is deployed does not depend on the data
     write(Path(files[0]), CHOICE)
     assert "GRR" in shown("simulate", *files, "--first-item")
-    with pytest.raises(InputError, match="Keep the first item of each set"):
+    with pytest.raises(InputError, match="Keep the first item of each person"):
         shown("simulate", *files)
 
 
@@ -96,6 +96,6 @@ def test_numbers_are_simulated(asked):
 def test_what_is_asked_again_is_tried_as_one_round_and_says_so(tmp_path):
     survey, data = tmp_path / "survey.toml", tmp_path / "answers.csv"
     write(survey, CHOICE.replacing(rounds=AskedAgain(3, 1)))
-    data.write_text("basket\n" + "1\n" * 30 + "2\n" * 50 + "3\n" * 20)
+    data.write_text("basket\n" + "0\n" * 30 + "1\n" * 50 + "2\n" * 20)
     page = " ".join(shown("simulate", str(survey), "--data", str(data), "--repeats", "2").split())
     assert "tried as one round of all" in page

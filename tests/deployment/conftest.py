@@ -91,6 +91,6 @@ def everything(parameters, tmp_path_factory):
         writer.writeheader()
         for i in range(3000):
             writer.writerow(ANSWERS | ({"age": ""} if i % 4 == 0 else {}))
-    written = perturb_file(parameters, place / "answers.csv", place / "reports")
+    written = perturb_file(parameters, place / "answers.csv", place / "reports").written
     assert len(written) == 1 + len(parameters.questions)  # one has two rounds
     return place

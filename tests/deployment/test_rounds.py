@@ -348,7 +348,7 @@ def test_from_answers_to_estimates_of_rounds(tmp_path, rounds):
     params.write_text(json.dumps(asked_again(rounds, 4.0)))
     data.write_text("q\n" + "a\n" * 3000 + "b\n" * 1500 + "c\n" * 500)
     parameters = read_parameters(params)
-    written = perturb_file(parameters, data, out)
+    written = perturb_file(parameters, data, out).written
     assert sum(written.values()) == (5000 if rounds is ONCE else 20_000)
     table = estimates_table(parameters, collect(parameters, [out]).sums, window=2).to_pandas()
     assert list(table["of"].unique()) == [

@@ -9,14 +9,16 @@ import json
 from dataclasses import dataclass
 
 from planner.deployment import Client
-from planner.deployment.bulk import perturb_file, read_answers
+from planner.deployment.bulk import column_of, perturb_file
 from planner.deployment.collecting.collector import Checkpoint, collect
 from planner.deployment.collecting.engines import _Worker
 from planner.deployment.collecting.one_file import Expected, count_file
 from planner.deployment.collecting.reports import seal
 from planner.deployment.parameters import parse_parameters
+from planner.laws.answers import LEFT_OUT
 from planner.planning.ledger import read_ledger
 from planner.survey.file import load_survey
+from planner.survey.reading import AnswerFile
 from tests.deployment.mutations import damaged, flipped
 from tests.deployment.test_three_readers import private
 from tests.surveys import EXAMPLES
@@ -162,13 +164,11 @@ def _survey(_, folder):
 
 
 def _answers(parameters, folder):
-    columns = [parameters.question("q")]
+    columns = [column_of(parameters.question("q"))]
 
     def read(path):
-        for block in read_answers(path, columns):
-            for row in block:
-                assert len(row) == 1
-                assert 0 <= row[0] < ITEMS
+        for (codes,) in AnswerFile(path, columns).blocks():
+            assert all(code is LEFT_OUT or 0 <= code < ITEMS for code in codes)
 
     return Attack(_answers_file(folder), read)
 

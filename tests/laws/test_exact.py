@@ -29,7 +29,6 @@ from planner.laws.exact import (
 from planner.laws.levels import Levels
 from planner.mechanisms.collected import RowsCollected
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.rounding import levels_of
 from planner.mechanisms.subset_design import SidesCollected
 from tests.laws.oracle import D, true_exp
 from tests.policies import RULES, random_policy, seeds
@@ -198,7 +197,7 @@ def test_rounding_inward_keeps_every_budget_and_little_is_lost(rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 6)), rule, low=0.05, high=8)
     table = solve(policy)
-    some = levels_of(policy)
+    some = policy.plain()
     a, b = round_inward(table.a.tolist(), table.b.tolist(), some)
     assert kept(a, b, some)
     for i in range(policy.size):

@@ -202,7 +202,7 @@ def test_words_and_choices_at_their_edges():
     assert choose_all(playing(), []) == []
     assert OneOfSet(NAMED, 1).own((2,), playing(5)) == (2,)  # no choice of a lone dummy
     assert [OneOfSet(NAMED, 2).own((), playing(0, k)) for k in (0, 1)] == [(3,), (4,)]
-    assert (NAMED.item_names(), NUMBERED.item_names()) == (["x", "y", "z"], ["0", "1", "2"])
+    assert (NAMED.item_names(), NUMBERED.item_names()) == (["x", "y", "z"], ["s 1", "s 2", "s 3"])
     assert [octets(bits) for bits in (1, 64, 65)] == [8, 8, 16]
     for wrong in (b"", bytes(3), bytes(5), "1234", None):
         with pytest.raises(VerificationError, match="source of entropy failed"):

@@ -40,7 +40,7 @@ def squared_error(mechanism, values, truth):
 def test_no_answers_have_a_larger_error_than_the_least_favourable(epsilon, missing):
     """BiSample-MD divides by the estimated answer rate: also where everybody answers, and more
     where many refuse. A channel made for five means has its least favourable answers elsewhere."""
-    plan = planned(epsilon=epsilon, mechanism="bisample-md", missing=missing)
+    plan = planned(epsilon=epsilon, mechanism="bisample-md", refusals=missing)
     channel = mean_channel(plan.option("channel").law)
     for law, stated in (plan.mechanism, plan.total_error), (channel, plan.option("channel").error):
         worst = []
@@ -56,10 +56,10 @@ def test_no_answers_have_a_larger_error_than_the_least_favourable(epsilon, missi
 
 def test_a_number_that_states_nobody_refuses_is_planned_for_a_tenth():
     """Nothing was assumed to refuse, nor said: half refusing had 1.6 times the error stated."""
-    usual, tenth = planned(epsilon=4.0), planned(epsilon=4.0, missing=0.1)
+    usual, tenth = planned(epsilon=4.0), planned(epsilon=4.0, refusals=0.1)
     assert usual.total_error == tenth.total_error
     assert usual.answering == 9000
-    everybody, half = planned(epsilon=4.0, missing=0), planned(epsilon=4.0, missing=0.5)
+    everybody, half = planned(epsilon=4.0, refusals=0), planned(epsilon=4.0, refusals=0.5)
     assert everybody.total_error < 0.95 * usual.total_error < 0.75 * half.total_error
     said = [words(one).assumed(one) for one in (usual, tenth)]
     assert "10 % of the people give no answer" in said[0]

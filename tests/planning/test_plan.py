@@ -192,7 +192,7 @@ def test_a_survey_of_one_item_is_planned(about):
 
 
 def means(epsilon, design, asked=None):
-    about = {"epsilon": epsilon, "mechanism": "bisample-md", "missing": 0}
+    about = {"epsilon": epsilon, "mechanism": "bisample-md", "refusals": 0}
     questions = tuple(Numeric(f"mean {j}", 0, 100, **about) for j in range(5))
     return Survey("means", 10_000, questions, design, asked=asked)
 

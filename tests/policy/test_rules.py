@@ -10,7 +10,6 @@ from planner import PrivacyPolicy, Survey, plan_survey, solve
 from planner.deployment import Client
 from planner.deployment.building import survey_parameters
 from planner.errors import InputError
-from planner.mechanisms.rounding import levels_of
 from planner.planning.curve import choice_curve
 from planner.planning.solve import relaxed, scaled
 from planner.planning.what_if import frontier, relaxations
@@ -104,7 +103,7 @@ def test_the_clients_own_words_for_a_rule_mean_the_same(rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 6)), rule)
     crowded = policy.with_changes(item_counts=policy.item_counts + 1)  # so that every pair is one
-    levels, plain = levels_of(crowded), policy.rule.plain(policy.epsilons)
+    levels, plain = crowded.plain(), policy.rule.plain(policy.epsilons)
     demanded = [[levels.demanded(i, j) for j in range(policy.size)] for i in range(policy.size)]
     np.testing.assert_array_equal(demanded, policy.bounds())
     assert levels.least_demanded() == crowded.smallest_pair

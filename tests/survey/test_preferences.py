@@ -46,13 +46,16 @@ def test_sample_from_csv(tmp_path):
     ("text", "reason"),
     [
         ("", "is empty"),
-        ("other\n1\n", "one column 'eps' is needed. There are: other"),
+        ("other\n1\n", "one column 'eps' is needed, and there is none.* one of these: other"),
         ("eps\n", "no rows below the header"),
-        ("1.5\n2\n", "the first line, '1.5', is a number and no header"),
-        ("eps\n1\n\n2\n", "line 3: number is empty but must be a number"),
-        ("eps\n1\nx\n", "line 3: number is 'x' but must be a number"),
-        ("eps\nnan\n", "number is 'nan' but must be a number"),
-        ("eps\n" + "1" * 200_000 + "\n", "pilot.csv: is not CSV: .* Check its quotes"),
+        ("1.5\n2\n", "the first line, '1.5', holds an answer, no header"),
+        ("eps\n1\n\n2\n", "1 row without a number"),
+        ("eps\n1\nx\n", "line 3, column 'eps': 'x' must be a number from 0"),
+        ("eps\nnan\n", "line 2, column 'eps': 'nan' must be a number"),
+        (
+            "eps\n" + "1" * 200_000 + "\n",
+            "pilot.csv: line 2, '1*', is not CSV: .* Close its quotes",
+        ),
     ],
     ids=range(8),
 )

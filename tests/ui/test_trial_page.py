@@ -70,16 +70,20 @@ def test_numbers_are_tried_as_generated_and_from_a_file():
     assert "share without an answer is '2'" in words(app)
     upload(app, "c.csv", b"id,bill\n1,40\n2,\n3,x\n")
     by_label(app.selectbox, "Column with the answers").set_value("bill").run()
-    assert "line 4: number is 'x' but must be a number" in words(app)
+    assert "line 4, column 'bill': 'x' must be a number" in words(app)
     upload(app, "c.csv", b"id,bill\n1,40\n2,\n3,7\n")
     assert "3 people, 1 without an answer" in words(app)
 
 
 ANSWERS = {
     "a column": ("c.csv", b"age,diagnosis\n3,HIV\n4,anemia\n5,HIV\n", "3 people, 5 answers"),
-    "items in no level": ("c.csv", b"diagnosis\nflu\nHIV\n", "in no level, 'flu'"),
-    "no header": ("d.csv", b"HIV\nanemia\nHIV\n", "holds an answer and is no header"),
-    "no answer": ("e.csv", b"diagnosis\nHIV\n\nHIV\n", "line 3 has no answer"),
+    "items in no level": (
+        "c.csv",
+        b"diagnosis\nflu\nHIV\n",
+        "line 2, column 'diagnosis': 'flu' must be the name of an item",
+    ),
+    "no header": ("d.csv", b"HIV\nanemia\nHIV\n", "holds an answer, no header"),
+    "no answer": ("e.csv", b"diagnosis\nHIV\n\nHIV\n", "1 without an answer to 'diagnosis'"),
     "an endless line": ("f.csv", b"diagnosis\n" + b"x" * 200_000, "f.csv"),
 }
 

@@ -206,7 +206,7 @@ def _preferences(question: Document, place: int) -> None:
         options={name: words for name, (words, _) in _MODELS.items()},
         help="People who find a budget too large do not answer.",
     )
-    keys = [f"preferences.{key}" for key in _MODELS[chosen][1]] if chosen else ["missing"]
+    keys = [f"preferences.{key}" for key in _MODELS[chosen][1]] if chosen else ["refusals"]
     for column, key in zip(columns, keys, strict=False):
         kept(column, question, key, place)
     if chosen == "sample":
@@ -221,7 +221,7 @@ def _take_model(question: Document, place: int, model: str) -> None:
     before = question.pop("preferences", {})
     typed[f"model-{place}-{before.get('model', '')}"] = before
     if model:
-        question.pop("missing", None)
+        question.pop("refusals", None)
         start = {"model": model, **_MODELS[model][1]}
         question["preferences"] = typed.get(f"model-{place}-{model}", start)
     session().revision += 1

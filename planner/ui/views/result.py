@@ -10,6 +10,7 @@ import streamlit as st
 
 from planner.estimates.channel import OrderedEstimates
 from planner.planning.choice import ByLevel
+from planner.planning.datasets import KnownAnswers
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
@@ -18,7 +19,7 @@ from planner.show.plan import question_blocks, survey_blocks
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
 from planner.ui.document import KINDS, Document
-from planner.ui.known_answers import Known, drawn_answers, drawn_numbers
+from planner.ui.known_answers import drawn_answers, drawn_numbers
 from planner.ui.results import looked_at, question_at, remembered, shown
 from planner.ui.state import session
 from planner.ui.views.trial import draw_survey
@@ -121,8 +122,8 @@ def _picture(plan: QuestionPlan) -> None:
 def _one_survey(plan: QuestionPlan) -> tuple[Trial, OneSurvey | OrderedEstimates]:
     rng, asked, everybody = np.random.default_rng(1), plan.deployed, plan.everybody
     if asked.levels:
-        answers: Known = drawn_answers(asked, everybody, "power", rng)
+        answers: KnownAnswers = drawn_answers(asked, everybody, "power", rng)
     else:
         answers = drawn_numbers(asked, everybody, 1 - plan.answering / plan.users, rng)
-    trial = Trial.of(plan, answers, rng)
+    trial = Trial.of(plan, answers)
     return trial, trial.one(trial.names[0], rng, most=8)

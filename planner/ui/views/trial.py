@@ -50,7 +50,7 @@ def page() -> None:
         answers, fingerprint = known_answers(plan)
         if answers is not None:
             key = ("trial", plan, fingerprint)  # the same as long as neither changes
-            trial = remembered(key, lambda: Trial.of(plan, answers, np.random.default_rng(0)))
+            trial = remembered(key, lambda: Trial.of(plan, answers))
             _run(_settings(trial))
 
 

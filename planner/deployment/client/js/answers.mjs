@@ -8,12 +8,13 @@
 import { refuse } from "./document.mjs";
 import { GRID, choose, order, words } from "./draws.mjs";
 import { fraction } from "./exact.mjs";
-import { mostOf, readLevels } from "./levels.mjs";
+import { mostOf, readLevels, unnamed } from "./levels.mjs";
 
 const MAX_ANSWERS = 32;
 
-function itemNumber({ numbers, named, total }, answer) {
-  if (typeof answer === "string" && numbers.has(answer)) return numbers.get(answer);
+function itemNumber({ numbers, names, named, total }, answer) {
+  const found = typeof answer === "string" ? (numbers.get(answer) ?? unnamed(names, answer)) : undefined;
+  if (found !== undefined) return found;
   if (!named && Number.isInteger(answer) && answer >= 0 && answer < total) return answer;
   return refuse("the answer is none of the question's items");
 }

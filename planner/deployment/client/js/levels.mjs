@@ -3,11 +3,11 @@
 import { refuse } from "./document.mjs";
 
 export function readLevels({ levels, rule }, least = 1, dummies = 0) {
-  const [names, numbers] = [new Set(), new Map()];
+  const [names, numbers] = [new Map(), new Map()];
   let [total, named] = [0, true];
   for (const { name, items, item_count: count } of levels) {
     if (names.has(name)) refuse("two levels have one name");
-    names.add(name);
+    names.set(name, items.length ? [total, 0] : [total, count]);
     if (items.length && items.length !== count) refuse("items do not fit item_count");
     items.forEach((item, k) => {
       if (numbers.has(item)) refuse("two items have one name");
@@ -17,12 +17,20 @@ export function readLevels({ levels, rule }, least = 1, dummies = 0) {
     total += count;
   }
   if (total < least) refuse("there are too few items");
+  for (const item of numbers.keys()) if (unnamed(names, item) !== undefined) refuse("two items have one name");
   if (Array.isArray(rule)) checkMatrix(rule, levels.length);
   const oneSided = rule === "one-sided";
   if (!oneSided && levels.some(({ against }) => against !== undefined)) refuse("against has no meaning here");
   const speaks = ({ epsilon, against = Infinity }) => (oneSided ? against : epsilon);
   const rows = levels.map((one) => ({ count: one.item_count, epsilon: one.epsilon, against: speaks(one) }));
-  return { rows, rule, numbers, named, total, dummies, elements: total + dummies, dummyLevel: leastOf(rows) };
+  return { rows, rule, numbers, names, named, total, dummies, elements: total + dummies, dummyLevel: leastOf(rows) };
+}
+
+/** The number of an item without a name that is called "level 57"; undefined if there is none. */
+export function unnamed(names, answer) {
+  const [, name, number] = /^(.*) ([1-9][0-9]{0,11})$/s.exec(answer) ?? [];
+  const [start, count] = names.get(name) ?? [0, 0];
+  return Number(number) <= count ? start + Number(number) - 1 : undefined;
 }
 
 function checkMatrix(rows, size) {

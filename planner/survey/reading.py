@@ -1,0 +1,307 @@
+"""The one reader of answers: from cells of a table to answers of the questions of a survey.
+
+Whoever reads answers reads them here, so that all take and refuse the same, in the same words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from itertools import accumulate, islice
+from pathlib import Path
+from typing import NamedTuple
+
+from planner.errors import FileError, InputError
+from planner.laws.answers import LEFT_OUT, Asked, Code, Number
+from planner.laws.levels import folded
+from planner.survey.tables import Reading, Row, counted, open_table
+
+Cell = tuple[str, ...]
+_BLOCK = 2**14  # people at a time
+_MOST_KNOWN = 2**16  # different cells that are remembered
+_MOST_PLACED, _LONGEST = 1_000_000, 1_000  # answers that no level lists, and letters of one
+_SHOWN = 40  # letters of a cell, in an error
+_TICKED, _NOT_TICKED = ("1", "yes", "x", "true"), ("0", "no", "false", "")
+_COMMA = re.compile(r"[+-]?\d*,(\d{1,2}|\d{4,})")  # of three digits it may stand between thousands
+_MOST_TOLERATED = 1e6
+_CORRECT = "Correct it, or name it in missing = [...] of the survey if it stands for no answer."
+_UNLISTED = "List it in a level, or let answers that no level lists take places."
+_DECIMAL = "Write the decimal mark as a point, as in 1.5, or say that it is a comma."
+
+
+class AnswerColumn(NamedTuple):
+    """A question whose answers are read.
+
+    ``columns`` are where they stand: one called like the question, or the only one of the file, if
+    empty; of several, each is an answer that is ticked. ``missing`` are cells that stand for no
+    answer; a blank one if None.
+    """
+
+    name: str
+    asked: Asked
+    columns: tuple[str, ...] = ()
+    missing: tuple[str, ...] | None = None
+
+
+class AnswerFile:
+    r"""A file of answers to some questions.
+
+    Parameters
+    ----------
+    path:
+        A file of any form that ``planner.survey.tables`` reads.
+    wanted:
+        The questions.
+    reading:
+        What is not to be found out.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, or holds an answer that is none; line, column and cell are named.
+
+    Examples
+    --------
+    >>> from planner.laws.answers import Item
+    >>> from planner.laws.levels import Levels
+    >>> asked = Item(Levels(("all",), (1.0,), (2,), (("tea", "rice"),)))
+    >>> from tempfile import mkdtemp
+    >>> path = Path(mkdtemp(), "answers.csv")
+    >>> size = path.write_text("id;drink\n1; Tea\n2;rice\n3;\n")
+    >>> file = AnswerFile(path, [AnswerColumn("drink", asked)])
+    >>> [codes for block in file.blocks() for codes in block]
+    [[0, 1, 'left out']]
+    >>> file.said
+    "Read as: semicolons, UTF-8, 3 rows; 1 without an answer to 'drink' left out."
+    """
+
+    def __init__(
+        self, path: str | Path, wanted: Sequence[AnswerColumn], reading: Reading | None = None
+    ) -> None:
+        self.reading, self.asked = reading or Reading(), len(wanted)
+        named = [name for one in wanted for name in one.columns or (one.name,)]
+        self.table = open_table(path, self.reading, named)
+        self.people, self.columns = 0, [_Codes(self, one) for one in wanted]
+        self.decimal = self.reading.decimal or self._decimal()
+        for column in self.columns if self.reading.place_unlisted else ():
+            column.place_unlisted()
+
+    def blocks(self) -> Iterator[list[list[Code]]]:
+        """Codes of each question, of some people at a time, in their order; some are left out."""
+        self.people, rows = 0, self.table.rows()
+        for column in self.columns:
+            column.left_out = 0
+        while block := list(islice(rows, _BLOCK)):
+            self._whole(block)
+            found = [column.codes(block) for column in self.columns]
+            self.people += len(block)
+            yield found
+        if not self.people:
+            reason = "there are no rows below the header"
+            raise FileError(self.table.path, reason, "Add a line per person.")
+        for column in self.columns:
+            if column.left_out == self.people:
+                reason = f"nobody has an answer to {column.name!r}"
+                raise FileError(self.table.path, reason, "Is it the right column?")
+
+    @property
+    def said(self) -> str:
+        """As what it was read, and who was left out: once the blocks are read."""
+        parts = [f"Read as: {self.table.form}, {counted(self.people, 'row')}"]
+        parts[0] += ", decimal commas" if self.decimal == "," else ""
+        for column in self.columns:
+            if column.left_out:
+                left = f"{column.left_out:,} without an answer to {column.name!r} left out"
+                parts.append(left)
+            placed = [
+                f"{column.asked.levels.item_name(k)} is {label!r}"
+                for k, label in islice(column.placed.items(), 4)
+            ]
+            parts += [", ".join(placed[:3]) + ", ..." * (len(placed) > 3)] if placed else []
+        if self.table.blank:
+            parts.append(f"{counted(self.table.blank, 'blank line')} at the end")
+        return "; ".join(parts) + "."
+
+    def _decimal(self) -> str:
+        """A comma, if the first numbers have some and no point."""
+        numbers = [one for one in self.columns if one.asked.kind == "numeric"]
+        rows = list(islice(self.table.rows(), _BLOCK)) if numbers else []
+        cells = [row[one.places[0]].strip() for one in numbers for _, row in rows]
+        commas = any(_COMMA.fullmatch(cell) for cell in cells)
+        return "," if commas and not any("." in cell for cell in cells) else "."
+
+    def _whole(self, block: Sequence[Row]) -> None:
+        """Refuse a cell that has whole rows in it: two stray quotes hide those between them."""
+        mark, width = self.table.mark, len(self.table.header)
+        for line, row in block if mark and width > 1 else ():
+            text = mark.join(row)
+            if "\n" not in text and "\r" not in text:
+                continue
+            rows = [one.split(mark) for one in text.splitlines()]
+            if all(len(one) == width for one in rows) and sum(map(self._answers, rows)) > 1:
+                reason = f"line {line} has quotes with a whole line between them, {rows[1]}"
+                raise FileError(self.table.path, reason, "Take the quotes out.")
+
+    def _answers(self, row: list[str]) -> bool:
+        try:
+            return bool([column[column.cell(row)] for column in self.columns])
+        except InputError:
+            return False
+
+
+class _Codes(dict[Cell, Code]):
+    """The codes of one question's cells, each worked out once."""
+
+    def __init__(self, file: AnswerFile, wanted: AnswerColumn) -> None:
+        super().__init__()
+        self.file, self.name, self.asked = file, wanted.name, wanted.asked
+        self.names = wanted.columns or (wanted.name,)
+        first, titles = folded(self.names[0]), file.table.header
+        named = [] if first == folded(self.name) else self.names[:1]
+        suspects = named if first in map(folded, titles) else titles
+        if len(self.names) == 1 and any(map(self._is_one, suspects)):
+            reason = f"the first line, {', '.join(titles)[:_SHOWN]!r}, holds an answer, no header"
+            remedy = "Name the columns in a line of their own."
+            raise FileError(file.table.path, reason, remedy)
+        alone = len(titles) == file.asked == 1 and not file.reading.place_unlisted
+        self.names = tuple(titles) if alone and not wanted.columns else self.names
+        self.places = [file.table.place(name) for name in self.names]
+        self.missing = set(map(folded, wanted.missing or ()))
+        self.ticks = self._answers_of_columns() if len(self.names) > 1 else []
+        self.left_out, self.placed, self.wrong = 0, dict[int, str](), Cell()
+
+    def cell(self, row: Sequence[str]) -> Cell:
+        """What is read of a row."""
+        return tuple(row[k] for k in self.places)
+
+    def codes(self, block: Sequence[Row]) -> list[Code]:
+        """The codes of these rows."""
+        cells = [self.cell(row) for _, row in block]
+        try:
+            found = [*map(self.__getitem__, cells)]
+        except InputError as error:
+            line, _ = block[cells.index(self.wrong)]
+            reason = (
+                f"line {line}, column {error.argument!r}: {error.value} must be {error.allowed}"
+            )
+            raise FileError(self.file.table.path, reason, error.remedy) from None
+        self.left_out += found.count(LEFT_OUT)
+        return found
+
+    def __missing__(self, cell: Cell) -> Code:
+        self.wrong = cell
+        code = self._ticked(cell) if self.ticks else self._read(cell[0].strip())
+        if len(self) < _MOST_KNOWN:
+            self[cell] = code
+        return code
+
+    def _is_one(self, text: str) -> bool:
+        try:
+            return self.asked.read_cell(text) is not None
+        except InputError:
+            return False
+
+    def _read(self, text: str) -> Code:
+        if not text or folded(text) in self.missing:
+            return self.asked.without(blank=not text and "" not in self.missing)
+        number = text
+        if self.asked.kind == "numeric" and self.file.decimal == ",":
+            number = "" if "." in text else text.replace(",", ".")  # a point between thousands?
+        try:
+            return self.asked.read_cell(number)
+        except InputError as error:
+            raise _wrong(self.names[0], text, error.allowed, self._remedy(text)) from error
+
+    def _remedy(self, text: str) -> str:
+        if self.asked.kind == "numeric":
+            return f"{_DECIMAL} {_CORRECT}" if "," in text or "." in text else _CORRECT
+        wrong = (one for one in self.asked.texts(text) if self.asked.find(one) is None)
+        names = {folded(name): name for row in self.asked.levels.items for name in row[:_LONGEST]}
+        close = get_close_matches(folded(next(wrong, text)), names, 1)
+        if close:
+            return f"Did you mean {names[close[0]]!r}? {_CORRECT}"
+        if self.file.table.form.startswith("transactions") and self.asked.kind != "item-set":
+            return "Keep the first item of each person, or ask with the kind item-set."
+        return _CORRECT if self.asked.levels.named else f"{_UNLISTED} {_CORRECT}"
+
+    def _answers_of_columns(self) -> list[int]:
+        """Which answer each of several columns is: by their names, or else in their order."""
+        found, total = [*map(self.asked.find, self.names)], self.asked.levels.total
+        if found.count(None) == len(found) == total:
+            return list(range(total))
+        for name, one in zip(self.names, found, strict=True):
+            if one is None or found.count(one) > 1:
+                allowed = f"an answer's name each, or {total} for all answers in their order"
+                raise InputError("columns", name, allowed, "Name a column for each answer.")
+        return [one for one in found if one is not None]
+
+    def _ticked(self, cells: Cell) -> Code:
+        held, away = set[int](), "" in self.missing and not any(map(str.strip, cells))
+        for name, number, cell in zip(self.names, self.ticks, cells, strict=True):
+            text = folded(cell)
+            if text in _TICKED or text == folded(name) or self.asked.find(cell) == number:
+                held.add(number)
+            elif text not in _NOT_TICKED and text not in self.missing:
+                raise _wrong(
+                    name,
+                    cell,
+                    f"ticked by {', '.join(_TICKED)}, or not, by {', '.join(_NOT_TICKED[:3])}",
+                    _CORRECT,
+                )
+            away |= bool(text) and text in self.missing
+            if away and held:
+                raise _wrong(name, cell, "left out, as others are ticked", _CORRECT)
+        return self.asked.without(blank=False) if away else tuple(sorted(held))
+
+    def place_unlisted(self) -> None:
+        """Give what no level lists the places, in order, that levels without a list have."""
+        levels, path, labels, used = (
+            self.asked.levels,
+            self.file.table.path,
+            dict[str, str](),
+            set(),
+        )
+        rows = self.file.table.rows() if not (levels.named or self.ticks) else iter(())
+        for (cell,) in dict.fromkeys(self.cell(row) for _, row in rows):
+            skipped = not cell.strip() or folded(cell) in self.missing
+            for text in [] if skipped else self.asked.texts(cell.strip()):
+                number = self.asked.find(text)
+                if number is None:
+                    labels.setdefault(folded(text), text.strip())
+                used.add(number)
+                if len(text) > _LONGEST or len(labels) > _MOST_PLACED:
+                    reason = (
+                        f"more than {_MOST_PLACED:,} answers, or one of over {_LONGEST:,} letters"
+                    )
+                    raise FileError(path, f"has {reason}, {text[:_SHOWN]!r}", "Group rare answers.")
+        starts = accumulate(levels.item_counts, initial=0)
+        open_ = zip(starts, levels.item_counts, levels.items, strict=False)
+        free = [k for start, n, items in open_ if not items for k in range(start, start + n)]
+        free = [k for k in free if k not in used]
+        if len(labels) > len(free):
+            named = ", ".join(map(repr, list(labels.values())[:5])) + ", ..." * (len(labels) > 5)
+            reason = f"{len(labels):,} answers are in no level, {named}, and levels without a list"
+            remedy = "List them in a level, or raise the item_count of one without a list."
+            raise FileError(path, f"{reason} have room for {len(free):,} more", remedy)
+        order = sorted(labels, key=int if all(map(str.isdecimal, labels)) else None)
+        self.placed = {k: labels[one] for k, one in zip(free, order, strict=False)}
+        self.asked = self.asked.placing(dict(zip(order, free, strict=False)))
+
+
+def _wrong(column: str, cell: str, allowed: str, remedy: str) -> InputError:
+    """The mistake of a cell: it is shown, as whoever reads a file of answers may see them."""
+    shown = repr(cell if len(cell) <= _SHOWN else cell[:_SHOWN] + "...")
+    return InputError(column, shown, allowed, remedy)
+
+
+def read_tolerances(path: str | Path, column: str | None = None) -> list[float]:
+    """What people tolerate, a person a row: in a column of that name, or in the only one."""
+    budgets = Number.over(0.0, _MOST_TOLERATED, yes_no=False, points=2, epsilon=1.0)
+    file = AnswerFile(path, [AnswerColumn("", budgets, (column,) if column else ())])
+    found: list[float | None] = [code for block in file.blocks() for code in block[0]]
+    numbers = [one for one in found if one is not None]
+    if len(numbers) < len(found):
+        reason = f"{counted(len(found) - len(numbers), 'row')} without a number"
+        raise FileError(path, reason, "Leave them out.")
+    return numbers

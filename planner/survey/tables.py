@@ -1,0 +1,425 @@
+"""Tables as their owners have them: delimited text, JSON lines, Parquet, Excel, transactions.
+
+Text is read by Python's ``csv`` in its strict mode. The readers of pandas and Arrow lose people
+without a word: the first fills up a row that is too short, and both join the rows between two stray
+quotes. Here every line below the header is a person or is refused by its number.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+from zipfile import ZipFile
+
+from pydantic import Field
+
+from planner.errors import FileError, InputError, PlannerError
+from planner.files import unreadable
+from planner.laws.levels import folded
+from planner.limits import MEBIBYTE
+from planner.survey.description import Description
+
+_MOST_MEBIBYTES, _MOST_PEOPLE, _MOST_COLUMNS = 1024, 10_000_000, 10_000
+_LONGEST_LINE = 4 * MEBIBYTE
+_BLOCK = 2**14  # rows of Parquet at a time
+_SAMPLE = 100  # lines by which a delimiter is found
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_SHOWN = {"cp1252": "Windows-1252", "iso8859-1": "Latin-1"}
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_TRANSACTIONS = (".dat", ".data", ".txt")
+_WHOLE = "Give a part of it."
+Row = tuple[int, list[str]]
+Rows = Iterator[Row]
+
+
+class Reading(Description):
+    """How a file of answers is read; what is left out is found out.
+
+    ``delimiter`` is one of comma, semicolon, tab and bar; ``encoding`` one that Python knows;
+    ``decimal`` the mark of decimals. ``skip_rows`` are rows above the header. With
+    ``place_unlisted``, answers that no level lists take the places, in their order, that levels
+    without a list have. ``first_item`` keeps the first item of each transaction.
+    """
+
+    delimiter: Literal[",", ";", "|", "tab"] | None = None
+    encoding: str | None = None
+    decimal: Literal[".", ","] | None = None
+    skip_rows: int = Field(default=0, ge=0)
+    place_unlisted: bool = False
+    first_item: bool = False
+
+
+class Table:
+    """A file with a header, a person a row.
+
+    Attributes
+    ----------
+    form:
+        As what it was read, in words.
+    mark:
+        What stands between cells of text; empty if it is none.
+    blank:
+        Blank lines at the end, counted when the rows are read; they are no people.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read or is no table: when it is opened or, by its line, when rows are.
+    """
+
+    def __init__(self, path: Path, form: str, rows: Callable[[], Rows], mark: str = "") -> None:
+        self.path, self.form, self.mark, self.blank, self._all = path, form, mark, 0, rows
+        first = next((row for row in rows() if any(map(str.strip, row[1]))), (0, list[str]()))
+        self._line, self._header = first
+        if not self._header:
+            raise FileError(path, "is empty", "Give a header and rows.")
+        self.header = [name.strip() for name in self._header]
+
+    def rows(self) -> Rows:
+        """Every row with the number of its line, all of them as long as the header."""
+        width, blank, first = len(self.header), 0, 0
+        for line, row in self._all():
+            if line <= self._line:
+                continue
+            if not row or (len(row) == 1 and row[0].isspace()):
+                first, blank = first if blank else line, blank + 1
+                continue
+            if blank and width > 1:
+                reason = f"line {first} is blank, and others follow"
+                raise FileError(self.path, reason, "Take blank lines out.")
+            yield from ((first + k, [""]) for k in range(blank))
+            blank = 0
+            if len(row) != width:
+                reason = f"line {line} has {counted(len(row), 'cell')}, and the header has {width}"
+                raise FileError(self.path, reason, "Give every row a cell for each column.")
+            if row == self._header and width > 1:
+                remedy = "Take it out: a file has one header."
+                raise FileError(self.path, f"line {line} is the header again", remedy)
+            yield line, row
+        self.blank = blank
+
+    def place(self, name: str) -> int:
+        """Where the column of this name is; a FileError unless there is one."""
+        places = [k for k, one in enumerate(self.header) if folded(one) == folded(name)]
+        if len(places) != 1:
+            listed = ", ".join(self.header)
+            listed = listed if len(listed) < 300 else f"{listed[:300]} ..."
+            found = "there is none" if not places else f"there are {len(places)}"
+            remedy = f"Name a column like the question, or choose one of these: {listed}."
+            raise FileError(self.path, f"one column {name!r} is needed, and {found}", remedy)
+        return places[0]
+
+
+def open_table(path: str | Path, reading: Reading, wanted: Sequence[str] = ()) -> Table:
+    """Find out what a file is, with the names of columns that are ``wanted``.
+
+    A FileError says what cannot be read.
+    """
+    path = Path(path)
+    with _told(path):
+        if path.stat().st_size > _MOST_MEBIBYTES * MEBIBYTE:
+            raise FileError(path, f"is larger than {_MOST_MEBIBYTES} MiB", _WHOLE)
+        suffix = path.suffix.lower()
+        opened = _OTHERS.get(suffix)
+        if opened is None:
+            return _text(path, reading, wanted)
+        for key in ("delimiter", "encoding", *(["skip_rows"] if suffix != ".xlsx" else [])):
+            if getattr(reading, key):
+                allowed = f"left out for a {suffix} file"
+                raise InputError(key, getattr(reading, key), allowed, "The file says how it is.")
+        form, rows = opened(path, reading)
+        return Table(path, form, lambda: _limited(path, rows()))
+
+
+def counted(number: int, thing: str) -> str:
+    """So many things, in words.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(20_000, "row")
+    ('1 row', '20,000 rows')
+    """
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """What the system says of a file is said of it by us."""
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except UnicodeError as error:
+        remedy = "Save it as UTF-8, or say its encoding."
+        raise FileError(path, f"is not text in its encoding: {error}", remedy) from error
+
+
+def _limited(path: Path, rows: Rows) -> Rows:
+    with _told(path):
+        for number, row in enumerate(rows):
+            if number > _MOST_PEOPLE:
+                raise FileError(path, f"has more than {_MOST_PEOPLE:,} lines", _WHOLE)
+            yield row
+
+
+# -- text ---------------------------------------------------------------------------------
+
+
+def _text(path: Path, reading: Reading, wanted: Sequence[str]) -> Table:
+    encoding = reading.encoding or _encoding(path)
+    try:
+        "".encode(encoding)
+    except LookupError:
+        remedy = "Write for example utf-8, utf-16, cp1252 or latin-1."
+        raise InputError("encoding", encoding, "an encoding of text", remedy) from None
+    name = codecs.lookup(encoding).name
+    shown, above = _SHOWN.get(name, name.upper()), reading.skip_rows
+
+    def lines() -> Iterator[str]:
+        return _lines(path, encoding, above)
+
+    sample = list(islice(lines(), _SAMPLE))
+    marks = [reading.delimiter.replace("tab", "\t")] if reading.delimiter else list(_DELIMITERS)
+    fits = {mark: _fits(sample, mark, wanted) for mark in marks}
+    best = max(marks, key=fits.__getitem__)
+    named, _, width = fits[best]
+    if path.suffix.lower() in _TRANSACTIONS and not named and len(wanted) == 1:
+        return _transactions(path, reading, shown, wanted[0], lines)
+    form = f"{_DELIMITERS[best] if width > 1 else 'one column'}, {shown}"
+    return Table(path, form, lambda: _limited(path, _delimited(path, lines(), best, above)), best)
+
+
+def _encoding(path: Path) -> str:
+    """By its mark; or the first of UTF-8 and Windows-1252 that all of it is."""
+    with path.open("rb") as file:
+        start = file.read(3)
+        for mark, name in _MARKS:
+            if start.startswith(mark):
+                return name
+        for name in ("utf-8", "cp1252"):
+            file.seek(0)
+            decoder = codecs.getincrementaldecoder(name)()
+            try:
+                for block in iter(lambda: file.read(MEBIBYTE), b""):
+                    decoder.decode(block)
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError:
+                continue
+            return name
+    remedy = "Save it as UTF-8, or say its encoding."
+    raise FileError(path, "is text neither in UTF-8 nor in Windows-1252", remedy)
+
+
+def _lines(path: Path, encoding: str, skip: int) -> Iterator[str]:
+    """Lines with their ends."""
+    with _told(path), path.open(encoding=encoding, newline="") as file:
+        for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE + 1), ""), 1):
+            if len(line) > _LONGEST_LINE:
+                reason = f"line {number} has more than {_LONGEST_LINE // MEBIBYTE} MiB"
+                raise FileError(path, reason, "Is it the right file?")
+            if "\0" in line:
+                reason = f"line {number} has a character U+0000"
+                raise FileError(path, reason, "Is it text? Say its encoding, or take that out.")
+            if number > skip:
+                yield line.removeprefix("\ufeff") if number == 1 else line
+
+
+def _delimited(path: Path, lines: Iterable[str], mark: str, above: int) -> Rows:
+    """Rows with the lines on which they begin."""
+    held = list[str]()
+
+    def holding() -> Iterator[str]:
+        for line in lines:
+            held.append(line)
+            yield line
+
+    rows, start = csv.reader(holding(), delimiter=mark, strict=True), above + 1
+    try:
+        for row in rows:
+            yield start, row
+            start = above + rows.line_num + 1
+            held.clear()
+    except csv.Error as error:
+        reason = f"line {start}, {held[0][:40]!r}, is not CSV: {error}"
+        remedy = "Close its quotes; one that is part of a cell is written twice, in quotes."
+        raise FileError(path, reason, remedy) from error
+
+
+def _fits(sample: Sequence[str], mark: str, wanted: Sequence[str]) -> tuple[bool, bool, int]:
+    """Whether the header has what is wanted, whether all rows are as long, and how long."""
+    try:
+        rows = [row for row in csv.reader(sample, delimiter=mark) if row]
+    except csv.Error:
+        rows = []
+    header, whole = rows[0] if rows else [], len(sample) < _SAMPLE  # the last may be cut
+    names = set(map(folded, header))
+    alike = all(len(row) == len(header) for row in (rows if whole else rows[:-1]))
+    return all(folded(name) in names for name in wanted), alike, len(header)
+
+
+def _transactions(
+    path: Path, reading: Reading, shown: str, name: str, lines: Callable[[], Iterator[str]]
+) -> Table:
+    """A person a line, no header: items between semicolons, if any line has one, or blanks."""
+    mark = ";" if any(";" in line for line in lines()) else None
+
+    def rows() -> Rows:
+        yield 0, [name]
+        for number, line in enumerate(lines(), reading.skip_rows + 1):
+            parts = [part.strip() for part in line.split(mark) if part.strip()]
+            cell = "".join(parts[:1]) if reading.first_item else line.strip()
+            whole = json.dumps(parts) if reading.place_unlisted and len(parts) > 1 else cell
+            yield number, [whole] if line.strip() else []
+
+    form = f"transactions, {_DELIMITERS.get(mark or '', 'blanks')}, {shown}"
+    return Table(path, form, lambda: _limited(path, rows()))
+
+
+# -- other forms -----------------------------------------------------------------------------
+
+
+def _cell(value: Any) -> str:
+    """A typed cell as text that means the same."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return json.dumps([_cell(one) for one in value])
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _json_lines(path: Path, _reading: Reading) -> tuple[str, Callable[[], Rows]]:
+    def objects() -> Iterator[tuple[int, dict[str, Any] | None]]:
+        for number, line in enumerate(_lines(path, "utf-8", 0), 1):
+            if not line.strip():
+                yield number, None
+                continue
+            try:
+                found = json.loads(line, object_pairs_hook=_once)
+            except (ValueError, RecursionError) as error:
+                reason = f"line {number}, {line[:40]!r}, is not JSON: {error}"
+                raise FileError(path, reason, "Write an object a line.") from error
+            if not isinstance(found, dict):
+                reason = f"line {number}, {line[:40]!r}, is no JSON object"
+                raise FileError(path, reason, 'Write {"question": "answer"} on each line.')
+            yield number, found
+
+    names: dict[str, None] = {}
+    for _, found in objects():
+        names |= dict.fromkeys(found or ())
+        if len(names) > _MOST_COLUMNS:
+            raise FileError(path, f"has more than {_MOST_COLUMNS:,} different keys", _WHOLE)
+
+    def rows() -> Rows:
+        yield 0, list(names)
+        for number, found in objects():
+            yield number, [] if found is None else [_cell(found.get(name)) for name in names]
+
+    return "JSON lines", rows
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _parquet(path: Path, _reading: Reading) -> tuple[str, Callable[[], Rows]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def rows() -> Rows:
+        try:
+            with pq.ParquetFile(path) as file:
+                schema = file.schema_arrow
+            names = schema.names
+            texts = [name for name in names if pa.types.is_string(schema.field(name).type)]
+            with pq.ParquetFile(path, read_dictionary=texts) as file:  # each text is kept once
+                yield 0, names
+                done = 0
+                for batch in file.iter_batches(_BLOCK):
+                    columns = [_column(column) for column in batch.columns]
+                    yield from enumerate(map(list, zip(*columns, strict=True)), done + 1)
+                    done += batch.num_rows
+        except pa.ArrowException as error:
+            raise FileError(path, f"is not Parquet: {error}", "Write it again.") from error
+
+    return "Parquet", rows
+
+
+def _column(column: Any) -> list[str]:
+    if hasattr(column, "dictionary"):
+        known = [_cell(value) for value in column.dictionary.to_pylist()]
+        return ["" if k is None else known[k] for k in column.indices.to_pylist()]
+    return [_cell(value) for value in column.to_pylist()]
+
+
+def excel_rows(path: Path, sheet: str | None = None) -> Rows:
+    """The rows of a sheet of an Excel file, the first if none is named, with their numbers.
+
+    InputError without the library that reads it; FileError if it is no such file or sheet.
+    """
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        remedy = "Install it: pip install 'ldp-planner[excel]'. Or save the file as CSV."
+        raise InputError.because("file", "reading Excel needs openpyxl", remedy) from error
+    try:
+        with ZipFile(path) as packed:
+            size = sum(one.file_size for one in packed.infolist())
+        if size > _MOST_MEBIBYTES * MEBIBYTE:
+            raise FileError(path, f"unpacks to more than {_MOST_MEBIBYTES} MiB", _WHOLE)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of colours and checks that no cell's value needs
+            book = load_workbook(path, read_only=True, data_only=True)
+        names = {folded(name): name for name in book.sheetnames}
+        if sheet is not None and sheet not in names:
+            listed = ", ".join(book.sheetnames)
+            raise FileError(path, f"has no sheet {sheet!r}", f"There are: {listed}.")
+        found = book[names[sheet]] if sheet else book.worksheets[0]
+        found.reset_dimensions()  # what a file says of its own size may be wrong
+        for number, row in enumerate(found.iter_rows(values_only=True), 1):
+            cells = [_cell(value) for value in row]
+            while cells and not cells[-1]:
+                cells.pop()
+            yield number, cells
+        book.close()
+    except (PlannerError, OSError):
+        raise
+    except Exception as error:  # whatever the library meets in a damaged file
+        raise FileError(path, f"is not an Excel file: {error!r}", "Save it as .xlsx.") from error
+
+
+def _excel(path: Path, reading: Reading) -> tuple[str, Callable[[], Rows]]:
+    def rows() -> Rows:
+        """Those that end early filled up: a sheet does not say where its rows end."""
+        width = 0
+        for number, row in islice(excel_rows(path), reading.skip_rows, None):
+            width = width or len(row)
+            yield number, row + [""] * (width - len(row)) if row else []
+
+    return "Excel, the first sheet", rows
+
+
+_OTHERS: dict[str, Callable[[Path, Reading], tuple[str, Callable[[], Rows]]]] = {
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".parquet": _parquet,
+    ".xlsx": _excel,
+}
+SUFFIXES = ("csv", "tsv", *(one[1:] for one in (*_TRANSACTIONS, *_OTHERS)))
+"""How names of files end that are usual; any other is text, too."""

@@ -1,0 +1,209 @@
+# ruff: noqa: E501 - what stands in a file, and the words about it, on a line
+"""Small odd files, each read alike by all who read answers: taken or refused as the table says."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from planner.deployment import bulk
+from planner.deployment.building import parameters_from_mechanisms
+from planner.errors import PlannerError
+from planner.laws.answers import LEFT_OUT
+from planner.mechanisms.making import bisample_md, randomized_response, set_design
+from planner.planning.datasets import read_known, set_model_of
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Survey
+from planner.survey.sets import AssumedSets
+from planner.survey.tables import Reading
+from planner.trial.audit import answers_in
+from planner.ui import known_answers
+
+CITY = Categorical("City", (Level("all", 1.0, ("Ulm", "Köln", "a,b\nc")),))
+DRINKS = ItemSet(
+    "drinks", (Level("hot", 1.0, ("tea", "black tea")), Level("cold", 1.0, item_count=3))
+)
+AGE = Numeric("age", 0, 120, epsilon=1.0)
+ASKED = {"City": CITY, "drinks": DRINKS, "age": AGE}
+OPTIONS = ("delimiter", "encoding", "decimal", "skip_rows", "place_unlisted")
+
+
+@pytest.fixture(scope="module")
+def parameters():
+    drawn = {
+        "City": randomized_response(1.0, 3),
+        "drinks": set_design(DRINKS.policy, 2),
+        "age": bisample_md(1.0, NumericDomain(0, 120)),
+    }
+    return parameters_from_mechanisms(Survey("s", 9, tuple(ASKED.values())), drawn)
+
+
+class Readers:
+    """What each of those who read answers finds, as sorted codes, and how it was read."""
+
+    def __init__(self, parameters, monkeypatch, folder):
+        self.parameters, self.patch, self.out = parameters, monkeypatch, folder / "out.parquet"
+        session = SimpleNamespace(remembered=lambda _, make: make())
+        monkeypatch.setattr(known_answers, "session", lambda: session)
+        monkeypatch.setattr(known_answers, "kept_item", self._typed)
+        self.said = []
+        monkeypatch.setattr(known_answers.st, "caption", self.said.append)
+
+    def _typed(self, _widget, _label, name, start, **_):
+        return getattr(self.reading, name.removeprefix("t-"), None) or start
+
+    def perturb(self, path, question, reading):
+        found = []
+        self.patch.setattr(bulk, "_randomised", lambda _, codes: found.extend(codes) or ())
+        survey, name = Survey("s", 9, (question,)), question.name
+        told = bulk.perturb_file(
+            self.parameters, path, self.out, [name], survey=survey, reading=reading
+        )
+        return [code for code in found if code is not LEFT_OUT], told.said
+
+    def simulate(self, path, question, reading):
+        return read_known(path, question.answer_column, reading)
+
+    def pilot(self, path, question, reading):
+        sets = AssumedSets(pilot=str(path), reading=reading)
+        model = set_model_of(question.replacing(sets=sets))
+        return model.sets, model.said
+
+    def audit(self, path, question, reading):
+        law = self.parameters.question(question.name)
+        asked, said = answers_in(path, law, Survey("s", 9, (question,)), reading)
+        return [law.asked.code(answer) for answer in asked], said
+
+    def app(self, path, question, reading):
+        self.reading = reading
+        found, _ = known_answers._read(question, path.name, path.read_bytes())
+        return found, self.said[-1]
+
+    def every(self, path, question, reading):
+        """By user: the different codes in the file and what is said, or the words of the refusal."""
+        users = [self.perturb, self.simulate, self.audit, self.app]
+        users += [self.pilot] if question.kind == "item-set" else []
+        for user in users:
+            try:
+                found, said = user(path, question, reading)
+                yield user.__name__, different(found), said
+            except PlannerError as error:
+                yield user.__name__, None, str(error).replace(f"{path.parent}/", "")
+
+
+def different(found):
+    """The different codes."""
+    if isinstance(found, np.ndarray):
+        return sorted({None if np.isnan(one) else one for one in found.tolist()}, key=str)
+    found = getattr(found, "sets", None) or found
+    if hasattr(found, "members"):
+        parts = np.split(found.members, found.starts[1:-1])
+        found = [tuple(sorted(one.tolist())) for one in parts]
+    if hasattr(found, "counts"):
+        found = np.flatnonzero(found.counts).tolist()
+    return sorted(set(found), key=str)
+
+
+TAKEN = {
+    "semicolons.csv": ("City", "\nid;CITY\r\n1; ulm \r\n2;\u00a0ko\u0308ln\r\n\r\n", {},
+                       [0, 1], "semicolons, UTF-8, 2 rows; 1 blank line at the end."),
+    "windows.csv": ("City", "id,City,€\n1,KÖLN,ü\n".encode("cp1252"), {},
+                    [1], "commas, Windows-1252, 1 row."),
+    "excel.txt": ("City", "id\tCity\n1\tKöln\n2\tUlm\n".encode("utf-16"), {},
+                  [0, 1], "tabs, UTF-16, 2 rows."),
+    "latin.csv": ("City", "City|x\nUlm|\x81\n".encode("latin-1"), {"encoding": "latin-1"},
+                  [0], "bars, Latin-1, 1 row."),
+    "marked.tsv": ("City", "\ufeffCity\tx\nUlm\t1\n", {}, [0], "tabs, UTF-8, 1 row."),
+    "titled.csv": ("City", "Survey of 2026\n\nCity,x\nUlm,1\n", {"skip_rows": 2},
+                   [0], "commas, UTF-8, 1 row."),
+    "lines.csv": ("City", 'City,x\n"a,b\nc","well, I\nlike, it"\nUlm,\n', {},
+                  [0, 2], "commas, UTF-8, 2 rows."),
+    "gaps.csv": ("City", "City,x\nUlm,1\n,2\nN/A,3\n", {"missing": ("", "n/a")},
+                 [0], "commas, UTF-8, 3 rows; 2 without an answer to 'City' left out."),
+    "decimal.csv": ("age", "age;x\n17,5;1\n;2\n-99;3\n", {"missing": ("-99",)},
+                    [17.5, None], "semicolons, UTF-8, 3 rows, decimal commas."),
+    "numbers.jsonl": ("age", '{"x": 1}\n\n{"age": 3.0}\n{"Age2": null, "age": 4}\n', {}, None,
+                      "line 2 is blank, and others follow"),
+    "people.jsonl": ("drinks", '{"drinks": ["tea", 4]}\n{"x": 1}\n', {},
+                     [(), (0, 4)], "JSON lines, 2 rows."),
+    "clicks.dat": ("drinks", "0 3 3\n\n4\n\n", {},
+                   [(), (0, 3), (4,)], "transactions, blanks, UTF-8, 3 rows; 1 blank line at the end."),
+    "named.data": ("drinks", "Black Tea; cold 2\ntea;\n", {},
+                   [(0,), (1, 3)], "transactions, semicolons, UTF-8, 2 rows."),
+    "joined.csv": ("drinks", 'x,drinks\n1,"tea, COLD 1"\n2,tea|black tea\n3,3 4\n4,"[""tea""]"\n5,\n',
+                   {}, [(), (0, 1), (0, 2), (0,), (3, 4)], "commas, UTF-8, 5 rows."),
+    "one.csv": ("drinks", 'drinks\ntea,cold 3\n\n""\n', {},
+                [(), (0, 4)], "one column, UTF-8, 3 rows."),
+    "ticks.csv": ("drinks", "tea,Black tea,cold 1\n1,0,\n,yes,COLD 1\n-99,-99,-99\nfalse,no,0\n",
+                  {"columns": ("tea", "black tea", "cold 1"), "missing": ("-99",)},
+                  [(), (0,), (1, 2)], "commas, UTF-8, 4 rows; 1 without an answer to 'drinks' left out."),
+    "others.csv": ("drinks", "drinks\ntea;soup\nred wine\n3\n", {"place_unlisted": True},
+                   [(0, 4), (2,), (3,)], "one column, UTF-8, 3 rows; cold 1 is 'red wine', cold 3 is 'soup'."),
+    "sheet.xlsx": ("drinks", {"drinks": ["tea; cold 2", None], "x": [1.5, 2]}, {},
+                   [(), (0, 3)], "Excel, the first sheet, 2 rows."),
+    "table.parquet": ("City", {"City": ["Ulm", None], "x": [1.5, 2]}, {},
+                      [0], "Parquet, 2 rows; 1 without an answer to 'City' left out."),
+}  # fmt: skip
+REFUSED = {
+    "open.csv": ("City", 'City,x\nUlm,1\nUlm,"2\nUlm,3\n', {}, "line 3, 'Ulm,\"2\\n', is not CSV"),
+    "stray.csv": ("City", 'City,x\nUlm,"1\nUlm,2\nUlm,"3\n', {}, "line 2, 'Ulm,\"1\\n', is not CSV"),
+    "swallowed.csv": ("City", 'City,x,y\nUlm,"1,1\nUlm,2,2\nUlm,3",3\n', {},
+                      "line 2 has quotes with a whole line between them, ['Ulm', '2', '2']. Take"),
+    "short.csv": ("City", "x,City\n1,Ulm\n2\n", {}, "line 3 has 1 cell, and the header has 2. Give"),
+    "long.csv": ("City", "x,City\n1,Ulm,2\n", {}, "line 2 has 3 cells, and the header has 2. Give"),
+    "nul.csv": ("City", "City,x\nUl\0m,1\n", {}, "line 2 has a character U+0000. Is it"),
+    "twice.csv": ("City", "City,x\nUlm,1\nCity,x\n", {}, "line 3 is the header again. Take"),
+    "second.csv": ("age", "age,x\nHow old are you?,x\n3,1\n", {},
+                   "line 2, column 'age': 'How old are you?' must be a number from 0 to 120, or none."),
+    "blank.csv": ("City", "x,City\n1,Ulm\n\n2,Ulm\n", {}, "line 3 is blank, and others follow. Take"),
+    "misspelt.csv": ("City", "City,x\nUlmm,1\n", {}, "line 2, column 'City': 'Ulmm' must be the "
+                     "name of an item of this question. Did you mean 'Ulm'? Correct it, or name it in"),
+    "unlisted.csv": ("drinks", "drinks\ntea\nsoup\n", {}, "line 3, column 'drinks': 'soup' must be "
+                     "the name of an item of this question, or its number from 0 to 4. List it in"),
+    "thousands.csv": ("age", "age;x\n1,234;1\n", {}, "line 2, column 'age': '1,234' must be a number"),
+    "mixed.csv": ("age", "age;x\n1,5;1\n1.5;1\n", {}, "line 2, column 'age': '1,5' must be a number"),
+    "said.csv": ("age", "age;x\n1,5;1\n1.5;1\n", {"decimal": ","}, "line 3, column 'age': '1.5' must"),
+    "nowhere.csv": ("City", "Town,x\nUlm,1\n", {}, "one column 'City' is needed, and there is none."),
+    "headless.csv": ("City", "Ulm\nUlm\n", {"columns": ("Ulm",)}, "the first line, 'Ulm', holds an"),
+    "two.csv": ("City", "City,city \nUlm,1\n", {}, "one column 'City' is needed, and there are 2."),
+    "empty.csv": ("City", "\n\n", {}, "is empty. Give a header and rows."),
+    "nobody.csv": ("City", "City,x\n,1\n", {}, "nobody has an answer to 'City'. Is it the right"),
+    "rowless.csv": ("City", "City,x\n", {}, "there are no rows below the header. Add a line"),
+    "binary.csv": ("City", b"City\n\x81\n", {}, "is text neither in UTF-8 nor in Windows-1252. Save"),
+    "half.csv": ("drinks", "a,b\n1,maybe\n", {"columns": ("a", "b")},
+                 "columns is 'a' but must be an answer's name each, or 5 for all answers in"),
+    "maybe.csv": ("drinks", "tea,cold 1\n1,maybe\n", {"columns": ("tea", "cold 1")},
+                  "line 2, column 'cold 1': 'maybe' must be ticked by 1, yes, x, true, or not, by 0,"),
+    "list.jsonl": ("City", '{"City": "Ulm"}\n["Ulm"]\n', {}, "line 2, '[\"Ulm\"]\\n', is no JSON object."),
+    "again.jsonl": ("City", '{"City": "Ulm", "City": "Ulm"}\n', {}, "is not JSON: a key stands twice."),
+    "nothing.xlsx": ("City", b"PK", {}, "is not an Excel file: BadZipFile"),
+    "nothing.parquet": ("City", b"PAR1" * 9, {}, "nothing.parquet: "),
+    "marked.parquet": ("City", b"PAR1" * 9, {"delimiter": ";"}, "must be left out for a .parquet file"),
+    "where.csv": ("City", "City\nUlm\n", {"encoding": "latin-9b"}, "must be an encoding of text."),
+}  # fmt: skip
+
+
+def written(folder, name, content):
+    path = folder / name
+    if isinstance(content, dict):
+        frame = pd.DataFrame(content)
+        (frame.to_excel(path, index=False) if path.suffix == ".xlsx" else frame.to_parquet(path))
+    else:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize("name", [*TAKEN, *REFUSED])
+def test_all_readers_of_answers_take_and_refuse_alike(tmp_path, monkeypatch, parameters, name):
+    asked, content, told, *expected = (TAKEN | REFUSED)[name]
+    question = ASKED[asked].replacing(**{k: v for k, v in told.items() if k not in OPTIONS})
+    reading = Reading(**{k: v for k, v in told.items() if k in OPTIONS})
+    readers = Readers(parameters, monkeypatch, tmp_path)
+    found = list(readers.every(written(tmp_path, name, content), question, reading))
+    codes, words = expected if name in TAKEN else (None, *expected)
+    for user, given, said in found:
+        assert (user, given) == (user, codes)
+        assert words in said
+    assert len({said for _, _, said in found}) == 1
+    assert list(tmp_path.glob("out*")) == ([] if codes is None else [readers.out])
