@@ -120,7 +120,8 @@ class AnswerFile:
             ]
             parts += [", ".join(placed[:3]) + ", ..." * (len(placed) > 3)] if placed else []
         if self.table.blank:
-            parts.append(f"{counted(self.table.blank, 'blank line')} at the end")
+            among = " among them" * (len(self.table.header) == 1)
+            parts.append(f"{counted(self.table.blank, 'blank line')} at the end{among}")
         return "; ".join(parts) + "."
 
     def _decimal(self) -> str:

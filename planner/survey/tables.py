@@ -71,7 +71,7 @@ class Table:
     mark:
         What stands between cells of text; empty if it is none.
     blank:
-        Blank lines at the end, counted when the rows are read; they are no people.
+        Blank lines at the end, counted when the rows are read: people, if there is one column.
 
     Raises
     ------
@@ -109,6 +109,8 @@ class Table:
                 raise FileError(self.path, f"line {line} is the header again", remedy)
             yield line, row
         self.blank = blank
+        if width == 1:  # nothing else could stand for somebody without an answer
+            yield from ((first + k, [""]) for k in range(blank))
 
     def place(self, name: str) -> int:
         """Where the column of this name is; a FileError unless there is one."""

@@ -128,7 +128,7 @@ TAKEN = {
     "people.jsonl": ("drinks", '{"drinks": ["tea", 4]}\n{"x": 1}\n', {},
                      [(), (0, 4)], "JSON lines, 2 rows."),
     "clicks.dat": ("drinks", "0 3 3\n\n4\n\n", {},
-                   [(), (0, 3), (4,)], "transactions, blanks, UTF-8, 3 rows; 1 blank line at the end."),
+                   [(), (0, 3), (4,)], "transactions, blanks, UTF-8, 4 rows; 1 blank line at the end among them."),
     "named.data": ("drinks", "Black Tea; cold 2\ntea;\n", {},
                    [(0,), (1, 3)], "transactions, semicolons, UTF-8, 2 rows."),
     "joined.csv": ("drinks", 'x,drinks\n1,"tea, COLD 1"\n2,tea|black tea\n3,3 4\n4,"[""tea""]"\n5,\n',
