@@ -15,10 +15,12 @@ from planner import Categorical, ItemSet, Level, Numeric, Ordinal, Survey, plan_
 from planner.deployment import client
 from planner.deployment.building import survey_parameters
 from planner.deployment.questionnaire import questionnaire
+from planner.errors import InputError
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.survey.questions import AskedAgain, SampledChoice, Sampling
 from tests.browser.served import serving
 from tests.cli.running import shown
+from tests.deployment.sending import receiving
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -144,6 +146,27 @@ def test_every_kind_is_asked_and_the_collector_counts_what_is_sent(person, host,
     assert "5 reports in 1 file counted" in shown("aggregate", *files)
     assert set(asked) == {f"{host.address}/page.html", f"{host.address}/reports"}
     assert person.complaints == []
+
+
+def test_from_a_page_of_the_receiver_into_its_files(person, tmp_path):
+    """Both of this machine: what a person sees, keeps, and what aggregate finds."""
+    params, page = tmp_path / "params.json", tmp_path / "page.html"
+    params.write_bytes(parameters_of(ONE))
+    page.write_text(made(ONE))
+    with receiving(params, tmp_path / "in", "--page", str(page)) as (process, port):
+        shown_page = opened(person, f"http://127.0.0.1:{port}/")
+        shown_page.get_by_role("radio", name="red").check()
+        press(shown_page, RANDOMISE, "Send")
+        heading(shown_page, "Thank you")
+        receipt = shown_page.locator("li code").inner_text()
+        process.terminate()
+        assert process.wait(10) == 0
+    (path,) = (tmp_path / "in").glob("*.jsonl")
+    assert json.loads(path.read_text())["id"] == receipt
+    assert "1 reports in 1 file counted" in shown("aggregate", params, tmp_path / "in")
+    page.write_text(made(ROUNDS))
+    with pytest.raises(InputError, match="must be a questionnaire of these parameters"):
+        shown("receive", params, "--into", tmp_path / "in", "--page", page)
 
 
 def test_a_report_is_sent_again_unchanged_and_two_tabs_send_one(person, host):

@@ -177,7 +177,8 @@ def test_pages_of_other_origins_are_refused(running):
             code, headers, _ = asked(port, method, Origin=origin)
             assert headers["access-control-allow-origin"] == (origin if allowed else None)
             assert code == {"POST": 400, "OPTIONS": 204}[method] if allowed else 403
-    assert asked(port, Origin=f"http://127.0.0.1:{port}")[0] == 400  # its own page
+    for own, host in ((f"http://127.0.0.1:{port}", {}), ("https://own", {"Host": "own"})):
+        assert asked(port, Origin=own, **host)[0] == 400  # its own page, or by its public name
     assert asked(port, "GET", "/health")[2] == "ok"
     assert asked(port, "GET", "/")[0] == 404  # no page was given
 
