@@ -11,7 +11,7 @@ import typer
 
 from planner.cli.deployment import aggregate, difference, perturb, schema, vectors, verify
 from planner.cli.people import questionnaire, receive
-from planner.cli.planning import answer_rate, compare, outsiders, plan
+from planner.cli.planning import answer_rate, compare, import_form, outsiders, plan
 from planner.cli.trial import audit, simulate
 from planner.errors import InputError, PlannerError
 from planner.version import VERSION
@@ -66,6 +66,7 @@ for _command in (
     verify, perturb, aggregate, difference, audit,
 ):  # fmt: skip
     app.command()(_command)
+app.command("import")(import_form)
 app.command("app", short_help="Open the app in the browser.")(open_app)
 
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's own, or typer's copy of it

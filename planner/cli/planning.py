@@ -9,11 +9,31 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from planner.cli.options import Details, Json, Mechanism, SurveyFile, print_json, say, show
-from planner.errors import InputError
+from planner.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from planner.deployment.parameters import Parameters
     from planner.planning.plan import SurveyPlan
+
+
+def import_form(
+    form: Annotated[Path, typer.Argument(metavar="form.xlsx", help="The form.")],
+    out: Annotated[Path, typer.Option(metavar="survey.toml", help="Write the survey here.")],
+) -> None:
+    """Make a survey of an XLSForm, as ODK, Kobo and SurveyCTO have it.
+
+    Budgets stay open, with a comment; every question that was left out is listed.
+    """
+    from planner.files import replace_file
+    from planner.survey.xlsform import survey_of_form
+
+    if out.exists():
+        raise FileError(out, "exists", "Write to another file.")
+    made = survey_of_form(form)
+    replace_file(out, made.text)
+    for name, reason in made.left_out.items():
+        say(f"Left out: {name}, as {reason}.")
+    say(f"{out} written: fill in what is blank.")
 
 
 def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
