@@ -412,7 +412,7 @@ def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
     policy = question.policy
     level_of = {item: k for k, level in enumerate(question.levels) for item in level.items}
     levels = np.array([level_of[answer] for answer in question.ordered])
-    rule: PairRule | Array = policy.rule.pooled(lambda budgets: budgets[levels])
+    rule: PairRule | Array = policy.rule.mapped(lambda budgets: budgets[levels])
     if not policy.rule.by_level:
         rule = policy.bounds()[np.ix_(levels, levels)]
     return PrivacyPolicy(policy.epsilons[levels], np.ones_like(levels), rule, question.ordered)

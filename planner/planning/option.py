@@ -66,7 +66,7 @@ class Part(Generic[Q]):
     def spending(self) -> tuple[Spending, ...]:
         """What its answers spend, level by level."""
         policies = self.tolerated.policy, self.question.policy
-        columns = [one.rule.tolerated(one.epsilons).tolist() for one in policies]
+        columns = [one.tolerated.tolist() for one in policies]
         against = self.share * policies[1].largest_pairs(against=True)
         columns.append((against if policies[1].against is not None else 0 * against).tolist())
         return tuple(

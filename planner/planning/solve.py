@@ -149,7 +149,7 @@ def largest_budgets(policy: PrivacyPolicy) -> NDArray[np.float64]:
     >>> largest_budgets(PrivacyPolicy([1.0, 2.0], [1, 4], [[1, 3], [3, np.inf]])).tolist()
     [3.0, 3.0]
     """
-    own = np.maximum(policy.epsilons, policy.rule.tolerated(policy.epsilons))
+    own = np.maximum(policy.epsilons, policy.tolerated)
     lowered = own if policy.against is None else policy.against
     return np.maximum(own, np.where(np.isinf(lowered), own, lowered))
 

@@ -175,6 +175,11 @@ class PrivacyPolicy:
         return self.rule.largest_pairs(self.epsilons, self._several, against=against)
 
     @property
+    def tolerated(self) -> NDArray[np.float64]:
+        """Per level what a collection spends: its budget, or of a matrix the largest of a pair."""
+        return self.epsilons if self.rule.by_level else self.largest_pairs()
+
+    @property
     def smallest_pair(self) -> float:
         """The smallest budget of any pair."""
         return float(self.room(np.zeros(self.size)).min())

@@ -172,10 +172,6 @@ class PairRule:
         """``min_j (r_ij - used_j)``."""
         return np.asarray(np.min(self.demanded(epsilons, own, against=against) - used, axis=1))
 
-    def tolerated(self, epsilons: Array) -> Array:
-        """Per level the budget that a collection spends: its own, unless pairs have theirs."""
-        return epsilons
-
     def leakage(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
         """The tightest bound, over all paths of pairs, from each level to any other item."""
         from scipy.sparse.csgraph import shortest_path
@@ -199,21 +195,21 @@ class PairRule:
 
     # -- other budgets ------------------------------------------------------
 
+    def mapped(self, change: Callable[[Array], Array]) -> PairRule:
+        """The rule with its budgets by level changed, where it has some beside the policy's."""
+        return self
+
     def scaled(self, scale: float | Array) -> PairRule:
         """The rule when all budgets are multiplied by ``scale``, one number or one a level."""
-        return self
+        return self.mapped(lambda budgets: budgets * scale)
 
     def relaxed(self, level: int, amount: float) -> PairRule:
         """The rule when ``amount`` nats are added to the budgets of one level."""
-        return self
+        return self.mapped(lambda budgets: budgets + amount * (np.arange(budgets.size) == level))
 
     def without(self, spent: Array) -> PairRule:
         """The rule when the levels have spent part of their budgets."""
-        return self
-
-    def pooled(self, pool: Callable[[Array], Array]) -> PairRule:
-        """The rule over groups of levels; ``pool`` makes a group's budget of its levels'."""
-        return self
+        return self.mapped(lambda budgets: budgets - spent)
 
     # -- solving ------------------------------------------------------------
 
@@ -396,17 +392,8 @@ class OneSidedRule(MinRule):
         up = epsilons[i] <= self.lowering[j]
         return np.where(up, 1.0, 0.0), np.where(up, 0.0, 1.0)
 
-    def scaled(self, scale: float | Array) -> OneSidedRule:
-        return OneSidedRule(self.lowering * scale)
-
-    def relaxed(self, level: int, amount: float) -> OneSidedRule:
-        return OneSidedRule(self.lowering + amount * (np.arange(self.lowering.size) == level))
-
-    def without(self, spent: Array) -> OneSidedRule:
-        return OneSidedRule(self.lowering - spent)
-
-    def pooled(self, pool: Callable[[Array], Array]) -> OneSidedRule:
-        return OneSidedRule(pool(self.lowering))
+    def mapped(self, change: Callable[[Array], Array]) -> OneSidedRule:
+        return OneSidedRule(change(self.lowering))
 
     def reduction(self, epsilons: Array) -> None:
         return None
@@ -515,10 +502,6 @@ class MatrixRule(PairRule):
 
     def bounds(self, epsilons: Array) -> Array:
         return self.pairs
-
-    def tolerated(self, epsilons: Array) -> Array:
-        """The largest budget of the level's protected pairs."""
-        return self.largest_pairs(epsilons, np.full(epsilons.size, True))
 
     def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
         """What is added to a level's budget is added to all of its pairs."""

@@ -292,7 +292,7 @@ def pooled(
     """
     items, epsilons = grouped(policy.item_counts, groups, np.add), policy.epsilons
     if policy.rule.by_level:
-        by_group = policy.rule.pooled(lambda budgets: grouped(budgets, groups, least))
+        by_group = policy.rule.mapped(lambda budgets: grouped(budgets, groups, least))
         return PrivacyPolicy(grouped(epsilons, groups, least), items, by_group)
     bounds = policy.bounds().copy()
     # A level's only item has no other to be told from.

@@ -34,7 +34,7 @@ from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE, PairRule
 
 _GROUPED = re.compile(r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d{1,30}", re.ASCII)
 _FLOAT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)", re.ASCII)
-_MOST_LOGARITHM = 100_000
+_MOST_LOGARITHM = math.log(100_000)
 _COLUMN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,63}")
 _LONGEST = 100  # letters of a number
 _COMMA = "Write the decimal point as a point: 1.5, not 1,5."
@@ -255,11 +255,7 @@ def text_of(value: object, key: str = "") -> str:
         return value or ""
     if key == "users" and isinstance(value, int):
         return f"{value:,}"
-    if (
-        key in ("epsilon", "against")
-        and isinstance(value, float)
-        and value < math.log(_MOST_LOGARITHM)
-    ):
+    if key in ("epsilon", "against") and isinstance(value, float) and value < _MOST_LOGARITHM:
         whole = round(math.exp(value))
         if whole > 1 and math.log(whole) == value:
             return f"ln {whole}"
