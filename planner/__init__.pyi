@@ -76,6 +76,7 @@ from planner.survey.preferences import NormalPreferences as NormalPreferences
 from planner.survey.preferences import read_preferences as read_preferences
 from planner.survey.questions import Categorical as Categorical
 from planner.survey.questions import ItemSet as ItemSet
+from planner.survey.questions import Joint as Joint
 from planner.survey.questions import Level as Level
 from planner.survey.questions import Numeric as Numeric
 from planner.survey.questions import Ordinal as Ordinal

@@ -35,6 +35,11 @@ MOST_GROUPS = 1000
 SMALL_GROUP = 300
 """People below whom a group is warned of: few hide among few."""
 
+MAX_JOINT_CELLS = 1000
+"""Pairs of answers of a joint question."""
+JOINED = " / "
+"""Between the answers in the name of such a pair."""
+
 MAX_PADDING_LENGTH = 2**20
 """Size to which sets are padded or cut."""
 MAX_WHOLE_SET = 2**10

@@ -10,7 +10,7 @@ from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.laws.schema import Document
 from planner.mechanisms.making import law_of
-from planner.survey.questions import Survey
+from planner.survey.questions import Question, Survey
 from planner.version import VERSION as PLANNER_VERSION
 
 if TYPE_CHECKING:
@@ -61,7 +61,18 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Document) -> Paramete
     }
     if survey.groups:
         document["groups"] = [_group(survey, name, values) for name, values in survey.groups]
+    joint = [
+        {"question": one.name, "of": [_answers(part) for part in one.together]}
+        for one in survey.questions
+        if len(one.together) > 1
+    ]
+    if joint:
+        document["joint"] = joint
     return Parameters.of(document | {"hash": content_hash(document)})
+
+
+def _answers(part: Question) -> Document:
+    return {"name": part.name, "answers": [name for one in part.levels for name in one.labels]}
 
 
 def _group(survey: Survey, name: str, values: Sequence[str]) -> Document:

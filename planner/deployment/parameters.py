@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import count, islice
+from itertools import count, islice, product
 from math import inf
 from pathlib import Path
 
@@ -25,11 +25,11 @@ from planner.deployment.client.document import (
     read_document,
     read_questions,
 )
-from planner.errors import InputError, VerificationError
+from planner.errors import FileError, InputError, VerificationError
 from planner.files import replace_file
 from planner.laws.law import Law
 from planner.laws.schema import Document
-from planner.limits import MAX_EPSILON
+from planner.limits import EXPORT_REMEDY, JOINED, MAX_EPSILON
 from planner.mechanisms.asking import COLLECTOR, CollectedLaw
 from planner.mechanisms.collected import DieCollected
 
@@ -69,7 +69,13 @@ class Parameters:
         """
         questions = tuple(read_questions(document, source, CollectedLaw, COLLECTOR))
         _prove(questions)
-        return cls(document, content_hash(document), questions)
+        made = cls(document, content_hash(document), questions)
+        for name, of in made.joint.items():
+            items = {law.name: law.levels.item_names() for law in questions}.get(name, [])
+            if sorted(items) != sorted(map(JOINED.join, product(*(answers for _, answers in of)))):
+                reason = f"joint: the answers of {name!r} are not the pairs of its questions' ones"
+                raise FileError(source, reason, EXPORT_REMEDY)
+        return made
 
     @property
     def survey(self) -> str:
@@ -85,6 +91,15 @@ class Parameters:
     def groups(self) -> dict[str, tuple[str, ...]]:
         """The values of each known group that reports carry; nobody randomises them."""
         return {one["name"]: tuple(one["values"]) for one in self.document.get("groups", ())}
+
+    @property
+    def joint(self) -> dict[str, list[tuple[str, list[str]]]]:
+        """The parts of each joint question, with their answers, whose pairs are its own."""
+        found = self.document.get("joint", ())
+        return {
+            one["question"]: [(part["name"], part["answers"]) for part in one["of"]]
+            for one in found
+        }
 
     def to_json(self) -> str:
         """The file's text."""

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, sqrt
+from itertools import product
+from math import inf, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from planner.estimates.channel import Estimate
 from planner.estimates.counts import reach, tail_share
 from planner.frames import Columns, Framed
+from planner.limits import JOINED
 
 Array = NDArray[np.float64]
 
@@ -109,27 +111,35 @@ class CrossTable(Framed):
         """Estimated people of each answer, of the first question and of the second."""
         return self.counts.sum(axis=1), self.counts.sum(axis=0)
 
-    def limits(self, cells: Array) -> tuple[float, float]:
-        """Limits of how many people are in some cells, given by 0 and 1, shape ``(d1, d2)``.
-
-        Whoever was asked: of the draws alone. The variance is put at the true number, as the
-        score interval has it: ``V(c)`` goes from what people outside add to what those inside do.
-        """
+    def _added(self, cells: Array) -> tuple[float, float]:
+        """What a person outside some cells, and how much more one inside, adds to the variance."""
         inside = cells.ravel().astype(np.float64)
-        known = float(inside @ self.counts.ravel())
 
         def added(shares: Array) -> float:
             total = shares.sum()
             if not total:
                 shares, total = np.ones(shares.size), shares.size
-            moments = self.moments(shares / total)
-            return float(inside @ moments @ inside)
+            return float(inside @ self.moments(shares / total) @ inside)
 
         own, other = (added(self.shares.ravel() * side) for side in (inside, 1 - inside))
-        own -= 1  # of given people: who is inside counts for 1, whatever is drawn
-        square, z2 = own - other, reach(self.confidence) ** 2
-        # (known - c)^2 <= z^2 (n other + c (own - other))
-        half = known + z2 * square / 2
+        return other, own - 1 - other  # of given people: who is inside counts for 1 in any draw
+
+    def error(self, cells: Array) -> float:
+        """Standard error of how many people are in some cells, of the draws alone."""
+        other, more = self._added(cells)
+        known = np.clip((cells * self.counts).sum(), 0, self.users)
+        return sqrt(max(self.users * other + float(known) * more, 0.0))
+
+    def limits(self, cells: Array, confidence: float | None = None) -> tuple[float, float]:
+        """Limits of how many people are in some cells, given by 0 and 1, shape ``(d1, d2)``.
+
+        Whoever was asked: of the draws alone. The variance is put at the true number, as the
+        score interval has it: ``V(c)`` goes from what people outside add to what those inside do.
+        """
+        known, (other, more) = float((cells * self.counts).sum()), self._added(cells)
+        z2 = reach(confidence or self.confidence) ** 2
+        # (known - c)^2 <= z^2 (n other + c more)
+        half = known + z2 * more / 2
         root = sqrt(max(half**2 - known**2 + z2 * self.users * other, 0.0))
         low, high = np.clip([half - root, half + root], 0, self.users)
         return float(low), float(high)
@@ -292,6 +302,59 @@ class CrossTable(Framed):
             "share of the row": [self.share(*place, of=0).value for place in places],
             "share of the column": [self.share(*place, of=1).value for place in places],
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """Tables of some of two or three questions whose cells are named, such as ``"HIV / yes"``.
+
+    ``items`` are the cells' names in the order of the counts, ``answers`` those of each question,
+    and ``kept`` the places of the questions that stay, in rising order.
+
+    Examples
+    --------
+    >>> Merged(["a / x", "b / x", "a / y", "b / y"], ["ab", "xy"], [0]).cells.tolist()
+    [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
+    """
+
+    items: Sequence[str]
+    answers: Sequence[Sequence[str]]
+    kept: Sequence[int]
+
+    @cached_property
+    def cells(self) -> Array:
+        """1 where a cell of all questions is in a cell of those that stay, else 0."""
+        place = {item: k for k, item in enumerate(self.items)}
+        sizes = [len(one) for one in self.answers]
+        sorted_cells = [place[JOINED.join(cell)] for cell in product(*self.answers)]
+        order = np.array(sorted_cells).reshape(sizes)
+        order = np.moveaxis(order, self.kept, range(len(self.kept)))
+        order = order.reshape(prod(sizes[k] for k in self.kept), -1)
+        found = np.zeros((len(order), len(self.items)))
+        found[np.arange(len(order))[:, None], order] = 1
+        return found
+
+    def table(
+        self,
+        names: tuple[str, str],
+        counts: Array,
+        users: int,
+        moments: Callable[[Array], Array],
+        confidence: float,
+    ) -> CrossTable:
+        """The table of the two that stay. Of a third one shares within a cell are the estimated."""
+        cells = self.cells
+        inside = np.maximum(counts, 0.0) * cells
+        empty = ~inside.any(axis=1)
+        inside[empty] = cells[empty]
+        within = inside / inside.sum(axis=1, keepdims=True)
+        first, second = (self.answers[k] for k in self.kept)
+
+        def merged(shares: Array) -> Array:
+            return np.asarray(cells @ moments(shares @ within) @ cells.T)
+
+        table = (cells @ counts).reshape(len(first), len(second))
+        return CrossTable(names, (first, second), table, users, merged, confidence)
 
 
 def _noncentral_limits(

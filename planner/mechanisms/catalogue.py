@@ -49,7 +49,7 @@ class Offer:
     report_bytes: Callable[[int], int] = _bits
 
 
-_CHOICES, _SETS = ("categorical",), ("categorical", "item-set")
+_CHOICES, _SETS = ("categorical", "joint"), ("categorical", "joint", "item-set")
 _ALL = (
     Offer("best", "whichever has the smallest error", (*_SETS, "numeric")),
     Offer(

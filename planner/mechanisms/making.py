@@ -381,7 +381,8 @@ def law_of(question: Question, mechanism: Any) -> CollectedLaw:
         remedy = "Take the mechanism that plan_survey chose for the question."
         raise InputError(what, name, "one that can be deployed", remedy)
     law = make(mechanism, question)
-    if law.kind != question.kind:
+    kind = "categorical" if len(question.together) > 1 else question.kind  # of its cells
+    if law.kind != kind:
         allowed, remedy = repr(law.kind), "Plan the mechanism for this question."
         raise InputError(f"kind of question {question.name!r}", question.kind, allowed, remedy)
     return law.of(question)

@@ -94,7 +94,10 @@ AnyPart = Part[Any]
 
 
 def with_budget_left(question: Q, ledger: Ledger) -> Q:
-    """The question with what the ledger has left of its budgets."""
+    """The question with what the ledger has left of its budgets; of a joint one of its parts'."""
+    if len(question.together) > 1:
+        parts = tuple(with_budget_left(one, ledger) for one in question.together)
+        return cast("Q", question.replacing(parts=parts))
     left = ledger.left(question.policy)
     return question if left is question.policy else _with_policy(question, left)
 

@@ -9,9 +9,11 @@ same people the budgets are split, or everybody answers some of them, as the sur
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import nlargest
+from itertools import product
 from math import prod
 from operator import attrgetter
 from pathlib import Path
@@ -21,7 +23,8 @@ import numpy as np
 from planner.errors import InputError
 from planner.frames import Columns, Framed
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.choice import ByLevel
+from planner.planning.choice import ByLevel, ChoiceKind
+from planner.planning.joint import Related, joined
 from planner.planning.ledger import Collection, Ledger, earlier
 from planner.planning.option import AnyPart, Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
@@ -35,7 +38,7 @@ from planner.survey.questions import Question, Survey
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SurveyPlan(Framed):
     """A survey, planned.
 
@@ -148,13 +151,7 @@ class SurveyPlan(Framed):
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
             reason = f"the questions have different pair rules, {' and '.join(sorted(rules))}"
             raise InputError.because("rule", reason, remedy)
-        rows_of: dict[str, list[Spending]] = {}
-        for row in self.spending:
-            rows_of.setdefault(row.level, []).append(row)
-        spent, against = (
-            {level: sum(nlargest(self.asked, map(of, rows))) for level, rows in rows_of.items()}
-            for of in (attrgetter("spent"), attrgetter("against"))
-        )
+        spent, against = (self._by_level(of) for of in (attrgetter("spent"), attrgetter("against")))
         if not spent:
             remedy = "What Sampling Privacy reveals does not add up with other budgets."
             raise InputError.because("spending", "no question shares the budgets", remedy)
@@ -170,6 +167,33 @@ class SurveyPlan(Framed):
                 ],
             }
         )
+
+    def _by_level(self, of: Callable[[Spending], float]) -> dict[str, float]:
+        """Per level, of so many questions; a cell of a joint one spends for each of its levels."""
+        found: dict[str, list[float]] = {}
+        for question in self.questions:
+            parts = question.question.together
+            names = product(*([level.name for level in one.levels] or [one.name] for one in parts))
+            own: dict[str, float] = {}
+            for cell, row in zip(names, question.spending, strict=False):  # of two rounds no row
+                own |= {level: max(own.get(level, 0.0), of(row)) for level in cell}
+            for level, nats in own.items():
+                found.setdefault(level, []).append(nats)
+        return {level: sum(nlargest(self.asked, nats)) for level, nats in found.items()}
+
+    @cached_property
+    def together(self) -> Related | None:
+        """What the two questions of a survey would tell as one joint question with all budgets.
+
+        None where they are not two of one answer each, or cannot be asked so.
+        """
+        parts = [one.part for one in self.questions]
+        if len(parts) != 2 or not all(type(one.kind) is ChoiceKind for one in self.questions):
+            return None
+        try:
+            return plan_question(joined(parts)).fact(Related)
+        except InputError:
+            return None
 
     @property
     def summary(self) -> str:

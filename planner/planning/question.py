@@ -19,6 +19,7 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.channels import OrderedKind
 from planner.planning.choice import ByLevel, ChoiceKind, SetPromises
 from planner.planning.curve import Curve
+from planner.planning.joint import JointKind
 from planner.planning.kind import F, Facts, Kind, fact_of
 from planner.planning.mean import NumberKind
 from planner.planning.option import AnyPart, Option, Spending, least, over, rounded
@@ -46,6 +47,7 @@ KINDS: dict[str, Kind[Any]] = {
     "ordinal": OrderedKind(),
     "numeric": NumberKind(),
     "sampled-choice": SampledKind(),
+    "joint": JointKind(),
 }
 """What answers for questions of a kind, by its name in survey files."""
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from planner.deployment.parameters import Parameters
 from planner.outsiders.guarantee import ShuffledGuarantee
 from planner.planning.choice import ByLevel
+from planner.planning.joint import Related
 from planner.planning.mean import ChannelCurve
 from planner.planning.option import Option
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
@@ -110,6 +111,12 @@ def question_json(question: QuestionPlan) -> dict[str, Any]:
         "promises": kinds.promises_of(question),
         "proof": kinds.certificate_sentences(question),
     }
+    related = question.fact(Related)
+    if related is not None:
+        named = "names sizes table margins apart margins_apart"
+        people = [[*pair, needed] for pair, needed in related.people.items()]
+        told = {name: to_json(getattr(related, name)) for name in named.split()}
+        document["joint"] = told | {"people_for_association": people}
     if question.question.rounds is not None:
         ways, bound = compared(question)
         document["rounds"] = to_json({"ways": ways, "bound": bound})

@@ -220,6 +220,7 @@ class _OfTwoRounds(KindWords):
 
 _WORDS = {
     "categorical": KindWords(),
+    "joint": KindWords(),
     "item-set": _OfSets(),
     "ordinal": _OfScales(),
     "numeric": _OfNumbers(),

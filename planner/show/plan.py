@@ -38,6 +38,7 @@ from planner.show.blocks import (
     texts,
 )
 from planner.show.figures import Chart, frontier_figure, ordered_figure, padding_figure
+from planner.show.relating import apart_sentences, related_blocks
 
 ALLOCATION_ERRORS = (
     "Errors are in per cent of the people, of a mean of half its range. "
@@ -69,7 +70,7 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
     if survey.ledger and not plan.ledger.collections:  # a misspelt name must not pass in silence
         blocks += said([f"No collection is in {survey.ledger} yet: all budgets are left."], "note")
     if plan.several:
-        blocks += said([design_sentence(plan)])
+        blocks += said([design_sentence(plan), *apart_sentences(plan)])
         if plan.allocation is not None:
             blocks += [_sharing(plan, plan.allocation)]
         blocks += said([ALLOCATION_ERRORS, shares_sentence(plan)], rank="details")
@@ -123,7 +124,7 @@ def question_blocks(
     blocks += [headline(question), *kinds.round_blocks(question, details=details)]
     blocks += said([kinds.words(question).assumed(question)])
     blocks += said(cautions(question), "note")
-    blocks += kinds.set_blocks(question)
+    blocks += [*kinds.set_blocks(question), *related_blocks(question)]
     for target in question.targets:
         sentence = target_sentence(question, target, in_headline=len(question.targets) == 1)
         blocks += said([sentence], "met" if target.met else "missed")

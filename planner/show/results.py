@@ -31,6 +31,7 @@ from planner.show.blocks import (
 )
 from planner.show.figures import BLUE, CYCLE, Chart, Line
 from planner.show.json import to_json
+from planner.show.relating import grid_blocks
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -119,6 +120,8 @@ def _question(law: CollectedLaw, own: DataFrame, confidence: float) -> Iterator[
             yield Figure("People by answer", shown, alt, f"answers {law.name} {part}")
     if len(rounds):
         yield _over_rounds(law.name, rounds, confidence)
+    yield from grid_blocks(own[own["group"] == ""], confidence)
+    own = own[~own["of"].str.contains(" with | among ")]
     yield from _groups(own, confidence)
     yield from said(
         f"{remark[0].upper()}{remark[1:]}." for remark in dict.fromkeys(own["remark"]) if remark

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import inf
-from typing import Annotated, Any, ClassVar, Literal, Self
+from itertools import product
+from math import inf, prod
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field, PlainValidator, Strict, model_serializer, model_validator
 
@@ -17,7 +18,7 @@ from planner.laws.answers import Item, ItemOrNone, OneOfSet
 from planner.laws.answers import Number as NumberOrNone
 from planner.laws.levels import Levels, folded
 from planner.laws.rounds import MOST_ROUNDS, Rounds
-from planner.limits import MAX_COUNT, MAX_PADDING_LENGTH
+from planner.limits import JOINED, MAX_COUNT, MAX_JOINT_CELLS, MAX_PADDING_LENGTH
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE, ONE_SIDED
@@ -263,6 +264,11 @@ class Asked(Description):
         return False
 
     @property
+    def together(self) -> tuple[Question, ...]:
+        """The questions that one report of it answers: itself, or the parts of a joint one."""
+        return (cast("Question", self),)
+
+    @property
     def unit(self) -> str:
         """Of its error: ``"people"``, or ``"units of the question"`` for a mean."""
         return "units of the question" if self.of_mean else "people"
@@ -308,6 +314,9 @@ class Levelled(Asked):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
+        return self._fitted()
+
+    def _fitted(self) -> Self:
         _check_items(self.levels)
         if isinstance(self.rule, tuple):
             epsilons = [level.epsilon for level in self.levels]
@@ -413,6 +422,80 @@ class Categorical(Levelled):
         if len(priors) == len(self.levels) and abs(sum(priors) - 1) > 1e-6:
             allowed = f"of sum 1, not {sum(priors):g}"
             raise InputError("prior", priors, allowed, "Everybody has exactly one answer.")
+
+
+class Joint(Categorical):
+    """Two or three questions of one answer each, asked together: one report says both answers.
+
+    In a survey it names them, and they become its ``parts``: no questions of their own. Its answers
+    are the cells, up to 1,000, named as ``"HIV / yes"``, its levels the pairs of levels, each at
+    the smaller budget: any two sheets are as hard to tell apart as the parts promise.
+
+    Examples
+    --------
+    >>> parts = (Categorical("diagnosis", (Level("severe", 1.0, ("HIV", "flu")),)),
+    ...          Categorical("smokes", (Level("any", 2.0, ("yes", "no")),)))
+    >>> joint = Joint("both", ("diagnosis", "smokes"), parts=parts)
+    >>> joint.ordered, joint.policy.epsilons.tolist()
+    (('HIV / yes', 'HIV / no', 'flu / yes', 'flu / no'), [1.0])
+    """
+
+    first: ClassVar[tuple[str, ...]] = ("name", "of")
+    kind: Literal["joint"] = "joint"  # type: ignore[assignment]
+    of: Annotated[tuple[Name, ...], Strict(False)]
+    parts: Annotated[tuple[Categorical, ...], Strict(False)] = ()
+    levels: Annotated[tuple[Level, ...], Strict(False)] = Field(
+        default=(), validation_alias="level", serialization_alias="level"
+    )
+
+    def _fitted(self) -> Self:
+        if not 2 <= len(self.of) <= 3:
+            raise wrong(self.of, "two or three questions", "Name those of a table.", "of")
+        if self.rounds is not None:
+            raise wrong(self.rounds, "left out for 'joint'", "Ask it once.", "rounds")
+        if not self.parts:  # until it is in a survey
+            for key in sorted({"levels", "rule", "label"} & self.model_fields_set):
+                remedy = "Levels, their rule and labels are those of the questions it is of."
+                raise wrong("given", "left out for 'joint'", remedy, key.replace("levels", "level"))
+            return self
+        if not self.levels:
+            self._join()
+        return super()._fitted()
+
+    def _join(self) -> None:
+        rules = {one.rule for one in self.parts}
+        if len(rules) > 1 or not rules <= {DEFAULT_RULE, ONE_SIDED}:
+            remedy = "A pair of answers has the smaller budget: give both the rule min."
+            allowed = f'of questions with one rule, "{DEFAULT_RULE}" or "{ONE_SIDED}"'
+            raise wrong(self.of, allowed, remedy, "of")
+        cells = prod(int(one.policy.item_counts.sum()) for one in self.parts)
+        if cells > MAX_JOINT_CELLS:
+            allowed = f"of at most {MAX_JOINT_CELLS:,} pairs of answers, not {cells:,}"
+            raise wrong(self.of, allowed, "Merge answers of one of them.", "of")
+        self.__dict__["rule"] = rules.pop()
+        self.__dict__["levels"] = tuple(
+            Level(
+                name=JOINED.join(level.name for level in levels),
+                epsilon=min(level.epsilon for level in levels),
+                items=tuple(map(JOINED.join, product(*(level.labels for level in levels)))),
+                against=min(filter(None, (level.against for level in levels)), default=None),
+            )
+            for levels in product(*(one.levels for one in self.parts))
+        )
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: Any) -> dict[str, Any]:
+        derived = ("level", "rule", "label")
+        found = {key: cell for key, cell in write(self).items() if key not in derived}
+        return {"name": self.name, "kind": self.kind, **found}
+
+    @property
+    def together(self) -> tuple[Question, ...]:
+        """Its parts."""
+        return self.parts
+
+
+_OF_A_PART = {"weight": 1.0, "targets": (), "rounds": None, "mechanism": BEST, "criterion": "total"}
 
 
 _LENGTH = "Leave it out to have the best one computed."
@@ -646,14 +729,14 @@ class Numeric(Asked):
         return PrivacyPolicy([self.epsilon], [1], names=[self.name])
 
 
-LevelledQuestion = Categorical | ItemSet | Ordinal | SampledChoice
+LevelledQuestion = Joint | Categorical | ItemSet | Ordinal | SampledChoice
 Question = LevelledQuestion | Numeric
 """For annotations: a question of any kind, told apart by ``kind``."""
 
 
 _KIND = (
     "Take categorical for one answer each, ordinal if the answers have an order, item-set for "
-    "several, numeric for a mean."
+    "several, numeric for a mean, joint for two questions in one report."
 )
 QUESTIONS: dict[str, type[Asked]] = {
     "categorical": Categorical,
@@ -661,6 +744,7 @@ QUESTIONS: dict[str, type[Asked]] = {
     "sampled-choice": SampledChoice,
     "numeric": Numeric,
     "ordinal": Ordinal,
+    "joint": Joint,
 }
 AnyQuestion = Annotated[Question, told_apart("kind", _KIND, QUESTIONS, usual="categorical")]
 
@@ -700,6 +784,7 @@ class Survey(Description):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         _distinct((("question", i, "name"), one.name) for i, one in enumerate(self.questions))
+        self._join()
         if self.weights and self.population:
             remedy = "Give one of the two: a weight is what one person counts for."
             raise wrong("given", "left out beside weights", remedy, "population")
@@ -723,6 +808,46 @@ class Survey(Description):
                 remedy = 'Leave it out, or set design = "some-each".'
                 raise wrong(self.asked, allowed, remedy, "asked")
         return self
+
+    def _join(self) -> None:
+        """Joint questions get their parts, which are no questions of their own then."""
+        known: dict[str, Question] = {one.name: one for one in self.questions}
+        for i, one in enumerate(self.questions):
+            if isinstance(one, Joint) and not one.parts:
+                try:
+                    parts = tuple(self._part(one, name, known) for name in one.of)
+                    known[one.name] = one.replacing(parts=parts)
+                except InputError as error:
+                    raise at("question", i, "of", error=error) from None
+                known = {name: other for name, other in known.items() if name not in one.of}
+        self.__dict__["questions"] = tuple(known.values())
+
+    def _part(self, joint: Joint, name: str, known: dict[str, Question]) -> Categorical:
+        """The question of that name, of one answer each and nothing of its own."""
+        part = known.get(name)
+        if part is None:
+            others = [other for other in known if other != joint.name]
+            raise InputError.unknown("of", name, others, "Name questions of this survey.")
+        if type(part) is not Categorical or joint.of.count(name) > 1:
+            remedy = "Name two or three different ones, which are in no other joint question."
+            raise InputError("of", name, "each a question of one answer, and once", remedy)
+        i, remedy = self.questions.index(part), f"It is asked within {joint.name!r}: say it there."
+        for key, usual in _OF_A_PART.items():
+            if getattr(part, key) != usual:
+                raise wrong(getattr(part, key), "left out", remedy, "question", i, key)
+        for k, level in enumerate(part.levels):
+            if level.prior is not None or level.importance != 1:
+                key = "importance" if level.prior is None else "prior"
+                remedy = "All pairs of answers count alike."
+                place = "question", i, "level", k, key
+                raise wrong(getattr(level, key), "left out", remedy, *place)
+        return part
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: Any) -> dict[str, Any]:
+        found = write(self)
+        tables = [row for one in found["question"] for row in (*one.pop("parts", ()), one)]
+        return {"name": self.name, **found, "question": tables}
 
     def group_shares(self) -> dict[str, dict[str, float]]:
         """Expected share of the people in each value of each known group.

@@ -40,7 +40,7 @@ from planner.laws.schema import (
     record,
     whole,
 )
-from planner.limits import EXPORT_REMEDY, MAX_CELLS, MAX_COUNT, MAX_FILE_BYTES
+from planner.limits import EXPORT_REMEDY, JOINED, MAX_CELLS, MAX_COUNT, MAX_FILE_BYTES
 
 L = TypeVar("L", bound=Law)
 
@@ -343,7 +343,12 @@ def file_form() -> Document:
         "report is of one value of each; of one of them, what a person of each value counts for, "
         "or how many people there are of each. Left out where there is none."
     }
-    return always | {"properties": always["properties"] | {"groups": groups}}
+    part = record({"name": TEXT, "answers": list_of(TEXT)})
+    joint = list_of(record({"question": TEXT, "of": list_of(part, 2)})) | {
+        "description": "The questions that a joint one is of: its answers are theirs, joined by "
+        f"{JOINED!r}. Left out where there is none."
+    }
+    return always | {"properties": always["properties"] | {"groups": groups, "joint": joint}}
 
 
 def line_check(

@@ -16,6 +16,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from planner.deployment.collecting.relating import cross_tables, margin_rows, related_rows
 from planner.deployment.collecting.reports import Key
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
@@ -80,6 +81,7 @@ def estimates_table(
     check_set_sizes(parameters, sizes)
     about = sizes, window, confidence
     tables = [_table(*name, rows) for name, rows in _answered(parameters, sums, *about)]
+    tables += _related(parameters, sums, confidence)
     if not tables:
         raise InputError.because("reports", "no report was counted", "Collect reports first.")
     variable, parts = by or ("", {})
@@ -87,6 +89,7 @@ def estimates_table(
     for value, found in each.items():
         label = f"{variable} = {value}"
         tables += [_table(*name, rows, label) for name, rows in found.items()]
+        tables += _related(parameters, parts[value], confidence, label)
     for name in dict.fromkeys(name for found in each.values() for name in found):
         here = {value: found[name] for value, found in each.items() if name in found}
         if weights := _weights(parameters, variable, here):
@@ -141,6 +144,24 @@ def _answered(
                 yield (name, what), rows
         elif rounds := _rounds(law, sums):
             yield (name, ""), law.rows(rounds, confidence)
+            if name in parameters.joint:
+                tables = cross_tables(parameters, law, rounds[0], confidence)
+                for part, rows in margin_rows([*tables]).items():
+                    yield (name, part), rows
+
+
+def _related(
+    parameters: Parameters, sums: Mapping[Key, Aggregate], confidence: float, group: str = ""
+) -> list[pa.Table]:
+    """What joint questions tell of their parts together."""
+    found = []
+    for name, of in parameters.joint.items():
+        law = parameters.question(name)
+        for counted in _rounds(law, sums):
+            for table in cross_tables(parameters, law, counted, confidence):
+                for what, rows, chance in related_rows(table, cells=len(of) > 2):
+                    found.append(_table(name, what, rows, group, chance))
+    return found
 
 
 def _weights(parameters: Parameters, variable: str, here: Mapping[str, AnswerRows]) -> list[float]:

@@ -1,0 +1,102 @@
+"""What the reports of a joint question tell of its parts, as rows beside those of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.deployment.parameters import Parameters
+from planner.estimates.channel import Estimate
+from planner.estimates.cross_table import CrossTable, Merged
+from planner.estimates.rows import NUMBERS, AnswerRows
+from planner.limits import JOINED
+from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.counting import Aggregate
+
+Array = NDArray[np.float64]
+RelatedRows = tuple[str, AnswerRows, Array | None]
+"""Of what rows are, the rows, and a chance each where they are no counts."""
+INDEPENDENCE, CRAMERS_V = "independence", "Cramér's V"
+ODDS_RATIO = "odds ratio of "
+
+
+def cross_tables(
+    parameters: Parameters, law: CollectedLaw, counted: Aggregate, confidence: float
+) -> Iterator[CrossTable]:
+    """The table of every two parts of a joint question."""
+    of = parameters.joint[law.name]
+    counts, items = law.shape.estimate(counted).values, law.levels.item_names()
+    for pair in combinations(range(len(of)), 2):
+        first, second = (of[k][0] for k in pair)
+        merged = Merged(items, [answers for _, answers in of], pair)
+        about = counts, counted.users, law.shape.second_moments, confidence
+        yield merged.table((first, second), *about)
+
+
+def margin_rows(tables: Sequence[CrossTable]) -> dict[str, AnswerRows]:
+    """People of each answer of each part, by the part's name."""
+    found = {}
+    for table in tables:
+        for axis, name in enumerate(table.names):
+            if name not in found:
+                masks = [_line(table, axis, k) for k in range(table.counts.shape[axis])]
+                found[name] = _counts(table, list(table.answers[axis]), masks)
+    return found
+
+
+def related_rows(table: CrossTable, *, cells: bool) -> Iterator[RelatedRows]:
+    """Rows of the association, of shares, and of the ``cells`` where there are three parts."""
+    (first, second), places = table.names, [*np.ndindex(table.counts.shape)]
+    names = [JOINED.join(cell) for cell in product(*table.answers)]
+    none = np.full(len(places), np.nan)
+    if cells:
+        masks = [*np.eye(len(places)).reshape(-1, *table.counts.shape)]
+        yield f"{first} and {second}", _counts(table, names, masks), None
+    test = table.independence
+    note = f"{test.degrees} degrees of freedom, the noise of the reports in it"
+    note = "; ".join(filter(None, (note, test.note)))
+    statistic = Estimate(test.statistic, None, np.nan, np.nan, note)
+    odds = places[:1] if table.counts.shape == (2, 2) else places if len(places) > 3 else []
+    found = {INDEPENDENCE: statistic, CRAMERS_V: table.association} | {
+        f"{ODDS_RATIO}{names[k]}": table.odds_ratio([i], [j]) for k, (i, j) in enumerate(odds)
+    }
+    p = np.full(len(found), np.nan)
+    p[0] = test.p_value
+    yield f"{first} with {second}", _rows(table, list(found), list(found.values())), p
+    for axis, of, among in ((1, first, second), (0, second, first)):
+        shares = [table.share(i, j, of=axis) for i, j in places]
+        yield f"{of} among {among}", _rows(table, names, shares, whole=1.0), none
+
+
+def _line(table: CrossTable, axis: int, place: int) -> Array:
+    inside = np.zeros(table.counts.shape)
+    inside[(slice(None),) * axis + (place,)] = 1
+    return inside
+
+
+def _counts(table: CrossTable, names: Sequence[str], masks: Sequence[Array]) -> AnswerRows:
+    """Rows of the people in some cells each; the error is that of the limits, given people."""
+    found = [
+        Estimate(float((mask * table.counts).sum()), table.error(mask), *table.limits(mask))
+        for mask in masks
+    ]
+    joint = [table.limits(mask, 1 - (1 - table.confidence) / len(masks)) for mask in masks]
+    rows = _rows(table, names, found, whole=float(table.users))
+    rows.numbers[4:6] = np.array(joint).T
+    return rows
+
+
+def _rows(
+    table: CrossTable, names: Sequence[str], found: Sequence[Estimate], whole: float = np.nan
+) -> AnswerRows:
+    numbers = np.full((len(NUMBERS), len(found)), np.nan)
+    own = [(one.value, one.standard_error, one.lower, one.upper) for one in found]
+    numbers[:4] = np.array(own, dtype=np.float64).T
+    numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
+    nothing, notes = [""] * len(found), [one.note for one in found]
+    return AnswerRows(
+        table.users, nothing, names, numbers, nothing, notes, np.full(len(found), whole)
+    )

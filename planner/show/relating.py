@@ -1,0 +1,155 @@
+"""Two answers together: what a joint question costs and gains, and its tables as grids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.deployment.collecting.relating import CRAMERS_V, INDEPENDENCE, ODDS_RATIO
+from planner.limits import JOINED
+from planner.planning.joint import POWER, STRENGTH, Related
+from planner.planning.plan import SurveyPlan
+from planner.planning.question import QuestionPlan
+from planner.show.blocks import (
+    Block,
+    Heading,
+    Rank,
+    Sentence,
+    Table,
+    bars,
+    numbers,
+    people,
+    percent,
+    said,
+    texts,
+)
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+COST = "About one of them alone a report may say as much as about all together."
+_APART = "Answers to different questions cannot be related: their reports are not linked."
+_MOST_ODDS, _MOST_COLUMNS = 3, 12
+_COUNTED, _LIMITS = ["estimate", "standard_error"], ["estimate", "lower", "upper"]
+_SHARES = ["share", "share_lower", "share_upper"]
+
+
+def related_blocks(question: QuestionPlan) -> list[Block]:
+    """Of a joint question: the errors of table and margins, also asked apart; an association."""
+    found = question.fact(Related)
+    if found is None:
+        return []
+    people_asked, alone = question.part.people, found.margins_apart
+    each = alone.some_each.errors
+    rows = [(" x ".join(found.names), found.table, found.apart, np.inf)]
+    rows += zip(found.names, found.margins, alone.errors.tolist(), each.tolist(), strict=True)
+    names, *errors = zip(*rows, strict=True)
+    together, split, one_each = ([sqrt(one / people_asked) for one in column] for column in errors)
+    columns = (
+        texts("table", names),
+        bars("asked together", together, percent),
+        numbers("apart, budgets split", split, percent),
+        numbers(
+            "one question each", (percent(x) if np.isfinite(x) else "none" for x in one_each), str
+        ),
+    )
+    told = [
+        f"To see with {POWER:.0%} chance that {first} and {second} go together (Cramér's V "
+        f"{STRENGTH:g}, tested at 5 %) takes {needed:,} people."
+        for (first, second), needed in found.people.items()
+    ]
+    title = "Total error, a share of the people asked"
+    return [Table(title, columns, "everybody"), *said([*told, _gains(found), COST])]
+
+
+def apart_sentences(plan: SurveyPlan) -> list[str]:
+    """That questions asked apart cannot be related, and what asking two together would have."""
+    if sum(one.question.kind in ("categorical", "joint") for one in plan.questions) < 2:
+        return []
+    found = plan.together
+    if found is None or found.gains[0] <= 1:
+        return [_APART]
+    offer = (
+        f'Asked together, by a question of kind "joint", {" and ".join(found.names)} have a table.'
+    )
+    return [f"{_APART} {offer} {_gains(found)} {COST}"]
+
+
+def _gains(found: Related) -> str:
+    table, margins = found.gains
+    text = (
+        f"Its squared error is {table:.3g} times smaller than asked apart with the budgets split "
+        "(one question each gives no table)"
+    )
+    if table <= 1:
+        return "Asked apart with the budgets split the table would be as exact."
+    if margins > 1:
+        return f"{text}, and those of the questions alone are {margins:.3g} times smaller, too."
+    return f"{text}; those of the questions alone are {1 / margins:.3g} times larger."
+
+
+def grid_blocks(own: DataFrame, confidence: float) -> Iterator[Block]:
+    """The tables of a joint question's result, with what they tell."""
+    for of in own["of"].unique():
+        first, sign, second = of.partition(" with ")
+        if sign and (own["answer"][own["of"] == of] == INDEPENDENCE).any():
+            yield Heading(f"{first} and {second}", level=3)
+            yield from _grid(own, first, second, confidence)
+            yield from said(_association(own[own["of"] == of].set_index("answer"), first, second))
+
+
+def _grid(own: DataFrame, first: str, second: str, confidence: float) -> Iterator[Block]:
+    """People of each pair of answers, and shares with limits within rows and within columns."""
+    rows, columns = (own["answer"][own["of"] == name].tolist() for name in (first, second))
+    if len(columns) > _MOST_COLUMNS:
+        yield Sentence(f"{len(columns)} columns are too many here: see --json or --out.")
+        return
+
+    def grid(title: str, told: dict[str, str], margins: list[list[str]], rank: Rank) -> Table:
+        table = [texts(first, [*rows, *["all"] * bool(margins)])]
+        for k, column in enumerate(columns):
+            cells = [told[f"{row}{JOINED}{column}"] for row in rows]
+            below = [margins[1][k]] if margins else []
+            table.append(numbers(f"{second} = {column}", [*cells, *below], str))
+        if margins:
+            table.append(numbers("all", [*margins[0], people(own["users"].iloc[0])], str))
+        return Table(title, tuple(table), rank)
+
+    parts = dict(iter(own.groupby("of")))
+    cells = parts.get(f"{first} and {second}", parts[""])
+    counted = {
+        of: [f"{x:,.0f} ± {error:,.0f}" for x, error in part[_COUNTED].itertuples(index=False)]
+        for of, part in (("", cells), (first, parts[first]), (second, parts[second]))
+    }
+    told = dict(zip(cells["answer"], counted[""], strict=True))
+    yield grid("People ± standard error", told, [counted[first], counted[second]], "everybody")
+    for of, among in ((second, first), (first, second)):
+        part = parts[f"{of} among {among}"]
+        shares = [
+            "not told" if np.isnan(x) else f"{100 * x:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+            for x, low, high in part[_SHARES].itertuples(index=False)
+        ]
+        told = dict(zip(part["answer"], shares, strict=True))
+        yield grid(f"{of} among {among}, {confidence:.0%} interval", told, [], "details")
+
+
+def _association(rows: DataFrame, first: str, second: str) -> list[str]:
+    test, strength = rows.loc[INDEPENDENCE], rows.loc[CRAMERS_V]
+    value, low, high = strength[_LIMITS]
+    found = [
+        f"Independence of {first} and {second}: Q = {test['estimate']:.4g}, p = {test['p']:.2g}; "
+        f"{test['remark']}.",
+        f"Cramér's V {value:.2f} ({low:.2f} to {high:.2f}), the noise taken off.",
+    ]
+    odds = rows[rows.index.str.startswith(ODDS_RATIO)]
+    with np.errstate(divide="ignore"):  # nearer to 1 than any other value that fits
+        far = np.fmax(np.log(odds["lower"]), -np.log(odds["upper"].fillna(np.inf)))
+    for name in far.sort_values(ascending=False, kind="stable").index[:_MOST_ODDS]:
+        value, low, high = odds.loc[name, _LIMITS]
+        limits = f"{low:.3g} or more" if np.isnan(high) else f"{low:.3g} to {high:.3g}"
+        told = "not told" if np.isnan(value) else f"{value:.3g}"
+        found.append(f"{name[0].upper()}{name[1:]} against all others: {told} ({limits}).")
+    return found

@@ -1,0 +1,132 @@
+"""A joint question: what it is made of, what it tells beside asking apart, and what it spends."""
+
+import datetime
+from math import log
+
+import pytest
+
+from planner import Categorical, InputError, Joint, Level, Survey, plan_survey
+from planner.planning.joint import Related
+from planner.planning.ledger import Ledger
+from planner.survey.file import survey_from_text, survey_text
+from planner.survey.questions import ItemSet
+
+
+def alike(name, budget, answers=5, **about):
+    return Categorical(name, (Level("all", budget, item_count=answers),), **about)
+
+
+def diagnosis(**about):
+    levels = Level("severe", log(4), ("HIV",)), Level("common", log(6), ("flu", "none", "a", "b"))
+    return Categorical("diagnosis", levels, **about)
+
+
+def smokes(budget="ln 6"):
+    return Categorical("smokes", (Level("any", budget, ("yes", "no")),))
+
+
+def planned(*parts, users=10_000, ledger=None):
+    both = Joint("both", tuple(one.name for one in parts))
+    return plan_survey(Survey("s", users, (*parts, both)), ledger)
+
+
+@pytest.mark.parametrize(
+    ("parts", "table", "apart"),
+    [
+        ([alike("a", 2), alike("b", 2)], 15.72261965, 153.5),
+        ([diagnosis(), smokes()], 9.842385, 63.88),  # shares on a grid had 63.91
+        ([diagnosis(), smokes("ln 4")], 13.5, 98.07),  # and 98.17
+    ],
+)
+def test_a_table_asked_together_and_apart(parts, table, apart):
+    (question,) = planned(*parts).questions
+    found = question.fact(Related)
+    assert found.table == pytest.approx(table, rel=1e-7)
+    assert found.apart == pytest.approx(apart, rel=2e-4)
+    offered = plan_survey(Survey("s", 10_000, tuple(parts))).together
+    assert (offered.table, offered.apart) == pytest.approx((found.table, found.apart))
+
+
+def test_margins_together_split_and_one_each():
+    found = planned(alike("a", 4), alike("b", 4)).questions[0].fact(Related)
+    apart = found.margins_apart
+    figures = sum(found.margins), apart.value, apart.some_each.value
+    assert figures == pytest.approx((1.84, 3.48, 2.22), abs=0.006)
+    assert found.gains[1] == pytest.approx(2.22 / 1.84, rel=0.005)
+
+
+def test_people_who_see_an_association():
+    """V is phi over the root of the fewer answers less 1: at a phi of 0.1, 33,483.1 and 8,692.6."""
+    five = planned(alike("a", 2), alike("b", 2)).questions[0].fact(Related)
+    two = planned(alike("a", 1, 2), alike("b", 1, 2)).questions[0].fact(Related)
+    assert five.people["a", "b"] == pytest.approx(33483.1 / 4, abs=1)
+    assert two.people["a", "b"] == 8693
+
+
+def test_three_questions_have_a_table_of_every_two():
+    parts = [alike(name, 2, answers) for name, answers in (("a", 2), ("b", 3), ("c", 2))]
+    found = planned(*parts).questions[0].fact(Related)
+    assert [*found.people] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert len(found.margins) == 3
+    assert max(found.margins) < found.table
+
+
+def test_cells_are_pairs_of_answers_at_the_smaller_budget():
+    first, second = (
+        Categorical("a", (Level("x", 1, ("p",), against=3), Level("y", 2, ("q",))), "one-sided"),
+        Categorical("b", (Level("z", 1.5, ("r", "s"), against=2),), "one-sided"),
+    )
+    (both,) = Survey("s", 10, (first, second, Joint("both", ("a", "b")))).questions
+    assert both.ordered == ("p / r", "p / s", "q / r", "q / s")
+    assert both.policy.names == ("x / z", "y / z")
+    assert both.policy.epsilons.tolist() == [1, 1.5]
+    assert both.policy.against.tolist() == [2, 2]
+
+
+def test_the_file_has_the_parts_as_they_are_asked():
+    survey = Survey(
+        "s", 10, (diagnosis(ask="What?"), smokes(), Joint("both", ("diagnosis", "smokes")))
+    )
+    text = survey_text(survey)
+    assert text.count("[[question]]") == 3
+    assert 'kind = "joint"' in text
+    assert survey_from_text(text) == survey
+
+
+@pytest.mark.parametrize(
+    ("others", "of", "about", "reason"),
+    [
+        ([], ("a", "nobody"), {}, "nobody"),
+        ([], ("a", "a"), {}, "once"),
+        ([], ("a",), {}, "two or three"),
+        ([Joint("j", ("a", "b")), alike("c", 1)], ("j", "c"), {}, "a question of one answer"),
+        ([Joint("j", ("a", "b")), alike("c", 1)], ("a", "c"), {}, "'a'"),
+        ([ItemSet("set", (Level("l", 1.0, ("x", "y")),))], ("a", "set"), {}, "one answer"),
+        ([alike("c", 1, rule="avg")], ("a", "c"), {}, "one rule"),
+        ([alike("c", 1, 201)], ("a", "c"), {}, "1,000 pairs of answers, not 1,005"),
+        (
+            [alike("c", 1, weight=2.0)],
+            ("a", "c"),
+            {},
+            "question 'c': weight is 2.0",
+        ),
+        ([], ("a", "b"), {"rule": "min"}, "left out for 'joint'"),
+        ([], ("a", "b"), {"levels": (Level("l", 9.0, ("x", "y")),)}, "left out for 'joint'"),
+    ],
+)
+def test_what_no_joint_question_is_of(others, of, about, reason):
+    with pytest.raises(InputError, match=reason):
+        Survey("s", 10, (alike("a", 1), alike("b", 1), *others, Joint("both", of, **about)))
+
+
+def test_it_spends_what_its_parts_have():
+    """A ledger goes by the levels of the parts: asked again alone, nothing is left of them."""
+    made = planned(diagnosis(), smokes(2.0))
+    ledger = Ledger().after(made.collection(datetime.date(2026, 3, 1)))
+    spent = {"severe": log(4), "common": log(6), "any": log(6)}
+    assert {name: ledger.spent(name) for name in spent} == pytest.approx(spent)
+    with pytest.raises(InputError, match="budget left for 'severe'"):
+        plan_survey(Survey("t", 10_000, (diagnosis(),)), ledger)
+    again = Ledger().after(planned(diagnosis(), smokes(0.5)).collection(datetime.date(2026, 1, 1)))
+    (left,) = planned(diagnosis(), smokes(2.0), ledger=again).questions
+    assert left.spending[0].left == pytest.approx(log(4) - 0.5)
