@@ -77,7 +77,9 @@ def perturb_file(
     names = list(dict.fromkeys(questions)) or [one.name for one in parameters.questions]
     columns = [parameters.question(name) for name in names]
     paths = _paths(out, columns)
-    file = AnswerFile(data, [column_of(column, survey) for column in columns], reading)
+    joint = parameters.joint
+    wanted = [column_of(one, survey, joint.get(one.name, ())) for one in columns]
+    file = AnswerFile(data, wanted, reading)
     for _ in file.blocks():
         """Every answer is checked before anything is drawn."""
     if len(paths) > 1:
@@ -107,12 +109,22 @@ def perturb_file(
     return Perturbed(written, file.said)
 
 
-def column_of(law: Law, survey: Survey | None = None) -> AnswerColumn:
-    """Where the answers of a deployed question stand: as its survey says, if it is given."""
-    told = () if survey is None else survey.questions
-    (columns, missing) = next(
-        ((one.columns, one.missing) for one in told if one.name == law.name), ((), None)
-    )
+def column_of(
+    law: Law, survey: Survey | None = None, parts: Sequence[tuple[str, object]] = ()
+) -> AnswerColumn:
+    """Where the answers of a deployed question stand: as its survey says, if it is given.
+
+    Those of a joint question stand in the columns of its ``parts``.
+    """
+    told = {one.name: one for one in ([] if survey is None else survey.questions)}
+    asked = told.get(law.name)
+    columns, missing = ((), None) if asked is None else (asked.columns, asked.missing)
+    if parts and not columns:
+        own = () if asked is None else asked.together
+        away = [cell for one in own for cell in one.missing or ()]
+        named = tuple((*one.columns, one.name)[0] for one in own) or tuple(n for n, _ in parts)
+        missing = missing or tuple(away) or None
+        return AnswerColumn(law.name, law.asked, named, missing, joined=True)
     return AnswerColumn(law.name, law.asked, columns, missing)
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from planner.errors import FileError, InputError
 from planner.laws.answers import LEFT_OUT, Asked, Code, Number
 from planner.laws.levels import folded
+from planner.limits import JOINED
 from planner.survey.tables import Reading, Row, counted, open_table
 
 Cell = tuple[str, ...]
@@ -34,14 +35,15 @@ class AnswerColumn(NamedTuple):
     """A question whose answers are read.
 
     ``columns`` are where they stand: one called like the question, or the only one of the file, if
-    empty; of several, each is an answer that is ticked. ``missing`` are cells that stand for no
-    answer; a blank one if None.
+    empty; of several, each is an answer that is ticked, or a part of a ``joined`` one. ``missing``
+    are cells that stand for no answer; a blank one if None.
     """
 
     name: str
     asked: Asked
     columns: tuple[str, ...] = ()
     missing: tuple[str, ...] | None = None
+    joined: bool = False
 
 
 class AnswerFile:
@@ -169,7 +171,8 @@ class _Codes(dict[Cell, Code]):
         self.names = tuple(titles) if alone and not wanted.columns else self.names
         self.places = [file.table.place(name) for name in self.names]
         self.missing = set(map(folded, wanted.missing or ()))
-        self.ticks = self._answers_of_columns() if len(self.names) > 1 else []
+        ticked = len(self.names) > 1 and not wanted.joined
+        self.ticks = self._answers_of_columns() if ticked else []
         self.left_out, self.placed, self.wrong = 0, dict[int, str](), Cell()
 
     def cell(self, row: Sequence[str]) -> Cell:
@@ -192,10 +195,16 @@ class _Codes(dict[Cell, Code]):
 
     def __missing__(self, cell: Cell) -> Code:
         self.wrong = cell
-        code = self._ticked(cell) if self.ticks else self._read(cell[0].strip())
+        code = self._ticked(cell) if self.ticks else self._read(self._joined(cell))
         if len(self) < _MOST_KNOWN:
             self[cell] = code
         return code
+
+    def _joined(self, cell: Cell) -> str:
+        """One answer, blank if a part of it is missing."""
+        parts = [part.strip() for part in cell]
+        whole = all(part and folded(part) not in self.missing for part in parts)
+        return JOINED.join(parts) if whole or len(parts) == 1 else ""
 
     def _is_one(self, text: str) -> bool:
         try:
