@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
+import secrets
+import socket
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 
-PORTS = count(10_000 + 2 * (os.getpid() % 5_000), 2)  # below those of connections
 COMMAND = [sys.executable, "-c", "from planner.cli import main; main()", "receive"]
 
 
@@ -22,7 +21,7 @@ def receiving(
     params: Path, folder: Path, *words: str
 ) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A receiver that is healthy, and its port; it is killed at the end if it still runs."""
-    port = next(PORTS)
+    port = _free_port()
     call = [*COMMAND, str(params), "--into", str(folder), "--port", str(port), *words]
     with subprocess.Popen(  # noqa: S603 - our own program
         call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -34,6 +33,16 @@ def receiving(
             yield process, port
         finally:
             process.kill()
+
+
+def _free_port() -> int:
+    """Below those that systems give to connections, and with the next one free, too."""
+    while True:
+        port = 10_000 + secrets.randbelow(10_000)
+        with suppress(OSError):
+            for one in (port, port + 1):
+                socket.create_server(("127.0.0.1", one)).close()
+            return port
 
 
 def send(port: int, bodies: Iterator[bytes], connections: int = 1) -> tuple[Counter[int], set[str]]:

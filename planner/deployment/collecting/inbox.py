@@ -44,7 +44,7 @@ class Received(NamedTuple):
 
 
 class Inbox:
-    """Reports on disk: those that wait in a database, and files of lines that are whole for good.
+    r"""Reports on disk: those that wait in a database, and files of lines that are whole for good.
 
     A report is known by its id for ever. The database has a random order, that of ids.
 
@@ -61,6 +61,23 @@ class Inbox:
     ------
     FileError
         The folder cannot be written, or another receiver uses it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from planner import Categorical, Level, Survey, plan_survey
+    >>> from planner.deployment import Client
+    >>> from planner.deployment.building import survey_parameters
+    >>> survey = Survey("s", 10, (Categorical("q", (Level("only", 1.0, item_count=3),)),))
+    >>> parameters, place = survey_parameters(plan_survey(survey)), TemporaryDirectory()
+    >>> inbox = Inbox(Path(place.name), parameters)
+    >>> line = Client(parameters.document).report("q", 0).to_json().encode() + b"\n"
+    >>> inbox.add([inbox.read(line, "the line")] * 2)  # kept once
+    [True, True]
+    >>> inbox.close()
+    >>> [path.read_bytes() == line for path in Path(place.name).glob("*.jsonl")]
+    [True]
+    >>> place.cleanup()
     """
 
     def __init__(
