@@ -158,9 +158,10 @@ class ByLevel:
     ``a`` and ``b`` are the probabilities that a report supports an item that was drawn (the
     person's answer, or one of their set), and one that was not; ``if_had`` that it supports an item
     that the person has, drawn or not. ``odds`` says these in words, of the first forty levels.
-    ``standard_errors`` are those of a rare item's estimated count in people,
-    ``percent`` of those who answer, padding included; ``detectable`` the smallest share of them at
-    which an item is told apart from one that nobody has (95 %, power 80 %; None for sets).
+    ``standard_errors`` are those of a rare item's estimated count in people, of one round if it is
+    asked again, ``percent`` of those who answer, padding included; ``detectable`` the smallest
+    share of them at which an item is told apart from one that nobody has (95 %, power 80 %; None
+    for sets).
     """
 
     names: tuple[str, ...]
@@ -356,14 +357,16 @@ def levels_of(part: Part[Any], planned: Option, length: int | None = None) -> By
     Of 100 people whose answer about diagnosis is one of 'severe', 59 send a 1 for it; of 100
     with another answer, 33 do.
     """
-    policy, people, terms = part.deployed.policy, part.people, planned.law
+    policy, terms, parts = part.deployed.policy, planned.law, part.parts
+    people = part.people / parts  # of a round
     drawn = 1 if planned.name == SET_DESIGN else length or 1
     if_had = terms.b + (terms.a - terms.b) / drawn
     chances = zip(policy.names[:_MOST_EXPLAINED], if_had, terms.b, terms.least_b, strict=False)
-    errors = np.sqrt(people * terms.noise) * drawn
+    errors = np.sqrt(people * terms.noise) * drawn * parts
     detectable = None
     if length is None:
-        detectable = detectable_frequencies(terms.noise, terms.signal, people)
+        lot = 1 - 1 / parts  # of a person who has it
+        detectable = detectable_frequencies(terms.noise, terms.signal + lot, people)
     return ByLevel(
         names=policy.names,
         items=policy.item_counts,
@@ -373,7 +376,7 @@ def levels_of(part: Part[Any], planned: Option, length: int | None = None) -> By
         if_had=if_had,
         odds=tuple(_odds(part.asked.name, planned, length, *one) for one in chances),
         standard_errors=errors,
-        percent=100 * errors / people,
+        percent=100 * errors / part.people,
         detectable=detectable,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf, sqrt
 from typing import Any, Generic, TypeVar, cast
 
@@ -78,6 +78,23 @@ class Part(Generic[Q]):
     def people(self) -> int:
         """Number of people who are asked this question."""
         return max(1, round(self.fraction * self.everybody))
+
+    @property
+    def parts(self) -> int:
+        """Rounds, or values, of which a person reports one; 1 where all do."""
+        deployed = None if self.asked.rounds is None else self.asked.rounds.deployed
+        return 1 if deployed is None else deployed.parts
+
+    def apart(self, errors: ErrorLaw) -> ErrorLaw:
+        """The law of a round of one value: each person of a choice is drawn apart, not so many."""
+        items = self.asked.policy.item_counts.sum() if self.asked.kind == "categorical" else 1
+        return replace(errors, spread=errors.spread * items / max(items - 1, 1))
+
+    def in_round(self, option: Option) -> tuple[Part[Q], Option]:
+        """Its part of those alone who report in a round, or about a value, and what that has."""
+        if self.asked.rounds is not None and self.asked.rounds.times_open:
+            option = replace(option, errors=self.apart(option.errors))
+        return replace(self, fraction=self.fraction / self.parts), option
 
     @property
     def whole(self) -> float:

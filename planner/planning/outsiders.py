@@ -197,7 +197,7 @@ def outsider_view(
     reach = swaying = None
     if standard_errors is not None and seen.reach is not None:  # a round's, scaled to all people
         reach = parts * seen.reach
-        swaying = np.ceil(parts**0.5 * standard_errors / reach).astype(np.int64)
+        swaying = np.ceil(standard_errors / reach).astype(np.int64)
     central = replace(shuffled(hidden, among, kept), delta=stated)
     about = question.name, central, seen.guess(), _guessed(question, seen), policy.names
     return OutsiderView(*about, reach, swaying, drawn, rounds)

@@ -344,7 +344,8 @@ def _allocated(
 
 COMPARED_ERRORS = (
     "Errors are in per cent of the people who answer (of half the range for a mean): total over "
-    "all items, or of one rare item of a level. Of every figure the smaller is better."
+    "all items, or of one rare item of a level; in a round, where it is asked again. Of every "
+    "figure the smaller is better."
 )
 
 
@@ -407,4 +408,8 @@ def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], f
                     found[one.name, level, "said against (epsilon)"] = float(one.leakage[1, i])
                 found[one.name, level, "item error, %"] = float(levels.percent[i])
         found[one.name, "", "total error, %"] = 100 * one.error_share
+        for name, *both in () if one.again is None else one.again.beside:
+            for which, error in zip(("", ", answers drawn anew"), both, strict=True):
+                share = one.part.total(error) / one.part.whole
+                found[one.name, "", f"{name}{which}, %"] = 100 * share
     return found

@@ -24,6 +24,7 @@ from planner.planning.kind import F, Facts, Kind, fact_of
 from planner.planning.mean import NumberKind
 from planner.planning.option import AnyPart, Option, Spending, least, over, rounded
 from planner.planning.outsiders import OutsiderView, outsider_view
+from planner.planning.rounds import Scheme, compared
 from planner.planning.sampled import SampledKind
 from planner.planning.sets import Padded, SetKind
 from planner.planning.solve import TIGHT, Certified, largest_budgets
@@ -163,9 +164,20 @@ class QuestionPlan(Framed):
     def total_error(self) -> float:
         """The question's error, in people or a mean's own unit, among those who are asked.
 
-        For the kind ``"sampled-choice"`` the largest error of a count at 95 %.
+        Of one round if it is asked again. For the kind ``"sampled-choice"`` the largest error of a
+        count at 95 %.
         """
+        return self.part.total(self.error if self.again is None else self.again.each)
+
+    @property
+    def one_time_error(self) -> float:
+        """The same if it is asked one time: the root of ``error``."""
         return self.part.total(self.error)
+
+    @cached_property
+    def again(self) -> Scheme | None:
+        """Errors of rounds, averages and changes; None where the first report serves all."""
+        return compared(self, others=False)[0][0] if self.part.parts > 1 else None
 
     @property
     def error_share(self) -> float:
@@ -215,12 +227,14 @@ class QuestionPlan(Framed):
 
     @cached_property
     def relaxations(self) -> tuple[Relaxation, ...]:
-        """What a little more budget saves of ``total_error``, best first: solved when asked for.
+        """What a little more budget saves of the error, best first: solved when asked for.
 
-        For the levels with the highest prices.
+        For the levels with the highest prices; of a round, where it is asked again.
         """
-        certified = self.certified is not None
-        return relaxations(self.curve, self.planned, self.fraction) if certified else ()
+        if self.certified is None:
+            return ()
+        part, planned = self.part.in_round(self.planned)
+        return relaxations(self.curve, planned, part.fraction)
 
     def option(self, name: str) -> Option:
         """The option called ``name``; an :class:`InputError` if there is none."""
@@ -231,7 +245,8 @@ class QuestionPlan(Framed):
 
     def people_for(self, error: float) -> int | None:
         """The fewest people of the survey for such an error, a share of them; None if none do."""
-        return self.kind.people_for(self.part, self.facts, self.planned, error)
+        part, planned = self.part.in_round(self.planned)
+        return self.kind.people_for(part, self.facts, planned, error)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -246,15 +261,15 @@ class QuestionPlan(Framed):
     def lower_bound(self) -> float | None:
         """No table of the deployed form has a smaller total error; of others, no mechanism.
 
-        Of sets at their padding length, and of mechanisms that report one item. None where nothing
-        is proven.
+        Asked one time. Of sets at their padding length, and of mechanisms that report one item.
+        None where nothing is proven.
         """
         planned, bound = self.planned, self.least_error
         if not planned.of_all:
             if planned.bound is None:
                 return None
             bound = self.part.total(planned.errors.error(planned.bound, self.fraction))
-        return None if bound is None else min(bound, self.total_error)
+        return None if bound is None else min(bound, self.one_time_error)
 
     @property
     def least_error(self) -> float | None:
@@ -282,7 +297,7 @@ class QuestionPlan(Framed):
         At least 1e-9: the digits below are rounding noise.
         """
         bound = self.lower_bound
-        return max(self.total_error / bound - 1, 1e-9) if bound else None
+        return max(self.one_time_error / bound - 1, 1e-9) if bound else None
 
     @property
     def cap(self) -> float:
@@ -403,8 +418,9 @@ def budget_curve(
 ) -> Frontier | None:
     """The plan's error against a scale of the budgets that the question spends: all, or one level.
 
-    At scale 1 the total error is the plan's. None where the budgets alone do not decide: for
-    means, for sets, whose padding length changes too, and for mechanisms with one budget for all.
+    At scale 1 the total error is the plan's, of a round where it is asked again. None where the
+    budgets alone do not decide: for means, for sets, whose padding length changes too, and for
+    mechanisms with one budget for all.
     """
     planned = question.planned
     if not has_budget_curve(question):
@@ -413,8 +429,9 @@ def budget_curve(
     points = _POINTS if question.fact(SubsetDesign) is None else _DESIGNS
     chosen = usual_scales(policy, points) if scales is None else scales
     chosen = chosen[chosen * largest_budgets(policy).max() <= MAX_EPSILON]
-    about = policy, chosen, (question.users, question.everybody), planned, question.fraction
-    curve = question.curve
+    part, planned = question.part.in_round(planned)
+    about = policy, chosen, (part.people, part.everybody), planned, part.fraction
+    curve = question.kind.curve(question.part, planned)
 
     def at(scale: float = 1.0, *_: object, near: Option | None = None, **__: object) -> Option:
         return curve.at(scale, level, tolerance=tolerance, near=near)

@@ -460,16 +460,16 @@ def answer_targets(
     """What becomes of each target, with the option that is deployed.
 
     Targets are about the total error, unweighted, whatever the question's objective weighs; of one
-    answer also about a level or about what is detected.
+    answer also about a level or about what is detected. Asked again, they are of one round.
     """
 
     def reach(option: Option, target: Target) -> float:
+        few, total = part.in_round(kind.total(part, option))
         if not target.of_all:
-            return achieved(option.law, part.fraction * part.everybody, target)
-        total = kind.total(part, option)
-        return sqrt(total.errors.error(total.value, part.fraction) / part.everybody)
+            return achieved(option.law, few.fraction * part.everybody, target)
+        return sqrt(total.errors.error(total.value, few.fraction) / part.everybody)
 
-    answers = []
+    (few, total), answers = part.in_round(kind.total(part, planned)), []
     for target in part.asked.targets:
         if not target.of_all and not kind.of_levels:
             what, allowed = f"target of question {part.asked.name!r}", "a total error"
@@ -477,9 +477,9 @@ def answer_targets(
             raise InputError(what, target.text, allowed, remedy)
         reached, budgets = reach(planned, target), None
         if target.of_all:
-            people = kind.people_for(part, facts, kind.total(part, planned), target.value)
+            people = kind.people_for(few, facts, total, target.value)
         else:
-            people = users_needed(planned.law, target, part.fraction)
+            people = users_needed(planned.law, target, few.fraction)
         if reached > target.value and kind.searched(part, planned) is not None:
             budgets = _smallest(kind, part, planned, target, reach)
         answers.append(TargetAnswer(target, reached, budgets, people, part.asked.of_mean))

@@ -119,5 +119,8 @@ def question_json(question: QuestionPlan) -> dict[str, Any]:
         document["joint"] = told | {"people_for_association": people}
     if question.question.rounds is not None:
         ways, bound = compared(question)
-        document["rounds"] = to_json({"ways": ways, "bound": bound})
+        beside = [] if question.again is None else question.again.beside
+        total = question.part.total
+        errors = {name: {"stays": total(one), "anew": total(two)} for name, one, two in beside}
+        document["rounds"] = to_json({"errors": errors, "ways": ways, "bound": bound})
     return document

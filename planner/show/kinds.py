@@ -37,7 +37,7 @@ from planner.show.blocks import (
     texts,
 )
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
-from planner.survey.questions import COUNTS
+from planner.survey.questions import COUNTS, AskedAgain
 
 _NAMED_LEVELS = 4
 _ALIKE = 1e-6  # relative: what rounding to integers may add to one direction
@@ -242,9 +242,10 @@ def objective_name(plan: QuestionPlan) -> str:
     return words(plan).objective(plan.question)
 
 
-def measure(plan: QuestionPlan) -> str:
-    """Which error it is, and for which answers."""
-    return f"{objective_name(plan).capitalize()}, {words(plan).answers(plan)}"
+def measure(plan: QuestionPlan, of: str = "") -> str:
+    """Which error it is, ``of`` what, and for which answers."""
+    of = of or ("" if plan.again is None else " in a round")
+    return f"{objective_name(plan).capitalize()}{of}, {words(plan).answers(plan)}"
 
 
 def share_of(plan: QuestionPlan) -> str:
@@ -407,36 +408,37 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
 # Rounds
 
 
+def drawn_anew(again: AskedAgain) -> str:
+    """How often answers change that do not stay."""
+    if not isinstance(again.changes, int) or again.changes >= again.count - 1:
+        return "if drawn anew every round"
+    return "if drawn anew once" if again.changes == 1 else f"if drawn anew {again.changes} times"
+
+
 def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
     """Errors of a round, of the average and of a change, and other ways of asking again."""
     again = question.question.rounds
     if again is None:
         return []
     ways, bound = compared(question, others=details)
-    own = ways[0]
+    own, anew = ways[0], drawn_anew(again)
 
-    def error(squared: float | None) -> str:
-        return "" if squared is None else people(question.part.total(squared))
+    def error(*squared: float | None) -> str:
+        return " / ".join(people(question.part.total(one)) for one in squared if one is not None)
 
-    share = percent(question.part.total(own.each) / question.part.whole)
     seen = "" if own.hidden else ", and an observer may see when an answer changes"
     note = "L-OSUE, LOLOHA and RAPPOR are by their own accounting, at the smallest budget."
     columns = (
         texts("way", (one.name for one in ways)),
-        texts("times of changes", ("hidden" if one.hidden else "seen" for one in ways)),
+        texts("changes", ("hidden" if one.hidden else "seen" for one in ways)),
         bars("a round", [question.part.total(one.each) for one in ways], people),
-        numbers("average", (error(one.average) for one in ways), str),
-        numbers("change", (error(one.change) for one in ways), str),
+        numbers("average", (error(one.average_stays, one.average_anew) for one in ways), str),
+        numbers("change", (error(one.change_stays, one.change_anew) for one in ways), str),
     )
     blocks: list[Block] = [
-        Sentence(
-            f"Asked {again.count} times, {own.name} a person{seen}. Error of a round "
-            f"{error(own.each)} {question.question.unit} ({share}), of the average over rounds "
-            f"{error(own.average)}, of a change of all since the last round "
-            f"{error(own.change)}."
-        ),
+        Sentence(f"Asked {again.count} times, {own.name} a person{seen}."),
         Heading("Other ways of asking again", "details", 3),
-        Table(f"Error, {question.question.unit}", columns, accent=0),
+        Table(f"Error, {question.question.unit}: if answers stay / {anew}", columns, accent=0),
     ]
     blocks += said([note] * any(one.name == "L-OSUE" for one in ways), rank="details")
     if bound is not None:

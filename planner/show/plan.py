@@ -51,6 +51,7 @@ _GROUPS_ARE_SEEN = (
 _LARGE_EPSILON = 5.0  # above it a report may say almost everything: odds change 148-fold
 _FEW_PEOPLE = 100
 _MOST_NAMED = 6  # levels, in a sentence
+_OF_ROUND = " in a round"
 _USUAL = 0.01  # what the people are counted for where no target is stated
 
 
@@ -137,7 +138,8 @@ def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
     blocks = _mechanisms(question)
     levels = question.fact(ByLevel)
     if levels is not None:
-        blocks += [Heading("Level by level", "details", 3), _levels(levels)]
+        of = _OF_ROUND * (question.again is not None)
+        blocks += [Heading("Level by level", "details", 3), _levels(levels, of)]
     blocks += said(kinds.words(question).report(question), rank="details")
     blocks += said([kinds.unused_sentence(question)], rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
@@ -158,9 +160,9 @@ def error_sentence(question: QuestionPlan) -> str:
     """The predicted error, in its unit and as a share."""
     if question.fact(SamplingPlan) is not None:
         return f"Every count is within {question.total_error:,.1f} people, at 95 %."
-    figure = f"{people(question.total_error)} {question.question.unit}"
-    share = f"{percent(question.error_share)} of {kinds.share_of(question)}"
-    return f"{kinds.measure(question)}: {figure}, {share}."
+    error, share, *more = _errors(question)
+    text = f"{kinds.measure(question)}: {error.value}, {share.value} of {kinds.share_of(question)}"
+    return "; ".join([text, *(f"{one.name}: {one.value} {one.why}" for one in more)]) + "."
 
 
 def costs(plan: SurveyPlan) -> list[str]:
@@ -170,31 +172,47 @@ def costs(plan: SurveyPlan) -> list[str]:
 
 def headline(question: QuestionPlan) -> Facts:
     """The figures that decide: the error, its share, the weakest level, people for the targets."""
-    error = people(question.total_error) + " people" * (not question.question.of_mean)
-    facts = [
-        Fact(kinds.objective_name(question), error, kinds.words(question).answers(question)),
-        Fact(f"as a share of {kinds.share_of(question)}", percent(question.error_share)),
-    ]
-    levels = question.fact(ByLevel)
+    of = _OF_ROUND * (question.again is not None)
+    facts, levels = _errors(question), question.fact(ByLevel)
     if levels is not None and len(levels.names) > 1:
         errors = levels.standard_errors
         name = f"least exact, an answer of {levels.names[errors.argmax()]!r}"
         name = name if len({*map(people, errors)}) > 1 else "error of each answer"
-        facts.append(Fact(name, f"{people(errors.max())} people"))
+        facts.append(Fact(f"{name}{of}", f"{people(errors.max())} people"))
     needed = [one.users for one in question.targets] or [question.people_for(_USUAL)]
-    for_what = "the targets" if question.targets else f"an error of {percent(_USUAL)}"
+    for_what = "the targets" if question.targets else f"an error of {percent(_USUAL)}{of}"
     known = [one for one in needed if one is not None]
     never = "no number is enough, as long sets are cut"
     figure = f"{max(known):,}" if len(known) == len(needed) else never
     return Facts((*facts, Fact(f"people needed for {for_what}", figure)))
 
 
+def _errors(question: QuestionPlan) -> list[Fact]:
+    """The error and its share, of one round if it is asked again, and then of what else."""
+    again, part = question.again, question.part
+    of, unit = _OF_ROUND * (again is not None), " people" * (not question.question.of_mean)
+    name, error = f"{kinds.objective_name(question)}{of}", people(question.total_error) + unit
+    facts = [
+        Fact(name, error, kinds.words(question).answers(question)),
+        Fact(f"as a share of {kinds.share_of(question)}", percent(question.error_share)),
+    ]
+    rounds = question.question.rounds
+    if again is None or rounds is None:
+        return facts
+    for name, *both in again.beside:
+        stays, anew = (people(part.total(one)) for one in both)
+        why = f"if answers stay, {anew} {kinds.drawn_anew(rounds)}"
+        facts.append(Fact(name, stays + unit, why))
+    return facts
+
+
 def cautions(question: QuestionPlan) -> list[str]:
     """What a reader should be told before the figures are believed."""
-    few = ""
-    if question.users < _FEW_PEOPLE:
+    few, reporting = "", question.part.in_round(question.planned)[0].people
+    of = _OF_ROUND * (question.again is not None)
+    if reporting < _FEW_PEOPLE:
         few = (
-            f"Only {question.users:,} people are asked: noise outweighs their answers, and "
+            f"Only {reporting:,} people are asked{of}: noise outweighs their answers, and "
             f"intervals are made for {_FEW_PEOPLE} people or more."
         )
     return [*filter(None, (_large_budgets(question), few, _drowned(question)))]
@@ -212,7 +230,8 @@ def target_sentence(
     wanted = answer.target.text
     if answer.of_mean:
         wanted = f"error of the mean at most {percent(answer.target.value)} of half the range"
-    text = f"Target, {wanted}: {verdict}, reached {reached}."
+    of = _OF_ROUND * (question.again is not None)
+    text = f"Target, {wanted}{of}: {verdict}, reached {reached}."
     if answer.met:
         return text
     instead = "no number of people would do, as truncated or missing answers bias the result"
@@ -380,6 +399,7 @@ def _short(label: str) -> str:
 def _mechanisms(question: QuestionPlan) -> list[Block]:
     ranked = question.options
     planned = [one.name for one in ranked].index(question.deployed.mechanism)
+    measure = kinds.measure(question, " asked one time" * (question.again is not None))
     columns = (
         texts("mechanism", (one.title for one in ranked)),
         bars(question.question.unit, [one.error for one in ranked], people),
@@ -387,12 +407,12 @@ def _mechanisms(question: QuestionPlan) -> list[Block]:
     )
     return [
         Heading("All mechanisms at these budgets", "details", 3),
-        Table(kinds.measure(question), columns, accent=planned),
+        Table(measure, columns, accent=planned),
         *said(question.left_out, rank="details"),
     ]
 
 
-def _levels(levels: ByLevel) -> Table:
+def _levels(levels: ByLevel, of: str) -> Table:
     columns = [
         texts("level", levels.names),
         numbers("items", levels.items.tolist(), ","),
@@ -404,7 +424,7 @@ def _levels(levels: ByLevel) -> Table:
     if levels.detectable is not None:
         columns.append(numbers("seen from", levels.detectable, percent))
     seen = "; seen from: told apart from nobody's, 95 % sure, power 80 %"
-    about = "Standard error of a rare item's count"
+    about = f"Standard error of a rare item's count{of}"
     return Table(f"{about}{seen if levels.detectable is not None else ''}", tuple(columns))
 
 

@@ -255,7 +255,8 @@ def test_limits_of_windows_averages_and_changes_hold(stays):
     """
     people, repeats = 30_000, 200
     question = Categorical("q", (Level("all", 6.0, item_count=12),), rounds={"count": 3})
-    law = plan_survey(Survey("s", people, (question,))).question("q").law
+    plan = plan_survey(Survey("s", people, (question,))).question("q")
+    law, stated = plan.law, plan.again
     rng, found = np.random.default_rng(3), {name: [] for name in WEIGHTS}
     for _ in range(repeats):
         answers = rng.integers(12, size=(3, people))[[0, 0, 0] if stays else [0, 1, 2]]
@@ -268,12 +269,20 @@ def test_limits_of_windows_averages_and_changes_hold(stays):
             held = (rows["lower"] <= truth) & (truth <= rows["upper"])
             found[name].append((rows["estimate"] - truth, rows["standard_error"], held))
     exact = ("round 2", "change from 1 to 2") if stays else tuple(WEIGHTS)[:3]
+    measured = {}
     for name, columns in found.items():
         gaps, errors, held = np.moveaxis(np.array(columns), 1, 0)
         ratio = np.square(errors).mean() / np.square(gaps).mean()
         assert ratio > 0.82, name
         assert (ratio < 1.2) == (name in exact), name
         assert held.mean() > 0.92, name
+        measured[name] = float(np.square(gaps).sum(axis=1).mean()) / people
+    both = [(stated.average_stays, stated.change_stays), (stated.average_anew, stated.change_anew)]
+    predicted, otherwise = both if stays else both[::-1]
+    assert measured["round 2"] == pytest.approx(stated.each, rel=0.16)
+    found = measured["average of rounds"], measured["change from 1 to 2"]
+    assert found == pytest.approx(predicted, rel=0.16)
+    assert (np.abs(np.divide(found, otherwise) - 1) > 0.25).all()
 
 
 def test_limits_of_a_change_of_means_hold():

@@ -7,8 +7,10 @@ import pytest
 
 from planner import Categorical, Level, Objective, PrivacyPolicy, Survey, plan_survey
 from planner.errors import InputError
+from planner.planning.choice import ByLevel
 from planner.planning.ledger import Ledger
-from planner.planning.rounds import compared, memoised_errors, once, one_value, spread
+from planner.planning.plan import compare_plans
+from planner.planning.rounds import OneReport, compared, memoised_errors, spread
 from planner.solvers.design_search import history_bound
 from planner.survey.questions import AskedAgain
 
@@ -27,9 +29,10 @@ REFERENCE = [
 @pytest.mark.parametrize(("value", "rounds", "each", "one", "two"), REFERENCE)
 def test_reference_values(value, rounds, each, one, two):
     near = {"rel": 2e-8}  # the value itself is rounded to eight decimals
-    assert once(value, rounds).each == pytest.approx(each, **near)
-    assert one_value(value, 1).each == pytest.approx(one, **near)
-    assert one_value(value, 2).each == pytest.approx(two, **near)
+    report = OneReport(value)
+    assert report.once(rounds).each == pytest.approx(each, **near)
+    assert report.one_value(1).each == pytest.approx(one, **near)
+    assert report.one_value(2).each == pytest.approx(two, **near)
 
 
 def test_published_protocols():
@@ -73,11 +76,11 @@ def planned(rounds):
 
 
 def test_ways_of_asking_again_of_a_planned_question():
-    """Section 2 of the theory: 100 items, budget 1, 12 rounds; V = 359.95348518."""
+    """Section 2 of the theory: 100 items, budget 1, 12 rounds; V = 359.95348518, people known."""
     ways, bound = compared(planned({"count": 12, "changes": 1}))
     errors = {one.name: one for one in ways}
     assert ways[0].name == "one report in one round"
-    assert errors["one report in one round"].each == pytest.approx(4330.44182221, rel=1e-7)
+    assert errors["one report in one round"].each == pytest.approx(4330.33182221, rel=1e-8)
     assert errors["one report of one value"].each == pytest.approx(720.90697037, rel=1e-7)
     assert errors["asked one time"].each == pytest.approx(359.95348518, rel=1e-7)
     assert errors["L-OSUE"].each == pytest.approx(1568.08, abs=0.005)
@@ -91,6 +94,33 @@ def test_ways_of_asking_again_of_a_planned_question():
     ways, bound = compared(planned({"count": 12, "changes": "never"}))
     assert ways[0].each == pytest.approx(359.95348518, rel=1e-7)
     assert bound <= ways[0].each
+
+
+def test_every_figure_is_of_a_round_and_says_of_what_else():
+    """Errors, targets, people needed, levels; once and one value are no equals."""
+    levels, target = (Level("all", 4.0, item_count=12),), {"error": 0.05}
+    plans = [
+        plan_survey(Survey("s", 5000, (Categorical("q", levels, target=(target,), rounds=rounds),)))
+        for rounds in ({"count": 4}, {"count": 4, "changes": 1, "times_open": True}, None)
+    ]
+    once, value, alone = (plan.question("q") for plan in plans)
+    for one in (once, value, alone):
+        assert one.targets[0].reached == pytest.approx(one.error_share, rel=1e-9)
+        people = one.targets[0].users
+        assert people - 1 < 5000 * (one.error_share / 0.05) ** 2 <= people
+    v, s = alone.error, 11 / 12
+    assert once.total_error**2 / 5000 == pytest.approx(4 * (v + s) - s)
+    assert value.total_error**2 / 5000 == pytest.approx(2 * (v + 1) - 1)
+    rare = [one.fact(ByLevel).standard_errors[0] ** 2 for one in (once, value, alone)]
+    assert rare == pytest.approx([4 * rare[2], 2 * rare[2], rare[2]])
+    rows = {row.what: row for row in compare_plans(*plans[:2])}
+    assert rows["total error, %"].first > 1.3 * rows["total error, %"].second
+    assert rows["change between rounds, %"].second == 0
+    both = (
+        rows["average over rounds, %"].first,
+        rows["average over rounds, answers drawn anew, %"].first,
+    )
+    assert np.square(both) * 5000 == pytest.approx(1e4 * np.array([v, v + 0.75 * s]))
 
 
 @pytest.mark.parametrize("about", [{"importance": 0.001}, {"prior": 1.0}])

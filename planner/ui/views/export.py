@@ -64,8 +64,14 @@ def _relies_on(plan: SurveyPlan) -> list[str]:
         "Every report is randomised on the person's own device, with the operating system's "
         "randomness, by the exported parameters and nothing else.",
     ]
-    if any(one.kind.adds_up for one in plan.questions):
+    if any(one.kind.adds_up and one.question.rounds is None for one in plan.questions):
         relied.append("Each person reports once. Asked again, a person spends the budget again.")
+    relied += [
+        f"{one.name}: each person reports as said once, by a client that remembers it. One whose "
+        "memory is lost may report again, and spend the budget again."
+        for one in plan.questions
+        if one.question.rounds is not None
+    ]
     relied += [
         f"{one.name}: each person reports twice. {reliance_sentence(sampling)}"
         for one in plan.questions

@@ -68,7 +68,9 @@ def _levels(plan: QuestionPlan) -> None:
     said = ", ".join(f"{error} for {name!r}" for name, error in pairs[:_MOST_LEVELS])
     more = f", and {len(pairs) - _MOST_LEVELS} more levels" if len(pairs) > _MOST_LEVELS else ""
     if pairs:
-        st.markdown(render.plain(f"Standard error of other answers' counts, people: {said}{more}."))
+        of = "" if plan.again is None else " in a round"
+        text = f"Standard error of other answers' counts{of}, people: {said}{more}."
+        st.markdown(render.plain(text))
 
 
 def _change(place: int, step: _Step) -> None:
