@@ -397,9 +397,13 @@ def plan_question(part: AnyPart) -> QuestionPlan:
 
 
 def _ranked(part: AnyPart, found: Sequence[Option], planned: Option) -> tuple[Option, ...]:
-    own, ranked = part.total(planned.errors.error(planned.value, part.fraction)), list[Option]()
+    def total(option: Option) -> float:
+        few, one = part.in_round(option)
+        return inf if one.refused else part.total(one.errors.error(one.value, few.fraction))
+
+    own, ranked = total(planned), list[Option]()
     for one in found:
-        error = inf if one.refused else part.total(one.errors.error(one.value, part.fraction))
+        error = total(one)
         ranked.append(replace(one, error=error, against=0.0 if one.refused else over(error, own)))
     return tuple(sorted(ranked, key=lambda one: (rounded(one.error), one.name != planned.name)))
 

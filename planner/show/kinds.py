@@ -242,9 +242,9 @@ def objective_name(plan: QuestionPlan) -> str:
     return words(plan).objective(plan.question)
 
 
-def measure(plan: QuestionPlan, of: str = "") -> str:
-    """Which error it is, ``of`` what, and for which answers."""
-    of = of or ("" if plan.again is None else " in a round")
+def measure(plan: QuestionPlan) -> str:
+    """Which error it is, and for which answers."""
+    of = "" if plan.again is None else " in a round"
     return f"{objective_name(plan).capitalize()}{of}, {words(plan).answers(plan)}"
 
 

@@ -199,10 +199,10 @@ def _errors(question: QuestionPlan) -> list[Fact]:
     rounds = question.question.rounds
     if again is None or rounds is None:
         return facts
-    for name, *both in again.beside:
+    whys = f"if answers stay, {{}} {kinds.drawn_anew(rounds)}", "if they stay, else {}"
+    for (name, *both), why in zip(again.beside, whys, strict=True):
         stays, anew = (people(part.total(one)) for one in both)
-        why = f"if answers stay, {anew} {kinds.drawn_anew(rounds)}"
-        facts.append(Fact(name, stays + unit, why))
+        facts.append(Fact(name, stays + unit, why.format(anew)))
     return facts
 
 
@@ -399,7 +399,6 @@ def _short(label: str) -> str:
 def _mechanisms(question: QuestionPlan) -> list[Block]:
     ranked = question.options
     planned = [one.name for one in ranked].index(question.deployed.mechanism)
-    measure = kinds.measure(question, " asked one time" * (question.again is not None))
     columns = (
         texts("mechanism", (one.title for one in ranked)),
         bars(question.question.unit, [one.error for one in ranked], people),
@@ -407,7 +406,7 @@ def _mechanisms(question: QuestionPlan) -> list[Block]:
     )
     return [
         Heading("All mechanisms at these budgets", "details", 3),
-        Table(measure, columns, accent=planned),
+        Table(kinds.measure(question), columns, accent=planned),
         *said(question.left_out, rank="details"),
     ]
 
