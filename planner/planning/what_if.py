@@ -504,6 +504,7 @@ def _smallest(
     largest = min(_largest_scale(policy), MAX_EPSILON / cap if cap else inf)
     about = curve, planned.name, policy, (target,), reach, largest
     found = _Search(*about, near=planned).with_importance()
-    errors = kind.total(part, found.option).errors
-    aside = errors.spread * (1 / part.fraction - 1) / part.everybody if target.of_all else 0.0
+    few, total = part.in_round(kind.total(part, found.option))
+    errors = total.errors
+    aside = errors.spread * (1 / few.fraction - 1) / part.everybody if target.of_all else 0.0
     return replace(found, aside=sqrt(aside), cut=sqrt(errors.bias / part.everybody))
