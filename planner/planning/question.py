@@ -24,8 +24,8 @@ from planner.planning.kind import F, Facts, Kind, fact_of
 from planner.planning.mean import NumberKind
 from planner.planning.option import AnyPart, Option, Spending, least, over, rounded
 from planner.planning.outsiders import OutsiderView, outsider_view
-from planner.planning.rounds import Scheme, compared
 from planner.planning.sampled import SampledKind
+from planner.planning.schemes import Scheme, own_ways
 from planner.planning.sets import Padded, SetKind
 from planner.planning.solve import TIGHT, Certified, largest_budgets
 from planner.planning.what_if import (
@@ -174,10 +174,10 @@ class QuestionPlan(Framed):
         """The same if it is asked one time: the root of ``error``."""
         return self.part.total(self.error)
 
-    @cached_property
+    @property
     def again(self) -> Scheme | None:
         """Errors of rounds, averages and changes; None where the first report serves all."""
-        return compared(self, others=False)[0][0] if self.part.parts > 1 else None
+        return own_ways(self.part, self.planned)[1][0] if self.part.parts > 1 else None
 
     @property
     def error_share(self) -> float:

@@ -213,6 +213,12 @@ class AskedAgain(Description):
         return self
 
     @property
+    def most_changes(self) -> int:
+        """Changes of one person's answer that are allowed for: of any number, one a round."""
+        known = {"never": 0, "any": self.count - 1}
+        return known[self.changes] if isinstance(self.changes, str) else self.changes
+
+    @property
     def deployed(self) -> Rounds | None:
         """What the parameter file says; None where one report serves all rounds."""
         if self.changes == "never":

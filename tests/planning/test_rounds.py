@@ -10,7 +10,8 @@ from planner.errors import InputError
 from planner.planning.choice import ByLevel
 from planner.planning.ledger import Ledger
 from planner.planning.plan import compare_plans
-from planner.planning.rounds import OneReport, compared, memoised_errors, spread
+from planner.planning.rounds import compared, memoised_errors, spread
+from planner.planning.schemes import OneReport
 from planner.solvers.design_search import history_bound
 from planner.survey.questions import AskedAgain
 
