@@ -21,6 +21,8 @@ def main() -> NoReturn:
     # Before NumPy is loaded: our systems of equations are small, and threads for them cost more
     # than they save, many times as much where other programs run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for stream in (sys.stdout, sys.stderr):  # what their encoding has not is spelt out
+        getattr(stream, "reconfigure", dict)(errors="backslashreplace")
     try:
         from planner.cli.commands import run  # long enough to be stopped meanwhile
 

@@ -156,6 +156,9 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         Path | None,
         typer.Option(metavar="FILE", help="Write all estimates here: .parquet, .csv or .json."),
     ] = None,
+    excel: Annotated[
+        bool, typer.Option("--excel", help="Write a .csv that Excel opens as it is meant.")
+    ] = False,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -210,6 +213,9 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.terminal import print_blocks, terminal
 
     _check_aggregate(confidence, out)
+    if excel and (out is None or out.suffix != ".csv"):
+        remedy = "Leave it out, or name a file such as estimates.csv."
+        raise InputError("excel", out, "given with --out FILE.csv", remedy)
     chosen, parameters = _engine(engine, scheduler), _parameters(params)
     sizes = dict(_pair(parameters, text) for text in set_sizes or ())
     check_set_sizes(parameters, sizes)
@@ -237,7 +243,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     parts = (by, collection.by(parameters.groups, by)) if by else None
     estimates = estimates_table(parameters, collection.sums, confidence, window, sizes, parts)
     if out is not None:
-        write_table(out, estimates)
+        write_table(out, estimates, excel=excel)
     blocks = result_blocks(parameters, collection, estimates, confidence)
     if report is not None:
         replace_file(report, page_of(f"{parameters.survey}: result", blocks))

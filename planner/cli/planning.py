@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def import_form(
     form: Annotated[Path, typer.Argument(metavar="form.xlsx", help="The form.")],
     out: Annotated[Path, typer.Option(metavar="survey.toml", help="Write the survey here.")],
+    json_output: Json = False,
 ) -> None:
-    """Make a survey of an XLSForm, as ODK, Kobo and SurveyCTO have it.
+    """Make a survey of an XLSForm (ODK, Kobo, SurveyCTO).
 
     Budgets stay open, with a comment; every question that was left out is listed.
     """
@@ -31,6 +32,9 @@ def import_form(
         raise FileError(out, "exists", "Write to another file.")
     made = survey_of_form(form)
     replace_file(out, made.text)
+    if json_output:
+        print_json({"written": str(out), "left_out": made.left_out})
+        return
     for name, reason in made.left_out.items():
         say(f"Left out: {name}, as {reason}.")
     say(f"{out} written: fill in what is blank.")

@@ -75,6 +75,10 @@ def test_written_estimates_are_announced(place):
     page = shown("aggregate", place / "params.json", place / "reports.parquet", "--out", out)
     assert page.endswith(f"All 5 estimates written to {out}\n")
     assert out.read_text().count("\n") == 6
+    shown("aggregate", place / "params.json", place / "reports.parquet", "--out", out, "--excel")
+    assert out.read_bytes().startswith(b"\xef\xbb\xbf")
+    with pytest.raises(InputError, match=r"excel is .* must be given with --out FILE.csv"):
+        shown("aggregate", place / "params.json", place / "reports.parquet", "--excel")
 
 
 def test_engines_are_checked_before_anything_is_read(place):

@@ -8,7 +8,7 @@ import pytest
 from planner import FileError
 from planner.survey.file import survey_from_text
 from planner.survey.xlsform import survey_of_form
-from tests.cli.running import shown
+from tests.cli.running import run, shown
 
 SURVEY = [
     ("type", "name", "label::English (en)", "label::Deutsch", "constraint", "parameters"),
@@ -23,7 +23,7 @@ SURVEY = [
     ("select_one city", "born", "Where?"),
     ("end_repeat",),
     ("select_one nowhere", "bad", "?"),
-    ("select_one alike", "worse", "?"),
+    ("select_one alike", "☃", "?"),
     ("decimal", "AGE", "Again"),
 ]
 CHOICES = [
@@ -66,7 +66,7 @@ def test_a_form_becomes_a_survey_when_its_blanks_are_filled_in(form):
     assert [(one.lower, one.upper) for one in (age, mood)] == [(18, 99), (1, 10)]
     assert {name: reason[:18] for name, reason in made.left_out.items()} == {
         "begun": "'start' has no ans", "born": "it is asked again ", "bad": "its list 'nowhere'",
-        "worse": "its list 'alike' h", "AGE": "another question h",
+        "☃": "its list 'alike' h", "AGE": "another question h",
     }  # fmt: skip
 
 
@@ -77,6 +77,12 @@ def test_the_command_lists_what_was_left_out_and_replaces_nothing(form, tmp_path
     assert out.read_text() == survey_of_form(form).text
     with pytest.raises(FileError, match="exists"):
         shown("import", form, "--out", out)
+
+
+def test_what_the_output_has_no_letters_for_is_spelt_out(form, tmp_path):
+    done = run("import", form, "--out", tmp_path / "s.toml", PYTHONIOENCODING="cp1252")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Left out: \\u2603, as its list" in done.stdout
 
 
 def test_what_is_no_form_is_refused(tmp_path):

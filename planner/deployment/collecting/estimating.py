@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
@@ -191,8 +193,11 @@ def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> Non
             raise InputError("set_sizes", of_sizes, "a question that is not asked again", remedy)
 
 
-def write_table(path: str | Path, table: pa.Table) -> None:
+def write_table(path: str | Path, table: pa.Table, *, excel: bool = False) -> None:
     """Write a table as Parquet, CSV or JSON (a list of rows), by the ending of the path.
+
+    For ``excel`` a CSV begins with a byte order mark, and a text that would be a formula with an
+    apostrophe.
 
     Raises
     ------
@@ -205,9 +210,18 @@ def write_table(path: str | Path, table: pa.Table) -> None:
         return
     if suffix not in TABLE_SUFFIXES:
         raise FileError(path, f"ends in none of {', '.join(TABLE_SUFFIXES)}", "Rename it.")
-    content = io.BytesIO()
+    content = io.BytesIO(codecs.BOM_UTF8 if excel and suffix == ".csv" else b"")
+    content.seek(0, io.SEEK_END)
+    if excel and suffix == ".csv":
+        table = pa.table({name: _no_formula(table[name]) for name in table.column_names})
     (pq.write_table if suffix == ".parquet" else pa_csv.write_csv)(table, content)
     replace_file(path, content.getvalue())
+
+
+def _no_formula(column: Any) -> Any:
+    if not pa.types.is_string(column.type):
+        return column
+    return pc.replace_substring_regex(column, r"\A([=+\-@\t\r])", r"'\1")
 
 
 def _rounds(law: CollectedLaw, sums: Mapping[Key, Aggregate]) -> list[Aggregate]:

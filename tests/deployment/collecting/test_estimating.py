@@ -1,6 +1,7 @@
 """From sums to estimates: every mechanism within its intervals, in every format."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from planner.deployment.collecting.collector import collect
@@ -49,6 +50,17 @@ def test_estimates_as_parquet_csv_and_json(parameters, everything, tmp_path):
         np.testing.assert_allclose(frame["estimate"], table["estimate"].to_numpy())
     with pytest.raises(FileError, match="ends in none of"):
         write_table(tmp_path / "e.xlsx", table)
+
+
+def test_a_file_for_excel_has_its_mark_and_no_formula(tmp_path):
+    table = pa.table({"answer": ["=1+1", "+49", "-x", "@a", "a=1", "'b"], "estimate": [-1.5] * 6})
+    write_table(tmp_path / "e.csv", table, excel=True)
+    lines = (tmp_path / "e.csv").read_bytes().decode("utf-8-sig").splitlines()
+    assert (tmp_path / "e.csv").read_bytes()[:3] == b"\xef\xbb\xbf"
+    assert [line.partition(",")[0].strip('"') for line in lines] == [
+        "answer", "'=1+1", "'+49", "'-x", "'@a", "a=1", "'b"
+    ]  # fmt: skip
+    assert {line.rpartition(",")[2] for line in lines[1:]} == {"-1.5"}
 
 
 def test_rounds_that_do_not_fit(parameters, everything):
