@@ -41,7 +41,7 @@ _MOST_PAIR_LEVELS = 30
 _RULES = {
     "min": "the smaller of the two",
     "avg": "the average of the two",
-    "one-sided": "its own to raise its odds, and may fall to none",
+    "one-sided": "that of the answer a report speaks for",
     "pairs": "pair by pair",
 }
 _OF_KIND: dict[str, tuple[str, ...]] = {  # what one kind of question alone has
