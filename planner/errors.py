@@ -15,7 +15,7 @@ to do about it. The command line prints the message alone, without a traceback.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,24 @@ class PlannerError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.args, self.__dict__)
 
+    def worded(self, name: Callable[[str], str]) -> str:  # noqa: ARG002 - it says no keys
+        """What it says, with a face's ``name`` of each key."""
+        return str(self)
+
+
+def mark(name: str) -> str:
+    """A key or table of survey files in a phrase of an error: faces have names of their own for it.
+
+    Examples
+    --------
+    >>> error = InputError("users", 0, "above 0", f"Leave {mark('asked')} out.")
+    >>> str(error)
+    'users is 0 but must be above 0. Leave asked out.'
+    >>> error.worded({"users": "People", "asked": "Questions a person answers"}.get)
+    'People is 0 but must be above 0. Leave Questions a person answers out.'
+    """
+    return f"\0{name}\0"
+
 
 class InputError(PlannerError, ValueError):
     """An argument is outside what is allowed; ``reason`` says so without the remedy.
@@ -45,6 +63,10 @@ class InputError(PlannerError, ValueError):
         The allowed range, as a phrase that completes "must be ...".
     remedy:
         What to do about it, as a sentence. Optional.
+    problem:
+        What is wrong, as a clause, where no allowed range describes it.
+    place:
+        Where the argument stands in a document, in words, the outermost first.
 
     Examples
     --------
@@ -54,13 +76,39 @@ class InputError(PlannerError, ValueError):
     planner.errors.InputError: users is 0 but must be a whole number of at least 1.
     """
 
-    def __init__(self, argument: str, value: object, allowed: str, remedy: str = "") -> None:
-        self.argument = argument
-        self.value = value
-        self.allowed = allowed
-        self.remedy = remedy
-        self.reason = f"{argument} is {_stated(value)} but must be {allowed}"
-        super().__init__(_sentence(self.reason, remedy))
+    def __init__(
+        self,
+        argument: str,
+        value: object,
+        allowed: str,
+        remedy: str = "",
+        problem: str = "",
+        place: tuple[str, ...] = (),
+    ) -> None:
+        self.argument, self.value, self.allowed = argument, value, allowed
+        self.remedy, self.problem, self.place = remedy, problem, place
+        super().__init__(self.worded(str))
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, and where."""
+        return _named(self._reason(), str)
+
+    def _reason(self) -> str:
+        if not (self.problem or self.allowed):
+            return f"{', '.join((*self.place, mark(self.argument)))} is missing"
+        stated = f"{mark(self.argument)} is {_stated(self.value)} but must be {self.allowed}"
+        return ": ".join((*filter(None, [", ".join(self.place)]), self.problem or stated))
+
+    def worded(self, name: Callable[[str], str]) -> str:
+        """The message, with a face's ``name`` of each key."""
+        return _named(_sentence(self._reason(), self.remedy), name)
+
+    def at(self, *place: str, argument: str = "") -> InputError:
+        """The same mistake at a place of a document, of what is called so there."""
+        problem = f"{self.value}: {self.problem}" if isinstance(self, FileError) else self.problem
+        about = argument or self.argument, self.value, self.allowed, self.remedy
+        return InputError(*about, problem, place)
 
     @classmethod
     def unknown(cls, argument: str, value: object, known: Iterable[str], remedy: str) -> InputError:
@@ -93,10 +141,7 @@ class InputError(PlannerError, ValueError):
         ...
         planner.errors.InputError: the file has changed since sealing. Get it again.
         """
-        error = InputError(argument, None, "as it was", remedy)
-        error.reason = reason
-        error.args = (_sentence(reason, remedy),)
-        return error
+        return InputError(argument, None, "", remedy, reason)
 
     def within(self, path: str | Path) -> FileError:
         """The same mistake, told of the file, or part of one, that it was read from.
@@ -108,8 +153,7 @@ class InputError(PlannerError, ValueError):
         ...
         planner.errors.FileError: survey.toml: users is 0 but must be at least 1. Count them.
         """
-        place = f"{self.value}: " if isinstance(self, FileError) else ""
-        return FileError(path, place + self.reason, self.remedy)
+        return FileError(path, self.at(*self.place)._reason(), self.remedy)
 
 
 class FileError(InputError):
@@ -124,9 +168,11 @@ class FileError(InputError):
     """
 
     def __init__(self, path: str | Path, reason: str, remedy: str = "") -> None:
-        super().__init__("file", str(path), "a usable file", remedy)
-        self.reason = reason
-        self.args = (f"{path}: {_sentence(reason, remedy)}",)
+        super().__init__("file", str(path), "", remedy, reason)
+
+    def worded(self, name: Callable[[str], str]) -> str:
+        """The file, and what is wrong with it."""
+        return f"{self.value}: {super().worded(name)}"
 
 
 class SolverError(PlannerError):
@@ -165,6 +211,12 @@ def _restored(kind: type[PlannerError], args: tuple[Any, ...], state: dict[str, 
     error.args = args
     error.__dict__.update(state)
     return error
+
+
+def _named(text: str, name: Callable[[str], str]) -> str:
+    """The phrase with a name in place of each marked key."""
+    parts = text.split("\0")
+    return "".join(name(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 def _stated(value: object) -> str:

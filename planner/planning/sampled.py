@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import whole_number
-from planner.errors import InputError, VerificationError
+from planner.errors import InputError, VerificationError, mark
 from planner.estimates.counts import normal_quantile
 from planner.frames import Columns
 from planner.laws.die import ACKNOWLEDGEMENTS
@@ -375,7 +375,7 @@ def plan_sampling(question: SampledChoice, population: int) -> SamplingPlan:
         remedy = "Lower the expected counts, or raise the population."
         raise InputError("yes_counts", counted, allowed, remedy)
     if about.everyone_has_value and counted < population:
-        remedy = "The others have none of the values: set everyone_has_value to false."
+        remedy = f"The others have none of the values: set {mark('everyone_has_value')} to false."
         allowed = f"the population, {population}, in total, if everyone has a value"
         raise InputError("yes_counts", counted, allowed, remedy)
     everyone = about.everyone_has_value

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import whole_number
-from planner.errors import InputError, VerificationError
+from planner.errors import InputError, VerificationError, mark
 from planner.estimates.truncation import LongerSets
 from planner.limits import MAX_EPSILON, MAX_WHOLE_SET
 from planner.mechanisms.asking import CollectedLaw
@@ -266,8 +266,8 @@ class SetKind(Kind[ItemSet]):
         sets = set_model_of(question)
         if sets is None:
             remedy = (
-                "Add padding_length, or under [question.sets] the shares of people with 0, 1, 2, "
-                "... items (sizes) or the file of a pilot."
+                f"Add {mark('padding_length')}, or in {mark('[question.sets]')} the shares of "
+                "people with 0, 1, 2, ... items (sizes) or the file of a pilot."
             )
             what = f"sets of question {question.name!r}"
             raise InputError(what, None, "given, or a padding length", remedy)
@@ -508,7 +508,7 @@ def _refuse_objective(question: ItemSet) -> None:
     if question.objective != TOTAL:
         remedy = (
             "Leave importance, prior and criterion out: what is known of the sets says what to "
-            "expect. Or give padding_length alone."
+            f"expect. Or give {mark('padding_length')} alone."
         )
         what = f"objective of question {question.name!r}"
         raise InputError(what, question.objective.kind, "the total error, unweighted", remedy)

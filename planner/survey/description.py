@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from planner.errors import FileError, InputError
+from planner.errors import InputError
 from planner.survey.values import at
 
 Document = dict[str, Any]
@@ -140,23 +140,20 @@ def _where(loc: Where, under: str) -> Where:
 
 def _told(found: ErrorDetails, where: Where, document: Document) -> Mistake:
     words, value = _words(where, document)
-    kind, place = found["type"], ", ".join(words)
+    kind, context = found["type"], found.get("ctx", {})
     if kind == "missing":
-        remedy = f"Add a line {_TABLES.get(words[-1], f'{words[-1]} = ...')} there."
-        return Mistake(where, InputError.because(place, f"{place} is missing", remedy))
-    cause = found.get("ctx", {}).get("error")
+        *place, last = words
+        remedy = f"Add a line {_TABLES.get(last, f'{last} = ...')} there."
+        return Mistake(where, InputError(last, None, "", remedy, place=tuple(place)))
+    cause, argument = context.get("error"), ""
     if not isinstance(cause, InputError):
         allowed, remedy = _WORDS.get(kind, (found["msg"].lower(), "Write such a value."))
-        allowed = allowed.format(**found.get("ctx", {}))
-        cause = InputError("value", found["input"], allowed, remedy)
-    reason = f"{cause.value}: {cause.reason}" if isinstance(cause, FileError) else cause.reason
+        cause = InputError("value", found["input"], allowed.format(**context), remedy)
     row = not where or isinstance(where[-1], int) or kind == "value_error"
     if not (row and isinstance(value, dict | Description)):  # the mistake is of a key
-        *words, key = words
-        if reason.startswith(f"{cause.argument} is ") and "[" not in cause.argument:
-            reason = key + reason.removeprefix(cause.argument)
-    reason = f"{', '.join(words)}: {reason}" if words else reason
-    return Mistake(where, InputError.because(place, reason, cause.remedy))
+        *words, argument = words
+        argument = cause.argument if "[" in cause.argument else argument
+    return Mistake(where, cause.at(*words, argument=argument))
 
 
 def _words(where: Where, value: Any) -> tuple[list[str], Any]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field, PlainValidator, Strict, model_serializer, model_validator
 
-from planner.errors import InputError
+from planner.errors import InputError, mark
 from planner.laws.answers import Asked as WayOfAsking
 from planner.laws.answers import Item, ItemOrNone, OneOfSet
 from planner.laws.answers import Number as NumberOrNone
@@ -107,11 +107,11 @@ class Level(Description):
     @model_validator(mode="after")
     def _count(self) -> Self:
         if not self.items and not self.item_count:
-            remedy = "List the level's items, or give their number as item_count."
+            remedy = f"List the level's items, or give their number as {mark('item_count')}."
             raise InputError("items", (), "not empty", remedy)
         if self.items and self.item_count not in (0, len(self.items)):
             allowed = f"the number of items listed, {len(self.items)}"
-            remedy = "Leave item_count out: listed items are counted."
+            remedy = f"Leave {mark('item_count')} out: listed items are counted."
             raise wrong(self.item_count, allowed, remedy, "item_count")
         self.__dict__["item_count"] = self.item_count or len(self.items)
         return self
@@ -730,7 +730,9 @@ class Numeric(Asked):
     def policy(self) -> PrivacyPolicy:
         """One level with the question's name; an :class:`InputError` if it has no budget."""
         if self.epsilon is None:
-            remedy = "Add epsilon, or under [question.preferences] what people accept."
+            remedy = (
+                f"Add {mark('epsilon')}, or what people accept in {mark('[question.preferences]')}."
+            )
             raise InputError(f"epsilon of question {self.name!r}", None, "given", remedy)
         return PrivacyPolicy([self.epsilon], [1], names=[self.name])
 

@@ -12,7 +12,7 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from planner.errors import FileError, InputError
+from planner.errors import FileError, InputError, mark
 from planner.laws.answers import LEFT_OUT, Asked, Code, Number
 from planner.laws.levels import folded
 from planner.limits import JOINED
@@ -292,7 +292,7 @@ class _Codes(dict[Cell, Code]):
         if len(labels) > len(free):
             named = ", ".join(map(repr, list(labels.values())[:5])) + ", ..." * (len(labels) > 5)
             reason = f"{len(labels):,} answers are in no level, {named}, and levels without a list"
-            remedy = "List them in a level, or raise the item_count of one without a list."
+            remedy = f"List them in a level, or raise {mark('item_count')} of one without a list."
             raise FileError(path, f"{reason} have room for {len(free):,} more", remedy)
         order = sorted(labels, key=int if all(map(str.isdecimal, labels)) else None)
         self.placed = {k: labels[one] for k, one in zip(free, order, strict=False)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 import tomllib
 import zlib
 from collections.abc import Mapping, Sequence
@@ -153,10 +152,10 @@ CELLS = {  # by the key, with the table that it is in
     "rounds.times_open": Cell("An observer may see when an answer changes", options=SWITCH),
     "weight": Cell("Weight", "1"),
 }
-_LABELS = {path.split(".")[-1]: cell.label.split(" (")[0] for path, cell in CELLS.items()}
-_KEYS_ALONE = re.compile(
-    r"\b(epsilon(?= is)|item_count|yes_counts|padding_length|users|everyone_has_value)\b"
-)
+_LABELS = {path.split(".")[-1]: cell.label.split(" (")[0] for path, cell in CELLS.items()} | {
+    "[question.sets]": CELLS["sets.sizes"].label,
+    "[question.preferences]": "The largest budget that people accept",
+}
 _ONE = ("name", "epsilon", "against", "items", "item_count", "importance", "prior")
 LEVEL_KEYS = {  # what was typed while it was of another kind is kept, and left out
     "categorical": _ONE,
@@ -225,16 +224,18 @@ def sentence_of(mistake: Mistake) -> str:
     path = ".".join(part for part in mistake.where if isinstance(part, str))
     cell = CELLS.get(path.removeprefix("question."))
     label = key if cell is None else cell.label.split(" (")[0]
-    if mistake.error.reason.endswith("is missing"):
-        before, comma, _ = mistake.error.argument.rpartition(", ")
-        return f"{before}{comma}{label} is still empty."
-    return labelled(re.sub(rf"(?<=: ){key}\b", lambda _: label, str(mistake.error), count=1))
+    error = mistake.error
+    if not (error.problem or error.allowed):
+        return f"{', '.join((*error.place, label))} is still empty."
+    argument = error.argument
+    if key and argument.startswith(key):  # a cell of a matrix says which
+        argument = label + argument.removeprefix(key)
+    return error.at(*error.place, argument=argument).worded(label_of)
 
 
-def labelled(text: str) -> str:
-    """A sentence without places in a file, whose keys that are no words have cells' labels."""
-    plain = re.sub(r" under \[question\.\w+\]", "", text)
-    return _KEYS_ALONE.sub(lambda found: f'"{_LABELS[found[0]]}"', plain)
+def label_of(key: str) -> str:
+    """What the page calls a key of the file."""
+    return f'"{_LABELS[key]}"' if key in _LABELS else key
 
 
 def texts_of(rows: Sequence[Document]) -> list[Row]:

@@ -150,4 +150,4 @@ def as_file(name: str, data: bytes) -> Iterator[Path]:
         try:
             yield path
         except FileError as error:
-            raise FileError(plain, error.reason.replace(f"{path}", plain), error.remedy) from None
+            raise FileError(plain, error.problem, error.remedy) from None

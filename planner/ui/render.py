@@ -20,7 +20,7 @@ from planner.errors import PlannerError
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table
 from planner.show.figures import Chart, plotly_of
 from planner.show.html import table_html
-from planner.ui.document import labelled
+from planner.ui.document import label_of
 from planner.ui.state import session
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def complaint() -> Iterator[None]:
     try:
         yield
     except PlannerError as error:
-        slot.warning(plain(labelled(str(error))))
+        slot.warning(plain(error.worded(label_of)))
 
 
 plotly.io.templates.default = None  # charts follow the app's theme; none is copied into each

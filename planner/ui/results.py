@@ -21,7 +21,7 @@ from planner.survey.file import settle
 from planner.survey.questions import Survey
 from planner.survey.values import text_of
 from planner.ui import render
-from planner.ui.document import Document, cleaned, kind_of, labelled, sentence_of
+from planner.ui.document import Document, cleaned, kind_of, label_of, sentence_of
 from planner.ui.fields import kept_item
 from planner.ui.state import session
 
@@ -50,7 +50,7 @@ def result() -> Result:
         try:
             here.planned = remembered(("plan", survey, here.ledger), partial(_plan, survey))
         except PlannerError as error:
-            return Result(here.planned, (labelled(str(error)),))
+            return Result(here.planned, (error.worded(label_of),))
     return Result(here.planned, tuple(map(sentence_of, mistakes)))
 
 

@@ -207,7 +207,8 @@ def test_every_mistake_of_a_document_is_at_the_place_where_it_was_typed():
         ("question", 0, "level", 0, "item_count"),
         ("question", 0, "level", 1, "epsilom"),
     ]
-    assert mistakes[2].error.argument == "question 'diagnosis', level 'common', epsilom"
+    assert mistakes[2].error.place == ("question 'diagnosis'", "level 'common'")
+    assert mistakes[2].error.argument == "epsilom"
     assert "did you mean 'epsilon'?" in str(mistakes[2].error)
 
 

@@ -196,7 +196,7 @@ def test_a_number_and_who_answers_it(questions):
     choose(questions, "The largest budget that people accept", "normal")
     first = questions.metric[0].value
     write(questions, "Largest answer", "-2")
-    assert "lower" in questions.warning[0].value
+    assert "Smallest answer" in questions.warning[0].value
     write(questions, "Largest answer", "100")
     choose(questions, "The largest budget that people accept", "histogram")
     assert questions.metric[0].value != first
