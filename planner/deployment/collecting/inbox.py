@@ -19,10 +19,10 @@ from planner.deployment.collecting.collector import OPEN_FOLDER
 from planner.deployment.collecting.one_file import Expected, counter
 from planner.deployment.collecting.reports import ID_SIZE, Key, key_of, mark_of, read_grouped
 from planner.deployment.parameters import Parameters
-from planner.errors import FileError
+from planner.errors import FileError, InputError
 from planner.files import database_error, replace_file
 from planner.limits import MEBIBYTE
-from planner.mechanisms.counting import Aggregate, Counter, Reports
+from planner.mechanisms.counting import Aggregate, Counter
 
 SEALED_BYTES = 16 * MEBIBYTE
 """Reports that wait in the database become a file once they are as many."""
@@ -72,8 +72,8 @@ class Inbox:
     >>> parameters, place = survey_parameters(plan_survey(survey)), TemporaryDirectory()
     >>> inbox = Inbox(Path(place.name), parameters)
     >>> line = Client(parameters.document).report("q", 0).to_json().encode() + b"\n"
-    >>> inbox.add([inbox.read(line, "the line")] * 2)  # kept once
-    [True, True]
+    >>> inbox.add([[inbox.read(line, "the line")]] * 2)  # kept once
+    ['', '']
     >>> inbox.close()
     >>> [path.read_bytes() == line for path in Path(place.name).glob("*.jsonl")]
     [True]
@@ -88,6 +88,7 @@ class Inbox:
         self.expected = Expected.of(parameters)
         self._folders = self.expected.groups.of_folders(folder.resolve() / "file")
         self._counters: dict[Key, Counter] = {}
+        self._tried: dict[Key, Counter] = {}
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(
@@ -100,7 +101,8 @@ class Inbox:
             self._database.executescript(_TABLES)
             lines = self._waiting()
         self._bytes = sum(map(len, lines))
-        self._count([self.read(line, "a line in the database") for line in lines])
+        waiting = [self.read(line, "a line in the database") for line in lines]
+        self._count(waiting, self._counters)
         self.seal()  # also what was killed while it wrote a file
 
     def read(self, line: bytes, where: str) -> Received:
@@ -116,31 +118,50 @@ class Inbox:
         key = key_of(one, where, right.parameters, right.sizes)
         return Received(one, key, mark_of(one, group), line)
 
-    def add(self, reports: Sequence[Received]) -> list[bool]:
-        """Whether each is on disk now; not if another report has its id. Durable on return.
+    def add(self, bodies: Sequence[Sequence[Received]]) -> list[str]:
+        """Keep the reports of each body, all or none; empty, or why none. Durable on return.
 
         Raises
         ------
         FileError
             Nothing can be written; then none is kept.
         """
-        kept, new = [], []
+        reasons, new = self._impossible(bodies), list[Received]()
         with self._changing():
-            for one in reports:
-                number = int(one.report.report_id, 16) - 2**63  # SQLite's have a sign
-                content = one.mark[ID_SIZE:]
-                known = self._ask("SELECT content FROM known WHERE id = ?", number)
-                kept.append(not known or known[0][0] == content)
-                if not known:
-                    self._ask("INSERT INTO known VALUES (?, ?)", number, content)
-                    self._ask("INSERT INTO waiting VALUES (?, ?)", number, one.line)
-                    new.append(one)
-        self._count(new)
+            for place, body in enumerate(bodies):
+                reasons[place] = reasons[place] or self._kept(body, new)
+        self._count(new, self._counters)
         self._bytes += sum(len(one.line) for one in new)
         if self._bytes >= self._most:
             with suppress(FileError):  # they are on disk; the next report tries again
                 self.seal()
-        return kept
+        return reasons
+
+    def _impossible(self, bodies: Sequence[Sequence[Received]]) -> list[str]:
+        """Of each whether no client makes a report of it, which would cost the others of a file."""
+        try:
+            self._count([one for body in bodies for one in body], self._tried)
+        except InputError as error:
+            if len(bodies) == 1:
+                return [error.reason]
+            return [reason for body in bodies for reason in self._impossible([body])]
+        return [""] * len(bodies)
+
+    def _kept(self, body: Sequence[Received], new: list[Received]) -> str:
+        missing: dict[int, Received] = {}
+        for one in body:
+            number = int(one.report.report_id, 16) - 2**63  # SQLite's have a sign
+            known = [(missing[number].mark[ID_SIZE:],)] if number in missing else []
+            known = known or self._ask("SELECT content FROM known WHERE id = ?", number)
+            if known and known[0][0] != one.mark[ID_SIZE:]:
+                return f"the id {one.report.report_id} is that of another report"
+            if not known:
+                missing[number] = one
+        for number, one in missing.items():
+            self._ask("INSERT INTO known VALUES (?, ?)", number, one.mark[ID_SIZE:])
+            self._ask("INSERT INTO waiting VALUES (?, ?)", number, one.line)
+        new += missing.values()
+        return ""
 
     def seal(self) -> None:
         """Make what waits a file, if anything does.
@@ -201,14 +222,15 @@ class Inbox:
     def _ask(self, words: str, *values: object) -> list[Any]:
         return self._database.execute(words, values).fetchall()
 
-    def _count(self, reports: Sequence[Received]) -> None:
+    def _count(self, reports: Sequence[Received], counters: dict[Key, Counter]) -> None:
         by_key: dict[Key, list[bytes]] = {}
         for one in reports:
             by_key.setdefault(one.key, []).append(one.report.payload)
         for key, payloads in by_key.items():
-            if key not in self._counters:
-                self._counters[key] = counter(self.expected.laws[key[0]])
-            self._counters[key].add(rows_of(payloads))
+            if key not in counters:
+                counters[key] = counter(self.expected.laws[key[0]])
+            rows = np.frombuffer(b"".join(payloads), np.uint8).reshape(len(payloads), -1)
+            counters[key].add(rows)
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -231,8 +253,3 @@ class Inbox:
             raise database_error(self._path, error) or FileError(
                 self._path, f"is damaged: {error}", remedy
             ) from error
-
-
-def rows_of(payloads: Sequence[bytes]) -> Reports:
-    """Reports of one size, a row each."""
-    return np.frombuffer(b"".join(payloads), np.uint8).reshape(len(payloads), -1)

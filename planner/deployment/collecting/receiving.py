@@ -24,8 +24,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from planner.deployment.collecting.inbox import Inbox, Received, rows_of
-from planner.deployment.collecting.one_file import counter
+from planner.deployment.collecting.inbox import Inbox, Received
 from planner.deployment.collecting.reports import Key, longest_line
 from planner.errors import FileError, InputError
 from planner.limits import MEBIBYTE
@@ -69,8 +68,7 @@ class Receiver:
         self._inbox, self._page, self._origins = inbox, page, frozenset(origins)
         self._organiser = organiser
         self._longest = max(BODY_BYTES, longest_line(inbox.expected.sizes, inbox.expected.groups))
-        self._tried = {key: counter(inbox.expected.laws[key[0]]) for key in inbox.expected.sizes}
-        self._queue: asyncio.Queue[tuple[list[Received], asyncio.Future[list[bool]]]]
+        self._queue: asyncio.Queue[tuple[list[Received], asyncio.Future[str]]]
         self._queue = asyncio.Queue()
         self._disk = ThreadPoolExecutor(1)
         self._held, self._failed = 0, ""
@@ -118,16 +116,15 @@ class Receiver:
         while True:
             group = [await self._queue.get()]
             group += [self._queue.get_nowait() for _ in range(self._queue.qsize())]
-            reports = [one for lines, _ in group for one in lines]
+            bodies = [lines for lines, _ in group]
             try:
-                kept = await loop.run_in_executor(self._disk, self._inbox.add, reports)
+                reasons = await loop.run_in_executor(self._disk, self._inbox.add, bodies)
                 self._failed = ""
             except FileError as error:
-                kept, self._failed = [], str(error)
-            for lines, answer in group:
+                reasons, self._failed = [""] * len(group), str(error)
+            for (_, answer), reason in zip(group, reasons, strict=True):
                 if not answer.done():
-                    answer.set_result(kept[: len(lines)])
-                kept = kept[len(lines) :]
+                    answer.set_result(self._failed or reason)
 
     async def _reports(self, request: Request) -> Response:
         """Lines of reports: all of them are kept, or none."""
@@ -166,23 +163,14 @@ class Receiver:
         if not self._in_time(len(lines)):
             return _said(503, _BUSY)
         try:
-            reports = [self._checked(line, f"line {n}") for n, line in enumerate(lines, 1)]
+            reports = [self._inbox.read(line, f"line {n}") for n, line in enumerate(lines, 1)]
         except InputError as error:
             return _said(400, error.reason)
         answer = asyncio.get_running_loop().create_future()
         self._queue.put_nowait((reports, answer))
-        kept = await answer
-        if len(kept) < len(reports):
-            return _said(507, self._failed)
-        if not all(kept):
-            return _said(409, f"{kept.count(False)} reports have an id that another report has.")
+        if reason := await answer:
+            return _said(507 if reason == self._failed else 400, reason)
         return JSONResponse([one.report.report_id for one in reports])
-
-    def _checked(self, line: bytes, where: str) -> Received:
-        """What is not even counted on its own would cost the others of its file."""
-        received = self._inbox.read(line, where)
-        self._tried[received.key].add(rows_of([received.report.payload]))
-        return received
 
     def _in_time(self, lines: int) -> bool:
         """Whether these lines are not too many for what came in the last second."""

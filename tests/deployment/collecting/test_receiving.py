@@ -46,7 +46,8 @@ def inbox_of(one_question, tmp_path):
 
 
 def put(inbox, reports):
-    return inbox.add([inbox.read(line, "a line") for line in lines_of(reports)])
+    """Each by itself; why it is not kept."""
+    return inbox.add([[inbox.read(line, "a line")] for line in lines_of(reports)])
 
 
 # -- on disk ---------------------------------------------------------------------------
@@ -56,15 +57,15 @@ def test_files_are_whole_while_reports_come_and_each_counts_once(one_question, t
     reports, progress = reports_of(one_question, 60), tmp_path / "progress"
     inbox = inbox_of(20 * len(lines_of(reports)[0]))
     for start in range(0, 50, 10):
-        assert put(inbox, reports[start : start + 10]) == [True] * 10
-        assert put(inbox, reports[start : start + 2]) == [True] * 2  # sent again
+        assert put(inbox, reports[start : start + 10]) == [""] * 10
+        assert put(inbox, reports[start : start + 2]) == [""] * 2  # sent again
         done = collect(one_question, [tmp_path / "in"], checkpoint=progress)
         assert not done.quarantined
         assert done.sums.get(KEY) is None or done.sums[KEY].users == (start + 10) // 20 * 20
     assert inbox.sums()[KEY].users == 50
     inbox.close()
     inbox = inbox_of()
-    assert put(inbox, reports) == [True] * 60
+    assert put(inbox, reports) == [""] * 60
     sums = inbox.sums()[KEY]
     inbox.close()
     done = collect(one_question, [tmp_path / "in"], checkpoint=progress)
@@ -79,8 +80,12 @@ def test_an_id_says_one_thing_for_ever(one_question, inbox_of):
     first, second = reports_of(one_question, 2)
     forged = replace(second, report_id=first.report_id, payload=bytes(8))
     inbox = inbox_of(1)  # a file each
-    assert put(inbox, [first]) == [True]
-    assert put(inbox, [forged, second, first]) == [False, True, True]
+    assert put(inbox, [first]) == [""]
+    impossible = replace(second, payload=bytes(7) + b"\x80")
+    *reasons, right, again = put(inbox, [forged, impossible, second, first])
+    assert "that of another report" in reasons[0]
+    assert "0 in all bits" in reasons[1]
+    assert right == again == ""
     assert inbox.sums()[KEY].users == 2
 
 
@@ -156,7 +161,7 @@ def test_lines_are_kept_all_or_none_and_the_reason_is_said(running):
         (lines_of([replace(third, parameters="0" * 64)])[0], 400, "parameters of line 1"),
         (lines_of([replace(third, question="<b>")])[0], 400, "question and round"),
         (lines_of([replace(third, payload=b"1234567\x80")])[0], 400, "0 in all bits"),
-        (lines_of([replace(third, report_id=first.report_id)])[0], 409, "have an id"),
+        (lines_of([replace(third, report_id=first.report_id)])[0], 400, "that of another"),
         (b"x" * 300_000, 413, "At most 262,144 bytes"),
     ]
     for body, expected, reason in wrong:
