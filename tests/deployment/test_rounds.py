@@ -101,6 +101,9 @@ def test_one_value_is_reported_while_it_lasts(tmp_path, value):
     assert len({len(report.payload) for report in reports}) == 1
     assert not any(b"".join(r.payload for r, a in zip(reports, active, strict=True) if not a))
     assert len({report.report_id for report in reports}) == 4
+    for wrong in (-1, 2, "yes", None, 0):  # minus one would take a value back, and report it anew
+        with pytest.raises(InputError, match="but must be True or False"):
+            client.report("q", "a", user=user, round_number=4, changed=wrong)
     again = client.report("q", "c", user=user, round_number=4, changed=True)
     assert again == reports[3]  # a round is over when it was reported in
     with pytest.raises(InputError, match="round_number is 3 but must be at least 4"):

@@ -211,6 +211,8 @@ class Client:
         self, law: Law, user: str | None, round_number: int | None, changed: bool
     ) -> None:
         numbers = law.rounds
+        if type(changed) is not bool:
+            raise InputError("changed", changed, "True or False", "Say whether the answer changed.")
         if changed and not law.blanks:
             remedy = "Leave changed out."
             raise InputError("changed", changed, "left out: one report stays for good", remedy)
