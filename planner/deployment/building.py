@@ -128,7 +128,7 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     'subset-design'
     """
     if question is None and not one_file(plan):
-        remedy = "Export the questions one by one: each person gets the files of theirs."
+        remedy = "Export them one by one, with --question NAME: each person gets those of theirs."
         raise InputError(
             "design", plan.survey.design, '"split" for a file with all questions', remedy
         )

@@ -242,10 +242,16 @@ def objective_name(plan: QuestionPlan) -> str:
     return words(plan).objective(plan.question)
 
 
+def answers(plan: QuestionPlan) -> str:
+    """For which answers that error holds, and of whom it is an error where not all are asked."""
+    asked = f", among the {plan.users:,} people asked" if plan.users < plan.everybody else ""
+    return f"{words(plan).answers(plan)}{asked}"
+
+
 def measure(plan: QuestionPlan) -> str:
     """Which error it is, and for which answers."""
     of = "" if plan.again is None else " in a round"
-    return f"{objective_name(plan).capitalize()}{of}, {words(plan).answers(plan)}"
+    return f"{objective_name(plan).capitalize()}{of}, {answers(plan)}"
 
 
 def share_of(plan: QuestionPlan) -> str:

@@ -71,7 +71,7 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
     if survey.ledger and not plan.ledger.collections:  # a misspelt name must not pass in silence
         blocks += said([f"No collection is in {survey.ledger} yet: all budgets are left."], "note")
     if plan.several:
-        blocks += said([design_sentence(plan), *apart_sentences(plan)])
+        blocks += said([design_sentence(plan), lots_sentence(plan), *apart_sentences(plan)])
         if plan.allocation is not None:
             blocks += [_sharing(plan, plan.allocation)]
         blocks += said([ALLOCATION_ERRORS, shares_sentence(plan)], rank="details")
@@ -120,7 +120,8 @@ def question_blocks(
     sampling = question.fact(SamplingPlan)
     if sampling is not None:
         return blocks + kinds.sampled_blocks(question, sampling)
-    asked = f"{asked_sentence(question)} " if several or question.share < 1 else ""
+    apart = several or question.share < 1 or question.fraction < 1 or question.question.of_mean
+    asked = f"{asked_sentence(question)} " if apart else ""
     blocks += said([asked + _how(question)])
     blocks += [headline(question), *kinds.round_blocks(question, details=details)]
     blocks += said([kinds.words(question).assumed(question)])
@@ -151,9 +152,23 @@ def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
 def asked_sentence(question: QuestionPlan) -> str:
     """Who answers, and with which share of the budgets."""
     part = "" if question.share == 1 else f", with {percent(question.share)} of its budgets"
-    fewer = question.answering < question.users
+    fewer, drawn = question.answering < question.users, question.users < question.everybody
     asked = f"are asked, and about {question.answering:,} answer" if fewer else "answer it"
-    return f"{question.users:,} people {asked}{part}."
+    of_all = f" of {question.everybody:,} people, drawn at random," if drawn else " people"
+    return f"{question.users:,}{of_all} {asked}{part}."
+
+
+def lots_sentence(plan: SurveyPlan) -> str:
+    """Who is asked which question, with what chance; empty where everybody is asked all."""
+    found = plan.allocation
+    if found is None or plan.survey.design == "split":
+        return ""
+    drawn = (one for one in plan.questions if one.kind.adds_up)
+    chances = ", ".join(f"{one.name!r} {percent(one.fraction)}" for one in drawn)
+    return (
+        f"Each person gets {found.some_each.in_words} with its own file of parameters, drawn at "
+        f"random whatever they would answer. The chances: {chances}."
+    )
 
 
 def error_sentence(question: QuestionPlan) -> str:
@@ -193,7 +208,7 @@ def _errors(question: QuestionPlan) -> list[Fact]:
     of, unit = _OF_ROUND * (again is not None), " people" * (not question.question.of_mean)
     name, error = f"{kinds.objective_name(question)}{of}", people(question.total_error) + unit
     facts = [
-        Fact(name, error, kinds.words(question).answers(question)),
+        Fact(name, error, kinds.answers(question)),
         Fact(f"as a share of {kinds.share_of(question)}", percent(question.error_share)),
     ]
     rounds = question.question.rounds

@@ -96,7 +96,13 @@ def test_several_questions_for_machines():
 def test_one_each_is_exported_question_by_question(tmp_path):
     path, out = tmp_path / "one.toml", tmp_path / "page.json"
     path.write_text(ONE_EACH)
-    assert "one by one" in str(invoke("plan", path, "--out", out).exception)
+    assert "with --question NAME" in str(invoke("plan", path, "--out", out).exception)
+    said = words("plan", path)
+    document = json.loads(shown("plan", path, "--json"))
+    for one in document["questions"]:
+        assert f"{one['users']:,} of 1,000 people, drawn at random" in said
+        assert f"among the {one['users']:,} people asked" in said
+        assert f"'{one['name']}' {100 * one['fraction']:.4g} %" in said
     assert not out.exists()
     assert words("plan", path).endswith("--question NAME --out NAME.json")
     assert "verified" in words("plan", path, "--question", "page", "--out", out)

@@ -69,6 +69,8 @@ def test_one_question_each_gives_one_file_a_question(questions):
     session(questions).document["survey"]["design"] = "one-each"
     exported = open_page("export", questions)
     assert len(exported.success) == 2
+    assert "Each person gets one question with its own file of parameters" in words(exported)
+    assert "The chances: " in words(exported)
     files = deployable_files(plan_survey(survey_of(questions)))
     assert sum(one.users for one in files.values()) == survey_of(questions).users
 

@@ -18,7 +18,7 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.sampled import SamplingPlan
 from planner.show.html import report_html
 from planner.show.kinds import promises, reliance_sentence
-from planner.show.plan import costs
+from planner.show.plan import costs, lots_sentence
 from planner.survey.file import survey_text
 from planner.ui import render
 from planner.ui.fields import kept_item
@@ -66,6 +66,7 @@ def _relies_on(plan: SurveyPlan) -> list[str]:
     ]
     if any(one.kind.adds_up and one.question.rounds is None for one in plan.questions):
         relied.append("Each person reports once. Asked again, a person spends the budget again.")
+    relied += filter(None, [lots_sentence(plan)])
     relied += [
         f"{one.name}: each person reports as said once, by a client that remembers it. One whose "
         "memory is lost may report again, and spend the budget again."
