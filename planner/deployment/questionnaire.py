@@ -15,6 +15,7 @@ from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib import resources
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from planner.deployment.parameters import parse_parameters
 from planner.errors import FileError, InputError
 from planner.files import read_text
 from planner.laws.law import Law
-from planner.survey.questions import Survey
+from planner.limits import JOINED
+from planner.survey.questions import Question, Survey
 
 MOST_LISTED = 5000
 """Answers of a question on the page, which lists them all."""
@@ -153,10 +155,28 @@ def _worded(survey: Survey, law: Law) -> dict[str, Any]:
         if count > MOST_LISTED:
             remedy = "Ask with a client of your own."
             raise InputError("answers", count, f"at most {MOST_LISTED:,} on a page", remedy)
-        labels = dict(getattr(question, "label", ()))
-        names = [name for level in question.levels for name in level.labels]
-        worded["labels"] = [labels.get(name, name) for name in names]
+        worded["labels"] = _labels(question)
+        if len(question.together) > 1:  # its cells are called by the parts' labels
+            parts = [(one, _items(one), _labels(one)) for one in question.together]
+            cells = product(*(zip(items, labels, strict=True) for _, items, labels in parts))
+            pairs = (map(JOINED.join, zip(*cell, strict=True)) for cell in cells)
+            called = dict(tuple(pair) for pair in pairs)
+            worded["labels"] = [called[item] for item in items]
+            worded["joint"] = JOINED
+            worded["of"] = [
+                {"ask": one.ask or one.name, "items": names, "labels": labels}
+                for one, names, labels in parts
+            ]
     return worded
+
+
+def _items(question: Question) -> list[str]:
+    return [name for level in question.levels for name in level.labels]
+
+
+def _labels(question: Question) -> list[str]:
+    labels = dict(getattr(question, "label", ()))
+    return [labels.get(name, name) for name in _items(question)]
 
 
 def _round(laws: tuple[Law, ...], given: int | None) -> int | None:

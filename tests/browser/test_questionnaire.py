@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 from playwright.sync_api import expect
 
-from planner import Categorical, ItemSet, Level, Numeric, Ordinal, Survey, plan_survey
+from planner import Categorical, ItemSet, Joint, Level, Numeric, Ordinal, Survey, plan_survey
 from planner.deployment import client
 from planner.deployment.building import survey_parameters
 from planner.deployment.questionnaire import questionnaire
@@ -44,6 +44,8 @@ EVERY_KIND = Survey(
     **{"title": "A <b>title</b>", "intro": f"One.\n\n{HOSTILE}", "thanks": f"Thanks {HOSTILE}"},
 )
 ONE = Survey("one", 1000, (Categorical("colour", all_of("red", "green")),))
+SMOKES = Categorical("smokes", all_of("yes", "no"), ask="Do you smoke?", label={"no": "Never"})
+JOINT = ONE.replacing(questions=(*ONE.questions, SMOKES, Joint("both", ("colour", "smokes"))))
 ROUNDS = ONE.replacing(questions=(ONE.questions[0].replacing(rounds=AskedAgain(3)),))
 OPEN = ONE.replacing(
     questions=(ONE.questions[0].replacing(rounds=AskedAgain(3, 1, times_open=True)),)
@@ -146,6 +148,20 @@ def test_every_kind_is_asked_and_the_collector_counts_what_is_sent(person, host,
     assert "5 reports in 1 file counted" in shown("aggregate", *files)
     assert set(asked) == {f"{host.address}/page.html", f"{host.address}/reports"}
     assert person.complaints == []
+
+
+def test_a_joint_question_is_asked_as_its_parts_and_sends_one_report(person, host):
+    page = opened(person, host.page(made(JOINT)))
+    page.get_by_role("group", name="colour").last.get_by_label("green").check()
+    press(page, RANDOMISE)
+    expect(page.get_by_text("Choose an answer, or say").last).to_be_visible()
+    page.get_by_role("group", name="Do you smoke?").get_by_label("Never").check()
+    press(page, RANDOMISE)
+    heading(page, "What will be sent")
+    assert "“green / Never”" in page.locator("main").inner_text()
+    press(page, "Send")
+    heading(page, "Thank you")
+    assert [json.loads(line)["question"] for line in host.lines] == ["both"]
 
 
 def test_from_a_page_of_the_receiver_into_its_files(person, tmp_path):

@@ -69,6 +69,21 @@ function one(asked, rows = rowsOf(asked), className = "") {
   return { ...choices(asked, rows, extra, { className }), hint: say("skip_seen") };
 }
 
+/** Parts of one answer, each asked by itself; who leaves out one of them leaves out all. */
+function joined({ of, joint, name, say }) {
+  const made = of.map(({ items, labels }, k) => {
+    const rows = items.map((item, i) => [{ answer: item }, labels[i]]);
+    return choices({ name: `${name}-${k}`, say }, rows, [[{ skipped: true }, say("skip")]]);
+  });
+  const read = () => {
+    const found = made.map((one) => one.read());
+    const other = found.find(({ skipped }) => skipped) ?? found.find(({ wrong }) => wrong);
+    return other ?? { answer: found.map(({ answer }) => answer).join(joint) };
+  };
+  const legend = (k) => h("legend", { dir: "auto" }, of[k].ask);
+  return { parts: made.map(({ parts }, k) => h("fieldset", { className: "inner" }, legend(k), ...parts)), read, hint: say("skip_seen") };
+}
+
 function scale(asked) {
   const rows = rowsOf(asked);
   return one(asked, asked.question.order.map((k) => rows[k]), "scale");
@@ -108,7 +123,7 @@ const KINDS = { item: one, "item-or-none": one, ordered: scale, number, "one-of-
 /** The question in a group, { element, read }; asked "again", also whether the answer changed. */
 export function questionFields(asked) {
   const { question, ask, name, say, again } = asked;
-  const { parts, read, hint } = KINDS[question.asked](asked);
+  const { parts, read, hint } = (asked.of ? joined : KINDS[question.asked])(asked);
   const wrong = h("p", { className: "wrong", id: `${name}-wrong` });
   const group = h("fieldset", { "aria-describedby": wrong.id }, h("legend", { dir: "auto" }, ask), wrong);
   const rows = [[{ changed: true }, say("yes")], [{ changed: false }, say("no")]];
