@@ -70,18 +70,17 @@ function one(asked, rows = rowsOf(asked), className = "") {
 }
 
 /** Parts of one answer, each asked by itself; who leaves out one of them leaves out all. */
-function joined({ of, joint, name, say }) {
-  const made = of.map(({ items, labels }, k) => {
-    const rows = items.map((item, i) => [{ answer: item }, labels[i]]);
-    return choices({ name: `${name}-${k}`, say }, rows, [[{ skipped: true }, say("skip")]]);
-  });
+function joined({ of, joint, question, name, say }) {
+  const made = of.map(({ items, labels }, k) =>
+    one({ question, say, name: `${name}-${k}` }, items.map((answer, i) => [{ answer }, labels[i]])),
+  );
   const read = () => {
-    const found = made.map((one) => one.read());
+    const found = made.map((part) => part.read());
     const other = found.find(({ skipped }) => skipped) ?? found.find(({ wrong }) => wrong);
     return other ?? { answer: found.map(({ answer }) => answer).join(joint) };
   };
-  const legend = (k) => h("legend", { dir: "auto" }, of[k].ask);
-  return { parts: made.map(({ parts }, k) => h("fieldset", { className: "inner" }, legend(k), ...parts)), read, hint: say("skip_seen") };
+  const group = ({ parts }, k) => h("fieldset", { className: "inner" }, h("legend", { dir: "auto" }, of[k].ask), ...parts);
+  return { ...made[0], parts: made.map(group), read };
 }
 
 function scale(asked) {
