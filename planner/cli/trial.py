@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _FAULTY = 4  # exit code when a fault was found
-_KINDS = ("categorical", "item-set", "ordinal", "numeric")
+_KINDS = ("categorical", "joint", "item-set", "ordinal", "numeric")
 
 
 def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command

@@ -116,16 +116,11 @@ def column_of(
 
     Those of a joint question stand in the columns of its ``parts``.
     """
-    told = {one.name: one for one in ([] if survey is None else survey.questions)}
-    asked = told.get(law.name)
-    columns, missing = ((), None) if asked is None else (asked.columns, asked.missing)
-    if parts and not columns:
-        own = () if asked is None else asked.together
-        away = [cell for one in own for cell in one.missing or ()]
-        named = tuple((*one.columns, one.name)[0] for one in own) or tuple(n for n, _ in parts)
-        missing = missing or tuple(away) or None
-        return AnswerColumn(law.name, law.asked, named, missing, joined=True)
-    return AnswerColumn(law.name, law.asked, columns, missing)
+    for one in () if survey is None else survey.questions:
+        if one.name == law.name:
+            return one.answer_column._replace(asked=law.asked)
+    columns = tuple(name for name, _ in parts)
+    return AnswerColumn(law.name, law.asked, columns, joined=bool(parts))
 
 
 def _shuffled(file: IO[bytes], size: int) -> Iterator[Reports]:

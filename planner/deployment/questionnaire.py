@@ -158,14 +158,14 @@ def _worded(survey: Survey, law: Law) -> dict[str, Any]:
         worded["labels"] = _labels(question)
         if len(question.together) > 1:  # its cells are called by the parts' labels
             parts = [(one, _items(one), _labels(one)) for one in question.together]
-            cells = product(*(zip(items, labels, strict=True) for _, items, labels in parts))
-            pairs = (map(JOINED.join, zip(*cell, strict=True)) for cell in cells)
-            called = dict(tuple(pair) for pair in pairs)
-            worded["labels"] = [called[item] for item in items]
+            cells = map(JOINED.join, product(*(own for _, own, _ in parts)))
+            called = map(JOINED.join, product(*(labels for *_, labels in parts)))
+            names = dict(zip(cells, called, strict=True))
+            worded["labels"] = [names[item] for item in items]
             worded["joint"] = JOINED
             worded["of"] = [
-                {"ask": one.ask or one.name, "items": names, "labels": labels}
-                for one, names, labels in parts
+                {"ask": one.ask or one.name, "items": own, "labels": labels}
+                for one, own, labels in parts
             ]
     return worded
 

@@ -496,6 +496,17 @@ class Joint(Categorical):
         return {"name": self.name, "kind": self.kind, **found}
 
     @property
+    def answer_column(self) -> AnswerColumn:
+        """Its own columns where it states them, else those of its parts, joined."""
+        own = super().answer_column
+        if self.columns:
+            return own
+        away = [cell for one in self.parts for cell in one.missing or ()]
+        named = tuple((*one.columns, one.name)[0] for one in self.parts)
+        missing = self.missing or tuple(away) or None
+        return own._replace(columns=named, missing=missing, joined=True)
+
+    @property
     def together(self) -> tuple[Question, ...]:
         """Its parts."""
         return self.parts

@@ -13,6 +13,7 @@ import tomllib
 import zlib
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from itertools import product
 from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
@@ -43,7 +44,10 @@ KINDS = {
     "ordinal": "one step of a scale",
     "numeric": "a number",
     "sampled-choice": "a rare answer (Sampling Privacy)",
+    "joint": "answers to questions asked together",
 }
+_DERIVED = ("level", "rule", "label", "parts")  # of a joint question: its parts have them
+_OF_PARTS = ("weight", "target", "rounds", "mechanism", "criterion")  # a joint question has them
 
 
 class Cell(NamedTuple):
@@ -202,13 +206,36 @@ def set_kind(question: Document, kind: str) -> None:
         question.setdefault("sampling", {"relies_on": "aggregates-only"})
 
 
+def ask_together(document: Document, places: Sequence[int]) -> None:
+    """One joint question of these, at the end; what is planned of it is said of it alone."""
+    parts = [document["question"][place] for place in places]
+    for part, key in product(parts, _OF_PARTS):
+        part.pop(key, None)
+    names = [text_of(part.get("name")) for part in parts]
+    joint = {"name": " and ".join(names), "kind": "joint", "of": names}
+    document["question"].append(joint)
+
+
+def joint_of(document: Document) -> dict[int, int]:
+    """The places of the questions that are parts, each with that of its joint question."""
+    places = {text_of(one.get("name")): k for k, one in enumerate(document["question"])}
+    return {
+        places[name]: k
+        for k, one in enumerate(document["question"])
+        if kind_of(one) == "joint" and isinstance(one.get("of"), list)
+        for name in map(text_of, one["of"])
+        if name in places
+    }
+
+
 def cleaned(document: Document) -> Document:
     """What is planned: without what belongs to another kind of question."""
     found = []
     for question in document["question"]:
         kind = kind_of(question)
         known = QUESTIONS[kind].file_keys()
-        kept = {key: cell for key, cell in question.items() if key in known}
+        derived = _DERIVED if kind == "joint" else ()
+        kept = {k: cell for k, cell in question.items() if k in known and k not in derived}
         if "level" in kept:
             columns = LEVEL_KEYS[kind]
             kept["level"] = [

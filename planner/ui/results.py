@@ -21,7 +21,7 @@ from planner.survey.file import settle
 from planner.survey.questions import Survey
 from planner.survey.values import text_of
 from planner.ui import render
-from planner.ui.document import Document, cleaned, kind_of, label_of, sentence_of
+from planner.ui.document import Document, cleaned, joint_of, kind_of, label_of, sentence_of
 from planner.ui.fields import kept_item
 from planner.ui.state import session
 
@@ -134,10 +134,15 @@ def chosen_place(kinds: tuple[str, ...], where: str) -> int | None:
 
 
 def planned_question(plan: SurveyPlan | None, place: int | None) -> QuestionPlan | None:
-    """The plan of the question at this place, if there is one."""
-    if plan is None or place is None or place >= len(plan.questions):
+    """The plan of the question at this place, or of the joint one that it is a part of."""
+    if plan is None or place is None:
         return None
-    return plan.questions[place]
+    document = session().document
+    joint = joint_of(document)
+    planned = [k for k in range(len(document["question"])) if k not in joint]
+    whole = joint.get(place, place)
+    number = planned.index(whole) if whole in planned else len(planned)
+    return plan.questions[number] if number < len(plan.questions) else None
 
 
 def looked_at(kinds: tuple[str, ...], where: str) -> tuple[Result, int | None, QuestionPlan | None]:

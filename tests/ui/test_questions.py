@@ -338,3 +338,20 @@ def test_a_question_is_asked_again():
     assert plan.survey.questions[0].rounds.deployed.parts == 2
     app.text_input(key="rounds.count-0-0").input("").run()
     assert "rounds" not in session(app).document["question"][0]
+
+
+def test_two_questions_are_asked_together_and_looked_at_as_one():
+    app = open_page(sharing=True)
+    by_label(app.button, "Add a question").click().run()
+    by_label(app.button, "Ask these together").click().run()
+    assert not app.exception
+    survey, mistakes = settle(cleaned(session(app).document))
+    assert not mistakes
+    (both,) = survey.questions
+    assert (both.kind, both.of) == ("joint", ("diagnosis", "question 1"))
+    assert "One report answers diagnosis and question 1." in words(app)
+    together = metric(app, TOTAL)
+    session(app).typed["question"] = 0
+    app.run()
+    assert metric(app, TOTAL) == together  # of a part it is that of the joint question
+    assert not any(one.label == "Ask these together" for one in app.button)

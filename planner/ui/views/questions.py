@@ -15,6 +15,7 @@ from planner.planning.sampled import SamplingPlan
 from planner.show.blocks import Facts, numbers, texts
 from planner.show.kinds import unused_sentence
 from planner.show.plan import headline, question_blocks
+from planner.show.relating import COST
 from planner.survey.preferences import read_preferences
 from planner.survey.values import text_of
 from planner.ui import render
@@ -23,6 +24,8 @@ from planner.ui.document import (
     KINDS,
     LEVEL_KEYS,
     Document,
+    ask_together,
+    joint_of,
     kind_of,
     new_question,
     set_kind,
@@ -77,7 +80,11 @@ def page() -> None:
     question = question_at(place)
     _about(question, place)
     kind = kind_of(question)
-    if kind != "numeric":
+    if kind == "joint":
+        of = question.get("of")
+        names = " and ".join(map(text_of, of)) if isinstance(of, list) else ""
+        st.caption(render.plain(f"One report answers {names}. {COST}"))
+    elif kind != "numeric":
         _levels(question, place)
     unused = st.container()
     kept_row(question, place, *_OF_KIND.get(kind, ()))
@@ -133,8 +140,9 @@ def _look_at(place: int) -> None:
 def _about(question: Document, place: int) -> None:
     name, kind, target = st.columns([3, 3, 2])
     kept(name, question, "name", place)
-    take = partial(_take_kind, question)
-    field(kind.selectbox, "A person gives", f"kind-{place}", kind_of(question), take, options=KINDS)
+    take, own = partial(_take_kind, question), kind_of(question)
+    kinds = {one: text for one, text in KINDS.items() if (one == "joint") == (own == "joint")}
+    field(kind.selectbox, "A person gives", f"kind-{place}", own, take, options=kinds)
     if kind_of(question) != "sampled-choice":
         cell, take = CELLS["target.error"], partial(set_target, question)
         said = {"placeholder": cell.empty, "help": cell.help}
@@ -251,7 +259,7 @@ def _options(question: Document, place: int) -> None:
     if not box.open:
         return
     with box:
-        if kind != "numeric":
+        if kind not in ("numeric", "joint"):
             left, right = st.columns(2)
             rule = question.get("rule", "min")
             field(
@@ -268,10 +276,11 @@ def _options(question: Document, place: int) -> None:
         if "count" not in question.get("rounds", {}):
             question.pop("rounds", None)
         again = ("rounds.changes", "rounds.times_open") if "rounds" in question else ()
-        kept_row(question, place, "rounds.count", *again)
+        if kind != "joint":
+            kept_row(question, place, "rounds.count", *again)
         if len(session().document["question"]) > 1:
             kept(st, question, "weight", place)
-        if kind != "numeric":
+        if kind not in ("numeric", "joint"):
             label = "Columns for importance and expected shares"
             kept_item(st.toggle, label, f"more-{place}", False)
             if isinstance(question.get("rule"), list):
@@ -358,7 +367,35 @@ def _whole_survey(document: Document) -> None:
                 kept(st, document, "survey.asked")
             else:
                 document["survey"].pop("asked", None)
+            _together(document)
         _ledger()
+
+
+def _together(document: Document) -> None:
+    """Choose questions of one answer each whose answers are to be related."""
+    taken = joint_of(document)
+    questions = enumerate(document["question"])
+    alone = [k for k, one in questions if kind_of(one) == "categorical" and k not in taken]
+    if len(alone) < 2:
+        return
+    names = {k: render.plain(text_of(document["question"][k].get("name"))) for k in alone}
+    chosen = st.multiselect(
+        "Whose answers are to be related",
+        alone,
+        default=alone[:2] if len(alone) == 2 else [],
+        format_func=lambda k: names.get(k, ""),
+        max_selections=3,
+        help="Answers to questions asked apart cannot be related afterwards. " + COST,
+        key=f"together-{session().revision}",
+    )
+    few, places = len(chosen) < 2, sorted(chosen)
+    st.button("Ask these together", on_click=_join, args=(places,), disabled=few)
+
+
+def _join(places: list[int]) -> None:
+    here = session()
+    ask_together(here.document, places)
+    _look_at(len(here.document["question"]) - 1)
 
 
 def _ledger() -> None:

@@ -20,7 +20,7 @@ from planner.ui.known_answers import known_answers
 from planner.ui.results import looked_at, remembered
 from planner.ui.state import session
 
-_TRIED = ("categorical", "item-set", "ordinal", "numeric")
+_TRIED = ("categorical", "joint", "item-set", "ordinal", "numeric")
 _MOST_RUNS = 1000
 _ROUNDING = 1e-9
 
