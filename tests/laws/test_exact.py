@@ -220,7 +220,7 @@ def test_the_least_budget_is_that_of_two_that_there_are():
 
 
 def test_of_many_levels_pairs_with_the_least_alone_are_listed(monkeypatch):
-    monkeypatch.setattr("planner.laws.shape._MOST_LEVELS", 3)
+    monkeypatch.setattr("planner.laws.shape.MOST_LISTED", 3)
     for counts, listed in (([1, 2], 2), ([2] * 3, 6), ([2] * 4, 4 + 3)):
         some, size = levels([1.0] * len(counts), counts=counts), len(counts)
         assert len(Bits(some, (D // 2,) * size, (D // 3,) * size).pairs()) == listed
