@@ -318,11 +318,12 @@ class OrderedEstimates(Framed):
 
 
 def estimate_ordered(
-    channel: Channel, counts: ArrayLike, confidence: float = 0.95
+    channel: Channel, counts: ArrayLike, confidence: float = 0.95, people: int | None = None
 ) -> OrderedEstimates:
     """Cumulative shares of ordered answers, consistent, with a band and quantiles.
 
-    The band is of the randomness of the reports alone, whoever was asked.
+    The band is of the randomness of the reports alone, whoever was asked; or, if those who reported
+    were drawn by lot of so many ``people``, of the lot, too.
 
     Parameters
     ----------
@@ -339,6 +340,7 @@ def estimate_ordered(
         A channel for other numbers, or bad counts or confidence.
     """
     found = wanted_estimates(shares_up_to(channel).estimator, counts)
+    found = found._replace(users=people or found.users)
     return OrderedEstimates(channel.symbols, *found.of_shares_up_to(), confidence)
 
 

@@ -200,7 +200,7 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
         held = " Held: share of the runs whose 95 % intervals, all at once, hold the truth."
         columns.append(numbers("held", (one.covered for one in results), percent))
     if plan.question.rounds is not None:
-        again = " Everybody reports once: what is asked again, is tried as one round of all."
+        again = " What is asked again is tried in one round."
     error = kinds.objective_name(plan)
     title = f"{error.capitalize()}, measured and predicted"
     return [
@@ -219,7 +219,8 @@ def about_trial(trial: Trial) -> str:
     asked = trial.asked
     parts = [f"{asked.people:,} people"]
     if asked.some:
-        parts.append(f"{asked.asked:,} of them asked")
+        how = "asked" if asked.parts == 1 else "in a round"
+        parts.append(f"{asked.asked:,} of them {how}")
     if trial.labels:
         parts.append(f"{len(trial.labels):,} answers")
     if trial.missing:

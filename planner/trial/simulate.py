@@ -29,6 +29,7 @@ from planner.estimates.channel import (
     shares_up_to,
     wanted_estimates,
 )
+from planner.estimates.drawn import DrawnEstimates
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.catalogue import CATALOGUE
@@ -101,15 +102,36 @@ class OneSurvey:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How many people the data have, and how many of them answer, drawn without replacement."""
+    """How many people the data have, and how many of them report, drawn without replacement.
+
+    These are one of so many ``parts`` of those who are asked: a round, or those who report one of
+    their values, of whom each is drawn ``apart``.
+    """
 
     people: int
     asked: int
+    parts: int = 1
+    apart: bool = False
 
     @classmethod
-    def of(cls, people: int, fraction: float) -> Self:
-        """A share of the people, at least one."""
-        return cls(people, max(1, round(fraction * people)))
+    def of(cls, people: int, planned: QuestionPlan) -> Self:
+        """The share of the people that the plan asks, and of a round; at least one."""
+        part, again = planned.part, planned.question.rounds
+        asked = max(1, round(part.fraction / part.parts * people))
+        return cls(people, asked, part.parts, again is not None and again.times_open)
+
+    @property
+    def whole(self) -> int:
+        """How many are asked, in all rounds."""
+        return self.asked * self.parts
+
+    def scaled(self, found: Any) -> Any:
+        """What a form of report has estimated, of all who are asked."""
+        if self.parts == 1:
+            return found
+        if isinstance(found, ChannelEstimates):
+            return found._replace(users=self.whole)
+        return DrawnEstimates.of(found, self.whole, self.parts if self.apart else None)
 
     @property
     def some(self) -> bool:
@@ -123,12 +145,14 @@ class Asked:
 
     def of_sets(self, sets: ItemSets, rng: np.random.Generator) -> ItemSets:
         """The sets of those who are asked."""
+        if self.apart:
+            return sets.some(np.flatnonzero(rng.random(self.people) < self.fraction))
         return sets.some(rng.choice(self.people, self.asked, replace=False)) if self.some else sets
 
     def of_counts(self, counts: Numbers, rng: np.random.Generator) -> Numbers:
         """How many of the people asked are of each kind, of so many in all."""
-        if not self.some:
-            return counts
+        if self.apart or not self.some:
+            return rng.binomial(counts, self.fraction) if self.apart else counts
         return rng.multivariate_hypergeometric(counts, self.asked, method="marginals")
 
     def sampling_variance(self, sums: Array, squares: Array) -> Array:
@@ -210,7 +234,7 @@ class Trial:
             raise InputError("kind", question.kind, "asked in a single round", remedy)
         if question.kind == "numeric":
             values = question.domain.answers(answers)  # type: ignore[arg-type]
-            asked = Asked.of(values.size, planned.fraction)
+            asked = Asked.of(values.size, planned)
             tried = {n: _mean(law, values, asked) for n, law in _laws(planned).items()}
             nobody = np.zeros(0, dtype=np.int64)
             return cls(planned, asked, (), nobody, int(np.isnan(values).sum()), tried)
@@ -218,7 +242,7 @@ class Trial:
             remedy = "Give the people who have each answer."
             raise InputError("answers", type(answers).__name__, "answers by their names", remedy)
         known = _as_asked(question, answers)
-        asked, labels, people = Asked.of(known.users, planned.fraction), known.labels, known.counts
+        asked, labels, people = Asked.of(known.users, planned), known.labels, known.counts
         if question.kind == "ordinal":
             people = people[[labels.index(answer) for answer in question.ordered]]
             labels = tuple(question.ordered)
@@ -281,7 +305,7 @@ class Trial:
         found = self._tried[name].picture(rng)
         if isinstance(found, (OneSurvey, OrderedEstimates)):
             return found
-        truth = self.asked.fraction * self.people
+        truth = self.asked.whole / self.asked.people * self.people
         chosen = np.argsort(-truth, kind="stable")[:most]
         columns = (column[chosen] for column in (truth, found.values, *found.intervals()))
         return OneSurvey(tuple(self.labels[k] for k in chosen), *columns)
@@ -289,13 +313,14 @@ class Trial:
 
 def _counts(law: Any, question: Question, known: Answers, asked: Asked) -> _Tried:
     """A law for one item or a set of each person."""
-    truth, sets = asked.fraction * known.counts, known.sets
+    fraction, sets = asked.whole / asked.people, known.sets
     data: Any = known.counts if sets is None else sets
-    bias = asked.fraction * law.bias(data)
+    truth, bias = fraction * known.counts, fraction * law.bias(data)
     _, once, twice = law.asked.sums(data)
     once, twice = law.asked.scale * once, law.asked.scale**2 * twice
-    expected = asked.fraction * law.variance(data) + np.square(bias)
-    expected += asked.sampling_variance(once, twice)
+    once *= not asked.apart  # how many report varies, too
+    expected = asked.fraction * law.variance(data) + asked.sampling_variance(once, twice)
+    expected = asked.parts**2 * expected + np.square(bias)
     levels = question.levels
     weights = np.repeat([one.importance for one in levels], [one.item_count for one in levels])
     if getattr(question, "criterion", "total") == "minimax":  # the error of the item that is worst
@@ -304,7 +329,8 @@ def _counts(law: Any, question: Question, known: Answers, asked: Asked) -> _Trie
 
     def draw(rng: np.random.Generator) -> Any:
         some = asked.of_counts(known.counts, rng) if sets is None else asked.of_sets(sets, rng)
-        return law.estimate(law.draw_aggregate(some, rng))
+        found = law.shape.estimate(law.draw_aggregate(some, rng))
+        return law.asked.estimates(asked.scaled(found))
 
     def gap(found: Any) -> tuple[float, float]:
         return float(weights @ np.square(found.values - truth)), nan
@@ -320,7 +346,7 @@ def _ordered(channel: Channel, question: Question, people: Numbers, asked: Asked
     once = channel.error(Scenario("these people", shares, directions)) / asked.asked
     each = (directions @ channel.wanted).T
     once += float(asked.sampling_variance(people @ each, people @ each**2).sum()) / asked.asked**2
-    scale = 1.0 if question.of_mean else float(asked.asked)
+    scale = 1.0 if question.of_mean else float(asked.whole)
     shown = channel if question.of_mean else shares_up_to(channel)
 
     def draw(rng: np.random.Generator) -> Numbers:
@@ -336,13 +362,13 @@ def _ordered(channel: Channel, question: Question, people: Numbers, asked: Asked
         if question.of_mean:
             mean = mean_of(found)
             return error, bool(mean.lower <= truth[0] <= mean.upper)
-        lower, upper = estimate_ordered(shown, reports).band
+        lower, upper = estimate_ordered(shown, reports, people=asked.whole).band
         reached = np.cumsum(shares)
         return error, bool(np.all((lower <= reached + 1e-12) & (reached <= upper + 1e-12)))
 
     def picture(rng: np.random.Generator) -> OneSurvey | OrderedEstimates:
         if not question.of_mean:
-            return estimate_ordered(shown, draw(rng))
+            return estimate_ordered(shown, draw(rng), people=asked.whole)
         mean = mean_of(wanted_estimates(channel.estimator, draw(rng)))
         return OneSurvey.of_mean(float(truth[0]), mean, "mean of scores")
 
@@ -360,7 +386,8 @@ def _mean(law: Any, values: Array, asked: Asked) -> _Tried:
 
     def draw(rng: np.random.Generator) -> Any:
         counts = rng.multinomial(asked.of_counts(sizes, rng), output).sum(axis=0)
-        return law.estimate(Aggregate(asked.asked, counts)).mean
+        found = law.shape.estimate(Aggregate(int(counts.sum()), counts))
+        return law.asked.estimates(asked.scaled(found)).mean
 
     def gap(found: Any) -> tuple[float, bool]:
         value = (found.lower + found.upper) / 2 if found.value is None else found.value

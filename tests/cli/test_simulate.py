@@ -93,9 +93,10 @@ def test_numbers_are_simulated(asked):
     assert [one["name"] for one in document["mechanisms"]] == ["channel", "bisample-md"]
 
 
-def test_what_is_asked_again_is_tried_as_one_round_and_says_so(tmp_path):
+def test_what_is_asked_again_is_tried_in_one_round_and_says_so(tmp_path):
     survey, data = tmp_path / "survey.toml", tmp_path / "answers.csv"
     write(survey, CHOICE.replacing(rounds=AskedAgain(3, 1)))
     data.write_text("basket\n" + "0\n" * 30 + "1\n" * 50 + "2\n" * 20)
     page = " ".join(shown("simulate", str(survey), "--data", str(data), "--repeats", "2").split())
-    assert "tried as one round of all" in page
+    assert "tried in one round" in page
+    assert "100 people, 33 of them in a round" in page

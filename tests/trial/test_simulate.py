@@ -15,7 +15,15 @@ from planner.planning.datasets import Answers
 from planner.planning.plan import plan_survey
 from planner.planning.sets import Padded
 from planner.survey.file import load_survey
-from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Ordinal, Survey
+from planner.survey.questions import (
+    AskedAgain,
+    Categorical,
+    ItemSet,
+    Level,
+    Numeric,
+    Ordinal,
+    Survey,
+)
 from planner.trial.simulate import Trial
 from tests.surveys import EXAMPLES
 
@@ -138,6 +146,28 @@ def test_only_the_people_who_are_asked_answer(question, answers):
     assert trial.asked.asked == round(trial.planned.fraction * trial.asked.people)
     repeats = 200 if question.kind == "item-set" else 400
     agree(trial.run(repeats, rng(3)), near_miss=question.kind != "numeric")
+
+
+@pytest.mark.parametrize("known", [{}, {"changes": 1, "times_open": True}], ids=["once", "value"])
+@pytest.mark.parametrize(
+    ("question", "answers", "repeats"),
+    [
+        (Categorical("q", LEVELS, mechanism="grr"), COUNTS, 400),
+        (ORDERED.replacing(name="q"), Answers(("0", "5+", "1-4"), np.array([500, 200, 300])), 400),
+        (NUMBER.replacing(name="q"), numbers(3000), 400),
+    ],
+    ids=["choice", "ordered", "number"],
+)
+def test_a_question_in_rounds_is_tried_in_a_round(question, answers, repeats, known):
+    """Those who report in a round, scaled to all; ordered answers' bands hold for all people."""
+    again = question.replacing(rounds=AskedAgain(4, **known))
+    trial, alone = tried(again, answers), tried(question, answers)
+    assert trial.asked.asked == trial.asked.people // trial.asked.parts
+    found, once = trial.run(repeats, rng(3)), alone.run(2, rng(3))
+    agree(found[:1])
+    assert found[0].predicted > 1.3 * once[0].predicted
+    if question.kind == "ordinal":
+        assert found[0].covered > 0.95 - MOST * np.sqrt(0.95 * 0.05 / repeats)
 
 
 # -- measured beside predicted ---------------------------------------------------
