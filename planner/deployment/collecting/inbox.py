@@ -209,6 +209,12 @@ class Inbox:
             found[key] = found[key] + more if key in found else more
         return found
 
+    def sealed_sums(self) -> dict[Key, Aggregate]:
+        """The same, once what waits is a file, if it can be written."""
+        with suppress(FileError):
+            self.seal()
+        return self.sums()
+
     def close(self) -> None:
         """Make what waits a file, and release the folder."""
         try:

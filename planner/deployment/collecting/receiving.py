@@ -9,6 +9,7 @@ import asyncio
 import resource
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -71,7 +72,7 @@ class Receiver:
         self._queue: asyncio.Queue[tuple[list[Received], asyncio.Future[str]]]
         self._queue = asyncio.Queue()
         self._disk = ThreadPoolExecutor(1)
-        self._held, self._failed = 0, ""
+        self._held, self._failed = 0, False
         self._left, self._since = float(LINES_A_SECOND), 0.0
 
     def serve(self, public: socket.socket, private: socket.socket) -> None:
@@ -98,17 +99,24 @@ class Receiver:
             app, http=Bounded, ws="none", log_config=None, log_level="critical", access_log=False,
             server_header=False, backlog=_BACKLOG, timeout_graceful_shutdown=_ENDING_SECONDS,
         )  # fmt: skip
+        self._server = uvicorn.Server(config)
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, signal.SIG_IGN)  # which uvicorn restores when it ends
-        uvicorn.Server(config).run([public, private])
+            signal.signal(number, self._end)  # uvicorn has its own, and raises them again at last
+        self._server.run([public, private])
         with self._disk:  # after what it writes now
             self._disk.submit(self._inbox.close).result()
+        if not self._task.cancelled():
+            self._task.result()  # what ended it
+
+    def _end(self, *_: object) -> None:
+        self._server.should_exit = True
 
     @asynccontextmanager
     async def _writing(self, _: object) -> AsyncIterator[None]:
-        task = asyncio.create_task(self._write())
+        self._task = asyncio.create_task(self._write())
+        self._task.add_done_callback(self._end)
         yield
-        task.cancel()
+        self._task.cancel()
 
     async def _write(self) -> None:
         """Groups of what came while the last group was written."""
@@ -119,12 +127,14 @@ class Receiver:
             bodies = [lines for lines, _ in group]
             try:
                 reasons = await loop.run_in_executor(self._disk, self._inbox.add, bodies)
-                self._failed = ""
+                self._failed = False
             except FileError as error:
-                reasons, self._failed = [""] * len(group), str(error)
+                if not self._failed:
+                    sys.stderr.write(f"ldp-planner: {error}\n")
+                reasons, self._failed = [_FULL] * len(group), True
             for (_, answer), reason in zip(group, reasons, strict=True):
                 if not answer.done():
-                    answer.set_result(self._failed or reason)
+                    answer.set_result(reason)
 
     async def _reports(self, request: Request) -> Response:
         """Lines of reports: all of them are kept, or none."""
@@ -169,7 +179,7 @@ class Receiver:
         answer = asyncio.get_running_loop().create_future()
         self._queue.put_nowait((reports, answer))
         if reason := await answer:
-            return _said(507 if reason == self._failed else 400, reason)
+            return _said(507 if reason == _FULL else 400, reason)
         return JSONResponse([one.report.report_id for one in reports])
 
     def _in_time(self, lines: int) -> bool:
@@ -183,7 +193,7 @@ class Receiver:
         return True
 
     async def _health(self, _: Request) -> Response:
-        return _said(507, self._failed) if self._failed else _said(200, "ok")
+        return _said(507, _FULL) if self._failed else _said(200, "ok")
 
     async def _questionnaire(self, _: Request) -> Response:
         apart = {"content-security-policy": "frame-ancestors 'none'", "cache-control": "no-cache"}
@@ -191,8 +201,7 @@ class Receiver:
 
     async def _organised(self, _: Request) -> Response:
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._disk, self._inbox.seal)
-        sums = await loop.run_in_executor(self._disk, self._inbox.sums)
+        sums = await loop.run_in_executor(self._disk, self._inbox.sealed_sums)
         page = await loop.run_in_executor(None, self._organiser, sums)
         return HTMLResponse(page, headers={"cache-control": "no-store"} | _PLAIN)
 
@@ -214,6 +223,7 @@ def listening(address: str, port: int) -> socket.socket:
 
 
 _BUSY = "Too many reports at once. Send again in a second."
+_FULL = "Reports cannot be kept at the moment. Send again later."
 _PLAIN = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 
 
