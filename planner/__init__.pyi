@@ -69,6 +69,7 @@ from planner.solvers.solving import baseline as baseline
 from planner.solvers.solving import solve as solve
 from planner.solvers.types import OutputTypes as OutputTypes
 from planner.survey.file import load_survey as load_survey
+from planner.survey.file import survey_from_text as survey_from_text
 from planner.survey.numeric_domain import NumericDomain as NumericDomain
 from planner.survey.preferences import EmpiricalPreferences as EmpiricalPreferences
 from planner.survey.preferences import HistogramPreferences as HistogramPreferences

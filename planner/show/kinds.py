@@ -40,6 +40,7 @@ from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.questions import COUNTS, AskedAgain
 
 _NAMED_LEVELS = 4
+_SMALL = 1e-3  # of a gap: of the smaller error it is the same
 _ALIKE = 1e-6  # relative: what rounding to integers may add to one direction
 _WHOEVER = "whoever looks and whatever they know"
 _TOTAL, _DRAWN = "total error", "of people drawn at random"
@@ -83,8 +84,8 @@ class KindWords:
         if design is not None:
             items, types = int(design.policy.item_counts.sum()), design.types.size
             found.append(
-                f"The design has {types} types of reports. Each says its type and the sides of all "
-                f"{items:,} answers, {offer.report_bytes(items):,} bytes."
+                f"The design has {types} type{'s' * (types > 1)} of reports. Each says its type "
+                f"and the sides of all {items:,} answers, {offer.report_bytes(items):,} bytes."
             )
             if design.merges_budgets:
                 found.append(
@@ -282,6 +283,8 @@ def proven_in_short(question: QuestionPlan) -> str:
     """How good the plan is, and among which mechanisms; empty where nothing is proven."""
     for proof in _proofs(question):
         best = "best" if proof.gap < 1e-6 else f"within {within(proof.gap)} of the best"
+        if proof.gap >= 1:
+            best = f"no worse than {1 + proof.gap:.1f} times the best"
         return f"proven {best}{proof.where}"
     return ""
 
@@ -289,7 +292,8 @@ def proven_in_short(question: QuestionPlan) -> str:
 def certificate_sentences(question: QuestionPlan) -> list[str]:
     """What is proven of the error; nothing where nothing is."""
     return [
-        f"Proven: no {one.among} lowers the {one.what} by more than {within(one.gap)}."
+        f"Proven: no {one.among} lowers the {one.what} by more than "
+        f"{within(one.gap if one.gap < _SMALL else one.gap / (1 + one.gap))}."
         for one in _proofs(question)
     ]
 
@@ -306,7 +310,8 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
         proof = channel.certificate
         among = f"mechanism of any kind{words(question).points} that keeps these budgets and"
         estimates = f"answers once, with any {proof.estimates},"
-        yield _Proof(proof.relative_gap / 2, f"{among} {estimates}", what)
+        gap = math.sqrt(1 + proof.relative_gap) - 1
+        yield _Proof(gap, f"{among} {estimates}", what)
     elif channel is None and sets is None:
         if table is not None and question.proven_gap is not None:
             padded = question.fact(Padded)

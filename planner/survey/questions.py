@@ -60,8 +60,7 @@ CHANNEL = "channel"
 """Asks for the best of all mechanisms for what is wanted: a mean, or shares of ordered answers."""
 SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = "shares up to", "counts", "mean of scores"
 MAX_ORDERED_ANSWERS = 16
-"""Up to 16 answers the channel is proven to be the best, up to 24 to be within about 3 per cent of
-it; above, planning takes ten seconds or more, and the bound may be 10 to 30 per cent off."""
+"""All subsets of the answers are tried: with more, planning takes minutes."""
 USUAL_MISSING = 0.1
 """Share of people without an answer to a question for a number that states none."""
 _NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
@@ -108,7 +107,7 @@ class Level(Description):
     def _count(self) -> Self:
         if not self.items and not self.item_count:
             remedy = f"List the level's items, or give their number as {mark('item_count')}."
-            raise InputError("items", (), "not empty", remedy)
+            raise InputError("items", (), "a list of answers", remedy)
         if self.items and self.item_count not in (0, len(self.items)):
             allowed = f"the number of items listed, {len(self.items)}"
             remedy = f"Leave {mark('item_count')} out: listed items are counted."
@@ -555,7 +554,7 @@ class ItemSet(Levelled):
 
 
 class Ordinal(Levelled):
-    """A question with exactly one answer of 2 to 32 named ones that have an order.
+    """A question with exactly one answer of 2 to 16 named ones that have an order.
 
     ``order`` has all answers, the lowest first; empty if the levels list them so. ``scores`` say
     what each counts for in a mean, in this order; empty for no mean. ``wanted`` is what has a small

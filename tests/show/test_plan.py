@@ -10,9 +10,10 @@ import pytest
 
 from planner import compare_plans, plan_survey
 from planner.deployment.building import survey_parameters
+from planner.planning.choice import SetPromises
 from planner.planning.sets import Padded
 from planner.show.blocks import Facts, Sentence, Table
-from planner.show.kinds import promises
+from planner.show.kinds import certificate_sentences, promises, proven_in_short
 from planner.show.others import verification_blocks
 from planner.show.plan import plan_blocks, question_blocks, target_sentence
 from planner.survey.file import survey_from_text
@@ -103,6 +104,20 @@ def test_saturation_names_the_levels_whose_budget_it_is_about():
         "Saturation: budget above 2.0000 buys 'c' nothing while the other levels stay as they are."
     ]
     assert " buys 'b' and 'c' and 3 more levels nothing " in said(1.0, *[9.0] * 5)[0]
+
+
+@pytest.mark.parametrize(
+    ("gap", "short", "less"),
+    [(52.3, "proven no worse than 7.3 times the best", "87 %"), (0.2, "within 10 % of", "9 %")],
+)
+def test_a_proof_that_says_little_does_not_say_near(gap, short, less):
+    """It was "proven within 630 % of the best", and "lowers the error by more than 630 %"."""
+    made = question(SETS + 'mechanism = "set-design"\npadding_length = 2\n')
+    own = made.fact(SetPromises)
+    facts = tuple(replace(own, gap=gap) if one is own else one for one in made.facts)
+    said = replace(made, facts=facts)
+    assert short in proven_in_short(said)
+    assert certificate_sentences(said)[0].endswith(f"by more than {less}.")
 
 
 # Cautions

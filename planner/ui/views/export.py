@@ -88,8 +88,8 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
         parameters.verify()  # raises unless every pair keeps its budget
         st.success(
             render.plain(
-                f"{name}.json: every pair keeps its promised budget, proven in exact arithmetic. "
-                f"Content hash {parameters.hash[:16]}."
+                f"{stem_of(plan)}-{name}.json: every pair keeps its promised budget, proven in "
+                f"exact arithmetic. Content hash {parameters.hash[:16]}."
             )
         )
     exported = " ".join(parameters.hash for parameters in files.values())
@@ -101,7 +101,7 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
         st.caption("Tick this to download.")
         return
     survey = survey_text(plan.survey)
-    stem = re.sub(r"[^A-Za-z0-9]+", "-", plan.survey.name).strip("-") or "survey"
+    stem = stem_of(plan)
     with st.container(horizontal=True):
         for name, parameters in files.items():
             title = parameters.questions[0].name if len(files) > 1 else "Parameters"
@@ -120,6 +120,11 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
                 _offer("Ledger (JSON)", "ledger.json", _ledger_after(plan))
     with render.complaint():
         _questionnaire(plan, files, stem)
+
+
+def stem_of(plan: SurveyPlan) -> str:
+    """What its files' names begin with."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", plan.survey.name).strip("-") or "survey"
 
 
 def _questionnaire(plan: SurveyPlan, files: dict[str, Parameters], stem: str) -> None:
@@ -165,20 +170,26 @@ def python_snippet(survey: str, ledger: Ledger) -> str:
 
     Examples
     --------
-    >>> print(python_snippet("[survey]", Ledger())[:38])
-    \"\"\"Plan this survey again. Install the
+    >>> print(python_snippet('users = 10', Ledger()).splitlines()[5])
+    users = 10
     """
+    before = ledger.model_dump_json(indent=1) if ledger.collections else ""
+    spent = f"Ledger.model_validate_json({_quoted(before)})" if before else "Ledger()"
     return f'''"""Plan this survey again. Install the package ldp-planner first."""
 
-from planner import plan_survey
-from planner.planning.ledger import Ledger
-from planner.survey.file import survey_from_text
+from planner import Ledger, plan_survey, survey_from_text
 
-SURVEY = {survey!r}
-SPENT_BEFORE = {ledger.model_dump_json()!r}
+SURVEY = {_quoted(survey)}
+SPENT_BEFORE = {spent}
 
-plan = plan_survey(survey_from_text(SURVEY), Ledger.model_validate_json(SPENT_BEFORE))
+plan = plan_survey(survey_from_text(SURVEY), SPENT_BEFORE)
 for question in plan.questions:
     print(question.summary)
     print(question.to_frame().to_string(index=False))
 '''
+
+
+def _quoted(text: str) -> str:
+    """A Python literal of several lines, line by line as they are."""
+    body = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return f'"""\\\n{body}\n"""'
