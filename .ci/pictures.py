@@ -275,6 +275,22 @@ def surveys() -> str:
     return svg_of(Chart(lines, titles, "y"), surveys.__doc__)
 
 
+def relating() -> str:
+    """Squared error of a table of five by five answers per person: together, and apart."""
+    budgets = np.linspace(0.5, 6, 23)
+
+    def error(budget: float, answers: int) -> float:
+        return best_design(PrivacyPolicy([budget], [answers])).worst_case_mse
+
+    together = [error(b, 25) for b in budgets.tolist()]
+    apart = [(error(b / 2, 5) + 1) ** 2 - 1 for b in budgets.tolist()]
+    lines = [
+        Line("asked together", budgets, together, BLUE),
+        Line("asked apart, half the budget each", budgets, apart, ORANGE, "dash"),
+    ]
+    return svg_of(Chart(lines, ("epsilon", "error per person"), "y"), relating.__doc__)
+
+
 def channels() -> str:
     """Worst error of an ordered answer's shares over the budget: best channel, best design."""
     budgets, answers = np.linspace(0.5, 4, 15), 6
@@ -339,6 +355,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "surveys": surveys,
     "channels": channels,
     "rounds": rounds,
+    "relating": relating,
     "sampling-privacy": sampling_privacy,
 }
 

@@ -57,12 +57,12 @@ def related_blocks(question: QuestionPlan) -> list[Block]:
         ),
     )
     told = [
-        f"To see with {POWER:.0%} chance that {first} and {second} go together (Cramér's V "
+        f"To see with {100 * POWER:.0f} % chance that {first} and {second} go together (Cramér's V "
         f"{STRENGTH:g}, tested at 5 %) takes {needed:,} people."
         for (first, second), needed in found.people.items()
     ]
     title = "Total error, a share of the people asked"
-    return [Table(title, columns, "everybody"), *said([*told, _gains(found), COST])]
+    return [Table(title, columns, "everybody"), *said([_gains(found), *told, COST])]
 
 
 def apart_sentences(plan: SurveyPlan) -> list[str]:
@@ -81,7 +81,7 @@ def apart_sentences(plan: SurveyPlan) -> list[str]:
 def _gains(found: Related) -> str:
     table, margins = found.gains
     text = (
-        f"Its squared error is {table:.3g} times smaller than asked apart with the budgets split "
+        f"The table's squared error is {table:.3g} times smaller than asked apart, budgets split "
         "(one question each gives no table)"
     )
     if table <= 1:
