@@ -351,7 +351,9 @@ class Number(Asked):
         return below + (word < int((share - below) * DENOMINATOR + 0.5))
 
     def read_cell(self, cell: str) -> Code:
-        return self.code(float(cell) if _FLOAT.fullmatch(cell) else cell)
+        number = float(cell) if _FLOAT.fullmatch(cell) else math.nan
+        inside = self.lower <= number <= self.upper
+        return number if inside and not self.yes_no else self.code(number if inside else cell)
 
     def without(self, *, blank: bool) -> Code:  # noqa: ARG002
         return None

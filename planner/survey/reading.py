@@ -18,8 +18,8 @@ from planner.laws.levels import folded
 from planner.limits import JOINED
 from planner.survey.tables import Reading, Row, counted, open_table
 
-Cell = tuple[str, ...]
-_BLOCK = 2**14  # people at a time
+Cell = str | tuple[str, ...]
+_BLOCK, _MOST_PEOPLE = 2**14, 10_000_000  # at a time, and in all
 _MOST_KNOWN = 2**16  # different cells that are remembered
 _MOST_PLACED, _LONGEST = 1_000_000, 1_000  # answers that no level lists, and letters of one
 _SHOWN = 40  # letters of a cell, in an error
@@ -95,10 +95,12 @@ class AnswerFile:
         for column in self.columns:
             column.left_out = 0
         while block := list(islice(rows, _BLOCK)):
-            self._whole(block)
-            found = [column.codes(block) for column in self.columns]
             self.people += len(block)
-            yield found
+            if self.people > _MOST_PEOPLE:
+                reason = f"has more than {_MOST_PEOPLE:,} rows"
+                raise FileError(self.table.path, reason, "Give a part of it.")
+            self._whole(block)
+            yield [column.codes(block) for column in self.columns]
         if not self.people:
             reason = "there are no rows below the header"
             raise FileError(self.table.path, reason, "Add a line per person.")
@@ -136,15 +138,15 @@ class AnswerFile:
 
     def _whole(self, block: Sequence[Row]) -> None:
         """Refuse a cell that has whole rows in it: two stray quotes hide those between them."""
-        mark, width = self.table.mark, len(self.table.header)
-        for line, row in block if mark and width > 1 else ():
-            text = mark.join(row)
-            if "\n" not in text and "\r" not in text:
+        mark, width, several = self.table.mark, len(self.table.header), self.table.several
+        for line, row in block if several and width > 1 else ():
+            if line not in several:
                 continue
-            rows = [one.split(mark) for one in text.splitlines()]
+            rows = [one.split(mark) for one in mark.join(row).splitlines()]
             if all(len(one) == width for one in rows) and sum(map(self._answers, rows)) > 1:
                 reason = f"line {line} has quotes with a whole line between them, {rows[1]}"
                 raise FileError(self.table.path, reason, "Take the quotes out.")
+        several.clear()
 
     def _answers(self, row: list[str]) -> bool:
         try:
@@ -171,17 +173,20 @@ class _Codes(dict[Cell, Code]):
         self.names = tuple(titles) if alone and not wanted.columns else self.names
         self.places = [file.table.place(name) for name in self.names]
         self.missing = set(map(folded, wanted.missing or ()))
-        ticked = len(self.names) > 1 and not wanted.joined
+        self.several = len(self.names) > 1
+        ticked = self.several and not wanted.joined
         self.ticks = self._answers_of_columns() if ticked else []
-        self.left_out, self.placed, self.wrong = 0, dict[int, str](), Cell()
+        self.left_out, self.placed = 0, dict[int, str]()
+        self.wrong: Cell = ""
 
     def cell(self, row: Sequence[str]) -> Cell:
         """What is read of a row."""
-        return tuple(row[k] for k in self.places)
+        return tuple(row[k] for k in self.places) if self.several else row[self.places[0]]
 
     def codes(self, block: Sequence[Row]) -> list[Code]:
         """The codes of these rows."""
-        cells = [self.cell(row) for _, row in block]
+        place = self.places[0]
+        cells = [self.cell(row) if self.several else row[place] for _, row in block]
         try:
             found = [*map(self.__getitem__, cells)]
         except InputError as error:
@@ -195,16 +200,19 @@ class _Codes(dict[Cell, Code]):
 
     def __missing__(self, cell: Cell) -> Code:
         self.wrong = cell
-        code = self._ticked(cell) if self.ticks else self._read(self._joined(cell))
+        if isinstance(cell, str):
+            code = self._read(cell.strip())
+        else:
+            code = self._ticked(cell) if self.ticks else self._read(self._joined(cell))
         if len(self) < _MOST_KNOWN:
             self[cell] = code
         return code
 
-    def _joined(self, cell: Cell) -> str:
+    def _joined(self, cell: tuple[str, ...]) -> str:
         """One answer, blank if a part of it is missing."""
         parts = [part.strip() for part in cell]
         whole = all(part and folded(part) not in self.missing for part in parts)
-        return JOINED.join(parts) if whole or len(parts) == 1 else ""
+        return JOINED.join(parts) if whole else ""
 
     def _is_one(self, text: str) -> bool:
         try:
@@ -213,7 +221,7 @@ class _Codes(dict[Cell, Code]):
             return False
 
     def _read(self, text: str) -> Code:
-        if not text or folded(text) in self.missing:
+        if not text or (self.missing and folded(text) in self.missing):
             return self.asked.without(blank=not text and "" not in self.missing)
         number = text
         if self.asked.kind == "numeric" and self.file.decimal == ",":
@@ -246,7 +254,7 @@ class _Codes(dict[Cell, Code]):
                 raise InputError("columns", name, allowed, "Name a column for each answer.")
         return [one for one in found if one is not None]
 
-    def _ticked(self, cells: Cell) -> Code:
+    def _ticked(self, cells: tuple[str, ...]) -> Code:
         held, away = set[int](), "" in self.missing and not any(map(str.strip, cells))
         for name, number, cell in zip(self.names, self.ticks, cells, strict=True):
             text = folded(cell)
@@ -272,8 +280,9 @@ class _Codes(dict[Cell, Code]):
             dict[str, str](),
             set(),
         )
-        rows = self.file.table.rows() if not (levels.named or self.ticks) else iter(())
-        for (cell,) in dict.fromkeys(self.cell(row) for _, row in rows):
+        rows = self.file.table.rows() if not (levels.named or self.several) else iter(())
+        place = self.places[0]
+        for cell in dict.fromkeys(row[place] for _, row in rows):
             skipped = not cell.strip() or folded(cell) in self.missing
             for text in [] if skipped else self.asked.texts(cell.strip()):
                 number = self.asked.find(text)

@@ -14,9 +14,9 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, dropwhile, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 from zipfile import ZipFile
 
 from pydantic import Field
@@ -27,7 +27,7 @@ from planner.laws.levels import folded
 from planner.limits import MEBIBYTE
 from planner.survey.description import Description
 
-_MOST_MEBIBYTES, _MOST_PEOPLE, _MOST_COLUMNS = 1024, 10_000_000, 10_000
+_MOST_MEBIBYTES, _MOST_COLUMNS = 1024, 10_000
 _LONGEST_LINE = 4 * MEBIBYTE
 _BLOCK = 2**14  # rows of Parquet at a time
 _SAMPLE = 100  # lines by which a delimiter is found
@@ -70,6 +70,8 @@ class Table:
         As what it was read, in words.
     mark:
         What stands between cells of text; empty if it is none.
+    several:
+        Lines on which rows of more than one begin, of those that were read.
     blank:
         Blank lines at the end, counted when the rows are read: people, if there is one column.
 
@@ -79,9 +81,18 @@ class Table:
         The file cannot be read or is no table: when it is opened or, by its line, when rows are.
     """
 
-    def __init__(self, path: Path, form: str, rows: Callable[[], Rows], mark: str = "") -> None:
+    def __init__(
+        self,
+        path: Path,
+        form: str,
+        rows: Callable[[], Rows],
+        mark: str = "",
+        several: set[int] | None = None,
+    ) -> None:
         self.path, self.form, self.mark, self.blank, self._all = path, form, mark, 0, rows
-        first = next((row for row in rows() if any(map(str.strip, row[1]))), (0, list[str]()))
+        self.several = set() if several is None else several
+        with _told(path):
+            first = next((row for row in rows() if any(map(str.strip, row[1]))), (0, list[str]()))
         self._line, self._header = first
         if not self._header:
             raise FileError(path, "is empty", "Give a header and rows.")
@@ -89,28 +100,31 @@ class Table:
 
     def rows(self) -> Rows:
         """Every row with the number of its line, all of them as long as the header."""
-        width, blank, first = len(self.header), 0, 0
-        for line, row in self._all():
-            if line <= self._line:
-                continue
-            if not row or (len(row) == 1 and row[0].isspace()):
-                first, blank = first if blank else line, blank + 1
-                continue
-            if blank and width > 1:
-                reason = f"line {first} is blank, and others follow"
-                raise FileError(self.path, reason, "Take blank lines out.")
-            yield from ((first + k, [""]) for k in range(blank))
-            blank = 0
-            if len(row) != width:
-                reason = f"line {line} has {counted(len(row), 'cell')}, and the header has {width}"
-                raise FileError(self.path, reason, "Give every row a cell for each column.")
-            if row == self._header and width > 1:
-                remedy = "Take it out: a file has one header."
-                raise FileError(self.path, f"line {line} is the header again", remedy)
-            yield line, row
+        width, blank, first, above = len(self.header), 0, 0, self._line
+        with _told(self.path):
+            for line, row in dropwhile(lambda one: one[0] <= above, self._all()):
+                if not row or (len(row) == 1 and row[0].isspace()):
+                    first, blank = first if blank else line, blank + 1
+                    continue
+                if blank:
+                    if width > 1:
+                        reason = f"line {first} is blank, and others follow"
+                        raise FileError(self.path, reason, "Take blank lines out.")
+                    yield from ((first + k, [""]) for k in range(blank))
+                    blank = 0
+                if len(row) != width or (row == self._header and width > 1):
+                    self._refuse(line, row)
+                yield line, row
         self.blank = blank
         if width == 1:  # nothing else could stand for somebody without an answer
             yield from ((first + k, [""]) for k in range(blank))
+
+    def _refuse(self, line: int, row: list[str]) -> NoReturn:
+        if row == self._header:
+            remedy = "Take it out: a file has one header."
+            raise FileError(self.path, f"line {line} is the header again", remedy)
+        reason = f"line {line} has {counted(len(row), 'cell')}, and the header {len(self.header)}"
+        raise FileError(self.path, reason, "Give every row a cell for each column.")
 
     def place(self, name: str) -> int:
         """Where the column of this name is; a FileError unless there is one."""
@@ -141,8 +155,7 @@ def open_table(path: str | Path, reading: Reading, wanted: Sequence[str] = ()) -
             if getattr(reading, key):
                 allowed = f"left out for a {suffix} file"
                 raise InputError(key, getattr(reading, key), allowed, "The file says how it is.")
-        form, rows = opened(path, reading)
-        return Table(path, form, lambda: _limited(path, rows()))
+        return Table(path, *opened(path, reading))
 
 
 def counted(number: int, thing: str) -> str:
@@ -168,93 +181,94 @@ def _told(path: Path) -> Iterator[None]:
         raise FileError(path, f"is not text in its encoding: {error}", remedy) from error
 
 
-def _limited(path: Path, rows: Rows) -> Rows:
-    with _told(path):
-        for number, row in enumerate(rows):
-            if number > _MOST_PEOPLE:
-                raise FileError(path, f"has more than {_MOST_PEOPLE:,} lines", _WHOLE)
-            yield row
-
-
 # -- text ---------------------------------------------------------------------------------
 
 
 def _text(path: Path, reading: Reading, wanted: Sequence[str]) -> Table:
-    encoding = reading.encoding or _encoding(path)
-    try:
-        "".encode(encoding)
-    except LookupError:
-        remedy = "Write for example utf-8, utf-16, cp1252 or latin-1."
-        raise InputError("encoding", encoding, "an encoding of text", remedy) from None
+    encoding, above = _encoding(path, reading.encoding), reading.skip_rows
     name = codecs.lookup(encoding).name
-    shown, above = _SHOWN.get(name, name.upper()), reading.skip_rows
 
     def lines() -> Iterator[str]:
-        return _lines(path, encoding, above)
+        return islice(_lines(path, encoding), above, None)
 
     sample = list(islice(lines(), _SAMPLE))
     marks = [reading.delimiter.replace("tab", "\t")] if reading.delimiter else list(_DELIMITERS)
     fits = {mark: _fits(sample, mark, wanted) for mark in marks}
     best = max(marks, key=fits.__getitem__)
     named, _, width = fits[best]
+    shown = _SHOWN.get(name, name.upper())
     if path.suffix.lower() in _TRANSACTIONS and not named and len(wanted) == 1:
         return _transactions(path, reading, shown, wanted[0], lines)
     form = f"{_DELIMITERS[best] if width > 1 else 'one column'}, {shown}"
-    return Table(path, form, lambda: _limited(path, _delimited(path, lines(), best, above)), best)
+    several = set[int]()
+    return Table(path, form, lambda: _delimited(path, lines, best, above, several), best, several)
 
 
-def _encoding(path: Path) -> str:
-    """By its mark; or the first of UTF-8 and Windows-1252 that all of it is."""
+def _encoding(path: Path, told: str | None) -> str:
+    """As told, or by its mark, or the first of UTF-8 and Windows-1252 that all of it is."""
     with path.open("rb") as file:
         start = file.read(3)
-        for mark, name in _MARKS:
-            if start.startswith(mark):
-                return name
-        for name in ("utf-8", "cp1252"):
-            file.seek(0)
-            decoder = codecs.getincrementaldecoder(name)()
+        marked = next((name for mark, name in _MARKS if start.startswith(mark)), None)
+        named = told or marked
+        for name in [named] if named else ["utf-8", "cp1252"]:
             try:
-                for block in iter(lambda: file.read(MEBIBYTE), b""):
-                    decoder.decode(block)
-                decoder.decode(b"", final=True)
-            except UnicodeDecodeError:
+                file.seek(0)
+                _scan(path, iter(lambda: file.read(MEBIBYTE), b""), name)
+            except UnicodeError:
                 continue
+            except LookupError:
+                remedy = "Write for example utf-8, utf-16, cp1252 or latin-1."
+                raise InputError("encoding", told, "an encoding of text", remedy) from None
             return name
-    remedy = "Save it as UTF-8, or say its encoding."
-    raise FileError(path, "is text neither in UTF-8 nor in Windows-1252", remedy)
+    raise FileError(
+        path,
+        f"is no text in {named or 'UTF-8, nor in Windows-1252'}",
+        "Save it as UTF-8, or say its encoding.",
+    )
 
 
-def _lines(path: Path, encoding: str, skip: int) -> Iterator[str]:
-    """Lines with their ends."""
-    with _told(path), path.open(encoding=encoding, newline="") as file:
-        for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE + 1), ""), 1):
-            if len(line) > _LONGEST_LINE:
-                reason = f"line {number} has more than {_LONGEST_LINE // MEBIBYTE} MiB"
-                raise FileError(path, reason, "Is it the right file?")
-            if "\0" in line:
-                reason = f"line {number} has a character U+0000"
-                raise FileError(path, reason, "Is it text? Say its encoding, or take that out.")
-            if number > skip:
-                yield line.removeprefix("\ufeff") if number == 1 else line
+def _scan(path: Path, blocks: Iterable[bytes], encoding: str) -> None:
+    """Refuse what is no text in this encoding, and lines that no text has."""
+    decoder, line, held = codecs.getincrementaldecoder(encoding)(), 1, 0
+    for block in chain(blocks, [b""]):
+        text = decoder.decode(block, final=not block)
+        if "\0" in text:
+            reason = (
+                f"line {line + text[: text.index(chr(0))].count(chr(10))} has a character U+0000"
+            )
+            raise FileError(path, reason, "Is it text? Say its encoding, or take that out.")
+        ends = text.count("\n") or text.count("\r")
+        held = held + len(text) if not ends else len(text) - 1 - max(map(text.rfind, "\n\r"))
+        line += ends
+        if held > _LONGEST_LINE:
+            reason = f"line {line} has more than {_LONGEST_LINE // MEBIBYTE} MiB"
+            raise FileError(path, reason, "Is it the right file?")
 
 
-def _delimited(path: Path, lines: Iterable[str], mark: str, above: int) -> Rows:
-    """Rows with the lines on which they begin."""
-    held = list[str]()
+def _lines(path: Path, encoding: str) -> Iterator[str]:
+    """Lines with their ends, of a file that was scanned."""
+    with path.open(encoding=encoding, newline="") as file:
+        for line in file:
+            yield line.removeprefix("\ufeff")
+            break
+        yield from file
 
-    def holding() -> Iterator[str]:
-        for line in lines:
-            held.append(line)
-            yield line
 
-    rows, start = csv.reader(holding(), delimiter=mark, strict=True), above + 1
+def _delimited(
+    path: Path, lines: Callable[[], Iterator[str]], mark: str, above: int, several: set[int]
+) -> Rows:
+    """Rows with the lines on which they begin; ``several`` has those of more than one."""
+    rows, start = csv.reader(lines(), delimiter=mark, strict=True), above + 1
     try:
         for row in rows:
+            end = above + rows.line_num
+            if end > start:
+                several.add(start)
             yield start, row
-            start = above + rows.line_num + 1
-            held.clear()
+            start = end + 1
     except csv.Error as error:
-        reason = f"line {start}, {held[0][:40]!r}, is not CSV: {error}"
+        text = next(islice(lines(), start - above - 1, None), "")
+        reason = f"line {start}, {text[:40]!r}, is not CSV: {error}"
         remedy = "Close its quotes; one that is part of a cell is written twice, in quotes."
         raise FileError(path, reason, remedy) from error
 
@@ -279,14 +293,15 @@ def _transactions(
 
     def rows() -> Rows:
         yield 0, [name]
-        for number, line in enumerate(lines(), reading.skip_rows + 1):
-            parts = [part.strip() for part in line.split(mark) if part.strip()]
-            cell = "".join(parts[:1]) if reading.first_item else line.strip()
-            whole = json.dumps(parts) if reading.place_unlisted and len(parts) > 1 else cell
-            yield number, [whole] if line.strip() else []
+        for number, line in enumerate(map(str.strip, lines()), reading.skip_rows + 1):
+            cell = line
+            if reading.first_item or reading.place_unlisted:
+                parts = [part.strip() for part in line.split(mark) if part.strip()]
+                cell = "".join(parts[:1]) if reading.first_item else json.dumps(parts)
+            yield number, [cell] if line else []
 
     form = f"transactions, {_DELIMITERS.get(mark or '', 'blanks')}, {shown}"
-    return Table(path, form, lambda: _limited(path, rows()))
+    return Table(path, form, rows)
 
 
 # -- other forms -----------------------------------------------------------------------------
@@ -304,8 +319,10 @@ def _cell(value: Any) -> str:
 
 
 def _json_lines(path: Path, _reading: Reading) -> tuple[str, Callable[[], Rows]]:
+    encoding = _encoding(path, "utf-8")
+
     def objects() -> Iterator[tuple[int, dict[str, Any] | None]]:
-        for number, line in enumerate(_lines(path, "utf-8", 0), 1):
+        for number, line in enumerate(_lines(path, encoding), 1):
             if not line.strip():
                 yield number, None
                 continue

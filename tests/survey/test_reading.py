@@ -1,18 +1,26 @@
 # ruff: noqa: E501 - what stands in a file, and the words about it, on a line
 """Small odd files, each read alike by all who read answers: taken or refused as the table says."""
 
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from planner.deployment import bulk
 from planner.deployment.building import parameters_from_mechanisms
-from planner.errors import PlannerError
+from planner.errors import FileError, InputError, PlannerError
 from planner.laws.answers import LEFT_OUT
 from planner.mechanisms.making import bisample_md, randomized_response, set_design
+from planner.planning import datasets
 from planner.planning.datasets import read_known, set_model_of
+from planner.survey import reading, tables
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Survey
 from planner.survey.sets import AssumedSets
@@ -53,40 +61,40 @@ class Readers:
     def _typed(self, _widget, _label, name, start, **_):
         return getattr(self.reading, name.removeprefix("t-"), None) or start
 
-    def perturb(self, path, question, reading):
+    def perturb(self, path, question, options):
         found = []
         self.patch.setattr(bulk, "_randomised", lambda _, codes: found.extend(codes) or ())
         survey, name = Survey("s", 9, (question,)), question.name
         told = bulk.perturb_file(
-            self.parameters, path, self.out, [name], survey=survey, reading=reading
+            self.parameters, path, self.out, [name], survey=survey, reading=options
         )
         return [code for code in found if code is not LEFT_OUT], told.said
 
-    def simulate(self, path, question, reading):
-        return read_known(path, question.answer_column, reading)
+    def simulate(self, path, question, options):
+        return read_known(path, question.answer_column, options)
 
-    def pilot(self, path, question, reading):
-        sets = AssumedSets(pilot=str(path), reading=reading)
+    def pilot(self, path, question, options):
+        sets = AssumedSets(pilot=str(path), reading=options)
         model = set_model_of(question.replacing(sets=sets))
         return model.sets, model.said
 
-    def audit(self, path, question, reading):
+    def audit(self, path, question, options):
         law = self.parameters.question(question.name)
-        asked, said = answers_in(path, law, Survey("s", 9, (question,)), reading)
+        asked, said = answers_in(path, law, Survey("s", 9, (question,)), options)
         return [law.asked.code(answer) for answer in asked], said
 
-    def app(self, path, question, reading):
-        self.reading = reading
+    def app(self, path, question, options):
+        self.reading = options
         found, _ = known_answers._read(question, path.name, path.read_bytes())
         return found, self.said[-1]
 
-    def every(self, path, question, reading):
+    def every(self, path, question, options):
         """By user: the different codes in the file and what is said, or the words of the refusal."""
         users = [self.perturb, self.simulate, self.audit, self.app]
         users += [self.pilot] if question.kind == "item-set" else []
         for user in users:
             try:
-                found, said = user(path, question, reading)
+                found, said = user(path, question, options)
                 yield user.__name__, different(found), said
             except PlannerError as error:
                 yield user.__name__, None, str(error).replace(f"{path.parent}/", "")
@@ -150,8 +158,8 @@ REFUSED = {
     "stray.csv": ("City", 'City,x\nUlm,"1\nUlm,2\nUlm,"3\n', {}, "line 2, 'Ulm,\"1\\n', is not CSV"),
     "swallowed.csv": ("City", 'City,x,y\nUlm,"1,1\nUlm,2,2\nUlm,3",3\n', {},
                       "line 2 has quotes with a whole line between them, ['Ulm', '2', '2']. Take"),
-    "short.csv": ("City", "x,City\n1,Ulm\n2\n", {}, "line 3 has 1 cell, and the header has 2. Give"),
-    "long.csv": ("City", "x,City\n1,Ulm,2\n", {}, "line 2 has 3 cells, and the header has 2. Give"),
+    "short.csv": ("City", "x,City\n1,Ulm\n2\n", {}, "line 3 has 1 cell, and the header 2. Give"),
+    "long.csv": ("City", "x,City\n1,Ulm,2\n", {}, "line 2 has 3 cells, and the header 2. Give"),
     "nul.csv": ("City", "City,x\nUl\0m,1\n", {}, "line 2 has a character U+0000. Is it"),
     "twice.csv": ("City", "City,x\nUlm,1\nCity,x\n", {}, "line 3 is the header again. Take"),
     "second.csv": ("age", "age,x\nHow old are you?,x\n3,1\n", {},
@@ -170,7 +178,7 @@ REFUSED = {
     "empty.csv": ("City", "\n\n", {}, "is empty. Give a header and rows."),
     "nobody.csv": ("City", "City,x\n,1\n", {}, "nobody has an answer to 'City'. Is it the right"),
     "rowless.csv": ("City", "City,x\n", {}, "there are no rows below the header. Add a line"),
-    "binary.csv": ("City", b"City\n\x81\n", {}, "is text neither in UTF-8 nor in Windows-1252. Save"),
+    "binary.csv": ("City", b"City\n\x81\n", {}, "is no text in UTF-8, nor in Windows-1252. Save"),
     "half.csv": ("drinks", "a,b\n1,maybe\n", {"columns": ("a", "b")},
                  "columns is 'a' but must be an answer's name each, or 5 for all answers in"),
     "maybe.csv": ("drinks", "tea,cold 1\n1,maybe\n", {"columns": ("tea", "cold 1")},
@@ -198,12 +206,108 @@ def written(folder, name, content):
 def test_all_readers_of_answers_take_and_refuse_alike(tmp_path, monkeypatch, parameters, name):
     asked, content, told, *expected = (TAKEN | REFUSED)[name]
     question = ASKED[asked].replacing(**{k: v for k, v in told.items() if k not in OPTIONS})
-    reading = Reading(**{k: v for k, v in told.items() if k in OPTIONS})
+    options = Reading(**{k: v for k, v in told.items() if k in OPTIONS})
     readers = Readers(parameters, monkeypatch, tmp_path)
-    found = list(readers.every(written(tmp_path, name, content), question, reading))
+    found = list(readers.every(written(tmp_path, name, content), question, options))
     codes, words = expected if name in TAKEN else (None, *expected)
     for user, given, said in found:
         assert (user, given) == (user, codes)
         assert words in said
     assert len({said for _, _, said in found}) == 1
     assert list(tmp_path.glob("out*")) == ([] if codes is None else [readers.out])
+
+
+LIMITS = {
+    "many.csv": (reading, "_MOST_PEOPLE", "City\n" + "Ulm\n" * 4, {}, "has more than 3 rows"),
+    "wide.jsonl": (tables, "_MOST_COLUMNS", '{"City": "Ulm", "a": 1, "b": 2, "c": 3}\n', {}, "3 different keys"),
+    "long.csv": (tables, "_LONGEST_LINE", "City\nUlm" + "m" * 9, {}, "line 2 has more than 0 MiB"),
+    "placed.csv": (reading, "_MOST_PLACED", "drinks\na\nb\nc\nd\n", {"place_unlisted": True}, "more than 3 answers"),
+    "letters.csv": (reading, "_LONGEST", "drinks\nlong\n", {"place_unlisted": True}, "one of over 3 letters, 'long'"),
+    "members.dat": (datasets, "_MOST_MEMBERS", "0 1\n0 1\n", {}, "more than 3 items in all"),
+    "people.dat": (datasets, "_MOST_MEMBERS", "0 1\n9\n", {}, "line 2, column 'drinks': '9' must be"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_files_that_are_too_large_are_refused(tmp_path, monkeypatch, name):
+    module, limit, text, told, message = LIMITS[name]
+    monkeypatch.setattr(module, limit, 3)
+    question = CITY if "City" in text else DRINKS
+    with pytest.raises(FileError, match=message):
+        read_known(written(tmp_path, name, text), question.answer_column, Reading(**told))
+
+
+def test_an_excel_file_is_measured_before_it_is_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "_MOST_MEBIBYTES", 1)
+    with ZipFile(tmp_path / "bomb.xlsx", "w", ZIP_DEFLATED) as bomb:
+        bomb.writestr("sheet.xml", b" " * (2**20 + 1))
+    with pytest.raises(FileError, match="unpacks to more than 1 MiB"):
+        read_known(tmp_path / "bomb.xlsx", CITY.answer_column)
+
+
+def test_an_answer_without_a_name_is_called_by_its_level_everywhere(parameters):
+    law = parameters.question("drinks")
+    assert law.levels.item_names() == ["tea", "black tea", "cold 1", "cold 2", "cold 3"]
+    assert [level.labels for level in DRINKS.levels][1] == ("cold 1", "cold 2", "cold 3")
+    assert law.asked.code(["cold 3", "tea"]) == law.asked.code([4, 0]) == (0, 4)
+    for wrong in ("cold 0", "cold 4", "cold 01", "Cold 1", "hot 1", "4"):
+        with pytest.raises(InputError, match="of type str' but must be the name of an item"):
+            law.asked.code([wrong])
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        (("Tea", "tea "), "different from every other by more than 'Tea' is"),
+        (("Cafe\u0301", "Caf\u00e9"), "different from every other by more than"),
+        (("COLD 2",), "'COLD 2' but must be no number, as items of other levels go by theirs"),
+        (("3",), "'3' but must be no number"),
+    ],
+)
+def test_names_that_a_file_could_not_tell_apart_are_refused(items, said):
+    with pytest.raises(InputError, match=said):
+        DRINKS.replacing(levels=(Level("hot", 1.0, items), DRINKS.levels[1]))
+
+
+IN_A_GIGABYTE = """
+import resource, sys
+import pandas, pyarrow.parquet, openpyxl
+from planner.errors import FileError
+from planner.planning import datasets
+from planner.planning.datasets import read_known
+from planner.survey.questions import ItemSet, Level, Numeric
+pages = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (pages + 2**30,) * 2)
+levels = Level("l", 1.0, tuple("ab")), Level("n", 1.0, item_count=5)
+asked = ItemSet("x", levels), Numeric("x", 0, 9, epsilon=1.0)
+for name in sys.argv[1:]:
+    try:
+        known = read_known(name, asked["numbers" in name].answer_column)
+        print(known.said)
+    except FileError as error:
+        print(error.reason)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux' limit on memory")
+def test_small_files_never_fill_the_memory(tmp_path):
+    """Each took 6 to 12 GB once: fixed-width letters, and lists of rows."""
+    long = "a" * 131_000
+    texts = {
+        "one-long.csv": ("x\n" + long + "\n" + "b\n" * 12_000, "must be the name of an item"),
+        "one-long.dat": (long + ";\n" + "b;\n" * 12_000, "must be the name of an item"),
+        "blank.dat": (" " * 8 * 2**20, "line 1 has more than 4 MiB"),
+        "numbers.csv": ("x\n" + "1\n" * 300_000, "300,000 rows"),
+        "sets.csv": ("x\n" + "a;b\n" * 200_000, "200,000 rows"),
+        "sets.dat": ("1 2 3\n" * 200_000, "200,000 rows"),
+    }
+    for name, (text, _) in texts.items():
+        written(tmp_path, name, text)
+    same = pa.DictionaryArray.from_arrays(pa.array([0] * 10**6, pa.int32()), [long * 8])
+    pq.write_table(pa.table({"x": same}), tmp_path / "bomb.parquet")
+    texts["bomb.parquet"] = "", "must be the name of an item"
+    command = [sys.executable, "-c", IN_A_GIGABYTE, *texts]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603
+    assert not done.stderr
+    for said, (_, wanted) in zip(done.stdout.splitlines(), texts.values(), strict=True):
+        assert wanted in said
