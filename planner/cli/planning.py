@@ -141,7 +141,7 @@ def outsiders(
     """
     from planner.planning.plan import plan_survey
     from planner.show.json import to_json
-    from planner.show.kinds import outsider_blocks
+    from planner.show.outsiders import outsider_blocks
 
     view = plan_survey(survey, mechanism=mechanism).outsiders(delta)
     show(outsider_blocks(view), to_json(view), details=details, json=json_output)
@@ -180,7 +180,7 @@ def _parameters(made: SurveyPlan, question: str | None, *, needed: bool) -> Para
 
 def _deployable(made: SurveyPlan) -> bool:
     """Whether somebody vouches for whatever the questions rely on, and it promises something."""
-    return not any(one.lacking for one in made.questions)
+    return all(one.deployable for one in made.questions)
 
 
 def _record(made: SurveyPlan) -> None:

@@ -36,7 +36,6 @@ from planner.survey.questions import (
 Array = NDArray[np.float64]
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000
-_MOST_EXPLAINED = 40
 _Z_LEVEL, _Z_POWER = 1.6448536269514722, 0.8416212335729143  # 95 %, one-sided, and power 80 %
 
 
@@ -170,7 +169,7 @@ class ByLevel:
     a: Array
     b: Array
     if_had: Array
-    odds: tuple[str, ...]
+    least_b: Array
     standard_errors: Array
     percent: Array
     detectable: Array | None
@@ -346,22 +345,11 @@ def solved(
 
 
 def levels_of(part: Part[Any], planned: Option, length: int | None = None) -> ByLevel:
-    """Level by level; of sets at a padding length.
-
-    Examples
-    --------
-    >>> from planner import Level, Survey, plan_survey
-    >>> levels = Level("severe", "ln 4", ("HIV",)), Level("common", "ln 6", item_count=4)
-    >>> asked = Categorical("diagnosis", levels, mechanism="opt0")
-    >>> print(plan_survey(Survey("s", 1000, (asked,))).questions[0].fact(ByLevel).odds[0])
-    Of 100 people whose answer about diagnosis is one of 'severe', 59 send a 1 for it; of 100
-    with another answer, 33 do.
-    """
+    """Level by level; of sets at a padding length."""
     policy, terms, parts = part.deployed.policy, planned.law, part.parts
     people = part.people / parts  # of a round
     drawn = 1 if planned.name == SET_DESIGN else length or 1
     if_had = terms.b + (terms.a - terms.b) / drawn
-    chances = zip(policy.names[:_MOST_EXPLAINED], if_had, terms.b, terms.least_b, strict=False)
     errors = np.sqrt(people * terms.noise) * drawn * parts
     detectable = None
     if length is None:
@@ -374,7 +362,7 @@ def levels_of(part: Part[Any], planned: Option, length: int | None = None) -> By
         a=terms.a,
         b=terms.b,
         if_had=if_had,
-        odds=tuple(_odds(part.asked.name, planned, length, *one) for one in chances),
+        least_b=terms.least_b,
         standard_errors=errors,
         percent=100 * errors / part.people,
         detectable=detectable,
@@ -395,24 +383,3 @@ def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:
         high = prior / (prior + (1 - prior) * np.exp(-above))
         low = prior / (prior + (1 - prior) * np.exp(below))
     return low, high
-
-
-def _odds(
-    question: str, planned: Option, length: int | None, level: str, a: float, b: float, least: float
-) -> str:
-    whose, other = f"whose answer about {question} is one of {level!r}", "with another answer"
-    if length is not None:
-        whose = f"with a certain one of {level!r} among up to {length} answers about {question}"
-        other = "without it"
-    others = _people(b)
-    if _people(least) != others:
-        others = f"{_people(least)} to {others}"
-    sends = CATALOGUE[planned.name].sends
-    return f"Of 100 people {whose}, {_people(a)} {sends}; of 100 {other}, {others} do."
-
-
-def _people(probability: float) -> str:
-    people = 100 * float(probability)
-    if 1 <= people <= 99:
-        return f"{people:.0f}"
-    return f"{people:.2g}" if people < 1 else f"{people:.4g}"

@@ -112,9 +112,9 @@ class Kind(Protocol[Q]):
         """The mechanism of an option, as a parameter file takes it."""
         return option.law
 
-    def lacking(self, mechanism: Any) -> str:
-        """What is missing before it can be deployed, in a sentence; empty if nothing is."""
-        return ""
+    def deployable(self, mechanism: Any) -> bool:
+        """Whether a parameter file may be written."""
+        return True
 
     def law(self, question: Q, mechanism: object) -> CollectedLaw:
         """The mechanism in whole numbers; refused where it cannot be deployed."""

@@ -3,17 +3,13 @@
 Computed when somebody asks for it, from the mechanism that is deployed. Whoever sees reports with
 their senders has the local guarantee and nothing else; the second view needs a shuffler or a
 secure sum, and every sentence about it says so.
-
-People understand odds better than an epsilon (Nanayakkara, Smart, Cummings, Kaptchuk and Redmiles,
-"What Are the Chances? Explaining the Epsilon Parameter in Differential Privacy", USENIX Security
-2023, with 963 people): sentences are about guesses that are right for so many of 100 people.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from heapq import nlargest
-from math import exp, floor, log10
+from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -23,27 +19,14 @@ from planner.arguments import finite
 from planner.laws.rounds import Rounds
 from planner.mechanisms.making import law_of
 from planner.outsiders.guarantee import (
-    CONDITION,
     MOST_PEOPLE,
     ShuffledGuarantee,
     shuffled,
 )
 from planner.outsiders.shapes import Guess, Seen, of_policy, seen_of
-from planner.outsiders.shown import (
-    delta_text,
-    of_hundred,
-    of_hundred_before,
-    reach_up,
-)
-from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.questions import Numeric, Question
+from planner.survey.questions import Question
 
-UNHIDDEN = (
-    "a question asked in two rounds, or with a pair of answers that no budget protects, is not "
-    "hidden by shuffling"
-)
-NOTHING_TO_SAY = f"{UNHIDDEN.capitalize()}: what outsiders learn is what it promises."
 _MOST_LEVELS = 5  # beyond it all levels together: fifteen pairs take most of a second
 Array = NDArray[np.float64]
 
@@ -52,6 +35,8 @@ Array = NDArray[np.float64]
 class OutsiderView:
     """What an outsider learns of one question, beside the local guarantee.
 
+    A ``guess`` is of one of so many ``answers`` (points of its range, of a number), or of a person
+    who has any ``set_size`` of them.
     A false report moves a level's count, of one round where there are ``rounds``, by ``reach``
     people at most; ``swaying`` of them may move it by its standard error. Of those who ``drawn``
     by lot report, the ``shuffled`` guarantee counts as many as there are but for a part of delta.
@@ -60,61 +45,14 @@ class OutsiderView:
     question: str
     shuffled: ShuffledGuarantee
     guess: Guess | None
-    guessed: str
+    kind: str
+    answers: int
+    set_size: int
     levels: tuple[str, ...]
     reach: Array | None
     swaying: NDArray[np.int64] | None
     drawn: bool
     rounds: Rounds | None
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Everything it says, the local guarantee first."""
-        said = (self._local(), self._central(), self._guess(), self._false_reports())
-        return tuple(sentence for sentence in said if sentence)
-
-    def _local(self) -> str:
-        local = self.shuffled.local_epsilon
-        return (
-            "After one report, seen with its sender, a guess between two answers, both as likely "
-            f"before, is right for at most {_right_at_most(local)} of 100 people (epsilon "
-            f"{rounded_up(local, 4)})."
-        )
-
-    def _central(self) -> str:
-        found, among = self.shuffled, f"{self.shuffled.people:,} people"
-        if self.drawn:
-            among = f"at least {among} who report" + " in the same round" * bool(self.rounds)
-        text = (
-            f"After all reports without their senders it is right for at most "
-            f"{_right_at_most(found.epsilon, found.delta)}, hidden among {among} "
-            f"(epsilon {rounded_up(found.epsilon, 5)} at delta {delta_text(found.delta)}): this "
-            f"second view {CONDITION}."
-        )
-        if self.rounds is None or self.rounds.changes is None:
-            return text
-        hidden = "Who changes hides only among those who change in the same rounds."
-        return f"{text[:-1]}, and while answers stay. {hidden}"
-
-    def _guess(self) -> str:
-        if self.guess is None:
-            return ""
-        success, blind = of_hundred(self.guess.success), of_hundred_before(self.guess.blind)
-        return (
-            f"Guessing {self.guessed} is right for {success} of 100 people after one report, and "
-            f"for {blind} without any."
-        )
-
-    def _false_reports(self) -> str:
-        if self.swaying is None or self.reach is None:
-            return ""
-        weakest = int(np.argmin(self.swaying))
-        count = "estimated count" if self.rounds is None else "estimated count of a round"
-        return (
-            f"A false report moves an {count} of {self.levels[weakest]!r} by at most "
-            f"{reach_up(float(self.reach[weakest]))} people: {self.swaying[weakest]:,} of "
-            "them may move it by as much as its standard error."
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,23 +76,6 @@ class SurveyOutsiderView:
     def delta(self) -> float | None:
         """Delta that belongs to :attr:`epsilon`."""
         return self._together([one.shuffled.delta for one in self.questions])
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """What holds for all questions together; nothing where there is only one in all."""
-        if len(self.questions) + len(self.left_out) < 2:
-            return ()
-        if self.epsilon is None or self.delta is None:
-            names = ", ".join(map(repr, self.left_out))
-            nothing = f"Nothing is said here of {names}: {UNHIDDEN}."
-            return (f"{nothing} So no epsilon is claimed for all questions together.",)
-        whole = self.asked is None
-        each = "all their reports" if whole else "the reports of the questions they get"
-        together = (
-            f"All questions together, each shuffled separately: {each} hide a person with epsilon "
-            f"{rounded_up(self.epsilon, 5)} at delta {delta_text(self.delta)}. "
-        )
-        return (f"{together}This second view {CONDITION}.",)
 
     def _together(self, each: list[float]) -> float | None:
         if self.left_out:
@@ -182,7 +103,7 @@ def outsider_view(
     hides among one of ``parts`` parts of those people, by lot.
     """
     policy = question.policy
-    if isinstance(question, Numeric):  # one level for all numbers, and no answer
+    if not question.levels:  # one level for all numbers, and no answer
         policy = PrivacyPolicy(policy.epsilons, [2], names=["any answer"])
     if not np.isfinite(policy.ldp_epsilon):
         return None
@@ -199,7 +120,16 @@ def outsider_view(
         reach = parts * seen.reach
         swaying = np.ceil(standard_errors / reach).astype(np.int64)
     central = replace(shuffled(hidden, among, kept), delta=stated)
-    about = question.name, central, seen.guess(), _guessed(question, seen), policy.names
+    answers = int(question.policy.item_counts.sum()) if question.levels else len(seen.names) - 1
+    about = (
+        question.name,
+        central,
+        seen.guess(),
+        question.kind,
+        answers,
+        seen.set_size,
+        policy.names,
+    )
     return OutsiderView(*about, reach, swaying, drawn, rounds)
 
 
@@ -210,27 +140,6 @@ def _fewest(people: int, chance: float, miss: float) -> int:
     return 1 + max(0, int(binom.ppf(miss, people - 1, chance)))
 
 
-def _guessed(question: Question, seen: Seen) -> str:
-    if isinstance(question, Numeric):
-        points = len(seen.names) - 1
-        if points > 2:
-            return f"which it is of {points} numbers and no answer, all as likely before,"
-        return "which it is of the lowest number, the highest and no answer, all as likely before,"
-    items = int(question.policy.item_counts.sum())
-    if seen.set_size:
-        return f"one answer of a person who has any {seen.set_size:,} of {items:,} answers"
-    return f"the likeliest of {items:,} answers, all as likely before,"
-
-
 def _of_one_level(policy: PrivacyPolicy) -> Seen:
     items = int(policy.item_counts.sum())
     return of_policy(PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"]))
-
-
-def _right_at_most(epsilon: float, delta: float = 0.0) -> str:
-    """How many of 100 guesses between two answers are right, at most.
-
-    Whatever is seen, one answer is at most e^epsilon times as likely as the other, but for delta:
-    as many as ``(e^epsilon + delta) / (1 + e^epsilon)`` are right.
-    """
-    return of_hundred(min(1.0, (1 + delta * exp(-epsilon)) / (1 + exp(-epsilon))))

@@ -342,13 +342,6 @@ def _allocated(
     return *made_for, found
 
 
-COMPARED_ERRORS = (
-    "Errors are in per cent of the people who answer (of half the range for a mean): total over "
-    "all items, or of one rare item of a level; in a round, where it is asked again. Of every "
-    "figure the smaller is better."
-)
-
-
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
     """One figure of both scenarios; None where a scenario does not have it.

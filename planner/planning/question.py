@@ -249,15 +249,6 @@ class QuestionPlan(Framed):
         return self.kind.people_for(part, self.facts, planned, error)
 
     @property
-    def left_out(self) -> tuple[str, ...]:
-        """Why mechanisms have no error here, or are not deployed, in sentences."""
-        return tuple(
-            f"{CATALOGUE[one.name].label} is left out: {one.refused}."
-            for one in self.every
-            if one.refused
-        )
-
-    @property
     def lower_bound(self) -> float | None:
         """No table of the deployed form has a smaller total error; of others, no mechanism.
 
@@ -334,9 +325,9 @@ class QuestionPlan(Framed):
         return np.array([policy.leakage_epsilons, policy.against_epsilons])
 
     @property
-    def lacking(self) -> str:
-        """What is missing before it can be deployed, in a sentence; empty if nothing is."""
-        return self.kind.lacking(self.mechanism)
+    def deployable(self) -> bool:
+        """Whether a parameter file may be written: somebody vouches for what it relies on."""
+        return self.kind.deployable(self.mechanism)
 
     def outsiders(self, delta: float | None = None, group: float = 1.0) -> OutsiderView | None:
         """What an outsider learns from reports as they are deployed, beside what is promised.

@@ -23,7 +23,6 @@ from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning.curve import Curve
 from planner.planning.kind import Facts, Kind
 from planner.planning.option import ErrorLaw, Option, Part, at_scale
-from planner.policy.budget_text import rounded_up
 from planner.survey.questions import SampledChoice
 
 Array = NDArray[np.float64]
@@ -225,17 +224,14 @@ class SamplingPlan:
         return self.question.sampling.acknowledged is not None
 
     @property
-    def lacking(self) -> str:
-        """What is missing before it can be deployed, in a sentence; empty if nothing is."""
-        if not self.acknowledged:
-            return "Nobody vouches for it yet: until then no parameters are written."
-        if self._nothing_promised:
-            return "It promises nothing: until rare values are merged, no parameters are written."
-        return ""
+    def nothing_promised(self) -> bool:
+        """Whether that view has no finite epsilon."""
+        return self.relies_on == "aggregates-only" and self.released_epsilon == inf
 
     @property
-    def _nothing_promised(self) -> bool:
-        return self.relies_on == "aggregates-only" and self.released_epsilon == inf
+    def deployable(self) -> bool:
+        """Whether somebody vouches for it, and it promises something."""
+        return self.acknowledged and not self.nothing_promised
 
     @property
     def limited_by(self) -> str:
@@ -283,24 +279,6 @@ class SamplingPlan:
         spread = np.sqrt(np.array(self.counts, dtype=np.float64) * (1 - sampling) / sampling)
         return normal_quantile(0.975) * spread
 
-    def sentences(self) -> tuple[str, str, str]:
-        """The three views in plain words: round two, linkable, aggregates.
-
-        Numbers are rounded to the pessimistic side.
-        """
-        mechanism = self.mechanism
-        likely = mechanism.sampling / (mechanism.sampling + mechanism.zero)
-        return (
-            f"Round two alone: epsilon {_up(self.round_two_epsilon)}. Holds only towards an "
-            "observer who sees nothing of a person's round one.",
-            "Both rounds of a person linkable: epsilon is INFINITE, there is no protection. "
-            "Whoever moves from none to a value has that value, with certainty; who is seen at "
-            f"none in round one is a sampled one with probability {_up(likely)}.",
-            "Only the estimates released, by a trusted aggregator: epsilon "
-            f"{_up(self.released_epsilon)} at delta {self.delta:g}, exact. Holds if at least "
-            f"{min(self.others)} other people have each value.",
-        )
-
     @property
     def law(self) -> CollectedLaw:
         """What is deployed, in whole numbers; refused as :meth:`guarantee` is."""
@@ -319,7 +297,7 @@ class SamplingPlan:
         for the expected counts.
         """
         _check_acknowledged(self.question)
-        if self._nothing_promised:
+        if self.nothing_promised:
             reason = f"Released estimates have no finite epsilon at delta {self.delta:g}"
             raise VerificationError(reason, "Merge rare values, so that more people have each.")
         return {
@@ -402,10 +380,6 @@ def _check_acknowledged(question: SampledChoice) -> None:
         raise InputError("acknowledged", said, f'"{needed}"', remedy)
 
 
-def _up(epsilon: float) -> str:
-    return rounded_up(epsilon, 4, unlimited="INFINITE")
-
-
 def _outward(epsilon: float) -> float | str:
     """An epsilon that JSON can carry, raised past the rounding of the logarithm."""
     return "infinite" if epsilon == inf else epsilon * (1 + 1e-12)
@@ -443,9 +417,9 @@ class SampledKind(Kind[SampledChoice]):
         counts, errors = mechanism.counts, mechanism.absolute_errors()
         return {"value": range(1, len(counts) + 1), "expected": counts, "error_95": errors}
 
-    def lacking(self, mechanism: Any) -> str:
-        """Somebody who vouches for it, or people enough."""
-        return mechanism.lacking
+    def deployable(self, mechanism: Any) -> bool:
+        """Where somebody vouches for it, and people are enough."""
+        return mechanism.deployable
 
     def law(self, question: SampledChoice, mechanism: Any) -> CollectedLaw:
         """Refused where nobody vouches for what it relies on."""

@@ -68,13 +68,6 @@ class SomeEach:
     noise_value: float
 
     @property
-    def in_words(self) -> str:
-        """How many questions each person answers, such as ``"2 of 5 questions"``."""
-        return (
-            "one question" if self.asked == 1 else f"{self.asked} of {len(self.errors)} questions"
-        )
-
-    @property
     def share(self) -> float:
         """Share of its budgets that each question gets which a person answers."""
         return 1 / self.asked
@@ -116,21 +109,6 @@ class Allocation:
         if self.best_each.value >= self.value:
             return "split"
         return "one-each" if self.best_each.asked == 1 else "some-each"
-
-    @property
-    def reason(self) -> str:
-        """Why, in a sentence or two."""
-        split, each = self.value, self.best_each.value
-        if self.better == "split":
-            return (
-                f"Ask everybody everything: squared errors, weighted, may be {each / split:.3g} "
-                f"times as large if each person answers {self.best_each.in_words}. At such "
-                "budgets fewer answers cost more than splitting."
-            )
-        return (
-            f"Ask each person {self.best_each.in_words}: squared errors, weighted, are at least "
-            f"{split / each:.3g} times smaller."
-        )
 
 
 def allocate(

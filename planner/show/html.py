@@ -14,7 +14,8 @@ import numpy as np
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table, chosen, said
 from planner.show.figures import BLUE, GREY, Chart, Line
-from planner.show.kinds import outsider_blocks, promises
+from planner.show.kinds import promises
+from planner.show.outsiders import outsider_blocks
 from planner.show.plan import costs, plan_blocks
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -26,20 +26,46 @@ from planner.planning.sets import Padded
 from planner.planning.shares import Allocation
 from planner.planning.what_if import TargetAnswer
 from planner.show import kinds
-from planner.show.plan import budgets_sentence
+from planner.show.outsiders import together_sentence, view_sentences
+from planner.show.plan import better_design, budgets_sentence, left_out
 
+_MOST_EXPLAINED = 40  # levels
 _NAMED: dict[type, str] = {  # values and properties, beside or in place of the fields
     QuestionPlan: "name share fraction users total_error error_share lower_bound proven_gap "
-    "saturation_epsilon spending realised left_out relaxations options",
+    "saturation_epsilon spending realised relaxations options",
+    ByLevel: "names items epsilons a b if_had standard_errors percent detectable",
     Option: "name title error against compared",
-    Allocation: "names reason shares errors value lower_bound relative_gap some_each best_each",
+    Allocation: "names shares errors value lower_bound relative_gap some_each best_each",
     ChannelCurve: "epsilon answer_rate channel_rmse relative_gap",
     TargetAnswer: "target reached users of_mean",
     ComparedRow: "question level what first second change",
-    OutsiderView: "question shuffled guess guessed levels reach swaying sentences",
-    SurveyOutsiderView: "questions asked left_out epsilon delta sentences",
-    SamplingPlan: "limited_by counts absolute_errors mechanism sentences relies_on acknowledged",
+    OutsiderView: "question shuffled guess levels reach swaying",
+    SurveyOutsiderView: "questions asked left_out epsilon delta",
+    SamplingPlan: "limited_by counts absolute_errors mechanism relies_on acknowledged",
     ShuffledGuarantee: "names people delta epsilons local epsilon local_epsilon",
+}
+
+_SAID: dict[type, dict[str, Callable[[Any], object]]] = {  # and in words
+    QuestionPlan: {
+        "kind": lambda plan: plan.question.kind,
+        "mechanism": lambda plan: plan.deployed.mechanism,
+        "asked_for": lambda plan: plan.question.mechanism,
+        "unit": lambda plan: plan.question.unit,
+        "measure": kinds.measure,
+        "share_of": kinds.share_of,
+        "left_out": left_out,
+        "promises": kinds.promises_of,
+        "proof": kinds.certificate_sentences,
+    },
+    Allocation: {"reason": better_design},
+    OutsiderView: {
+        "guessed": lambda view: kinds.WORDS[view.kind].guessed(view),
+        "sentences": view_sentences,
+    },
+    SurveyOutsiderView: {
+        "sentences": lambda view: [*filter(None, [together_sentence(view)])],
+    },
+    SamplingPlan: {"sentences": kinds.views_in_words},
 }
 
 
@@ -63,6 +89,7 @@ def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
         named = _NAMED.get(type(thing))
         names = named.split() if named else [field.name for field in fields(thing)]
         values = {name: getattr(thing, name) for name in names}
+        values |= {name: say(thing) for name, say in _SAID.get(type(thing), {}).items()}
         return {name: to_json(v() if callable(v) else v) for name, v in values.items()}
     if isinstance(thing, BaseModel):
         return thing.model_dump(mode="json")
@@ -92,24 +119,18 @@ def plan_json(plan: SurveyPlan, parameters: Parameters | None = None) -> dict[st
 
 def question_json(question: QuestionPlan) -> dict[str, Any]:
     """One question's plan."""
-    padded = question.fact(Padded)
+    levels, padded = question.fact(ByLevel), question.fact(Padded)
+    shown = range(min(len(levels.names), _MOST_EXPLAINED) if levels else 0)
+    odds = [kinds.odds_sentence(question, level) for level in shown]
     document: dict[str, Any] = {
-        "kind": question.question.kind,
-        "mechanism": question.deployed.mechanism,
-        "asked_for": question.question.mechanism,
-        "measure": kinds.measure(question),
-        "unit": question.question.unit,
-        "share_of": kinds.share_of(question),
         **to_json(question),
-        "levels": to_json(question.fact(ByLevel)),
+        "levels": levels and to_json(levels) | {"odds": odds},
         "padding_length": padded and padded.length,
         "padding": to_json(padded and padded.plan),
         "sampling": to_json(question.fact(SamplingPlan)),
         "targets": [
             to_json(one) | {"budgets": budgets_sentence(question, one)} for one in question.targets
         ],
-        "promises": kinds.promises_of(question),
-        "proof": kinds.certificate_sentences(question),
     }
     related = question.fact(Related)
     if related is not None:

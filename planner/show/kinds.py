@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.levels import Levels
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.choice import SetPromises
+from planner.planning.choice import ByLevel, SetPromises
 from planner.planning.mean import AnswerRateModel
-from planner.planning.outsiders import NOTHING_TO_SAY, SurveyOutsiderView
+from planner.planning.outsiders import OutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.rounds import compared
@@ -32,7 +32,6 @@ from planner.show.blocks import (
     numbers,
     people,
     percent,
-    rows_table,
     said,
     texts,
 )
@@ -93,6 +92,14 @@ class KindWords:
                     f"{design.types.item_counts.size}, with the smallest budget of each."
                 )
         return found
+
+    def guessed(self, view: OutsiderView) -> str:
+        """What an outsider guesses."""
+        if view.set_size:
+            return (
+                f"one answer of a person who has any {view.set_size:,} of {view.answers:,} answers"
+            )
+        return f"the likeliest of {view.answers:,} answers, all as likely before,"
 
     def promises(self, plan: QuestionPlan) -> list[str]:
         """What it promises, rounded up, and what it does not."""
@@ -171,6 +178,12 @@ class _OfNumbers(KindWords):
 
     points = ", for these points and no answer,"
 
+    def guessed(self, view: OutsiderView) -> str:
+        what = "the lowest number, the highest"
+        if view.answers > 2:
+            what = f"{view.answers} numbers"
+        return f"which it is of {what} and no answer, all as likely before,"
+
     def objective(self, asked: Any) -> str:
         return "error of the mean"
 
@@ -216,10 +229,10 @@ class _OfTwoRounds(KindWords):
         return "at the expected counts"
 
     def promises(self, plan: QuestionPlan) -> list[str]:
-        return list(plan.mechanism.sentences())
+        return list(views_in_words(plan.mechanism))
 
 
-_WORDS = {
+WORDS = {
     "categorical": KindWords(),
     "joint": KindWords(),
     "item-set": _OfSets(),
@@ -235,7 +248,7 @@ def _weighted(asked: Any, what: str) -> str:
 
 def words(plan: QuestionPlan) -> KindWords:
     """What is said of its kind alone."""
-    return _WORDS[plan.question.kind]
+    return WORDS[plan.question.kind]
 
 
 def objective_name(plan: QuestionPlan) -> str:
@@ -265,6 +278,40 @@ def within(gap: float) -> str:
     if gap < 1e-3:
         return f"a factor of 1 + {max(gap, 1e-9):.0e}"
     return f"{math.ceil(100 * gap)} %"
+
+
+def odds_sentence(plan: QuestionPlan, level: int) -> str:
+    """What people send who have an answer of a level, and others.
+
+    Examples
+    --------
+    >>> from planner import Level, Survey, plan_survey
+    >>> from planner.survey.questions import Categorical
+    >>> levels = Level("severe", "ln 4", ("HIV",)), Level("common", "ln 6", item_count=4)
+    >>> asked = Categorical("diagnosis", levels, mechanism="opt0")
+    >>> print(odds_sentence(plan_survey(Survey("s", 1000, (asked,))).questions[0], 0))
+    Of 100 people whose answer about diagnosis is one of 'severe', 59 send a 1 for it; of 100
+    with another answer, 33 do.
+    """
+    found, padded = plan.fact(ByLevel), plan.fact(Padded)
+    assert found is not None  # noqa: S101 - asked of questions with levels
+    name, sends = found.names[level], CATALOGUE[plan.deployed.mechanism].sends
+    whose, other = f"whose answer about {plan.name} is one of {name!r}", "with another answer"
+    if padded is not None:
+        most = f"up to {padded.length} answers about {plan.name}"
+        whose, other = f"with a certain one of {name!r} among {most}", "without it"
+    least, others = (_of_hundred(column[level]) for column in (found.least_b, found.b))
+    if least != others:
+        others = f"{least} to {others}"
+    having = _of_hundred(found.if_had[level])
+    return f"Of 100 people {whose}, {having} {sends}; of 100 {other}, {others} do."
+
+
+def _of_hundred(probability: float) -> str:
+    shown = 100 * float(probability)
+    if 1 <= shown <= 99:
+        return f"{shown:.0f}"
+    return f"{shown:.2g}" if shown < 1 else f"{shown:.4g}"
 
 
 # What is proven
@@ -380,8 +427,35 @@ def cap_sentence(question: QuestionPlan) -> str:
 
 def reliance_sentence(plan: SamplingPlan) -> str:
     """What Sampling Privacy relies on, and whether somebody vouches for it."""
-    needed = ACKNOWLEDGEMENTS[plan.relies_on]
-    return f'It relies on this: "{needed}" {plan.lacking or "Somebody vouches for it."}'
+    vouched = "Somebody vouches for it."
+    if not plan.acknowledged:
+        vouched = "Nobody vouches for it yet: until then no parameters are written."
+    elif plan.nothing_promised:
+        vouched = "It promises nothing: until rare values are merged, no parameters are written."
+    return f'It relies on this: "{ACKNOWLEDGEMENTS[plan.relies_on]}" {vouched}'
+
+
+def views_in_words(plan: SamplingPlan) -> tuple[str, str, str]:
+    """The three views in plain words: round two, linkable, aggregates.
+
+    Numbers are rounded to the pessimistic side.
+    """
+    mechanism = plan.mechanism
+    likely = _up(mechanism.sampling / (mechanism.sampling + mechanism.zero))
+    return (
+        f"Round two alone: epsilon {_up(plan.round_two_epsilon)}. Holds only towards an "
+        "observer who sees nothing of a person's round one.",
+        "Both rounds of a person linkable: epsilon is INFINITE, there is no protection. "
+        "Whoever moves from none to a value has that value, with certainty; who is seen at "
+        f"none in round one is a sampled one with probability {likely}.",
+        "Only the estimates released, by a trusted aggregator: epsilon "
+        f"{_up(plan.released_epsilon)} at delta {plan.delta:g}, exact. Holds if at least "
+        f"{min(plan.others)} other people have each value.",
+    )
+
+
+def _up(epsilon: float) -> str:
+    return rounded_up(epsilon, 4, unlimited="INFINITE")
 
 
 def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
@@ -396,7 +470,7 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
         Fact(f"sampled, limited by {limit}", f"{mechanism.sampling:.4f}"),
         Fact("staying at none", f"{mechanism.zero:.4f}"),
     )
-    alone, linkable, released = plan.sentences()
+    alone, linkable, released = views_in_words(plan)
     values = (
         texts("value", (label for level in question.question.levels for label in level.labels)),
         numbers("epsilon", plan.budgets[1:], ".3f"),
@@ -407,7 +481,7 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     )
     return [
         Facts(figures),
-        Sentence(reliance_sentence(plan), tone="missed" if plan.lacking else "met"),
+        Sentence(reliance_sentence(plan), tone="met" if plan.deployable else "missed"),
         Sentence(linkable, tone="item"),
         Sentence(released, "everybody" if plan.relies_on != "round-two" else "details", "item"),
         Sentence(alone, "everybody" if plan.relies_on == "round-two" else "details", "item"),
@@ -519,27 +593,6 @@ def unprotected(levels: Levels) -> str:
 
 def _promise(between: str, most: str) -> str:
     return f"No report changes the odds between {between} more than {most}, {_WHOEVER}."
-
-
-def outsider_blocks(view: SurveyOutsiderView | None) -> list[Block]:
-    """What outsiders learn."""
-    if view is None:
-        return [Sentence(NOTHING_TO_SAY)]
-    blocks: list[Block] = []
-    headings = "between", "and", "one report", "if shuffled"
-    for one in view.questions:
-        blocks += [Heading(one.question, level=3), *said(one.sentences)]
-        rows = [
-            (first, second, rounded_up(local, 4), rounded_up(found, 5))
-            for first, second, local, found in one.shuffled.pairs
-        ]
-        if len(rows) > 1:
-            blocks.append(
-                rows_table("Epsilon, who is hidden among whom", headings, rows, 2, "details")
-            )
-    if view.sentences:
-        blocks += [Heading("All questions together", level=3), *said(view.sentences)]
-    return blocks
 
 
 def _factor(epsilon: float) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from planner.deployment.parameters import Parameters
 from planner.planning.mean import AnswerRatePlan, BestBudget, ChannelCurve
 from planner.planning.option import FLAT
-from planner.planning.plan import COMPARED_ERRORS, ComparedRow
+from planner.planning.plan import ComparedRow
 from planner.planning.sets import Padded
 from planner.policy.budget_text import rounded_up
 from planner.show import kinds
@@ -43,6 +43,11 @@ _LITTLE = 0.01  # of an error: less is no reason for a larger budget
 _MOST_FILES = 20
 _MOST_ESTIMATES = 20
 _MOST_LINES = 4
+_COMPARED = (
+    "Errors are in per cent of the people who answer (of half the range for a mean): total over "
+    "all items, or of one rare item of a level; in a round, where it is asked again. Of every "
+    "figure the smaller is better."
+)
 
 
 def comparison_blocks(found: Sequence[ComparedRow], names: tuple[str, str]) -> list[Block]:
@@ -56,7 +61,7 @@ def comparison_blocks(found: Sequence[ComparedRow], names: tuple[str, str]) -> l
         before = (row.question, row.level)
     headings = ("question", "level", "figure", "A", "B", "B against A")
     table = rows_table(f"A: {names[0]}   B: {names[1]}", headings, rows, words=3)
-    return [table, Sentence(COMPARED_ERRORS)]
+    return [table, Sentence(_COMPARED)]
 
 
 def answer_rate_blocks(

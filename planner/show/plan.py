@@ -17,7 +17,7 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan, budget_curve, has_budget_curve
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
-from planner.planning.shares import Allocation
+from planner.planning.shares import Allocation, SomeEach
 from planner.planning.what_if import BudgetAnswer, Frontier, TargetAnswer
 from planner.policy.budget_text import digits_up, rounded_up
 from planner.show import kinds
@@ -166,8 +166,8 @@ def lots_sentence(plan: SurveyPlan) -> str:
     drawn = (one for one in plan.questions if one.kind.adds_up)
     chances = ", ".join(f"{one.name!r} {percent(one.fraction)}" for one in drawn)
     return (
-        f"Each person gets {found.some_each.in_words} with its own file of parameters, drawn at "
-        f"random whatever they would answer. The chances: {chances}."
+        f"Each person gets {each_in_words(found.some_each)} with its own file of parameters, drawn "
+        f"at random whatever they would answer. The chances: {chances}."
     )
 
 
@@ -317,10 +317,37 @@ def design_sentence(plan: SurveyPlan) -> str:
     if found is None:
         return ""
     if plan.better_design is None:
-        return f"{found.reason} This plan does so."
-    each = f"asks everybody {found.some_each.in_words}"
+        return f"{better_design(found)} This plan does so."
+    each = f"asks everybody {each_in_words(found.some_each)}"
     here = "splits the budgets" if plan.survey.design == "split" else each
-    return f"{found.reason} This plan {here} instead."
+    return f"{better_design(found)} This plan {here} instead."
+
+
+def better_design(found: Allocation) -> str:
+    """Which design has the smaller error, and by how much."""
+    split, each, number = found.value, found.best_each.value, each_in_words(found.best_each)
+    if found.better == "split":
+        return (
+            f"Ask everybody everything: squared errors, weighted, may be {each / split:.3g} times "
+            f"as large if each person answers {number}. At such budgets fewer answers cost more "
+            "than splitting."
+        )
+    smaller = f"at least {split / each:.3g} times smaller"
+    return f"Ask each person {number}: squared errors, weighted, are {smaller}."
+
+
+def each_in_words(some: SomeEach) -> str:
+    """How many questions each person answers, such as ``"2 of 5 questions"``."""
+    return "one question" if some.asked == 1 else f"{some.asked} of {len(some.errors)} questions"
+
+
+def left_out(question: QuestionPlan) -> list[str]:
+    """Why mechanisms have no error here, or are not deployed."""
+    return [
+        f"{CATALOGUE[one.name].label} is left out: {one.refused}."
+        for one in question.every
+        if one.refused
+    ]
 
 
 def shares_sentence(plan: SurveyPlan) -> str:
@@ -344,7 +371,7 @@ def spending_sentence(plan: SurveyPlan) -> str:
         return f"A person who answers spends {most}."
     if plan.survey.design == "split":
         return f"A person who answers everything spends the sum over the questions, {most}."
-    return f"A person answers {plan.allocation.some_each.in_words} and spends {most}."
+    return f"A person answers {each_in_words(plan.allocation.some_each)} and spends {most}."
 
 
 def _how(question: QuestionPlan) -> str:
@@ -422,7 +449,7 @@ def _mechanisms(question: QuestionPlan) -> list[Block]:
     return [
         Heading("All mechanisms at these budgets", "details", 3),
         Table(kinds.measure(question), columns, accent=planned),
-        *said(question.left_out, rank="details"),
+        *said(left_out(question), rank="details"),
     ]
 
 
@@ -448,7 +475,7 @@ def _sharing(plan: SurveyPlan, found: Allocation) -> Table:
         texts("question", found.names),
         numbers("share if split, %", 100 * found.shares, ".1f"),
         bars("error", np.sqrt(found.errors / users).tolist(), percent),
-        numbers(f"asked {some.in_words}, %", 100 * some.fractions, ".1f"),
+        numbers(f"asked {each_in_words(some)}, %", 100 * some.fractions, ".1f"),
         bars("its error", np.sqrt(np.maximum(some.errors, 0.0) / users).tolist(), percent),
     )
     return Table("One survey, one budget a person", columns)

@@ -15,12 +15,13 @@ from planner import (
 )
 from planner.errors import ConvergenceError
 from planner.planning import solve as solving_once
-from planner.planning.choice import ByLevel, beliefs_after, rivals
+from planner.planning.choice import beliefs_after, rivals
 from planner.planning.question import KINDS, budget_curve
 from planner.planning.what_if import smallest_budgets
 from planner.show import kinds
 from planner.show import plan as said
 from planner.show.html import handout_html
+from planner.show.plan import left_out
 from planner.solvers import design_search, solving
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.generation import generate
@@ -175,7 +176,7 @@ def test_a_design_that_cannot_be_proven_or_deployed_is_left_out(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(solving_once, "best_design", fail)
         one = best_of()
-    assert one.left_out == ("Subset design is left out: Clarabel failed.",)
+    assert tuple(left_out(one)) == ("Subset design is left out: Clarabel failed.",)
     assert one.least_error is None
     with monkeypatch.context() as patch:
         patch.setattr(design_search, "generate", lambda *of: generate(*of)._replace(bound=-np.inf))
@@ -184,11 +185,11 @@ def test_a_design_that_cannot_be_proven_or_deployed_is_left_out(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(solving_once, "MAX_CELLS", 20)
         one = best_of()
-    assert any("types times items is" in reason for reason in one.left_out)
+    assert any("types times items is" in reason for reason in left_out(one))
     assert one.deployed.mechanism != "subset-design"
     assert one.least_error < one.total_error  # the bound stands all the same
     coarse = best_of(Level("all", 18.3, item_count=304), mechanism="best")
-    assert any("what rounding costs is 0.02" in reason for reason in coarse.left_out)
+    assert any("what rounding costs is 0.02" in reason for reason in left_out(coarse))
     assert coarse.deployed.mechanism != "subset-design"
 
 
@@ -204,7 +205,7 @@ def test_a_rival_that_cannot_be_proven_is_left_out_with_a_word(monkeypatch):
     solving_once.forget()
     for name in ("best", "opt0", "grr"):
         one = best_of(mechanism=name)
-        assert one.left_out == ("IDUE opt2 (a = 1/2) is left out: Proven only to 7e-06.",)
+        assert tuple(left_out(one)) == ("IDUE opt2 (a = 1/2) is left out: Proven only to 7e-06.",)
         assert {"opt0", "opt1", "oue"} <= {rival.name for rival in one.options}
     with pytest.raises(ConvergenceError, match="7e-06"):
         best_of(mechanism="opt2")  # what is planned must be proven
@@ -220,12 +221,11 @@ def test_a_split_says_whose_errors_its_shares_are_planned_with():
 
 def test_odds_say_the_probabilities():
     plan = planned([1.0, 1.2, 2.0], [5, 5, 90])
-    found = plan.fact(ByLevel)
-    assert "41 send a 1" in found.odds[0]
-    assert "27 do" in found.odds[0]
+    assert "41 send a 1" in kinds.odds_sentence(plan, 0)
+    assert "27 do" in kinds.odds_sentence(plan, 0)
     assert plan.realised[:, 0] == pytest.approx([1.0, 1.0])
-    padded = planned([1.0, 1.2, 2.0], [5, 5, 90], ItemSet, padding_length=4).fact(ByLevel)
-    assert "31 send a 1" in padded.odds[0]  # 27.4 + (40.9 - 27.4) / 4
+    padded = planned([1.0, 1.2, 2.0], [5, 5, 90], ItemSet, padding_length=4)
+    assert "31 send a 1" in kinds.odds_sentence(padded, 0)  # 27.4 + (40.9 - 27.4) / 4
 
 
 def test_what_a_report_realises_is_promised_on_every_face():

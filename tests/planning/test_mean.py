@@ -13,6 +13,7 @@ from planner.planning.channels import AssumedAnswers, bisample_error, five_popul
 from planner.planning.mean import AnswerRateModel, best_for
 from planner.policy.policy import PrivacyPolicy
 from planner.show.kinds import measure, words
+from planner.show.plan import left_out
 from planner.solvers.answers import Scenario
 from planner.solvers.channel_search import solve_channel
 from planner.survey.numeric_domain import NumericDomain
@@ -137,7 +138,7 @@ def test_what_the_solver_cannot_prove_is_not_planned(monkeypatch):
         best_for(model, 3.0)
     plan = planned()
     assert plan.deployed.mechanism == "bisample-md"
-    assert plan.left_out == ("Channel is left out: It stopped early.",)
+    assert tuple(left_out(plan)) == ("Channel is left out: It stopped early.",)
     with pytest.raises(ConvergenceError, match="stopped early"):
         planned(mechanism="channel")
 

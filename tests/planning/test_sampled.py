@@ -27,6 +27,7 @@ from planner.planning.sampled import (
     smallest_epsilon,
     upper_tail,
 )
+from planner.show.kinds import views_in_words
 
 EPSILONS = (0, 0.1, 0.5, 1, 3)
 
@@ -124,7 +125,7 @@ def test_error_at_95_percent_holds_in_simulation():
 @pytest.mark.parametrize("relies_on", sorted(ACKNOWLEDGEMENTS))
 def test_nothing_is_written_without_the_acknowledgement(relies_on):
     plan = planned(relies_on=relies_on)
-    assert "INFINITE" in plan.sentences()[1]  # planning and showing is free
+    assert "INFINITE" in views_in_words(plan)[1]  # planning and showing is free
     with pytest.raises(InputError, match="acknowledged is missing"):
         plan.guarantee()
     for wrong in ("yes", *(set(ACKNOWLEDGEMENTS.values()) - {ACKNOWLEDGEMENTS[relies_on]})):
@@ -151,14 +152,14 @@ def test_nothing_is_written_on_a_guarantee_that_does_not_exist():
         plan.guarantee()
     other = planned(counts=(2,), acknowledged=ACKNOWLEDGEMENTS["round-two"])
     assert other.guarantee()["aggregates"]["epsilon"] == "infinite"
-    assert "INFINITE at delta" in other.sentences()[2]
+    assert "INFINITE at delta" in views_in_words(other)[2]
 
 
 def test_three_views_side_by_side():
     plan = sampled.SamplingPlan(asked(), 10_000, SamplingPrivacy(0.45, 0.3, [0.25]))
     assert plan.round_two_epsilon == pytest.approx(np.log(0.7 / 0.25))
     assert plan.others == (299,)
-    alone, linkable, released = plan.sentences()
+    alone, linkable, released = views_in_words(plan)
     assert "1.0297" in alone  # rounded up
     assert "no protection" in linkable
     assert "probability 0.6" in linkable

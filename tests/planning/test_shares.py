@@ -19,6 +19,7 @@ from planner.mechanisms.rivals import bisample_variance
 from planner.planning.option import ErrorLaw
 from planner.planning.shares import best_some_each, some_each
 from planner.planning.solve import ROUGH, scaled
+from planner.show.plan import better_design
 from tests.effort import tries
 
 TOY, PAGE = PrivacyPolicy(np.log([4, 6]), [1, 4]), PrivacyPolicy([2, 2.4, 4], [5, 5, 90])
@@ -105,7 +106,7 @@ def test_splitting_wins_at_large_budgets():
     curves = [choice_curve(n, PrivacyPolicy([12.0, 14.0], [2, 3])) for n in "ab"]
     found = allocate(curves)
     assert found.better == "split"
-    assert "everybody everything" in found.reason
+    assert "everybody everything" in better_design(found)
 
 
 def test_one_question_gets_everything():

@@ -6,6 +6,7 @@ from planner import SamplingPlan
 from planner.planning.mean import plan_answer_rates
 from planner.planning.plan import parts_of, plan_survey
 from planner.show.blocks import Facts, Figure, Table
+from planner.show.kinds import views_in_words
 from planner.show.plan import question_blocks
 from planner.survey.file import settle
 from planner.ui.document import EXAMPLES, example_document, word_of
@@ -118,7 +119,7 @@ def test_answer_rates_offer_the_smallest_budget_that_is_about_as_good(monkeypatc
 def test_sampling_always_shows_all_three_views():
     app = open_page("sampling", example="sampled-ages")
     plan = plan_survey(example("sampled-ages")).questions[0].fact(SamplingPlan)
-    for sentence in plan.sentences():
+    for sentence in views_in_words(plan):
         assert sentence in words(app)
     assert "no such question" in words(open_page("sampling"))
     assert "asks for no number" in words(open_page("answer_rates"))

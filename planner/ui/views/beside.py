@@ -18,8 +18,9 @@ from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import Block, Column, Sentence, texts
-from planner.show.kinds import outsider_blocks, promises_of
+from planner.show.kinds import odds_sentence, promises_of
 from planner.show.others import answer_rate_blocks, pairs_table
+from planner.show.outsiders import outsider_blocks
 from planner.show.plan import question_blocks
 from planner.ui import render
 from planner.ui.document import KINDS, Document
@@ -41,7 +42,7 @@ def meaning() -> None:
     with shown(found), render.complaint():
         levels = plan.fact(ByLevel)
         if levels is not None:
-            _odds(levels)
+            _odds(plan, levels)
             _beliefs(plan)
         else:
             st.markdown("\n".join(f"- {render.plain(one)}" for one in promises_of(plan)))
@@ -49,14 +50,14 @@ def meaning() -> None:
         render.details("Details: what outsiders learn", "meaning-details", make)
 
 
-def _odds(found: ByLevel) -> None:
+def _odds(plan: QuestionPlan, found: ByLevel) -> None:
     """One level in words, and the same hundred people drawn."""
-    names = found.names[: len(found.odds)]
+    names = found.names[:_MOST_PAIRS]
     level = names[0]
     if len(names) > 1:
         level = kept_item(st.selectbox, "Level", f"m-level-{hash(names)}", level, options=names)
     place = names.index(level)
-    st.markdown(render.plain(found.odds[place]))
+    st.markdown(render.plain(odds_sentence(plan, place)))
     having, others = st.columns(2)
     with having:
         st.caption("Of 100 people with such an answer")

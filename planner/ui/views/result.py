@@ -15,7 +15,7 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
 from planner.show.blocks import Block, chosen, people
-from planner.show.plan import question_blocks, survey_blocks
+from planner.show.plan import each_in_words, question_blocks, survey_blocks
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
 from planner.ui.document import KINDS, Document
@@ -87,7 +87,7 @@ def _step(survey: SurveyPlan, plan: QuestionPlan) -> _Step | None:
     """
     design = survey.better_design
     if design is not None and survey.allocation is not None:
-        each = f"Ask each person {survey.allocation.best_each.in_words}"
+        each = f"Ask each person {each_in_words(survey.allocation.best_each)}"
         label = "Ask everybody everything" if design == "split" else each
         return _Step(label, lambda about, _: about.update(design=design, asked=""))
     missed = [answer for answer in plan.targets if not answer.met]
