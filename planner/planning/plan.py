@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.errors import InputError
+from planner.errors import InputError, SolverError
 from planner.frames import Columns, Framed
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import ByLevel, ChoiceKind
@@ -35,6 +35,7 @@ from planner.solvers.solving import smallest_budget
 from planner.survey.file import load_survey
 from planner.survey.questions import Question, Survey
 
+_OFFERED = 100, 6  # cells and levels of a joint question that is offered beside a plan
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
 
@@ -185,14 +186,20 @@ class SurveyPlan(Framed):
     def together(self) -> Related | None:
         """What the two questions of a survey would tell as one joint question with all budgets.
 
-        None where they are not two of one answer each, or cannot be asked so.
+        None where they are not two of one answer each, asked once, or cannot be asked so; nor are
+        tables that take seconds to plan.
         """
         parts = [one.part for one in self.questions]
-        if len(parts) != 2 or not all(type(one.kind) is ChoiceKind for one in self.questions):
+        alone = (
+            type(one.kind) is ChoiceKind and not one.part.asked.rounds for one in self.questions
+        )
+        if len(parts) != 2 or not all(alone):
             return None
         try:
-            return plan_question(joined(parts)).fact(Related)
-        except InputError:
+            part = joined(parts)
+            small = len(part.asked.ordered) <= _OFFERED[0] and len(part.asked.levels) <= _OFFERED[1]
+            return plan_question(part).fact(Related) if small else None
+        except (InputError, SolverError):
             return None
 
     @property

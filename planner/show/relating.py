@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from planner.show.blocks import (
     Table,
     bars,
     numbers,
-    people,
     percent,
     said,
     texts,
@@ -91,14 +91,22 @@ def _gains(found: Related) -> str:
     return f"{text}; those of the questions alone are {1 / margins:.3g} times larger."
 
 
-def grid_blocks(own: DataFrame, confidence: float) -> Iterator[Block]:
+def relations(parts: Sequence[str]) -> list[tuple[str, str, list[str]]]:
+    """Every two parts of a joint question, and what the rows that relate them are ``of``."""
+    return [
+        (one, other, [f"{one} with {other}", f"{one} among {other}", f"{other} among {one}"])
+        for one, other in combinations(parts, 2)
+    ]
+
+
+def grid_blocks(own: DataFrame, parts: Sequence[str], confidence: float) -> Iterator[Block]:
     """The tables of a joint question's result, with what they tell."""
-    for of in own["of"].unique():
-        first, sign, second = of.partition(" with ")
-        if sign and (own["answer"][own["of"] == of] == INDEPENDENCE).any():
+    for first, second, (association, *_) in relations(parts):
+        told = own[own["of"] == association]
+        if len(told):
             yield Heading(f"{first} and {second}", level=3)
             yield from _grid(own, first, second, confidence)
-            yield from said(_association(own[own["of"] == of].set_index("answer"), first, second))
+            yield from said(_association(told.set_index("answer"), first, second))
 
 
 def _grid(own: DataFrame, first: str, second: str, confidence: float) -> Iterator[Block]:
@@ -115,7 +123,7 @@ def _grid(own: DataFrame, first: str, second: str, confidence: float) -> Iterato
             below = [margins[1][k]] if margins else []
             table.append(numbers(f"{second} = {column}", [*cells, *below], str))
         if margins:
-            table.append(numbers("all", [*margins[0], people(own["users"].iloc[0])], str))
+            table.append(numbers("all", [*margins[0], f"{own['users'].iloc[0]:,}"], str))
         return Table(title, tuple(table), rank)
 
     parts = dict(iter(own.groupby("of")))

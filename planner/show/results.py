@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import exp, isfinite
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ from planner.show.blocks import (
 )
 from planner.show.figures import BLUE, CYCLE, Chart, Line
 from planner.show.json import to_json
-from planner.show.relating import grid_blocks
+from planner.show.relating import grid_blocks, relations
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -96,11 +96,14 @@ def _questions(parameters: Parameters, estimates: Columns, confidence: float) ->
         own = frame[frame["question"] == law.name]
         if len(own):
             yield Heading(law.name)
-            yield from _question(law, own, confidence)
+            parts = [name for name, _ in parameters.joint.get(law.name, ())]
+            yield from _question(law, own, parts, confidence)
     yield from said([_INTERVALS, _NO_TESTS], "note")
 
 
-def _question(law: CollectedLaw, own: DataFrame, confidence: float) -> Iterator[Block]:
+def _question(
+    law: CollectedLaw, own: DataFrame, parts: Sequence[str], confidence: float
+) -> Iterator[Block]:
     """One question: its answers, what can be told apart, its groups, its rounds, its promise."""
     rounds = own[own["of"].str.startswith("round ") & (own["group"] == "")]
     last = rounds["of"].iloc[-1] if len(rounds) else ""
@@ -120,8 +123,8 @@ def _question(law: CollectedLaw, own: DataFrame, confidence: float) -> Iterator[
             yield Figure("People by answer", shown, alt, f"answers {law.name} {part}")
     if len(rounds):
         yield _over_rounds(law.name, rounds, confidence)
-    yield from grid_blocks(own[own["group"] == ""], confidence)
-    own = own[~own["of"].str.contains(" with | among ")]
+    yield from grid_blocks(own[own["group"] == ""], parts, confidence)
+    own = own[~own["of"].isin([of for *_, related in relations(parts) for of in related])]
     yield from _groups(own, confidence)
     yield from said(
         f"{remark[0].upper()}{remark[1:]}." for remark in dict.fromkeys(own["remark"]) if remark
@@ -273,6 +276,7 @@ def collection_json(collection: Collection, estimates: Columns) -> Document:
         "taken_out": to_json(collection.dropped),
         "quarantined": [{"file": str(p), "reason": why} for p, why in collection.quarantined],
         "estimates": estimates.to_pylist(),
+        "note": _NO_TESTS,
     }
 
 

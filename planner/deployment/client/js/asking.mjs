@@ -6,10 +6,8 @@ const MOST_AT_A_GLANCE = 12; // more answers than that are searched
 /** An element; keys with a hyphen are attributes, others properties. */
 export function h(tag, settings = {}, ...children) {
   const element = document.createElement(tag);
-  for (const [key, value] of Object.entries(settings)) {
-    if (key.includes("-")) element.setAttribute(key, value);
-    else element[key] = value;
-  }
+  const put = ([key, value]) => (key.includes("-") ? element.setAttribute(key, value) : (element[key] = value));
+  Object.entries(settings).forEach(put);
   element.append(...children);
   return element;
 }
@@ -83,10 +81,8 @@ function joined({ of, joint, question, name, say }) {
   return { ...made[0], parts: made.map(group), read };
 }
 
-function scale(asked) {
-  const rows = rowsOf(asked);
-  return one(asked, asked.question.order.map((k) => rows[k]), "scale");
-}
+const placed = (rows, order) => order.map((k) => rows[k]);
+const scale = (asked) => one(asked, placed(rowsOf(asked), asked.question.order), "scale");
 
 function several(asked) {
   const { say } = asked;
