@@ -259,9 +259,13 @@ class BudgetAnswer:
 
     @property
     def proven(self) -> bool:
-        """Whether no smaller budgets in proportion meet them, with a mechanism of this form."""
+        """Whether no smaller budgets in proportion meet them, with a mechanism of this form.
+
+        Not where a sample's part, known from above alone, is in the error.
+        """
         option, of_all = self.option, all(target.of_all for target in self.targets)
-        return of_all and option.squared <= (1 + _PROVEN) * option.squared_bound
+        known = of_all and not self.aside
+        return known and option.squared <= (1 + _PROVEN) * option.squared_bound
 
 
 def smallest_scale(
