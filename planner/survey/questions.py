@@ -457,19 +457,21 @@ class Joint(Categorical):
         if not 2 <= len(self.of) <= 3:
             raise wrong(self.of, "two or three questions", "Name those of a table.", "of")
         if self.rounds is not None:
-            raise wrong(self.rounds, "left out for 'joint'", "Ask it once.", "rounds")
+            raise wrong("given", "left out for 'joint'", "Ask it once.", "rounds")
         if not self.parts:  # until it is in a survey
             for key in sorted({"levels", "rule", "label"} & self.model_fields_set):
                 remedy = "Levels, their rule and labels are those of the questions it is of."
                 raise wrong("given", "left out for 'joint'", remedy, key.replace("levels", "level"))
             return self
+        if self.of != tuple(one.name for one in self.parts):
+            raise wrong("given", "the questions that it is of", "Leave them out.", "parts")
+        self.__dict__["rule"] = self.parts[0].rule
         if not self.levels:
             self._join()
         return super()._fitted()
 
     def _join(self) -> None:
-        rules = {one.rule for one in self.parts}
-        if len(rules) > 1 or not rules <= {DEFAULT_RULE, ONE_SIDED}:
+        if {one.rule for one in self.parts} not in ({DEFAULT_RULE}, {ONE_SIDED}):
             remedy = "A pair of answers has the smaller budget: give both the rule min."
             allowed = f'of questions with one rule, "{DEFAULT_RULE}" or "{ONE_SIDED}"'
             raise wrong(self.of, allowed, remedy, "of")
@@ -477,7 +479,6 @@ class Joint(Categorical):
         if cells > MAX_JOINT_CELLS:
             allowed = f"of at most {MAX_JOINT_CELLS:,} pairs of answers, not {cells:,}"
             raise wrong(self.of, allowed, "Merge answers of one of them.", "of")
-        self.__dict__["rule"] = rules.pop()
         self.__dict__["levels"] = tuple(
             Level(
                 name=JOINED.join(level.name for level in levels),
@@ -842,13 +843,12 @@ class Survey(Description):
 
     def _part(self, joint: Joint, name: str, known: dict[str, Question]) -> Categorical:
         """The question of that name, of one answer each and nothing of its own."""
-        part = known.get(name)
-        if part is None:
-            others = [other for other in known if other != joint.name]
-            raise InputError.unknown("of", name, others, "Name questions of this survey.")
+        part, names = known.get(name), [one.name for one in self.questions]
+        if name not in names:
+            raise InputError.unknown("of", name, names, "Name questions of this survey.")
         if type(part) is not Categorical or joint.of.count(name) > 1:
-            remedy = "Name two or three different ones, which are in no other joint question."
-            raise InputError("of", name, "each a question of one answer, and once", remedy)
+            allowed = "two or three different questions of one answer each, in one joint question"
+            raise InputError("of", name, allowed, "Name others.")
         i, remedy = self.questions.index(part), f"It is asked within {joint.name!r}: say it there."
         for key, usual in _OF_A_PART.items():
             if getattr(part, key) != usual:

@@ -81,6 +81,9 @@ def test_cells_are_pairs_of_answers_at_the_smaller_budget():
     assert both.policy.names == ("x / z", "y / z")
     assert both.policy.epsilons.tolist() == [1, 1.5]
     assert both.policy.against.tolist() == [2, 2]
+    asked = (first, second, Joint("both", ("a", "b")), alike("c", 1))
+    spent = plan_survey(Survey("s", 1000, asked)).questions[0]
+    assert spent.deployed.policy.against == pytest.approx(2 * spent.share)
 
 
 def test_the_file_has_the_parts_as_they_are_asked():
@@ -97,11 +100,11 @@ def test_the_file_has_the_parts_as_they_are_asked():
     ("others", "of", "about", "reason"),
     [
         ([], ("a", "nobody"), {}, "nobody"),
-        ([], ("a", "a"), {}, "once"),
+        ([], ("a", "a"), {}, "different"),
         ([], ("a",), {}, "two or three"),
-        ([Joint("j", ("a", "b")), alike("c", 1)], ("j", "c"), {}, "a question of one answer"),
-        ([Joint("j", ("a", "b")), alike("c", 1)], ("a", "c"), {}, "'a'"),
-        ([ItemSet("set", (Level("l", 1.0, ("x", "y")),))], ("a", "set"), {}, "one answer"),
+        ([Joint("j", ("a", "b")), alike("c", 1)], ("j", "c"), {}, "of one answer each"),
+        ([Joint("j", ("a", "b")), alike("c", 1)], ("a", "c"), {}, "in one joint question"),
+        ([ItemSet("set", (Level("l", 1.0, ("x", "y")),))], ("a", "set"), {}, "of one answer each"),
         ([alike("c", 1, rule="avg")], ("a", "c"), {}, "one rule"),
         ([alike("c", 1, 201)], ("a", "c"), {}, "1,000 pairs of answers, not 1,005"),
         (
