@@ -89,11 +89,13 @@ class OneReport:
         return self._scheme("one report in one round", True, *errors)
 
     def one_value(self, changes: int) -> Scheme:
-        """One report about one of a person's first ``changes + 1`` values."""
-        grown = (changes + 1) * (self.error + self.length)
-        each = grown - self.length
-        anew = self.alike * grown - self.length + (1 - self.alike) * self.spread
-        errors = each, each, anew, 0.0, 2 * (grown - self.spread)
+        """One report about one of a person's first ``changes + 1`` values.
+
+        Of answers drawn anew some are the same, and no change.
+        """
+        each = (changes + 1) * (self.error + self.length) - self.length
+        other = self.spread / self.length if self.length else 1.0
+        errors = each, each, each * (1 - other + other * self.alike), 0.0, 2 * each * other
         return self._scheme("one report of one value", False, *errors)
 
     def shared(self, rounds: int) -> Scheme:
