@@ -177,7 +177,7 @@ def error_sentence(question: QuestionPlan) -> str:
         return f"Every count is within {question.total_error:,.1f} people, at 95 %."
     error, share, *more = _errors(question)
     text = f"{kinds.measure(question)}: {error.value}, {share.value} of {kinds.share_of(question)}"
-    return "; ".join([text, *(f"{one.name}: {one.value} {one.why}" for one in more)]) + "."
+    return "; ".join([text, *(f"{one.name}: {one.value}" for one in more)]) + "."
 
 
 def costs(plan: SurveyPlan) -> list[str]:
@@ -214,10 +214,10 @@ def _errors(question: QuestionPlan) -> list[Fact]:
     rounds = question.question.rounds
     if again is None or rounds is None:
         return facts
-    whys = f"if answers stay, {{}} {kinds.drawn_anew(rounds)}", "if they stay, else {}"
-    for (name, *both), why in zip(again.beside, whys, strict=True):
+    which = f"if answers stay / {kinds.drawn_anew(rounds)}", "likewise"
+    for (name, *both), said_of in zip(again.beside, which, strict=True):
         stays, anew = (people(part.total(one)) for one in both)
-        facts.append(Fact(name, stays + unit, why.format(anew)))
+        facts.append(Fact(f"{name}, {said_of}", f"{stays} / {anew}{unit}"))
     return facts
 
 
