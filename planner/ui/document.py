@@ -8,6 +8,7 @@ short word it stands in the address; nothing in such a word is believed: it may 
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import tomllib
 import zlib
@@ -38,14 +39,6 @@ EXAMPLES = {
 FIRST_EXAMPLE = "clinic"
 """What a visitor meets: the levels matter, and the answers have names."""
 
-KINDS = {
-    "categorical": "one answer",
-    "item-set": "several answers, or none",
-    "ordinal": "one step of a scale",
-    "numeric": "a number",
-    "sampled-choice": "a rare answer (Sampling Privacy)",
-    "joint": "answers to questions asked together",
-}
 _DERIVED = ("level", "rule", "label", "parts")  # of a joint question: its parts have them
 _OF_PARTS = ("weight", "target", "rounds", "mechanism", "criterion")  # a joint question has them
 
@@ -160,14 +153,51 @@ _LABELS = {path.split(".")[-1]: cell.label.split(" (")[0] for path, cell in CELL
     "[question.sets]": CELLS["sets.sizes"].label,
     "[question.preferences]": "The largest budget that people accept",
 }
-_ONE = ("name", "epsilon", "against", "items", "item_count", "importance", "prior")
-LEVEL_KEYS = {  # what was typed while it was of another kind is kept, and left out
-    "categorical": _ONE,
-    "item-set": tuple(key for key in _ONE if key != "against"),
-    "ordinal": ("name", "epsilon", "against", "items", "importance"),
-    "sampled-choice": ("name", "epsilon", "items", "yes_counts"),
+
+
+class Form(NamedTuple):
+    """What the page shows of a kind of question; what was typed for another one is kept.
+
+    ``columns`` are those of its table of levels, ``cells`` its own, and ``small`` says which error
+    is made small. It ``starts`` with what it cannot do without. ``more`` says whether there is more
+    to choose, ``apart`` whether it is asked by itself, ``joins`` whether others are asked with it.
+    """
+
+    label: str
+    columns: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+    small: str = ""
+    starts: Mapping[str, Any] = {}
+    more: bool = True
+    apart: bool = True
+    joins: bool = False
+
+
+_LEVEL, _SIDED = ("name", "epsilon", "items"), ("name", "epsilon", "against", "items")
+_MOST = ("item_count", "importance", "prior")
+KINDS = {
+    "categorical": Form("one answer", (*_SIDED, *_MOST), small="criterion", joins=True),
+    "item-set": Form(
+        "several answers, or none",
+        (*_LEVEL, *_MOST),
+        ("sets.sizes", "sets.popularity", "padding_length", "sets.cap"),
+        "criterion",
+    ),
+    "ordinal": Form("one step of a scale", (*_SIDED, "importance"), ("order", "scores"), "wanted"),
+    "numeric": Form(
+        "a number",
+        cells=("lower", "upper", "epsilon", "mean", "sd"),
+        starts={"lower": "0", "upper": "100", "epsilon": "1"},
+    ),
+    "sampled-choice": Form(
+        "a rare answer (Sampling Privacy)",
+        (*_LEVEL, "yes_counts"),
+        starts={"sampling": {"relies_on": "aggregates-only"}},
+        more=False,
+    ),
+    "joint": Form("answers to questions asked together", apart=False),
 }
-COLUMNS = (*_ONE, "yes_counts")
+COLUMNS = (*_SIDED, *_MOST, "yes_counts")
 
 
 def new_document() -> Document:
@@ -189,21 +219,24 @@ def example_document(name: str) -> Document:
 
 def kind_of(question: Document) -> str:
     """The kind of a question; of one that is unknown the usual one."""
-    kind = question.get("kind", "categorical")
-    return kind if isinstance(kind, str) and kind in KINDS else "categorical"
+    kind = str(question.get("kind"))
+    return kind if kind in KINDS else "categorical"
+
+
+def form_of(question: Document) -> Form:
+    """What the page shows of its kind."""
+    return KINDS[kind_of(question)]
 
 
 def set_kind(question: Document, kind: str) -> None:
     """Make it a question of this kind, with what that cannot do without."""
     question["kind"] = kind
     question.pop("mechanism", None)  # which another kind may not have
-    if kind == "numeric":
-        for key, start in (("lower", "0"), ("upper", "100"), ("epsilon", "1")):
-            question.setdefault(key, start)
-    elif not question.get("level"):
+    form = KINDS[kind]
+    for key, start in form.starts.items():
+        question.setdefault(key, copy.deepcopy(start))
+    if form.columns and not question.get("level"):
         question["level"] = new_question(())["level"]
-    if kind == "sampled-choice":
-        question.setdefault("sampling", {"relies_on": "aggregates-only"})
 
 
 def ask_together(document: Document, places: Sequence[int]) -> None:
@@ -222,7 +255,7 @@ def joint_of(document: Document) -> dict[int, int]:
     return {
         places[name]: k
         for k, one in enumerate(document["question"])
-        if kind_of(one) == "joint" and isinstance(one.get("of"), list)
+        if not form_of(one).apart and isinstance(one.get("of"), list)
         for name in map(text_of, one["of"])
         if name in places
     }
@@ -232,14 +265,13 @@ def cleaned(document: Document) -> Document:
     """What is planned: without what belongs to another kind of question."""
     found = []
     for question in document["question"]:
-        kind = kind_of(question)
-        known = QUESTIONS[kind].file_keys()
-        derived = _DERIVED if kind == "joint" else ()
+        form, known = form_of(question), QUESTIONS[kind_of(question)].file_keys()
+        derived = () if form.apart else _DERIVED
         kept = {k: cell for k, cell in question.items() if k in known and k not in derived}
         if "level" in kept:
-            columns = LEVEL_KEYS[kind]
             kept["level"] = [
-                {key: one for key, one in row.items() if key in columns} for row in kept["level"]
+                {key: cell for key, cell in row.items() if key in form.columns}
+                for row in kept["level"]
             ]
         found.append(kept)
     return document | {"question": found}

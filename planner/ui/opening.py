@@ -15,7 +15,7 @@ from planner.files import read_text
 from planner.survey.file import read_document, settle
 from planner.survey.tables import Reading, open_table
 from planner.survey.values import text_of
-from planner.ui.document import EXAMPLES, Document, Row, example_document, kind_of
+from planner.ui.document import EXAMPLES, Document, Row, example_document, form_of
 from planner.ui.state import session
 
 _MOST_LINES = 100_000
@@ -84,7 +84,7 @@ def _with_items(document: Document, name: str, data: bytes) -> Document:
     place = session().typed.get("question", 0)
     questions = changed["question"]
     question = questions[place if place < len(questions) else 0]
-    if kind_of(question) not in ("categorical", "item-set", "ordinal"):
+    if not form_of(question).small:
         question = {"name": "question"}
         questions.append(question)
     question["level"] = rows_from_items(name, data, question.get("level", ()))

@@ -22,9 +22,9 @@ from planner.ui import render
 from planner.ui.document import (
     CELLS,
     KINDS,
-    LEVEL_KEYS,
     Document,
     ask_together,
+    form_of,
     joint_of,
     kind_of,
     new_question,
@@ -47,12 +47,6 @@ _RULES = {
     "one-sided": "that of the answer a report speaks for",
     "pairs": "pair by pair",
 }
-_OF_KIND: dict[str, tuple[str, ...]] = {  # what one kind of question alone has
-    "item-set": ("sets.sizes", "sets.popularity", "padding_length", "sets.cap"),
-    "ordinal": ("order", "scores"),
-    "numeric": ("lower", "upper", "epsilon", "mean", "sd"),
-}
-_SMALL = {"categorical": "criterion", "item-set": "criterion", "ordinal": "wanted"}
 _RELIES_ON = {
     "aggregates-only": "a trusted aggregator that releases the estimates alone",
     "round-two": "nobody seeing both rounds of a person",
@@ -79,19 +73,14 @@ def page() -> None:
     place = _choose()
     question = question_at(place)
     _about(question, place)
-    kind = kind_of(question)
-    if kind == "joint":
-        of = question.get("of")
-        names = " and ".join(map(text_of, of)) if isinstance(of, list) else ""
-        st.caption(render.plain(f"One report answers {names}. {COST}"))
-    elif kind != "numeric":
+    form = form_of(question)
+    if form.columns:
         _levels(question, place)
     unused = st.container()
-    kept_row(question, place, *_OF_KIND.get(kind, ()))
-    if kind == "numeric":
-        _preferences(question, place)
-    elif kind == "sampled-choice":
-        _sampling(question, place)
+    kept_row(question, place, *form.cells)
+    also = _ALSO.get(kind_of(question))
+    if also is not None:
+        also(question, place)
     wrong = st.container()
     _options(question, place)
     _wording(here.document)
@@ -140,10 +129,11 @@ def _look_at(place: int) -> None:
 def _about(question: Document, place: int) -> None:
     name, kind, target = st.columns([3, 3, 2])
     kept(name, question, "name", place)
-    take, own = partial(_take_kind, question), kind_of(question)
-    kinds = {one: text for one, text in KINDS.items() if (one == "joint") == (own == "joint")}
-    field(kind.selectbox, "A person gives", f"kind-{place}", own, take, options=kinds)
-    if kind_of(question) != "sampled-choice":
+    take, own = partial(_take_kind, question), form_of(question)
+    kinds = {one: form.label for one, form in KINDS.items() if form.apart == own.apart}
+    chosen = kind_of(question)
+    field(kind.selectbox, "A person gives", f"kind-{place}", chosen, take, options=kinds)
+    if own.more:
         cell, take = CELLS["target.error"], partial(set_target, question)
         said = {"placeholder": cell.empty, "help": cell.help}
         text = target_text(question)
@@ -163,7 +153,7 @@ def _levels(question: Document, place: int) -> None:
     if not ({"importance", "prior"} & used or session().typed.get(f"more-{place}", False)):
         hidden |= {"importance", "prior"}
     columns = {}
-    for key in LEVEL_KEYS[kind_of(question)]:
+    for key in form_of(question).columns:
         if key not in hidden:
             cell = CELLS[f"level.{key}"]
             columns[key] = st.column_config.TextColumn(
@@ -174,6 +164,13 @@ def _levels(question: Document, place: int) -> None:
         f"Double-click to edit; the last row adds a level. Open more than {MOST_PASTED} rows as a "
         "file."
     )
+
+
+def _parts(question: Document, _: int) -> None:
+    """Which questions are asked together."""
+    of = question.get("of")
+    names = " and ".join(map(text_of, of)) if isinstance(of, list) else ""
+    st.caption(render.plain(f"One report answers {names}. {COST}"))
 
 
 def _sampling(question: Document, place: int) -> None:
@@ -252,14 +249,14 @@ def _sample(about: Document, place: int) -> None:
 
 def _options(question: Document, place: int) -> None:
     """What most surveys leave as it is."""
-    kind = kind_of(question)
-    if kind == "sampled-choice":
+    form = form_of(question)
+    if not form.more:
         return
-    box = render.drawer("More about this question", f"options-{kind}")
+    box = render.drawer("More about this question", f"options-{kind_of(question)}")
     if not box.open:
         return
     with box:
-        if kind not in ("numeric", "joint"):
+        if form.small:
             left, right = st.columns(2)
             rule = question.get("rule", "min")
             field(
@@ -270,17 +267,16 @@ def _options(question: Document, place: int) -> None:
                 partial(_take_rule, question),
                 options=_RULES,
             )
-            kept(right, question, _SMALL[kind], place)
-        if kind != "ordinal":
-            _mechanism(question, place)
+            kept(right, question, form.small, place)
+        _mechanism(question, place)
         if "count" not in question.get("rounds", {}):
             question.pop("rounds", None)
         again = ("rounds.changes", "rounds.times_open") if "rounds" in question else ()
-        if kind != "joint":
+        if form.apart:
             kept_row(question, place, "rounds.count", *again)
         if len(session().document["question"]) > 1:
             kept(st, question, "weight", place)
-        if kind not in ("numeric", "joint"):
+        if form.small:
             label = "Columns for importance and expected shares"
             kept_item(st.toggle, label, f"more-{place}", False)
             if isinstance(question.get("rule"), list):
@@ -298,6 +294,8 @@ def _mechanism(question: Document, place: int) -> None:
     if plan is None or plan.question.kind != kind_of(question):
         return
     names = plan.kind.mechanisms(plan.question)
+    if len(names) < 2:
+        return
     options = {name: CATALOGUE[name].label for name in names}
     kept(st, question, "mechanism", place, options=options)
 
@@ -375,7 +373,7 @@ def _together(document: Document) -> None:
     """Choose questions of one answer each whose answers are to be related."""
     taken = joint_of(document)
     questions = enumerate(document["question"])
-    alone = [k for k, one in questions if kind_of(one) == "categorical" and k not in taken]
+    alone = [k for k, one in questions if form_of(one).joins and k not in taken]
     if len(alone) < 2:
         return
     names = {k: render.plain(text_of(document["question"][k].get("name"))) for k in alone}
@@ -432,3 +430,6 @@ def _forget_ledger() -> None:
     here = session()
     here.ledger = None
     here.revision += 1  # the upload goes with it
+
+
+_ALSO = {"numeric": _preferences, "sampled-choice": _sampling, "joint": _parts}
