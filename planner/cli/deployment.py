@@ -265,9 +265,10 @@ def difference(
     ] = 0.95,
     json_output: Json = False,
 ) -> None:
-    """Differences of two collections from independent people, with limits and p.
+    """Compare two collections, with limits and p.
 
-    The same questions, last year and this year, say. Each is estimated by its own parameters.
+    The same questions to independent people, last year and this year, say. Each is
+    estimated by its own parameters.
     """
     from planner.deployment.collecting.collector import collect
     from planner.deployment.collecting.estimating import difference_table

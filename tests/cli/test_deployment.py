@@ -35,7 +35,7 @@ def test_perturb_says_what_it_wrote(place):
 def test_estimates_on_the_screen_and_for_machines(place):
     words = ("aggregate", place / "params.json", place / "reports.parquet")
     page = shown(*words)
-    assert page.startswith("1,000 reports in 1 file counted.\n")
+    assert page.startswith("health survey\n1,000 reports in 1 file counted.\n")
     assert "Most people first" in page or "do not tell which" in page
     assert "written to" not in page
     document = json.loads(shown(*words, "--json"))

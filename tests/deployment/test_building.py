@@ -136,7 +136,7 @@ def test_a_file_for_each_question_where_each_person_answers_one():
     assert names == [["illness"], ["symptoms"]]
     assert files["parameters-2"].questions[0].mechanism == "oue-ps"
     assert sum(file.users for file in files.values()) == 1000
-    with pytest.raises(InputError, match=r"design is 'one-each' .* Export the questions one"):
+    with pytest.raises(InputError, match=r"design is 'one-each' .* Export them one"):
         survey_parameters(plan)
     alone = plan_survey(survey(CHOICE, design="one-each"))
     assert list(deployable_files(alone)) == ["parameters"]
