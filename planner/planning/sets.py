@@ -231,13 +231,14 @@ class Padded:
 
     ``longer`` says which sets are cut, as far as it is known, and ``plan`` has every length's error
     with the mechanism that is planned, where sets are known; ``uncut`` is the smallest length at
-    which none of them is cut, with the total error at it.
+    which none of them is cut, with the total error at it; ``said`` is as what a pilot was read.
     """
 
     length: int
     longer: LongerSets | None
     plan: PaddingPlan | None = None
     uncut: tuple[int, float] | None = None
+    said: str = ""
 
 
 class SetKind(Kind[ItemSet]):
@@ -412,7 +413,7 @@ class SetKind(Kind[ItemSet]):
                 error = every_length(part, plan)[0][plan.uncut - 1]
                 uncut = plan.uncut, part.total(float(error))
         about = _promises(part, planned) if whole else planned.law
-        return levels, Padded(length, longer, plan, uncut), about
+        return levels, Padded(length, longer, plan, uncut, sets.said if sets else ""), about
 
 
 def _require_planned(question: ItemSet, whole: Option) -> None:

@@ -133,6 +133,10 @@ class _OfSets(KindWords):
         known = padded is not None and padded.plan is not None
         return "expected for these sets" if known else super().answers(plan)
 
+    def assumed(self, plan: QuestionPlan) -> str:
+        padded = plan.fact(Padded)
+        return f"Pilot r{padded.said[1:]}" if padded is not None and padded.said else ""
+
     def report(self, plan: QuestionPlan) -> list[str]:
         padded, (first, *rest) = plan.fact(Padded), super().report(plan)
         if padded is None or plan.fact(SetPromises) is not None:

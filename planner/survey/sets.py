@@ -56,6 +56,10 @@ class SetModel(Protocol):
     def mean_size(self) -> float:
         """Expected items per person."""
 
+    @property
+    def said(self) -> str:
+        """As what a pilot's file was read; empty if there is none."""
+
     def moments(
         self, length: int | NDArray[np.int64], item_counts: NDArray[np.int64]
     ) -> SetMoments:
@@ -108,6 +112,11 @@ class AssumedSets(Description):
     def largest(self) -> int:
         """Size of the largest set with a positive share."""
         return int(np.flatnonzero(self._shares)[-1])
+
+    @property
+    def said(self) -> str:
+        """No file is read."""
+        return ""
 
     @property
     def mean_size(self) -> float:

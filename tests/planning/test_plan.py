@@ -22,7 +22,7 @@ from planner.mechanisms.rivals import bisample_variance
 from planner.planning import solve as solving_once
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.sets import Padded
-from planner.show.kinds import measure
+from planner.show.kinds import measure, words
 from planner.show.plan import design_sentence, spending_sentence
 from planner.solvers import solving
 from planner.solvers.design_search import best_design
@@ -85,6 +85,9 @@ def test_item_sets_of_a_pilot_get_the_best_padding_length(tmp_path):
     (question,) = plan_survey(shop(sets=pilot)).questions
     assert question.fact(Padded).length == question.fact(Padded).plan.length > 1
     assert question.total_error == pytest.approx(question.option("opt0").error, rel=1e-9)
+    assert words(question).assumed(question) == (
+        "Pilot read as: transactions, blanks, UTF-8, 80 rows."
+    )
 
 
 def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
