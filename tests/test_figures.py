@@ -1,0 +1,257 @@
+"""Every figure that is stated is measured: each kind of question, in every way it can be asked.
+
+A cell plans a survey, draws what clients send, counts and estimates it as a collector does. What
+the plan and `simulate` state is held against the errors, limits against how often they hold, the
+people among whom a person hides against how many report; figures of two faces are compared as
+numbers. Seeds are fixed. False alarms: one in a million for each test of a cell; errors that are
+``NEAR`` times those stated, or limits so much narrower, are refused.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2
+
+from planner import (
+    AssumedSets,
+    Categorical,
+    ItemSet,
+    Level,
+    Numeric,
+    Ordinal,
+    SampledChoice,
+    Survey,
+    plan_survey,
+)
+from planner.deployment import bulk
+from planner.deployment.building import deployable_files
+from planner.deployment.collecting.estimating import estimates_table
+from planner.deployment.collecting.one_file import counter
+from planner.errors import InputError
+from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.words import seeded_words
+from planner.planning.datasets import Answers
+from planner.planning.plan import compare_plans
+from planner.planning.sampled import ACKNOWLEDGEMENTS
+from planner.show.blocks import Facts, people, percent
+from planner.show.json import plan_json
+from planner.show.plan import question_blocks
+from planner.survey.questions import AskedAgain, Joint, Sampling
+from planner.trial.simulate import Trial
+from tests.effort import tries
+
+PEOPLE, RUNS = tries(6000, 1500), tries(16, 250)  # limits of few people are exact, and slow
+NEAR, MISS = tries(35, 16) / 10, 1e-6
+TABLE, SHARES = ("a", "b", "c", "d"), (0.1, 0.4, 0.3, 0.2)
+LEVELS = (Level("rare", 1.5, TABLE[:1]), Level("usual", 3.0, TABLE[1:]))
+SETS, YES = AssumedSets([0, 2, 2, 1], popularity="uniform"), tries(1, 0) == 1
+NUMBER = Numeric("q", 0, 1, epsilon=2.0, yes_no=YES, mean=0.5, sd=None if YES else 0.35)
+PARTS = tuple(Categorical(name, (Level("all", 3.0, ("0", "1")),)) for name in "xy")
+RARE = (PEOPLE // 50,) * 4
+RELY = Sampling("round-two", ACKNOWLEDGEMENTS["round-two"])
+KINDS = {
+    "choice by a design": Categorical("q", LEVELS),
+    "choice by a table": Categorical("q", LEVELS, mechanism="opt0"),
+    "choice by hashing": Categorical("q", LEVELS, mechanism="olh"),
+    "sets by a design": ItemSet("q", LEVELS, sets=SETS),
+    "sets by a table": ItemSet("q", LEVELS, sets=SETS, mechanism="opt0"),
+    "ordered": Ordinal("q", LEVELS),
+    "mean of scores": Ordinal("q", LEVELS, scores=(0, 1, 2, 4), wanted="mean of scores"),
+    "number by a channel": NUMBER.replacing(mechanism="channel"),
+    "number by BiSample": NUMBER.replacing(mechanism="bisample-md"),
+    "rare answer": SampledChoice("q", (Level("l", 1.0, TABLE, yes_counts=RARE),), sampling=RELY),
+    "joint": Joint("q", ("x", "y")),
+}
+BESIDE = (Categorical("r", LEVELS), Categorical("s", LEVELS))
+ONCE, VALUE = AskedAgain(count=3), AskedAgain(count=3, changes=1, times_open=True)
+WAYS = {
+    "alone": ((), {}, {}),
+    "split": (BESIDE[:1], {}, {}),
+    "some each": (BESIDE, {"design": "some-each", "asked": 2}, {}),
+    "once": ((), {}, {"rounds": ONCE}),
+    "one value": ((), {}, {"rounds": VALUE}),
+    "half refuse": ((), {}, {"refusals": 0.5}),
+    "from a pilot": ((), {}, {"sets": AssumedSets(pilot="pilot.csv")}),
+}
+CANNOT = {("joint", way): "a joint question is asked once" for way in ("once", "one value")}
+CANNOT |= {("rare answer", way): "it has two rounds of its own" for way in ("once", "one value")}
+CANNOT |= {(kind, "half refuse"): "only of numbers refusals are planned" for kind in KINDS}
+CANNOT |= {(kind, "from a pilot"): "a pilot is about sets" for kind in KINDS}
+for kind in KINDS:
+    if kind.startswith(("number", "sets")):
+        del CANNOT[kind, "half refuse" if kind.startswith("number") else "from a pilot"]
+PARTS_OF = {
+    "average over rounds": "average of rounds",
+    "change between rounds": "change from 1 to 2",
+}
+LEAST = {"numeric": 0.65, "ordinal": 0.85}  # of the least favourable answers' error; else 0.97
+CELLS = list(product(KINDS, WAYS))[:: tries(2, 1)]  # every second, like a chessboard
+
+
+def codes_of(question, rng):
+    """What people answer, as a law takes it."""
+    if question.kind == "numeric":
+        numbers = rng.choice([0.0, 1.0] if question.yes_no else [0.0, 0.3, 0.9], PEOPLE)
+        refuse = rng.random(PEOPLE) < question.refusing
+        return [None if out else one for one, out in zip(numbers.tolist(), refuse, strict=True)]
+    if question.kind == "item-set":
+        sizes = rng.choice(4, PEOPLE, p=np.divide(SETS.sizes, sum(SETS.sizes)))
+        return [tuple(sorted(rng.choice(4, size, replace=False).tolist())) for size in sizes]
+    if question.kind == "sampled-choice":  # of none of the values the code is 0
+        return np.repeat(np.arange(5), (PEOPLE - sum(RARE), *RARE)).tolist()
+    return rng.choice(4, PEOPLE, p=SHARES).tolist()
+
+
+def answers_of(question, codes):
+    """The answers as `simulate` takes them."""
+    labels = getattr(question, "ordered", TABLE)
+    if question.kind == "numeric":
+        return np.array(codes, dtype=float)
+    if question.kind == "item-set":
+        found = ItemSets.of(list(map(list, codes)), 4)
+        return Answers(labels, found.counts(), found)
+    return Answers(labels, np.bincount(codes, minlength=4))
+
+
+def truth_of(question, labels, codes):
+    """By the names of the rows that are estimated: people, or the mean."""
+    if question.kind == "numeric":
+        return {"mean": np.mean([one for one in codes if one is not None])}
+    rare = question.kind == "sampled-choice"
+    held = np.bincount(np.hstack(codes).astype(int), minlength=4 + rare)[rare:]
+    if question.kind != "ordinal":
+        return dict(zip(labels, held.tolist(), strict=True))
+    if question.of_mean:
+        return {"mean score": held @ question.scores / len(codes)}
+    return {f"up to {x}": n for x, n in zip(labels[:-1], np.cumsum(held).tolist(), strict=False)}
+
+
+def collected(parameters, law, codes):
+    """The estimates of one collection, and how many report in its first round."""
+    sums = {}
+    for key, reports in bulk._draw(law, codes).items():
+        counting = counter(law)
+        counting.add(np.ascontiguousarray(reports))
+        sums[key] = counting.sums()
+    first = sums[min(sums, key=str)]
+    number = first.counts[-1] if law.blanks else first.users
+    return estimates_table(parameters, sums).to_pandas(), int(number)
+
+
+def pilot_of(codes):
+    """A file of sets, a person a row."""
+    rows = (";".join(TABLE[k] for k in one) for one in codes)
+    return "\n".join(["q", *rows]) + "\n"
+
+
+def drawn(parameters, planned, codes, rng):
+    """Of every part of the estimates the errors, and which limits hold; how many report."""
+    law, question = parameters.question("q"), planned.question
+    labels = getattr(question, "ordered", TABLE)
+    truth, gaps, held, narrow, reporting = truth_of(question, labels, codes), {}, {}, [], []
+    names, scale = list(truth), 1.0 if question.of_mean else planned.users / PEOPLE
+    wider = 2 if question.kind == "item-set" else 1  # they allow for what is cut, too
+    goal = scale * np.array(list(truth.values()))
+    for _ in range(RUNS * (2 if question.of_mean else 1)):
+        some = [codes[k] for k in rng.choice(PEOPLE, planned.users, replace=False).tolist()]
+        own = np.array(list(truth_of(question, labels, some).values()))
+        table, number = collected(parameters, law, some)
+        reporting.append(number)
+        for part, rows in table.groupby("of", sort=False):
+            if part in ("x", "y") or " with " in part or " among " in part:
+                continue
+            columns = rows.set_index("answer").loc[names, ["estimate", "lower", "upper"]]
+            value, low, high = columns.to_numpy().T
+            stays = "change" not in part
+            gaps.setdefault(part, []).append(value - stays * goal)
+            off = np.abs(stays * own - (low + high) / 2)
+            held.setdefault(part, []).append(off <= (high - low) / 2 + 1e-9)
+            if len(gaps) == 1:
+                narrow.append(off <= (high - low) / 2 / NEAR / wider)
+    arrays = ({part: np.array(rows) for part, rows in each.items()} for each in (gaps, held))
+    return *arrays, np.array(narrow), reporting
+
+
+def errs_as(gaps, stated, least=1.0):
+    """Whether errors are as stated, or down to a part of it; free numbers by Satterthwaite."""
+    squares, moment = np.square(gaps).sum(axis=1).mean(), gaps.T @ gaps
+    if not squares or not stated:
+        return squares == stated
+    free = len(gaps) * np.trace(moment) ** 2 / np.square(moment).sum()
+    low, high = chi2.ppf([MISS / 2, 1 - MISS / 2], free) / free
+    return least**2 * low <= squares / stated**2 <= high
+
+
+def check_faces(plan, planned):
+    """The plan's figures are those of JSON, of comparisons, and of text, report and app."""
+    document = next(one for one in plan_json(plan)["questions"] if one["name"] == "q")
+    figures = ("total_error", "error_share", "users", "share", "fraction")
+    assert [document[name] for name in figures] == [getattr(planned, name) for name in figures]
+    compared = {row.what: row.second for row in compare_plans(plan, plan) if row.question == "q"}
+    assert compared["total error, %"] == 100 * planned.error_share
+    for name, *both in () if planned.again is None else planned.again.beside:
+        told = [planned.part.total(one) for one in both]
+        assert [*document["rounds"]["errors"][name].values()] == told
+        rows = [compared[f"{name}{which}, %"] for which in ("", ", answers drawn anew")]
+        assert rows == pytest.approx([100 * one / planned.part.whole for one in told])
+    shown = {
+        fact.value
+        for block in question_blocks(planned)
+        if isinstance(block, Facts)
+        for fact in block.facts
+    }
+    if not planned.kind.adds_up:
+        assert f"{planned.total_error:,.1f} people" in shown
+        return
+    unit = "" if planned.question.of_mean else " people"
+    assert {f"{people(planned.total_error)}{unit}", percent(planned.error_share)} <= shown
+    view = planned.outsiders()
+    told = next(one for one in plan.outsiders().questions if one.question == "q")
+    json = next(one for one in plan_json(plan)["outsiders"]["questions"] if one["question"] == "q")
+    assert json["shuffled"]["people"] == told.shuffled.people == view.shuffled.people
+    assert json["shuffled"]["epsilon"] == told.shuffled.epsilon == view.shuffled.epsilon
+
+
+@pytest.mark.parametrize(("kind", "way"), CELLS)
+def test_what_is_stated_is_measured(kind, way, monkeypatch, tmp_path):
+    question, (beside, survey, about) = KINDS[kind], WAYS[way]
+    if (kind, way) in CANNOT:
+        with pytest.raises(InputError, match=r"is not a known key|must be left out"):
+            question.replacing(**about)
+        pytest.skip(CANNOT[kind, way])
+    rng = np.random.default_rng(5)
+    monkeypatch.setattr(bulk, "system_words", lambda: seeded_words(rng))
+    monkeypatch.chdir(tmp_path)
+    codes = codes_of(question.replacing(**about), rng)
+    if way == "from a pilot":
+        (tmp_path / "pilot.csv").write_text(pilot_of(codes))
+    asked = (*(PARTS if kind == "joint" else ()), question.replacing(**about), *beside)
+    plan = plan_survey(Survey("s", PEOPLE, asked, **survey))
+    planned = plan.question("q")
+    check_faces(plan, planned)
+    files = deployable_files(plan).values()
+    parameters = next(one for one in files if any(law.name == "q" for law in one.questions))
+    gaps, held, narrow, reporting = drawn(parameters, planned, codes, rng)
+    for part, rows in held.items():
+        enough = binom.ppf(MISS, len(rows), 0.93)
+        assert rows.sum(axis=0).min() >= enough, part
+    assert narrow.sum(axis=0).min() < enough
+    first, least = next(iter(gaps.values())), LEAST.get(planned.question.kind, 0.97)
+    if planned.kind.adds_up:
+        known = answers_of(planned.question, codes)
+        predicted = Trial.of(planned, known).run(1, rng)[0].predicted
+        assert least < predicted / planned.total_error < 1.02
+        assert errs_as(first, predicted)
+        assert not errs_as(first, NEAR * predicted)
+        assert not errs_as(first, predicted / NEAR)
+        people = planned.outsiders().shuffled.people
+        assert 0.75 * np.mean(reporting) < people <= min(reporting)
+    else:  # at 95 % no count is further off
+        inside = (np.abs(first).max(axis=1) <= planned.total_error).sum()
+        assert inside >= binom.ppf(MISS, len(first), 0.95)
+        assert (NEAR * np.abs(first).max(axis=1) <= planned.total_error).sum() < len(first)
+    for name, stays, _ in () if planned.again is None else planned.again.beside:
+        stated = planned.part.total(stays)
+        assert errs_as(gaps[PARTS_OF[name]], stated, least)
+        assert stated == 0 or not errs_as(gaps[PARTS_OF[name]], stated / NEAR, least)
