@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 from math import inf, prod, sqrt
 from typing import NamedTuple
 
@@ -355,6 +355,22 @@ class Merged:
 
         table = (cells @ counts).reshape(len(first), len(second))
         return CrossTable(names, (first, second), table, users, merged, confidence)
+
+
+def pair_tables(
+    of: Sequence[tuple[str, Sequence[str]]],
+    items: Sequence[str],
+    counts: Array,
+    users: int,
+    moments: Callable[[Array], Array],
+    confidence: float = 0.95,
+) -> list[CrossTable]:
+    """The table of every two of some questions, ``of`` their names and answers; see `Merged`."""
+    answers, found = [own for _, own in of], []
+    for one, other in combinations(range(len(of)), 2):
+        merged, names = Merged(items, answers, [one, other]), (of[one][0], of[other][0])
+        found.append(merged.table(names, counts, users, moments, confidence))
+    return found
 
 
 def _noncentral_limits(

@@ -8,8 +8,10 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.deployment.collecting.relating import CRAMERS_V, INDEPENDENCE, ODDS_RATIO
+from planner.estimates.cross_table import CrossTable
 from planner.limits import JOINED
 from planner.planning.joint import POWER, STRENGTH, Related
 from planner.planning.plan import SurveyPlan
@@ -23,6 +25,7 @@ from planner.show.blocks import (
     bars,
     numbers,
     percent,
+    rows_table,
     said,
     texts,
 )
@@ -30,6 +33,7 @@ from planner.show.blocks import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+Array = NDArray[np.float64]
 COST = "About one of them alone a report may say as much as about all together."
 _APART = "Answers to different questions cannot be related: their reports are not linked."
 _MOST_ODDS, _MOST_COLUMNS = 3, 12
@@ -142,6 +146,26 @@ def _grid(own: DataFrame, first: str, second: str, confidence: float) -> Iterato
         ]
         told = dict(zip(part["answer"], shares, strict=True))
         yield grid(f"{of} among {among}, {confidence:.0%} interval", told, [], "details")
+
+
+def beside_truth(table: CrossTable, truth: Array) -> list[Block]:
+    """An estimated table with the true one, and how the two answers go together in both."""
+    first, second = table.names
+    cells = np.eye(truth.size).reshape(-1, *truth.shape)
+    errors = np.reshape([table.error(one) for one in cells], truth.shape)
+    rows = [
+        [answer, *(f"{x:,.0f} ± {e:,.0f} ({true:,.0f})" for x, e, true in zip(*own, strict=True))]
+        for answer, *own in zip(table.answers[0], table.counts, errors, truth, strict=True)
+    ]
+    even = np.outer(truth.sum(axis=1), truth.sum(axis=0)) / truth.sum()
+    phi2 = np.divide((truth - even) ** 2, even, where=even > 0, out=np.zeros(truth.shape)).sum()
+    true = sqrt(phi2 / truth.sum() / max(min(truth.shape) - 1, 1))
+    title = f"{first} and {second}: people ± standard error (and truly)"
+    headings = (first, *(f"{second} = {one}" for one in table.answers[1]))
+    return [
+        rows_table(title, headings, rows, 1),
+        *said([f"{table.summary} Truly V is {true:.2f}."]),
+    ]
 
 
 def _association(rows: DataFrame, first: str, second: str) -> list[str]:

@@ -29,13 +29,14 @@ from planner.estimates.channel import (
     shares_up_to,
     wanted_estimates,
 )
+from planner.estimates.cross_table import CrossTable, pair_tables
 from planner.estimates.drawn import DrawnEstimates
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.words import spawn
+from planner.mechanisms.words import seeded_words, spawn
 from planner.planning.datasets import Answers
 from planner.planning.question import QuestionPlan
 from planner.solvers.answers import Channel, Scenario
@@ -43,6 +44,7 @@ from planner.survey.questions import Question
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+_MOST_DRAWN = 1_000_000  # reports, one by one
 _CONFIDENCE = 0.95
 
 
@@ -309,6 +311,26 @@ class Trial:
         chosen = np.argsort(-truth, kind="stable")[:most]
         columns = (column[chosen] for column in (truth, found.values, *found.intervals()))
         return OneSurvey(tuple(self.labels[k] for k in chosen), *columns)
+
+    def tables(self, rng: np.random.Generator) -> list[tuple[CrossTable, Array]]:
+        """Of a joint question the table of every two parts in one survey, and the true one.
+
+        Every report is drawn, as what a report says of two cells goes together; none of more than
+        a million people.
+        """
+        law, parts = self.planned.law, self.planned.deployed.together
+        if len(parts) < 2 or self.asked.asked > _MOST_DRAWN:
+            return []
+        of = [(one.name, [x for level in one.levels for x in level.labels]) for one in parts]
+        own = np.repeat(np.arange(self.people.size), self.asked.of_counts(self.people, rng))
+        counter = law.shape.counter()
+        for reports in law.shape.draw_many(own, seeded_words(rng)):
+            counter.add(reports)
+        counts = law.shape.estimate(counter.sums()).values
+        truth = np.bincount(own, minlength=self.people.size).astype(np.float64)
+        about = own.size, law.shape.second_moments
+        found, true = (pair_tables(of, self.labels, one, *about) for one in (counts, truth))
+        return [(one, other.counts) for one, other in zip(found, true, strict=True)]
 
 
 def _counts(law: Any, question: Question, known: Answers, asked: Asked) -> _Tried:

@@ -3,13 +3,17 @@
 import datetime
 from math import log
 
+import numpy as np
 import pytest
 
 from planner import Categorical, InputError, Joint, Level, Survey, plan_survey
+from planner.planning.datasets import Answers
 from planner.planning.joint import Related
 from planner.planning.ledger import Ledger
+from planner.show.relating import beside_truth
 from planner.survey.file import survey_from_text, survey_text
 from planner.survey.questions import ItemSet
+from planner.trial.simulate import Trial
 
 
 def alike(name, budget, answers=5, **about):
@@ -133,3 +137,17 @@ def test_it_spends_what_its_parts_have():
     again = Ledger().after(planned(diagnosis(), smokes(0.5)).collection(datetime.date(2026, 1, 1)))
     (left,) = planned(diagnosis(), smokes(2.0), ledger=again).questions
     assert left.spending[0].left == pytest.approx(log(4) - 0.5)
+
+
+def test_one_survey_of_known_answers_stands_beside_their_true_table():
+    """Half have the same answer to both: Cramér's V is 0.5, and seen within five of its errors."""
+    (question,) = planned(alike("a", 4, 2), alike("b", 4, 2)).questions
+    cells = ("all 1 / all 1", "all 1 / all 2", "all 2 / all 1", "all 2 / all 2")
+    answers = Answers(cells, np.array([3000, 1000, 1000, 3000]))
+    trial = Trial.of(question, answers)
+    ((table, truth),) = trial.tables(np.random.default_rng(3))
+    assert truth.tolist() == [[3000, 1000], [1000, 3000]]
+    assert abs(table.association.value - 0.5) < 5 * table.association.standard_error < 0.2
+    blocks = beside_truth(table, truth)
+    assert "(3,000)" in blocks[0].columns[1].cells[0]
+    assert blocks[1].text.endswith("Truly V is 0.50.")

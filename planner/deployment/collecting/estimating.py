@@ -148,7 +148,7 @@ def _answered(
             yield (name, ""), law.rows(rounds, confidence)
             if name in parameters.joint:
                 tables = cross_tables(parameters, law, rounds[0], confidence)
-                for part, rows in margin_rows([*tables]).items():
+                for part, rows in margin_rows(tables).items():
                     yield (name, part), rows
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.deployment.parameters import Parameters
 from planner.estimates.channel import Estimate
-from planner.estimates.cross_table import CrossTable, Merged
+from planner.estimates.cross_table import CrossTable, pair_tables
 from planner.estimates.rows import NUMBERS, AnswerRows
 from planner.limits import JOINED
 from planner.mechanisms.asking import CollectedLaw
@@ -25,15 +25,11 @@ ODDS_RATIO = "odds ratio of "
 
 def cross_tables(
     parameters: Parameters, law: CollectedLaw, counted: Aggregate, confidence: float
-) -> Iterator[CrossTable]:
+) -> list[CrossTable]:
     """The table of every two parts of a joint question."""
-    of = parameters.joint[law.name]
     counts, items = law.shape.estimate(counted).values, law.levels.item_names()
-    for pair in combinations(range(len(of)), 2):
-        first, second = (of[k][0] for k in pair)
-        merged = Merged(items, [answers for _, answers in of], pair)
-        about = counts, counted.users, law.shape.second_moments, confidence
-        yield merged.table((first, second), *about)
+    about = counts, counted.users, law.shape.second_moments, confidence
+    return pair_tables(parameters.joint[law.name], items, *about)
 
 
 def margin_rows(tables: Sequence[CrossTable]) -> dict[str, AnswerRows]:

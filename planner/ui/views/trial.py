@@ -12,6 +12,7 @@ from planner.show.blocks import Fact, Facts, people
 from planner.show.figures import one_survey_figure, ordered_figure
 from planner.show.kinds import objective_name
 from planner.show.others import about_trial, simulation_blocks
+from planner.show.relating import beside_truth
 from planner.survey.values import read_count
 from planner.trial.simulate import OneSurvey, Simulated, Trial
 from planner.ui import render
@@ -117,6 +118,8 @@ def _one_survey(settings: _Settings) -> None:
     typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
     rng = np.random.default_rng((settings.seed, typed["t-draw"]))
     st.caption(render.plain(draw_survey(trial, trial.one(trial.names[0], rng))))
+    for table, truth in trial.tables(rng):
+        render.render(beside_truth(table, truth))
 
 
 def draw_survey(trial: Trial, found: OneSurvey | OrderedEstimates) -> str:
