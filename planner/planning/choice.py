@@ -211,8 +211,14 @@ def rivals(policy: PrivacyPolicy, most_items: int = _MOST_ITEMS) -> dict[str, Co
 
 def errors_of(question: LevelledQuestion) -> ErrorLaw:
     """The error law of a choice, from its objective's value."""
-    largest = max(question.objective.weights or (1.0,))
-    return ErrorLaw(spread=largest * float(1 - 1 / question.policy.item_counts.sum()))
+    objective, items = question.objective, question.policy.item_counts
+    weights = np.array(objective.weights or np.ones(items.size))
+    if objective.prior is None:
+        largest = float(weights.max())
+        return ErrorLaw(spread=largest * float(1 - 1 / items.sum()), length=largest)
+    prior = np.array(objective.prior)  # of a level's items as they differ most: all as frequent
+    spread = float(weights @ (prior - np.square(prior) / items))
+    return ErrorLaw(spread=spread, length=float(weights @ prior))
 
 
 class ChoiceKind(Kind[Categorical]):
@@ -293,7 +299,8 @@ class ChoiceKind(Kind[Categorical]):
 
     def total(self, part: Part[Categorical], planned: Option) -> Option:
         """That for the least favourable answers."""
-        errors = ErrorLaw(spread=float(1 - 1 / part.deployed.policy.item_counts.sum()))
+        spread = float(1 - 1 / part.deployed.policy.item_counts.sum())
+        errors = ErrorLaw(spread=spread, length=1.0)
         return replace(planned, value=planned.law.worst_case_mse, errors=errors)
 
     def facts(self, part: Part[Categorical], planned: Option, mechanism: Any) -> Facts:

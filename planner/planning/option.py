@@ -87,8 +87,7 @@ class Part(Generic[Q]):
 
     def apart(self, errors: ErrorLaw) -> ErrorLaw:
         """The law of a round of one value: each person of a choice is drawn apart, not so many."""
-        items = self.asked.policy.item_counts.sum() if self.asked.kind == "categorical" else 1
-        return replace(errors, spread=errors.spread * items / max(items - 1, 1))
+        return replace(errors, spread=max(errors.length, errors.spread))
 
     def in_round(self, option: Option) -> tuple[Part[Q], Option]:
         """Its part of those alone who report in a round, or about a value, and what that has."""
@@ -153,13 +152,14 @@ class ErrorLaw:
     ``(scale value + offset + spread) / fraction + bias - spread``: noise grows as fewer are asked,
     a squared ``bias`` does not, and the answers left out add what a sample misses. An upper bound.
     No budget changes ``offset``; ``spread`` is the largest variance of one person's answers,
-    ``1 - 1/m`` of one answer out of ``m``.
+    ``1 - 1/m`` of one answer out of ``m``, and ``length`` the mean square of a choice.
     """
 
     scale: float = 1.0
     offset: float = 0.0
     bias: float = 0.0
     spread: float = 0.0
+    length: float = 0.0
 
     def error(self, value: float, fraction: float = 1.0) -> float:
         """Squared error per person of the survey where ``fraction`` of them are asked."""

@@ -220,9 +220,11 @@ def law_at(
     prior = np.minimum(length // scale * at.once, counts)
     offset = length * scale * float(at.once.sum()) - length**2 * float(at.twice)
     bias = float((users - 1) * at.lost2 + at.spread2)
-    # The sum of f (1 - f) is at most that of f.
+    # The sum of f (1 - f) is at most that of items as frequent as their level's on average.
+    held = length * at.once
+    spread = float((held - np.square(held) / counts).sum())
     expected = Objective("expected", prior=prior.tolist())
-    return expected, ErrorLaw(scale**2, offset, bias, sets.mean_size)
+    return expected, ErrorLaw(scale**2, offset, bias, spread)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -170,6 +170,19 @@ def test_a_question_in_rounds_is_tried_in_a_round(question, answers, repeats, kn
         assert found[0].covered > 0.95 - MOST * np.sqrt(0.95 * 0.05 / repeats)
 
 
+@pytest.mark.parametrize("known", [{}, {"changes": 1, "times_open": True}], ids=["once", "value"])
+def test_a_round_of_expected_answers_has_the_stated_error(known):
+    """Exact for these people, but for one over their number."""
+    levels = (
+        LEVELS[0].replacing(prior=0.1, epsilon=3.0),
+        LEVELS[1].replacing(prior=0.9, epsilon=5.0),
+    )
+    question = Categorical("q", levels, mechanism="opt0", rounds=AskedAgain(4, **known))
+    trial = tried(question, Answers(tuple("abcdef"), np.array([50, 50] + [225] * 4)), users=1000)
+    found = trial.run(1, rng())[0]
+    assert found.predicted == pytest.approx(trial.planned.total_error, rel=1e-3)
+
+
 # -- measured beside predicted ---------------------------------------------------
 
 
