@@ -92,7 +92,9 @@ CELLS = list(product(KINDS, WAYS))[:: tries(2, 1)]  # every second, like a chess
 def codes_of(question, rng):
     """What people answer, as a law takes it."""
     if question.kind == "numeric":
-        numbers = rng.choice([0.0, 1.0] if question.yes_no else [0.0, 0.3, 0.9], PEOPLE)
+        middle = 0.0 if question.yes_no else 0.51  # with this the spread is the stated one
+        ends = (1 - middle) / 2
+        numbers = rng.choice([0.0, 0.5, 1.0], PEOPLE, p=[ends, middle, ends])
         refuse = rng.random(PEOPLE) < question.refusing
         return [None if out else one for one, out in zip(numbers.tolist(), refuse, strict=True)]
     if question.kind == "item-set":
@@ -151,7 +153,8 @@ def drawn(parameters, planned, codes, rng):
     labels = getattr(question, "ordered", TABLE)
     truth, gaps, held, narrow, reporting = truth_of(question, labels, codes), {}, {}, [], []
     names, scale = list(truth), 1.0 if question.of_mean else planned.users / PEOPLE
-    wider = 2 if question.kind == "item-set" else 1  # they allow for what is cut, too
+    # Limits allow for what is cut of sets, and those of means for who is asked, too.
+    wider = 2 if question.kind == "item-set" or question.of_mean else 1
     goal = scale * np.array(list(truth.values()))
     for _ in range(RUNS * (2 if question.of_mean else 1)):
         some = [codes[k] for k in rng.choice(PEOPLE, planned.users, replace=False).tolist()]
