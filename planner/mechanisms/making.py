@@ -373,7 +373,7 @@ _MAKERS: dict[type, Callable[[Any, Question], CollectedLaw]] = {
 }
 
 
-def law_of(question: Question, mechanism: Any) -> CollectedLaw:
+def law_of(question: Question, mechanism: object) -> CollectedLaw:
     """The law of a question for a law, table, design or channel; InputError for anything else."""
     make = _MAKERS.get(type(mechanism))
     if make is None:

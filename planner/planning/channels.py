@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import erfc, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -462,7 +461,7 @@ def errors_of(question: Ordinal) -> ErrorLaw:
     return ErrorLaw(spread=largest * (len(question.ordered) - 1) / 4)
 
 
-class OrderedKind(Kind[Ordinal]):
+class OrderedKind(Kind[Ordinal, Channel]):
     """One of a few answers in order: the best channel for what is wanted."""
 
     def shared(self, question: Ordinal, users: int) -> Curve:
@@ -513,7 +512,7 @@ class OrderedKind(Kind[Ordinal]):
         )
         return replace(planned, value=worst, errors=errors_of(alike))
 
-    def facts(self, part: Part[Ordinal], planned: Option, mechanism: Any) -> Facts:
+    def facts(self, part: Part[Ordinal], planned: Option, mechanism: Channel) -> Facts:
         """The channel, and what estimates would be on average, were all answers alike."""
         if part.asked.of_mean:
             return (planned.law,)

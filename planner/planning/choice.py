@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.rivals import direct_encoding
 from planner.planning.curve import Curve, choice_curve
 from planner.planning.kind import Facts, Kind
-from planner.planning.option import ErrorLaw, Option, Part
+from planner.planning.option import AnyPart, ErrorLaw, Option, Part
 from planner.planning.solve import DESIGN, TIGHT, TOTAL, Certified, solve_for, tried
 from planner.policy import logodds
 from planner.policy.objective import Objective
@@ -111,7 +111,7 @@ class LevelTerms:
     """
 
     policy: PrivacyPolicy
-    mechanism: Any
+    mechanism: CollectedLaw | None
     a: Array
     b: Array
     noise: Array
@@ -126,7 +126,7 @@ class LevelTerms:
 
     @classmethod
     def with_probabilities(
-        cls, policy: PrivacyPolicy, a: Array, b: Array, mechanism: Any = None
+        cls, policy: PrivacyPolicy, a: Array, b: Array, mechanism: CollectedLaw | None = None
     ) -> Self:
         """The terms of support probabilities by level, shape ``(t,)`` each."""
         noise = logodds.noise_from_probabilities(a, b)
@@ -148,6 +148,8 @@ class LevelTerms:
 
 
 Terms = Certified | LevelTerms
+Deployed = Certified | CollectedLaw
+"""A table, a design, or the law of a plain mechanism."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,7 +223,7 @@ def errors_of(question: LevelledQuestion) -> ErrorLaw:
     return ErrorLaw(spread=spread, length=float(weights @ prior))
 
 
-class ChoiceKind(Kind[Categorical]):
+class ChoiceKind(Kind[Categorical, Deployed]):
     """One answer out of several: a table or a design for its levels, or a plain mechanism."""
 
     of_levels = True
@@ -293,9 +295,10 @@ class ChoiceKind(Kind[Categorical]):
         found = solved(sided, name, *about, must=False)
         return None if found.refused else found
 
-    def deployed(self, part: Part[Categorical], option: Option) -> object:
+    def deployed(self, part: Part[Categorical], option: Option) -> Deployed:
         """A table, a design, or the law of a plain mechanism."""
-        return option.law.mechanism if isinstance(option.law, LevelTerms) else option.law
+        found: Deployed = getattr(option.law, "mechanism", option.law)
+        return found
 
     def total(self, part: Part[Categorical], planned: Option) -> Option:
         """That for the least favourable answers."""
@@ -303,7 +306,9 @@ class ChoiceKind(Kind[Categorical]):
         errors = ErrorLaw(spread=spread, length=1.0)
         return replace(planned, value=planned.law.worst_case_mse, errors=errors)
 
-    def facts(self, part: Part[Categorical], planned: Option, mechanism: Any) -> Facts:
+    def facts(
+        self, part: Part[Categorical], planned: Option, mechanism: Certified | CollectedLaw
+    ) -> Facts:
         """The table or design, and what it does level by level."""
         return mechanism, levels_of(part, planned)
 
@@ -351,7 +356,7 @@ def solved(
     return Option(name, law.value(objective), errors, law, bound, refused=refused)
 
 
-def levels_of(part: Part[Any], planned: Option, length: int | None = None) -> ByLevel:
+def levels_of(part: AnyPart, planned: Option, length: int | None = None) -> ByLevel:
     """Level by level; of sets at a padding length."""
     policy, terms, parts = part.deployed.policy, planned.law, part.parts
     people = part.people / parts  # of a round

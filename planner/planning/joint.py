@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.estimates.cross_table import Merged, people_for_association
 from planner.mechanisms.asking import CollectedLaw
-from planner.planning.choice import ChoiceKind
+from planner.planning.choice import ChoiceKind, Deployed
+from planner.planning.curve import Curve
 from planner.planning.kind import Facts
-from planner.planning.option import Option, Part, at_scale
+from planner.planning.option import AnyPart, Option, Part, at_scale
 from planner.planning.shares import Allocation, allocate
 from planner.survey.questions import Categorical, Joint
 
@@ -34,7 +34,7 @@ class Related:
     """
 
     part: Part[Joint]
-    mechanism: Any
+    mechanism: Deployed
     table: float
 
     @property
@@ -83,7 +83,7 @@ class Related:
         return found
 
     @cached_property
-    def _curves(self) -> list[Any]:
+    def _curves(self) -> list[Curve]:
         kind, share = ChoiceKind(), self.part.share
         parts = (at_scale(one, share) for one in self.part.question.parts)
         return [kind.shared(one, self.part.people) for one in parts]
@@ -122,7 +122,7 @@ class Related:
 class JointKind(ChoiceKind):
     """A choice of a pair of answers."""
 
-    def facts(self, part: Part[Any], planned: Option, mechanism: Any) -> Facts:
+    def facts(self, part: AnyPart, planned: Option, mechanism: Deployed) -> Facts:
         """Those of a choice, and what it says of its parts."""
         table = self.total(part, planned).value
         return *super().facts(part, planned, mechanism), Related(part, mechanism, table)

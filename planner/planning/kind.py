@@ -21,6 +21,7 @@ from planner.planning.option import Option, Part, at_scale
 from planner.survey.questions import BEST, Question
 
 Q = TypeVar("Q", bound=Question)
+M = TypeVar("M")  # what is deployed of it
 F = TypeVar("F")
 Array = NDArray[np.float64]
 Facts = tuple[object, ...]
@@ -32,7 +33,7 @@ def fact_of(facts: Facts, kind: type[F]) -> F | None:
     return next((one for one in facts if isinstance(one, kind)), None)
 
 
-class Kind(Protocol[Q]):
+class Kind(Protocol[Q, M]):
     """A kind of question: how it is settled, what it can be planned with, and what that says.
 
     ``adds_up`` says whether what it spends adds up with the budgets of other questions;
@@ -108,19 +109,20 @@ class Kind(Protocol[Q]):
         """The same if being cleared of an answer harms nobody, where that is another promise."""
         return None
 
-    def deployed(self, part: Part[Q], option: Option) -> object:
+    def deployed(self, part: Part[Q], option: Option) -> M:
         """The mechanism of an option, as a parameter file takes it."""
-        return option.law
+        found: M = option.law
+        return found
 
-    def deployable(self, mechanism: Any) -> bool:
+    def deployable(self, mechanism: M) -> bool:
         """Whether a parameter file may be written."""
         return True
 
-    def law(self, question: Q, mechanism: object) -> CollectedLaw:
+    def law(self, question: Q, mechanism: M) -> CollectedLaw:
         """The mechanism in whole numbers; refused where it cannot be deployed."""
         return law_of(question, mechanism)
 
-    def realised(self, question: Q, mechanism: object) -> Array:
+    def realised(self, question: Q, mechanism: M) -> Array:
         """What a report says for an answer of each level and against it at most, ``(2, t)``.
 
         In nats; of any two that have a budget. The budgets where nothing can be deployed, of more
@@ -149,7 +151,7 @@ class Kind(Protocol[Q]):
         """The fewest people of the survey for a total error, a share of them; None if none do."""
         return total.errors.people(total.value, error, part.everybody, part.fraction)
 
-    def columns(self, options: Sequence[Option], mechanism: Any) -> Columns:
+    def columns(self, options: Sequence[Option], mechanism: M) -> Columns:
         """The rows of its data frame: one a mechanism, best first."""
         return {
             "mechanism": [one.title for one in options],
@@ -157,5 +159,9 @@ class Kind(Protocol[Q]):
             "against_plan": [one.against for one in options],
         }
 
-    def facts(self, part: Part[Q], planned: Option, mechanism: Any) -> Facts:
+    def facts(self, part: Part[Q], planned: Option, mechanism: M) -> Facts:
         """What a plan shows of it: of each type one fact at most."""
+
+
+AnyKind = Kind[Any, Any]
+"""Of any question."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +26,7 @@ from planner.planning.channels import (
 )
 from planner.planning.curve import Curve, mean_curve
 from planner.planning.kind import Facts, Kind
-from planner.planning.option import ErrorLaw, Option, Part, flat_region
+from planner.planning.option import AnyPart, ErrorLaw, Option, Part, flat_region
 from planner.solvers.answers import Channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, Preferences
@@ -396,7 +395,7 @@ def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> An
     return AnswerRatePlan(model, model.curve(), model.best(), offered)
 
 
-def plan_answer_rates(parts: Iterable[Part[Any]]) -> dict[str, AnswerRatePlan]:
+def plan_answer_rates(parts: Iterable[AnyPart]) -> dict[str, AnswerRatePlan]:
     """Plan every numeric question that states its people's preferences, by name.
 
     ``parts`` are those of a planned survey; an :class:`InputError` if it has no such question.
@@ -470,7 +469,7 @@ def _best_channel(
     return Option(CHANNEL, value, ErrorLaw(), channel)
 
 
-class NumberKind(Kind[Numeric]):
+class NumberKind(Kind[Numeric, object]):
     """A number, or none: the best channel for its mean, or BiSample-MD."""
 
     def settled(self, question: Numeric, users: int) -> Numeric:
@@ -533,6 +532,6 @@ class NumberKind(Kind[Numeric]):
             found.append(Option(name, variance, errors_of, law, note=note, compared=law is None))
         return found
 
-    def facts(self, part: Part[Numeric], planned: Option, mechanism: Any) -> Facts:
+    def facts(self, part: Part[Numeric], planned: Option, mechanism: object) -> Facts:
         """The channel, and what is assumed of the people who answer."""
         return mechanism, model_of(part.question, part.people)

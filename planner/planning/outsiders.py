@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from math import floor, log10
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +89,7 @@ def negligible(people: int) -> float:
 
 def outsider_view(
     question: Question,
-    mechanism: Any,
+    mechanism: object,
     people: int,
     standard_errors: Array | None,
     delta: float | None = None,

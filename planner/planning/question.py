@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from planner.planning.channels import OrderedKind
 from planner.planning.choice import ByLevel, ChoiceKind, SetPromises
 from planner.planning.curve import Curve
 from planner.planning.joint import JointKind
-from planner.planning.kind import F, Facts, Kind, fact_of
+from planner.planning.kind import AnyKind, F, Facts, fact_of
 from planner.planning.mean import NumberKind
 from planner.planning.option import AnyPart, Option, Spending, least, over, rounded
 from planner.planning.outsiders import OutsiderView, outsider_view
@@ -42,7 +41,7 @@ from planner.survey.questions import BEST, Question
 
 _POINTS, _DESIGNS = 50, 7  # of a curve; designs take longer
 
-KINDS: dict[str, Kind[Any]] = {
+KINDS: dict[str, AnyKind] = {
     "categorical": ChoiceKind(),
     "item-set": SetKind(),
     "ordinal": OrderedKind(),
@@ -83,7 +82,7 @@ class QuestionPlan(Framed):
 
     part: AnyPart
     deployed: Question
-    mechanism: Any
+    mechanism: object
     found: tuple[Option, ...]
     error: float
     facts: Facts
@@ -104,7 +103,7 @@ class QuestionPlan(Framed):
         return fact_of(self.facts, kind)
 
     @property
-    def kind(self) -> Kind[Any]:
+    def kind(self) -> AnyKind:
         """What answers for questions of its kind."""
         return KINDS[self.part.asked.kind]
 

@@ -17,13 +17,10 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError, SolverError
 from planner.planning.schemes import Scheme, own_ways
-from planner.planning.solve import DESIGN
+from planner.planning.solve import TOTAL
 from planner.solvers.design_search import history_bound
 from planner.survey.questions import (
-    CHANNEL,
     AskedAgain,
-    Categorical,
-    Ordinal,
 )
 
 if TYPE_CHECKING:
@@ -50,7 +47,7 @@ def compared(plan: QuestionPlan, *, others: bool = True) -> tuple[list[Scheme], 
     each = plan.shared.at(plan.share / count, tolerance=_ROUGH).squared
     ways.append(replace(one, error=each - one.bias).shared(count))
     bound = _bound(plan, again, changes)
-    if plan.question.kind != "categorical":
+    if not plan.question.draws_one:
         return ways, bound
     policy = plan.deployed.policy
     memoised = memoised_errors(int(policy.item_counts.sum()), float(policy.bounds().min()), changes)
@@ -63,19 +60,13 @@ def _bound(plan: QuestionPlan, again: AskedAgain, changes: int) -> float | None:
 
     As answers may stay, that of the best single report; of choices also those of histories.
     """
-    question = plan.deployed
-    if not isinstance(question, Categorical | Ordinal):
-        return None
-    bounds = [
-        one.errors.error(one.bound)
-        for one in plan.found
-        if one.name in (DESIGN, CHANNEL) and one.bound is not None
-    ]
+    bounds = [one.squared_bound for one in plan.found if one.of_all and one.bound is not None]
     still = not changes and bounds  # what stays is one report
-    if isinstance(question, Categorical) and question.objective.kind != "minimax" and not still:
-        factors = [spread(again, changes, m) ** 0.5 for m in question.policy.item_counts.tolist()]
+    policy, objective = plan.deployed.policy, getattr(plan.deployed, "objective", TOTAL)
+    if plan.question.draws_one and objective.kind != "minimax" and not still:
+        factors = [spread(again, changes, m) ** 0.5 for m in policy.item_counts.tolist()]
         with suppress(InputError, SolverError):  # a matrix of many levels, or tiny budgets
-            bounds.append(history_bound(question.policy, question.objective, np.array(factors)))
+            bounds.append(history_bound(policy, objective, np.array(factors)))
     return max(bounds, default=0.0) or None
 
 

@@ -385,7 +385,7 @@ def _outward(epsilon: float) -> float | str:
     return "infinite" if epsilon == inf else epsilon * (1 + 1e-12)
 
 
-class SampledKind(Kind[SampledChoice]):
+class SampledKind(Kind[SampledChoice, SamplingPlan]):
     """A rare answer, asked in two rounds: Sampling Privacy, whose guarantee is of another nature.
 
     Its error is the largest of a count at 95 %, as an error of the total.
@@ -412,16 +412,16 @@ class SampledKind(Kind[SampledChoice]):
         """That alone."""
         return [replace(self.shared(part.question, part.people).at(), bound=None)]
 
-    def columns(self, options: Sequence[Option], mechanism: Any) -> Columns:
+    def columns(self, options: Sequence[Option], mechanism: SamplingPlan) -> Columns:
         """One row a value."""
         counts, errors = mechanism.counts, mechanism.absolute_errors()
         return {"value": range(1, len(counts) + 1), "expected": counts, "error_95": errors}
 
-    def deployable(self, mechanism: Any) -> bool:
+    def deployable(self, mechanism: SamplingPlan) -> bool:
         """Where somebody vouches for it, and people are enough."""
         return mechanism.deployable
 
-    def law(self, question: SampledChoice, mechanism: Any) -> CollectedLaw:
+    def law(self, question: SampledChoice, mechanism: SamplingPlan) -> CollectedLaw:
         """Refused where nobody vouches for what it relies on."""
         return mechanism.law
 
@@ -429,7 +429,7 @@ class SampledKind(Kind[SampledChoice]):
         self,
         part: Part[SampledChoice],
         planned: Option,
-        mechanism: Any,
+        mechanism: SamplingPlan,
     ) -> Facts:
         """The parameters, with the three views of the guarantee."""
         return (mechanism,)

@@ -234,6 +234,8 @@ class Padded:
     ``longer`` says which sets are cut, as far as it is known, and ``plan`` has every length's error
     with the mechanism that is planned, where sets are known; ``uncut`` is the smallest length at
     which none of them is cut, with the total error at it; ``said`` is as what a pilot was read.
+    ``given`` says that the survey states the length, and ``assumed`` that only sizes of sets are
+    known, not which items long ones hold.
     """
 
     length: int
@@ -241,9 +243,11 @@ class Padded:
     plan: PaddingPlan | None = None
     uncut: tuple[int, float] | None = None
     said: str = ""
+    given: bool = False
+    assumed: bool = False
 
 
-class SetKind(Kind[ItemSet]):
+class SetKind(Kind[ItemSet, Any]):
     """A set of answers: reported whole, or one that is drawn of it with a table."""
 
     def mechanisms(self, question: ItemSet) -> list[str]:
@@ -415,7 +419,10 @@ class SetKind(Kind[ItemSet]):
                 error = every_length(part, plan)[0][plan.uncut - 1]
                 uncut = plan.uncut, part.total(float(error))
         about = _promises(part, planned) if whole else planned.law
-        return levels, Padded(length, longer, plan, uncut, sets.said if sets else ""), about
+        given, known = part.asked.padding_length is not None, part.asked.sets
+        assumed = known is not None and bool(known.sizes)
+        said = sets.said if sets else ""
+        return levels, Padded(length, longer, plan, uncut, said, given, assumed), about
 
 
 def _require_planned(question: ItemSet, whole: Option) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import exp, inf, log, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +24,7 @@ from planner.limits import MAX_EPSILON
 from planner.patience import still_wanted
 from planner.planning.choice import achieved, check_targets, users_needed
 from planner.planning.curve import Curve, choice_curve
-from planner.planning.kind import Facts, Kind
+from planner.planning.kind import AnyKind, Facts
 from planner.planning.option import AnyPart, Option
 from planner.planning.solve import (
     DESIGN,
@@ -459,7 +458,7 @@ class TargetAnswer:
 
 
 def answer_targets(
-    kind: Kind[Any], part: AnyPart, planned: Option, facts: Facts
+    kind: AnyKind, part: AnyPart, planned: Option, facts: Facts
 ) -> tuple[TargetAnswer, ...]:
     """What becomes of each target, with the option that is deployed.
 
@@ -491,7 +490,7 @@ def answer_targets(
 
 
 def _smallest(
-    kind: Kind[Any],
+    kind: AnyKind,
     part: AnyPart,
     planned: Option,
     target: Target,

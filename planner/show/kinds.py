@@ -172,7 +172,8 @@ class _OfScales(KindWords):
         return f"{said} {_DRAWN}" if plan.question.of_mean else said
 
     def report(self, plan: QuestionPlan) -> list[str]:
-        channel = plan.mechanism
+        channel = plan.fact(Channel)
+        assert channel is not None  # noqa: S101 - of ordered answers
         answers = f"{len(channel.symbols)} ordered answers"
         return [f"The channel has {channel.outputs} reports for {answers}."]
 
@@ -233,7 +234,8 @@ class _OfTwoRounds(KindWords):
         return "at the expected counts"
 
     def promises(self, plan: QuestionPlan) -> list[str]:
-        return list(views_in_words(plan.mechanism))
+        sampling = plan.fact(SamplingPlan)
+        return list(views_in_words(sampling)) if sampling else []
 
 
 WORDS = {
@@ -394,13 +396,12 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
         ]
     if plan is None or not longer.sizes:
         return [Sentence(f"No set has more than {length} items: none is cut.")]
-    asked = getattr(question.question, "padding_length", None)
     low, high, most = plan.flat_lower, plan.flat_upper, longer.largest_bias(question.users)
     flat = f"any from {low} to {high} is within 5 % of the best, {plan.length}"
     lost = plan.lost[min(length, int(plan.lengths[-1])) - 1]  # beyond, nothing changes
     found: list[Block] = [
         Sentence(
-            f"Padding length {length}{'' if asked is None else ', as set in the survey'}; "
+            f"Padding length {length}{', as set in the survey' if padded.given else ''}; "
             f"{flat if low < high else f'the best is {plan.length}'}. Sets of more than {length} "
             f"items are cut: {percent(lost)} of all answers are lost, and a count comes out too "
             f"small by {people(most)} people at most, which upper limits allow for."
@@ -411,7 +412,7 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
             whole, error = padded.uncut
             figure = f"none of these sets: {people(error)} people of error."
             found.append(Sentence(f"A padding length of {whole} cuts {figure}", "details"))
-        if getattr(getattr(question.question, "sets", None), "sizes", ()):
+        if padded.assumed:
             assumed = "Which items the long sets hold is assumed: a pilot tells more."
             found.append(Sentence(assumed, "details"))
     return found
@@ -554,7 +555,7 @@ def promises_of(planned: QuestionPlan) -> list[str]:
 
 def unused_sentence(plan: QuestionPlan) -> str:
     """Which budgets are above what reports use of them; empty where none are."""
-    if plan.question.kind in ("item-set", "sampled-choice"):
+    if plan.fact(Padded) is not None or not plan.kind.adds_up:
         return ""
     policy, used = plan.deployed.policy, plan.realised
     spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])

@@ -71,7 +71,7 @@ def related_blocks(question: QuestionPlan) -> list[Block]:
 
 def apart_sentences(plan: SurveyPlan) -> list[str]:
     """That questions asked apart cannot be related, and what asking two together would have."""
-    if sum(one.question.kind in ("categorical", "joint") for one in plan.questions) < 2:
+    if sum(one.question.draws_one for one in plan.questions) < 2:
         return []
     found = plan.together
     if found is None or found.gains[0] <= 1:

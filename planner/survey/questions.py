@@ -274,6 +274,11 @@ class Asked(Description):
         return (cast("Question", self),)
 
     @property
+    def draws_one(self) -> bool:
+        """Whether a person gives one of several answers, whose counts are wanted."""
+        return False
+
+    @property
     def unit(self) -> str:
         """Of its error: ``"people"``, or ``"units of the question"`` for a mean."""
         return "units of the question" if self.of_mean else "people"
@@ -421,6 +426,11 @@ class Categorical(Levelled):
 
     kind: Literal["categorical"] = "categorical"
     criterion: Criterion = "total"
+
+    @property
+    def draws_one(self) -> bool:
+        """They do."""
+        return True
 
     def _check(self) -> None:
         priors = [level.prior for level in self.levels if level.prior is not None]

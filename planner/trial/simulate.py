@@ -38,7 +38,9 @@ from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.words import seeded_words, spawn
 from planner.planning.datasets import Answers
+from planner.planning.mean import AnswerRateModel
 from planner.planning.question import QuestionPlan
+from planner.planning.sets import Padded
 from planner.solvers.answers import Channel, Scenario
 from planner.survey.questions import Question
 
@@ -234,8 +236,9 @@ class Trial:
         if not planned.kind.adds_up:
             remedy = "Choose a question with a single round."
             raise InputError("kind", question.kind, "asked in a single round", remedy)
-        if question.kind == "numeric":
-            values = question.domain.answers(answers)  # type: ignore[arg-type]
+        model, channel = planned.fact(AnswerRateModel), planned.fact(Channel)
+        if model is not None:
+            values = model.domain.answers(answers)  # type: ignore[arg-type]
             asked = Asked.of(values.size, planned)
             tried = {n: _mean(law, values, asked) for n, law in _laws(planned).items()}
             nobody = np.zeros(0, dtype=np.int64)
@@ -243,11 +246,11 @@ class Trial:
         if not isinstance(answers, Answers):
             remedy = "Give the people who have each answer."
             raise InputError("answers", type(answers).__name__, "answers by their names", remedy)
-        known = _as_asked(question, answers)
+        known = _as_asked(planned, answers)
         asked, labels, people = Asked.of(known.users, planned), known.labels, known.counts
-        if question.kind == "ordinal":
-            people = people[[labels.index(answer) for answer in question.ordered]]
-            labels = tuple(question.ordered)
+        if channel is not None:
+            people = people[[labels.index(answer) for answer in channel.symbols]]
+            labels = channel.symbols
             every = planned.options
             tried = {one.name: _ordered(one.law, question, people, asked) for one in every}
         else:
@@ -435,9 +438,10 @@ def _laws(planned: QuestionPlan) -> dict[str, Any]:
     return found
 
 
-def _as_asked(question: Question, answers: Answers) -> Answers:
+def _as_asked(planned: QuestionPlan, answers: Answers) -> Answers:
     """The answers as the question asks for them: sets of one item, where it asks for sets."""
-    if answers.sets is not None and question.kind != "item-set":
+    question, of_sets = planned.deployed, planned.fact(Padded) is not None
+    if answers.sets is not None and not of_sets:
         remedy = "Keep the first item of each set, or ask with the kind item-set."
         raise InputError("answers", "sets", "one for each person", remedy)
     listed = [(name, bool(level.items)) for level in question.levels for name in level.labels]
@@ -447,7 +451,7 @@ def _as_asked(question: Question, answers: Answers) -> Answers:
     ):
         allowed = "those of the question, level by level"
         raise InputError("labels", answers.labels, allowed, "Give 0 where nobody has an answer.")
-    if answers.sets is not None or question.kind != "item-set":
+    if answers.sets is not None or not of_sets:
         return answers
     single = np.repeat(np.arange(answers.counts.size), answers.counts)
     sets = ItemSets(answers.counts.size, single, np.arange(answers.users + 1))
