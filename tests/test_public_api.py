@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 @pytest.mark.parametrize(
     ("function", "given"),
     [
-        (PrivacyPolicy, "epsilons item_counts rule='min' names=None"),
+        (PrivacyPolicy, "epsilons item_counts rule='min' names=None against=None"),
         (solve, "policy model='opt0' method='auto' objective='worst-case'"),
     ],
 )

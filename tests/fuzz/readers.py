@@ -6,6 +6,7 @@ what must hold, by an assertion.
 """
 
 import json
+import pickle
 from dataclasses import dataclass
 
 from planner.deployment import Client
@@ -24,6 +25,8 @@ from tests.deployment.test_three_readers import private
 from tests.surveys import EXAMPLES
 
 ITEMS = 40
+Q = ("q", None), ()
+"""The question's only round, of people who tell no group."""
 
 
 class Refused(Exception):
@@ -74,7 +77,7 @@ def _lines(parameters, folder):
 def _counted(parameters, path):
     """A reader of reports that counts what stood in the undamaged file, or refuses."""
     expected = Expected.of(parameters)
-    right = count_file(path, expected).sums["q", None]
+    right = count_file(path, expected).sums[Q]
 
     def read(path):
         found = count_file(path, expected)
@@ -104,7 +107,7 @@ def _sealed(parameters, folder):
     """
     path = folder / "reports.parquet"
     perturb_file(parameters, _answers_file(folder), path)
-    worker = _Worker(Expected.of(parameters))
+    worker = _Worker(pickle.dumps(Expected.of(parameters)))
 
     def read(path):
         seal(path)
@@ -150,7 +153,7 @@ def _checkpoint(parameters, folder):
     def read(path):
         saved = Checkpoint(path, parameters.hash)
         try:
-            _same([one.sums["q", None] for one in saved.contents()], total)
+            _same([one.sums[Q] for one in saved.contents()], total)
         finally:
             saved.close()
 
