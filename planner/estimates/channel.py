@@ -18,6 +18,7 @@ from planner.frames import Columns, Framed
 from planner.solvers.answers import Channel
 
 Array = NDArray[np.float64]
+_SURE = 4.0  # standard errors above 0 from which a ratio's first order holds
 
 
 class ChannelEstimates(NamedTuple):
@@ -39,10 +40,24 @@ class ChannelEstimates(NamedTuple):
         drawn = self.covariance - known / self.users
         return self._replace(covariance=drawn) if np.linalg.eigvalsh(drawn)[0] > 0 else self
 
-    def of_shares_up_to(self) -> ChannelEstimates:
-        """Of shares up to each ordered answer: a person counts or does not, all else is drawn."""
-        shares = np.maximum.accumulate(np.clip(self.values, 0, 1))
-        return self.of_draws(np.minimum.outer(shares, shares) - np.outer(shares, shares))
+    def of_shares_up_to(self, *, no_answer: bool = False) -> ChannelEstimates:
+        """Of shares up to each ordered answer: a person counts or does not, all else is drawn.
+
+        With ``no_answer`` the last answer is outside the order: shares ``C_j / C_m`` of the others,
+        to first order of the covariance, as large as any where nobody else may have answered.
+        """
+        found, answered = self, float(self.values[-1]) if no_answer else 1.0
+        if no_answer:
+            if answered < _SURE * sqrt(max(float(self.covariance[-1, -1]), 0.0)):
+                size = self.values.size - 1
+                return ChannelEstimates(np.full(size, 0.5), np.eye(size), self.users)
+            shares = self.values[:-1] / answered
+            turn = np.column_stack([np.eye(shares.size), -shares]) / answered
+            covariance = turn @ self.covariance @ turn.T
+            found = ChannelEstimates(shares, covariance, self.users)
+        shares = np.maximum.accumulate(np.clip(found.values, 0, 1))
+        known = np.minimum.outer(shares, shares) - np.outer(shares, shares)
+        return found.of_draws(known / answered)
 
 
 def wanted_estimates(
@@ -318,12 +333,18 @@ class OrderedEstimates(Framed):
 
 
 def estimate_ordered(
-    channel: Channel, counts: ArrayLike, confidence: float = 0.95, people: int | None = None
+    channel: Channel,
+    counts: ArrayLike,
+    confidence: float = 0.95,
+    people: int | None = None,
+    *,
+    no_answer: bool = False,
 ) -> OrderedEstimates:
     """Cumulative shares of ordered answers, consistent, with a band and quantiles.
 
     The band is of the randomness of the reports alone, whoever was asked; or, if those who reported
-    were drawn by lot of so many ``people``, of the lot, too.
+    were drawn by lot of so many ``people``, of the lot, too. With ``no_answer`` the channel's last
+    answer is outside the order, and shares are of those with another.
 
     Parameters
     ----------
@@ -341,7 +362,8 @@ def estimate_ordered(
     """
     found = wanted_estimates(shares_up_to(channel).estimator, counts)
     found = found._replace(users=people or found.users)
-    return OrderedEstimates(channel.symbols, *found.of_shares_up_to(), confidence)
+    answers = channel.symbols[: len(channel.symbols) - no_answer]
+    return OrderedEstimates(answers, *found.of_shares_up_to(no_answer=no_answer), confidence)
 
 
 def shares_up_to(channel: Channel) -> Channel:

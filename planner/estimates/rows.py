@@ -108,24 +108,40 @@ def quantity_rows(
 
 
 def ordered_rows(
-    levels: Levels, order: Sequence[int], estimates: OrderedEstimates, scores: Sequence[float]
+    levels: Levels,
+    order: Sequence[int],
+    estimates: OrderedEstimates,
+    scores: Sequence[float],
+    outside: int = 0,
+    none: Estimate | None = None,
 ) -> AnswerRows:
     """People up to each answer but the last, people with each, quartiles, and the mean score.
 
     The joint limits are the band of all shares up to an answer; what is processed follows from
-    shares that rise. ``order`` has the items' numbers, the lowest answer first.
+    shares that rise. ``order`` has the items' numbers, the lowest answer first. ``none`` is the
+    share of people with the answer ``outside`` the order, if there is one: all else is of others.
     """
-    users, size, level = estimates.users, len(order), levels.level_names()
+    size, level = len(order), levels.level_names()
+    users = max(1.0, estimates.users * (1.0 if none is None else 1 - (none.value or 0.0)))
     remark = "processed: shares up to an answer made to rise"
+    note = (
+        "" if none is None else f"limits are of the share of the {users:,.0f} with such an answer"
+    )
     band = list(zip(*(users * limit for limit in estimates.band), strict=True))
     up_to, own = users * estimates.consistent, users * estimates.shares
     rows = []
     for i, answer in enumerate(estimates.answers[:-1]):
         people = estimates.mean(np.arange(size) <= i).scaled(0.0, users)
-        rows.append(_Row(f"up to {answer}", people, up_to[i], remark, joint=band[i], whole=users))
+        rows.append(
+            _Row(f"up to {answer}", people, up_to[i], remark, note, joint=band[i], whole=users)
+        )
     for i, answer in enumerate(estimates.answers):
         people = estimates.mean(np.arange(size) == i).scaled(0.0, users)
-        rows.append(_Row(answer, people, own[i], remark, level=level[order[i]], whole=users))
+        rows.append(_Row(answer, people, own[i], remark, note, level[order[i]], whole=users))
+    if none is not None:
+        people, whole = none.scaled(0.0, estimates.users), float(estimates.users)
+        name, kept = levels.item_name(outside), min(max(people.value or 0.0, 0.0), whole)
+        rows.append(_Row(name, people, kept, remark, level=level[outside], whole=whole))
     if scores:
         processed = float(estimates.shares @ np.array(scores))
         rows.append(_Row("mean score", estimates.mean(scores), processed, remark))
@@ -134,4 +150,4 @@ def ordered_rows(
         between = f"between {found.lower} and {found.upper}"
         said = f"{name}: {found.answer}, {between} with {estimates.confidence:.0%} confidence"
         rows.append(_Row(name, None, None, said))
-    return _answer_rows(users, rows)
+    return _answer_rows(estimates.users, rows)

@@ -64,6 +64,8 @@ class Asked(Part, ABC):
     """The kind of question in a survey."""
     keys: ClassVar[Mapping[str, Schema]]
     """Its keys of a question."""
+    optional: ClassVar[Mapping[str, Schema]] = {}
+    """Those that may be left out."""
 
     levels: Levels
 
@@ -226,7 +228,8 @@ class Ordered(Item):
     """One of some ordered answers; wanted are shares up to each, counts, or a mean of scores.
 
     Items stand level by level, as everywhere; ``order`` has their numbers from the lowest answer
-    to the highest, ``scores`` what each answer counts for, in their order.
+    to the highest, ``scores`` what each answer counts for, in their order. With ``no_answer`` the
+    last is outside the order, and takes no part in what is said of the others.
     """
 
     name: ClassVar[str] = "ordered"
@@ -244,9 +247,17 @@ class Ordered(Item):
         | {"description": "Of which the error is small. For a mean nothing else is estimated."},
     }
 
+    optional: ClassVar[Mapping[str, Schema]] = {
+        "no_answer": {
+            **FLAG,
+            "description": "Whether the last answer is outside the order: for who has no other.",
+        },
+    }
+
     order: tuple[int, ...]
     scores: tuple[float, ...]
     wanted: str
+    no_answer: bool = False
 
     @classmethod
     def read(cls, question: Document) -> Self:
@@ -260,7 +271,17 @@ class Ordered(Item):
         wanted = question["wanted"]
         if wanted == MEAN_OF_SCORES and not scores:
             raise InputError("scores", scores, f"given for {wanted!r}", EXPORT_REMEDY)
-        return cls(levels, tuple(order), tuple(map(float, scores)), wanted)
+        outside = question.get("no_answer", False)
+        if outside and (wanted == MEAN_OF_SCORES or size < 3):
+            allowed = f"left out for {wanted!r} of {size} answers"
+            raise InputError("no_answer", outside, allowed, EXPORT_REMEDY)
+        return cls(levels, tuple(order), tuple(map(float, scores)), wanted, outside)
+
+    def document(self) -> Document:
+        return super().document() | ({"no_answer": True} if self.no_answer else {})
+
+    def without(self, *, blank: bool) -> Code:
+        return self.order[-1] if self.no_answer else super().without(blank=blank)
 
     def counts_as(self) -> Wanted:
         rank = [self.order.index(k) for k in range(len(self.order))]

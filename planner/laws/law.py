@@ -166,6 +166,7 @@ def question_form(asked: type[Asked], shape: type[Shape]) -> Document:
     }
     description = (shape.__doc__ or "").partition("\n")[0]
     form = record(about | dict(asked.keys) | dict(shape.keys), description)
+    form["properties"] |= asked.optional
     if shape.rounds == (None,):
         form["properties"]["rounds"] = ROUNDS  # which may be left out
     return form

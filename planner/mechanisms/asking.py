@@ -157,8 +157,12 @@ class OrderedCollected(answers.Ordered, ItemCollected):
 
     def rows(self, found: Found, confidence: float) -> AnswerRows:
         if self.wanted != MEAN_OF_SCORES:
-            shares = self._shares(found, confidence)
-            return ordered_rows(self.levels, self.order, shares, self.scores)
+            shares, size = self._shares(found, confidence), len(self.order) - self.no_answer
+            rows, none = (self.levels, self.order[:size], shares, self.scores[:size]), None
+            if self.no_answer:
+                every = found.of_shares_up_to()
+                none = large_sample(1 - every.values[-1], every.covariance[-1, -1], confidence)
+            return ordered_rows(*rows, self.order[-1], none)
         (value,), ((variance,),) = found.values.tolist(), found.covariance.tolist()
         mean = large_sample(value, variance, confidence)
         possible = min(self.scores), max(self.scores)
@@ -177,9 +181,10 @@ class OrderedCollected(answers.Ordered, ItemCollected):
         return tuple(zip(map(int, self.scores), [1.0, *(1 - below[:-1]).tolist()], strict=True))
 
     def _shares(self, found: ChannelEstimates, confidence: float) -> OrderedEstimates:
-        names = self.levels.item_names()
-        in_order = tuple(names[k] for k in self.order)
-        return OrderedEstimates(in_order, *found.of_shares_up_to(), confidence)
+        names, outside = self.levels.item_names(), self.no_answer
+        in_order = tuple(names[k] for k in self.order[: len(self.order) - outside])
+        shares = found.of_shares_up_to(no_answer=outside)
+        return OrderedEstimates(in_order, *shares, confidence)
 
 
 class NumberCollected(answers.Number, AskedCollected):

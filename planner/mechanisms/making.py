@@ -348,9 +348,8 @@ def _ordered(channel: Channel, question: Any) -> CollectedLaw:
         reason = f"the channel is for {', '.join(channel.wanted_names)}, not for {question.name!r}"
         raise InputError.because("channel", reason, "Take the one that was planned for it.")
     items = levels.item_names()
-    order = tuple(items.index(answer) for answer in answers)
     rows = integers_of(drawn)[[answers.index(item) for item in items]]
-    asked = OrderedCollected(levels, order, tuple(question.scores), question.wanted)
+    asked = OrderedCollected(levels, *question.in_places)
     shape = RowsCollected(levels, *_tuples(rows, drawn.estimator))
     return CollectedLaw("", "ordered-channel", asked, shape)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import finite, number_column, whole_number
 from planner.errors import InputError, SolverError
-from planner.estimates.channel import OrderedEstimates, shares_up_to
+from planner.estimates.channel import ChannelEstimates, OrderedEstimates, shares_up_to
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.rivals import (
     bisample_variance,
@@ -332,6 +332,7 @@ def best_ordered_channel(
     *,
     weights: ArrayLike | None = None,
     tolerance: float = 1e-6,
+    no_answer: bool = False,
 ) -> Channel:
     """The channel of least worst-case error for ordered answers, over all mechanisms.
 
@@ -351,6 +352,11 @@ def best_ordered_channel(
         counts as a millionth of the largest: every number wanted can be estimated.
     tolerance:
         Proven relative distance from the optimum.
+    no_answer:
+        Whether the last answer is outside the order. Shares up to each other answer, ``C_j``, are
+        then judged with the shares above it, half and half, whichever way the order goes: with the
+        share ``C_m`` of people with another answer the variances of ``C_j`` and of ``C_m - C_j``
+        have the mean ``Var(C_j - C_m / 2) + Var(C_m) / 4``. The last weight is that of ``C_m``.
 
     Raises
     ------
@@ -369,13 +375,23 @@ def best_ordered_channel(
         raise InputError("answers", policy.size, f"from 2 to {MOST_ANSWERS}", remedy)
     table, names = _numbers_wanted(policy, wanted)
     asked = _weights(weights, len(table))
-    directions = np.diag(np.sqrt(np.maximum(asked, LEAST_WEIGHT * asked.max())))
+    around = no_answer and len(table) < policy.size
+    directions = _judged(np.maximum(asked, LEAST_WEIGHT * asked.max()), around=around)
     people = [
         Scenario(f"everybody has {name}", one, directions)
         for name, one in zip(policy.names, np.eye(policy.size), strict=True)
     ]
-    roots = np.diag(np.sqrt(asked))
+    roots = _judged(asked, around=around)
     return solve_channel(policy, table, people, names, asked=roots, tolerance=tolerance)
+
+
+def _judged(weights: Array, *, around: bool) -> Array:
+    """Which numbers the error adds up, by the wanted ones, shape ``(p, p)``."""
+    if not around:
+        return np.diag(np.sqrt(weights))
+    directions = np.diag(np.sqrt(np.append(weights[:-1], weights[-1] + weights[:-1].sum() / 4)))
+    directions[:-1, -1] = -directions.diagonal()[:-1] / 2
+    return directions
 
 
 def _numbers_wanted(policy: PrivacyPolicy, wanted: str | ArrayLike) -> tuple[Array, Sequence[str]]:
@@ -424,8 +440,7 @@ def _importance(question: Ordinal) -> list[float] | None:
         return None
     parts = zip(question.levels, weights, strict=True)
     importance = {item: weight for level, weight in parts for item in level.items}
-    answers = question.ordered if question.wanted == COUNTS else question.ordered[:-1]
-    return [importance[answer] for answer in answers]
+    return [importance[answer] for answer in question.judged]
 
 
 def _at_most_provable(policy: PrivacyPolicy) -> PrivacyPolicy:
@@ -482,7 +497,13 @@ class OrderedKind(Kind[Ordinal, Channel]):
         spent, unit = _at_most_provable(asked), question.radius**2 if question.of_mean else 1.0
         wanted = question.scores if question.of_mean else question.wanted
         best = drawn_channel(
-            best_ordered_channel(spent, wanted, weights=_importance(question), tolerance=_TOLERANCE)
+            best_ordered_channel(
+                spent,
+                wanted,
+                weights=_importance(question),
+                tolerance=_TOLERANCE,
+                no_answer=question.no_answer is not None,
+            )
         )
         proof = best.certificate if spent is asked else None
         best = replace(best, policy=asked, certificate=proof)
@@ -505,7 +526,9 @@ class OrderedKind(Kind[Ordinal, Channel]):
         question, channel = part.asked, planned.law
         if question.of_mean:
             return planned
-        size, wanted = channel.policy.size, np.eye(len(channel.wanted_names))
+        size, numbers = channel.policy.size, len(channel.wanted_names)
+        around = question.no_answer is not None and numbers < size
+        wanted = _judged(np.ones(numbers), around=around)
         worst = max(float(channel.error(Scenario("", one, wanted))) for one in np.eye(size))
         alike = question.replacing(
             levels=tuple(x.replacing(importance=1.0) for x in question.levels)
@@ -519,5 +542,7 @@ class OrderedKind(Kind[Ordinal, Channel]):
         channel, size = shares_up_to(planned.law), len(planned.law.symbols)
         alike = np.full(size, 1 / size)
         spread = channel.covariance(alike, drawn=True) / part.people
-        expected = channel.wanted @ alike
-        return mechanism, OrderedEstimates(channel.symbols, expected, spread, part.people)
+        found = ChannelEstimates(channel.wanted @ alike, spread, part.people)
+        if outside := part.asked.no_answer is not None:
+            found = found.of_shares_up_to(no_answer=True)
+        return mechanism, OrderedEstimates(channel.symbols[: size - outside], *found)

@@ -174,7 +174,9 @@ class _OfScales(KindWords):
     def report(self, plan: QuestionPlan) -> list[str]:
         channel = plan.fact(Channel)
         assert channel is not None  # noqa: S101 - of ordered answers
-        answers = f"{len(channel.symbols)} ordered answers"
+        none = getattr(plan.question, "no_answer", None)
+        answers = f"{len(channel.symbols) - (none is not None)} ordered answers"
+        answers += f" and {none!r}" if none else ""
         return [f"The channel has {channel.outputs} reports for {answers}."]
 
 

@@ -14,7 +14,7 @@ from pydantic import Field, PlainValidator, Strict, model_serializer, model_vali
 
 from planner.errors import InputError, mark
 from planner.laws.answers import Asked as WayOfAsking
-from planner.laws.answers import Item, ItemOrNone, OneOfSet
+from planner.laws.answers import Item, ItemOrNone, OneOfSet, Ordered
 from planner.laws.answers import Number as NumberOrNone
 from planner.laws.levels import Levels, folded
 from planner.laws.rounds import MOST_ROUNDS, Rounds
@@ -570,7 +570,9 @@ class Ordinal(Levelled):
     ``order`` has all answers, the lowest first; empty if the levels list them so. ``scores`` say
     what each counts for in a mean, in this order; empty for no mean. ``wanted`` is what has a small
     total error: the ``"shares up to"`` each answer but the last, the ``"counts"`` of people with
-    each, or the ``"mean of scores"`` alone, beside which nothing is estimated.
+    each, or the ``"mean of scores"`` alone, beside which nothing is estimated. ``no_answer`` is one
+    of the answers, such as "don't know", outside the order and without a score: shares, quartiles
+    and mean are of the others, and its own share is estimated.
 
     Examples
     --------
@@ -585,6 +587,20 @@ class Ordinal(Levelled):
     order: Answers = ()
     scores: Numbers = ()
     wanted: Literal["shares up to", "counts", "mean of scores"] = "shares up to"
+    no_answer: Name | None = None
+
+    @cached_property
+    def way(self) -> WayOfAsking:
+        """The way of asking, by which answers are read."""
+        return Ordered(self.plain_levels, *self.in_places)
+
+    @property
+    def in_places(self) -> tuple[tuple[int, ...], tuple[float, ...], str, bool]:
+        """Order, scores, what is wanted, whether the last is outside the order: as in laws."""
+        places = {name: k for k, name in enumerate(super().ordered)}
+        outside = self.no_answer is not None
+        scores = (*self.scores, 0.0) if self.scores and outside else self.scores
+        return tuple(places[one] for one in self.ordered), tuple(scores), self.wanted, outside
 
     @property
     def of_mean(self) -> bool:
@@ -593,8 +609,17 @@ class Ordinal(Levelled):
 
     @property
     def ordered(self) -> tuple[str, ...]:
-        """The answers, the lowest first."""
-        return self.order or super().ordered
+        """The answers, the lowest first; last the one outside the order."""
+        listed, last = self.order or super().ordered, self.no_answer
+        return (*(one for one in listed if one != last), last) if last else listed
+
+    @property
+    def judged(self) -> list[str]:
+        """The answers whose count is wanted, or the share up to them; of the last its own."""
+        answers = list(self.ordered)
+        if self.wanted == SHARES_UP_TO:  # what is up to the highest is known, or has no other
+            del answers[-1 if self.no_answer is None else -2]
+        return answers
 
     @property
     def radius(self) -> float:
@@ -614,18 +639,31 @@ class Ordinal(Levelled):
             allowed = f"2 to {MAX_ORDERED_ANSWERS} for 'ordinal'"
             remedy = "Merge neighbouring brackets, or ask with the kind categorical."
             raise InputError("number of answers", len(answers), allowed, remedy)
-        if self.order and sorted(self.order) != sorted(answers):
+        self._check_no_answer(answers)
+        last = [self.no_answer] if self.no_answer and self.no_answer not in self.order else []
+        if self.order and sorted([*self.order, *last]) != sorted(answers):
             allowed = f"each of {', '.join(map(repr, answers))} once"
             remedy = "List the answers of all levels, the lowest first."
             raise wrong(self.order, allowed, remedy, "order")
-        self._check_scores(len(answers))
-        judged = self.ordered[:-1] if self.wanted == SHARES_UP_TO else answers
+        self._check_scores(len(answers) - (self.no_answer is not None))
+        judged = self.judged
         if not any(lv.importance for lv in self.levels if not set(lv.items).isdisjoint(judged)):
             remedy = (
                 "The share up to the highest answer is known; give a lower one some importance."
             )
             allowed = f"above 0 for one of {len(judged)} answers"
             raise InputError("importance", 0.0, allowed, remedy)
+
+    def _check_no_answer(self, answers: tuple[str, ...]) -> None:
+        if self.no_answer is None:
+            return
+        if self.no_answer not in answers:
+            remedy = "List it in a level, which has its budget."
+            raise at("no_answer", error=InputError.unknown("", self.no_answer, answers, remedy))
+        if self.of_mean or len(answers) < 3:
+            allowed = f"left out for {self.wanted!r} of {len(answers) - 1} other answers"
+            remedy = 'Ask with wanted = "shares up to" and scores: the mean is estimated, too.'
+            raise wrong(self.no_answer, allowed, remedy, "no_answer")
 
     def _check_scores(self, answers: int) -> None:
         remedy = "Give a score for each answer, in their order."

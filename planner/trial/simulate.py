@@ -265,7 +265,9 @@ class Trial:
     @property
     def shares_up_to(self) -> Array:
         """The true shares of the people up to each ordered answer."""
-        return np.asarray(np.cumsum(self.people) / self.people.sum())
+        outside = getattr(self.planned.question, "no_answer", None) is not None
+        answered = self.people[: self.people.size - outside]
+        return np.asarray(np.cumsum(answered) / answered.sum())
 
     def run(
         self,
@@ -373,6 +375,10 @@ def _ordered(channel: Channel, question: Question, people: Numbers, asked: Asked
     once += float(asked.sampling_variance(people @ each, people @ each**2).sum()) / asked.asked**2
     scale = 1.0 if question.of_mean else float(asked.whole)
     shown = channel if question.of_mean else shares_up_to(channel)
+    outside = getattr(question, "no_answer", None) is not None
+
+    def shares_of(reports: Numbers) -> OrderedEstimates:
+        return estimate_ordered(shown, reports, people=asked.whole, no_answer=outside)
 
     def draw(rng: np.random.Generator) -> Numbers:
         some = asked.of_counts(people, rng)
@@ -387,13 +393,14 @@ def _ordered(channel: Channel, question: Question, people: Numbers, asked: Asked
         if question.of_mean:
             mean = mean_of(found)
             return error, bool(mean.lower <= truth[0] <= mean.upper)
-        lower, upper = estimate_ordered(shown, reports, people=asked.whole).band
-        reached = np.cumsum(shares)
+        lower, upper = shares_of(reports).band
+        answered = people[: people.size - outside]
+        reached = np.cumsum(answered) / answered.sum()
         return error, bool(np.all((lower <= reached + 1e-12) & (reached <= upper + 1e-12)))
 
     def picture(rng: np.random.Generator) -> OneSurvey | OrderedEstimates:
         if not question.of_mean:
-            return estimate_ordered(shown, draw(rng), people=asked.whole)
+            return shares_of(draw(rng))
         mean = mean_of(wanted_estimates(channel.estimator, draw(rng)))
         return OneSurvey.of_mean(float(truth[0]), mean, "mean of scores")
 

@@ -116,6 +116,7 @@ CELLS = {  # by the key, with the table that it is in
     ),
     "order": Cell("From the lowest to the highest", "as in the table"),
     "scores": Cell("What each counts for in a mean", "no mean is wanted"),
+    "no_answer": Cell("Outside the order", "none", "Such as: don't know. List it in the table."),
     "sampling.everyone_has_value": Cell("Everyone has an answer", options=SWITCH),
     "lower": Cell("Smallest answer"),
     "upper": Cell("Largest answer"),
@@ -183,7 +184,9 @@ KINDS = {
         ("sets.sizes", "sets.popularity", "padding_length", "sets.cap"),
         "criterion",
     ),
-    "ordinal": Form("one step of a scale", (*_SIDED, "importance"), ("order", "scores"), "wanted"),
+    "ordinal": Form(
+        "one step of a scale", (*_SIDED, "importance"), ("order", "scores", "no_answer"), "wanted"
+    ),
     "numeric": Form(
         "a number",
         cells=("lower", "upper", "epsilon", "mean", "sd"),

@@ -17,11 +17,17 @@ from planner import (
 )
 from planner.deployment.building import survey_parameters
 from planner.errors import InputError
+from planner.estimates.channel import ChannelEstimates
+from planner.mechanisms.words import seeded_words
 from planner.planning.channels import policy_of_answers
 from planner.show import kinds
 from planner.show import plan as said
 from planner.show.kinds import objective_name
 from planner.survey.questions import Categorical, Ordinal
+
+
+def rng(seed):
+    return np.random.default_rng(seed)
 
 
 def plain(epsilon, d):
@@ -196,3 +202,93 @@ def test_large_budgets_are_spent_as_eight_without_a_bound(answers):
     assert planned.least_error is None
     assert planned.fact(Channel).max_violation == 0
     assert not kinds.certificate_sentences(planned)
+
+
+# -- an answer outside the order ----------------------------------------------------------
+
+NONE = Level("none", 0.6, ("?",))
+OUTSIDE = Ordinal("hours", (*LEVELS, NONE), order=ORDER, no_answer="?")
+
+
+def both_ways(channel):
+    """Variances of the shares up to and above each answer, half and half, and of that of ``?``.
+
+    Of people who all have one answer: nothing but the draws adds to them.
+    """
+    up_to, answered = np.eye(4)[:3], np.eye(4)[3]
+    wanted = np.vstack([up_to, answered - up_to, answered]) * np.sqrt([*[0.5] * 6, 1.0])[:, None]
+    return [np.trace(wanted @ channel.covariance(one) @ wanted.T) for one in np.eye(5)]
+
+
+def test_an_answer_outside_the_order_is_judged_the_same_whichever_way_the_order_goes():
+    policy = PrivacyPolicy([1.0, 2.0, 2.0, 1.0, 0.6], [1] * 5, names=[*ORDER, "?"])
+    best = best_ordered_channel(policy, no_answer=True)
+    assert best.worst_error == pytest.approx(max(both_ways(best)), rel=1e-9)
+    assert best.certificate.relative_gap < 1e-5
+    turned = PrivacyPolicy([1.0, 2.0, 2.0, 1.0, 0.6], [1] * 5, names=[*ORDER[::-1], "?"])
+    again = best_ordered_channel(turned, no_answer=True)
+    assert again.worst_error == pytest.approx(best.worst_error, rel=1e-5)
+    last = best_ordered_channel(policy)  # as if it were the highest: not the best for this
+    assert max(both_ways(last)) > 1.01 * best.worst_error
+
+
+def test_an_answer_outside_the_order_has_a_budget_a_weight_and_a_share_of_its_own():
+    plan = plan_survey(Survey("s", USERS, (OUTSIDE,))).questions[0]
+    assert plan.option("channel").law.certificate.relative_gap < 1e-4
+    assert plan.law.document()["no_answer"] is True
+    assert "for 4 ordered answers and '?'" in kinds.words(plan).report(plan)[0]
+    weighty = (*LEVELS, NONE.replacing(importance=50.0))
+    heavy = plan_survey(Survey("s", USERS, (OUTSIDE.replacing(levels=weighty),))).questions[0]
+    own = np.array([0.0, 0, 0, 1])
+    errors = [
+        max(own @ one.option("channel").law.covariance(x) @ own for x in np.eye(5))
+        for one in (plan, heavy)
+    ]
+    assert errors[1] < 0.95 * errors[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"no_answer": "none"}, "is 'none' but must be one of"),
+        ({"scores": (0, 1, 2, 3, 4)}, "4 finite numbers"),
+        ({"wanted": "mean of scores", "scores": (0, 1, 2, 3)}, "left out for 'mean of scores'"),
+        ({"order": ("0", "1-4", "5-9", "5-9")}, "each of '0', "),
+        ({"levels": (Level("a", 1.0, ("0", "?")),), "order": ("0",)}, "of 1 other answers"),
+    ],
+)
+def test_what_does_not_go_with_an_answer_outside_the_order(changes, said):
+    with pytest.raises(InputError, match=said):
+        OUTSIDE.replacing(**changes)
+
+
+def test_reports_tell_of_the_others_and_of_how_many_have_none():
+    """Real draws: 6 standard errors each way for 11 numbers, 1e-7; and another mean is seen."""
+    question = OUTSIDE.replacing(scores=(0, 2, 7, 12))
+    law = plan_survey(Survey("s", USERS, (question,))).questions[0].law
+    people = {"0": 2_000, "1-4": 8_000, "5-9": 20_000, "10+": 10_000, "?": 60_000}
+    codes = np.repeat([law.asked.code(one) for one in people], list(people.values())).tolist()
+    (reports,), counter = law.draw_many(codes, seeded_words(rng(5))), law.shape.counter()
+    counter.add(np.ascontiguousarray(reports))
+    rows = law.asked.rows(law.shape.estimate(counter.sums()), 0.95)
+    scaled = rows.numbers / np.nan_to_num(rows.whole, nan=1.0)
+    found = dict(zip(rows.answers, scaled.T, strict=True))
+    true = {"0": 0.05, "1-4": 0.2, "5-9": 0.5, "10+": 0.25, "?": 0.6, "mean score": 6.9}
+    true |= {"up to 0": 0.05, "up to 1-4": 0.25, "up to 5-9": 0.75}
+    assert set(true) == set(found) - {"lower quartile", "median", "upper quartile"}
+    for name, value in true.items():
+        estimate, error = found[name][:2]
+        assert abs(estimate - value) < 6 * error, name
+    over_all = 0.4 * true["mean score"]  # as if whoever has none had 0
+    assert abs(found["mean score"][0] - over_all) > 6 * found["mean score"][1]
+    (median,) = [text for text in rows.processing if text.startswith("median")]
+    assert median.startswith("median: 5-9")
+
+
+def test_where_nobody_else_may_have_answered_any_share_is_possible():
+    found = ChannelEstimates(np.array([0.01, 0.02]), np.eye(2) * 1e-4, 100)
+    lost = OrderedEstimates(("a", "b"), *found.of_shares_up_to(no_answer=True))
+    assert lost.band[0].tolist() == [0, 1]
+    assert lost.band[1].tolist() == [1, 1]
+    sure = found._replace(covariance=np.eye(2) * 1e-6)
+    assert sure.of_shares_up_to(no_answer=True).values.tolist() == [0.5]

@@ -20,9 +20,10 @@ from planner.laws.answers import LEFT_OUT
 from planner.mechanisms.making import bisample_md, randomized_response, set_design
 from planner.planning import datasets
 from planner.planning.datasets import read_known, set_model_of
+from planner.planning.plan import plan_survey
 from planner.survey import reading, tables
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Survey
+from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Ordinal, Survey
 from planner.survey.sets import AssumedSets
 from planner.survey.tables import Reading
 from planner.trial.audit import answers_in
@@ -33,7 +34,8 @@ DRINKS = ItemSet(
     "drinks", (Level("hot", 1.0, ("tea", "black tea")), Level("cold", 1.0, item_count=3))
 )
 AGE = Numeric("age", 0, 120, epsilon=1.0)
-ASKED = {"City": CITY, "drinks": DRINKS, "age": AGE}
+MOOD = Ordinal("mood", (Level("all", 1.0, ("?", "low", "high")),), no_answer="?")
+ASKED = {"City": CITY, "drinks": DRINKS, "age": AGE, "mood": MOOD}
 OPTIONS = ("delimiter", "encoding", "decimal", "skip_rows", "place_unlisted")
 
 
@@ -43,6 +45,7 @@ def parameters():
         "City": randomized_response(1.0, 3),
         "drinks": set_design(DRINKS.policy, 2),
         "age": bisample_md(1.0, NumericDomain(0, 120)),
+        "mood": plan_survey(Survey("s", 9, (MOOD,))).questions[0].law,
     }
     return parameters_from_mechanisms(Survey("s", 9, tuple(ASKED.values())), drawn)
 
@@ -131,6 +134,7 @@ TAKEN = {
                  [0], "commas, UTF-8, 3 rows; 2 without an answer to 'City' left out."),
     "decimal.csv": ("age", "age;x\n17,5;1\n;2\n-99;3\n", {"missing": ("-99",)},
                     [17.5, None], "semicolons, UTF-8, 3 rows, decimal commas."),
+    "scale.csv": ("mood", "mood,x\nLOW,1\n,2\n99,3\n", {"missing": ("99",)}, [0, 1], "commas, UTF-8, 3 rows."),
     "numbers.jsonl": ("age", '{"x": 1}\n\n{"age": 3.0}\n{"Age2": null, "age": 4}\n', {}, None,
                       "line 2 is blank, and others follow"),
     "people.jsonl": ("drinks", '{"drinks": ["tea", 4]}\n{"x": 1}\n', {},
@@ -297,13 +301,13 @@ def test_small_files_never_fill_the_memory(tmp_path):
         "one-long.csv": ("x\n" + long + "\n" + "b\n" * 12_000, "must be the name of an item"),
         "one-long.dat": (long + ";\n" + "b;\n" * 12_000, "must be the name of an item"),
         "blank.dat": (" " * 8 * 2**20, "line 1 has more than 4 MiB"),
-        "numbers.csv": ("x\n" + "1\n" * 300_000, "300,000 rows"),
-        "sets.csv": ("x\n" + "a;b\n" * 200_000, "200,000 rows"),
-        "sets.dat": ("1 2 3\n" * 200_000, "200,000 rows"),
+        "numbers.csv": ("x\n" + "1\n" * 100_000, "100,000 rows"),
+        "sets.csv": ("x\n" + "a;b\n" * 100_000, "100,000 rows"),
+        "sets.dat": ("1 2 3\n" * 100_000, "100,000 rows"),
     }
     for name, (text, _) in texts.items():
         written(tmp_path, name, text)
-    same = pa.DictionaryArray.from_arrays(pa.array([0] * 10**6, pa.int32()), [long * 8])
+    same = pa.DictionaryArray.from_arrays(pa.array([0] * 10**5, pa.int32()), [long * 8])
     pq.write_table(pa.table({"x": same}), tmp_path / "bomb.parquet")
     texts["bomb.parquet"] = "", "must be the name of an item"
     command = [sys.executable, "-c", IN_A_GIGABYTE, *texts]

@@ -199,6 +199,20 @@ def test_ordered_answers_err_as_predicted_and_their_bands_hold():
     assert trial.shares_up_to.tolist() == [0.5, 0.8, 1.0]
 
 
+def test_shares_of_those_with_another_answer_err_as_predicted_and_their_bands_hold():
+    """Of 1,000 bands at least 95 % hold, and at most what one share alone would."""
+    levels = (*ORDERED.levels, Level("none", 1.5, ("?",)))
+    asked = ORDERED.replacing(levels=levels, no_answer="?", mechanism="channel")
+    trial = tried(asked, Answers(("0", "5+", "1-4", "?"), np.array([4000, 1000, 3000, 4000])))
+    assert trial.shares_up_to.tolist() == [0.5, 0.875, 1.0]
+    agree(trial.run(400, rng(4)))
+    found = trial.run(1000, rng(5))[0]
+    assert 0.95 - MOST * np.sqrt(0.95 * 0.05 / 1000) < found.covered < 0.995
+    one = trial.one("channel", rng())
+    assert one.answers == ("0", "1-4", "5+")
+    assert np.all(np.abs(one.values - [0.5, 0.875]) < MOST * np.sqrt(np.diag(one.covariance)))
+
+
 def test_means_err_as_predicted_and_their_intervals_hold():
     trial = tried(NUMBER, numbers(20_000))
     assert trial.missing == np.isnan(numbers(20_000)).sum()

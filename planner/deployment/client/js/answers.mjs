@@ -43,6 +43,7 @@ function ordered(question) {
   if (scores.length && scores.length !== size) refuse("scores do not fit the items");
   const ofMean = wanted === "mean of scores";
   if (ofMean && !scores.length) refuse("a mean has no scores");
+  if (question.no_answer && (ofMean || size < 3)) refuse("an answer outside the order does not fit");
   const rank = order.map((_, k) => order.indexOf(k));
   const upTo = (answer) => rank.map((place) => [place <= answer ? 1n : 0n, 1n]);
   const shares = () => Array.from({ length: size - 1 }, (_, answer) => upTo(answer));
