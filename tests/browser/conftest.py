@@ -98,7 +98,7 @@ class Visit:
 
     def go(self, title):
         self.settle()  # a click before the page answers is lost
-        self.page.get_by_test_id("stSidebarNavLink").filter(has_text=title).click()
+        self.page.get_by_role("link", name=title, exact=True).click()
         self.arrive(title)
 
     def arrive(self, title):

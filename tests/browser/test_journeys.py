@@ -166,7 +166,7 @@ def test_every_page_fits_three_widths_in_both_themes_and_asks_no_other_host(visi
     if menu.get_attribute("data-collapsed") != "false":
         page.get_by_test_id("stExpandSidebarButton").click()
     expect(menu).to_have_attribute("data-collapsed", "false")
-    page.get_by_test_id("stSidebarNavLink").filter(has_text="Result").click()
+    page.get_by_role("link", name="Result", exact=True).click()
     expect(menu).to_have_attribute("data-collapsed", "true")
     assert visit.outside == []
     assert visit.complaints == []
