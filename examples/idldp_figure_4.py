@@ -25,7 +25,7 @@ def reproduce(setting: Setting) -> Result:
         ("Retail", "Kosarak"), setting, "IDUE is best on {}.", SOURCE
     )
     for name, answers in people.items():
-        run = _Run(answers.first_items(), epsilons, setting)
+        run = _Run(baskets.first_items(answers), epsilons, setting)
         claims += run.claims(name)
         for what, computed, measured in (
             ("MSE / n", run.mse, run.measured_mse),

@@ -24,7 +24,7 @@ def reproduce(setting: Setting) -> Result:
         ("Retail", "Kosarak"), setting, "IDUE has the smallest RE on {}.", SOURCE
     )
     for name, answers in people.items():
-        single = answers.first_items()
+        single = baskets.first_items(answers)
         for epsilon in EPSILONS:
             errors = _by_top(single, epsilon, tops, seeds)
             mean = {mechanism: values.mean(axis=0).tolist() for mechanism, values in errors.items()}

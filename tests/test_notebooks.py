@@ -22,8 +22,10 @@ from planner import (
     plan_padding,
     plan_survey,
     solve,
+    subset_selection,
 )
 from planner.estimates.channel import OrderedEstimates
+from planner.estimates.cross_table import CrossTable
 from planner.frames import Framed
 from planner.mechanisms.making import unary
 from planner.outsiders import seen_of, shuffled
@@ -42,8 +44,10 @@ def shown(survey):
     """One of everything that a notebook shows."""
     whole = plan_survey(survey)
     ages = load_survey(ROOT / "examples" / "sampled-ages.toml")
-    table = solve(POLICY)
+    table, joint = solve(POLICY), subset_selection(2.0, items=4).shape
+    counts = np.array([[420.0, 90.0], [60.0, 430.0]])
     return {
+        "cross": CrossTable("ab", ("xy", ("no", "yes")), counts, 1000, joint.second_moments),
         "table": table,
         "baseline": baseline(POLICY, "oue"),
         "shuffled": shuffled(seen_of(unary(table).shape), 1000, 1e-6),

@@ -13,7 +13,7 @@ from planner.planning.datasets import Answers
 
 from .result import Claim, Setting
 
-__all__ = ["FILES", "clothing", "read", "read_all", "thinned"]
+__all__ = ["FILES", "clothing", "first_items", "read", "read_all", "thinned"]
 
 FILES = {
     "Retail": ("retail.dat",),
@@ -71,6 +71,14 @@ def _answers(
     place = {item: k for k, item in enumerate(labels)}
     sets = ItemSets.of([[place[item] for item in items] for items in people], len(labels))
     return Answers(tuple(labels), sets.counts(), sets)
+
+
+def first_items(answers: Answers) -> Answers:
+    """Single-item use: the first item of every set that is not empty."""
+    sets = answers.sets
+    assert sets is not None
+    counts = np.bincount(sets.firsts(), minlength=len(answers.labels))
+    return Answers(answers.labels, counts)
 
 
 def thinned(answers: Answers, keep: float, rng: np.random.Generator) -> Answers:
