@@ -29,7 +29,9 @@ def reproduce(setting: Setting) -> Result:
     )
     for name, answers in people.items():
         for what, errors in zip(
-            ("MSE / n", f"RE({TOP})"), _errors(baskets.first_items(answers), shares, seeds), strict=True
+            ("MSE / n", f"RE({TOP})"),
+            _errors(baskets.first_items(answers), shares, seeds),
+            strict=True,
         ):
             title = f"{name}: expected {what}"
             tables.append(Table.over(title, "% sensitive", percent, errors))

@@ -117,7 +117,7 @@ def _chart(explored: QuestionPlan, place: int) -> None:
     names = [one.name for one in explored.part.question.levels]
     over = _ALL
     if 1 < len(names) <= _MOST_LEVELS:
-        choices = [_ALL, *names]
+        choices = {_ALL: _ALL} | {name: render.plain(name) for name in names}
         over = kept_item(st.segmented_control, "Against", f"x-over-{place}", _ALL, options=choices)
     level = None if over in (None, _ALL) else over
     about = "curve", explored.part, level
