@@ -76,7 +76,7 @@ def _answers(
 def first_items(answers: Answers) -> Answers:
     """Single-item use: the first item of every set that is not empty."""
     sets = answers.sets
-    assert sets is not None
+    assert sets is not None  # noqa: S101 - baskets have sets
     counts = np.bincount(sets.firsts(), minlength=len(answers.labels))
     return Answers(answers.labels, counts)
 
