@@ -8,7 +8,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.planning.datasets import Answers
+from planner.planning.datasets import AnswerCounts
 
 MODELS = ("opt0", "boxed", "opt1", "opt2")
 IDUE = ("IDUE opt0", "IDUE opt1", "IDUE opt2")
@@ -59,7 +59,7 @@ def reproduce(setting: Setting) -> Result:
 class _Run:
     """All mechanisms on one data set: expected and measured MSE by epsilon."""
 
-    def __init__(self, answers: Answers, epsilons: list[float], repeats: int, rng) -> None:
+    def __init__(self, answers: AnswerCounts, epsilons: list[float], repeats: int, rng) -> None:
         self.computed: dict[str, list[float]] = {}
         self.measured: dict[str, list[float]] = {}
         self.deviations: list[tuple[float, float]] = []
@@ -144,7 +144,7 @@ def _scaling(rng: np.random.Generator) -> str:
     """What another reading of "scaling" does: unbounded draws over their maximum."""
     draws = 1 / (1 - rng.random(100_000))
     items = np.ceil(100 * draws / draws.max()).astype(np.int64) - 1
-    heavy = Answers(tuple(map(str, range(100))), np.bincount(items, minlength=100))
+    heavy = AnswerCounts(tuple(map(str, range(100))), np.bincount(items, minlength=100))
     ours = fr.power_law(100_000, 100, rng)
     errors = [
         fr.total_error(*fr.expected(mechanism, answers), answers.users)

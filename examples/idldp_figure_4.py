@@ -9,7 +9,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.planning.datasets import Answers
+from planner.planning.datasets import AnswerCounts
 
 TOP = 20
 IDUE = "IDUE opt0"
@@ -47,7 +47,7 @@ def reproduce(setting: Setting) -> Result:
 class _Run:
     """All mechanisms on one data set by epsilon, for one assignment; RE also for many."""
 
-    def __init__(self, answers: Answers, epsilons: list[float], setting: Setting) -> None:
+    def __init__(self, answers: AnswerCounts, epsilons: list[float], setting: Setting) -> None:
         repeats, seeds = setting.pick(10, 3), range(2, setting.pick(202, 22))
         rng, counts, n = np.random.default_rng(4), answers.counts, answers.users
         names = (*PLAIN, IDUE)

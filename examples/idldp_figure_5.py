@@ -9,7 +9,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.planning.datasets import Answers
+from planner.planning.datasets import AnswerCounts
 
 EPSILONS = (2.0, 4.0)
 SOURCE = "section VII-A, figure 5"
@@ -44,7 +44,7 @@ def reproduce(setting: Setting) -> Result:
 
 
 def _by_top(
-    answers: Answers, epsilon: float, tops: list[int], seeds: range
+    answers: AnswerCounts, epsilon: float, tops: list[int], seeds: range
 ) -> dict[str, np.ndarray]:
     """RE(k) by mechanism, ``(assignments, tops)``."""
     errors: dict[str, list[list[float]]] = {}

@@ -9,7 +9,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.planning.datasets import Answers
+from planner.planning.datasets import AnswerCounts
 
 EPSILON, FACTORS, TOP = 1.0, (1.0, 2.0), 50
 MECHANISMS = ("RAPPOR", "OUE", "IDUE opt0", "opt0, boxed")
@@ -49,7 +49,7 @@ def reproduce(setting: Setting) -> Result:
     )
 
 
-def _errors(answers: Answers, shares: list[float], seeds: range) -> tuple[Errors, Errors]:
+def _errors(answers: AnswerCounts, shares: list[float], seeds: range) -> tuple[Errors, Errors]:
     """MSE and RE by mechanism, one number a share."""
     mse, relative = ({name: np.empty(len(shares)) for name in MECHANISMS} for _ in range(2))
     counts, n = answers.counts, answers.users

@@ -11,7 +11,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.planning.datasets import Answers
+from planner.planning.datasets import AnswerCounts
 
 LENGTH = 2
 NAMES = ("RAPPOR-PS", "OUE-PS", "IDUE-PS")
@@ -72,7 +72,7 @@ def reproduce(setting: Setting) -> Result:
     )
 
 
-def data(setting: Setting) -> tuple[Answers | None, str, str]:
+def data(setting: Setting) -> tuple[AnswerCounts | None, str, str]:
     """Clothing; or Retail thinned to small sets in its place; and what to say of it."""
     answers = baskets.read("Clothing", setting)
     if answers is not None:
@@ -86,7 +86,7 @@ def data(setting: Setting) -> tuple[Answers | None, str, str]:
     return small, "thinned Retail", skipped
 
 
-def _point(answers: Answers, epsilon: float, k: int, seeds: range) -> Point:
+def _point(answers: AnswerCounts, epsilon: float, k: int, seeds: range) -> Point:
     precision: dict[str, list[float]] = {name: [] for name in (*NAMES, RANKED)}
     relative: dict[str, list[float]] = {name: [] for name in NAMES}
     counts = answers.counts

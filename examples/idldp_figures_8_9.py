@@ -10,7 +10,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.planning.datasets import Answers
+from planner.planning.datasets import AnswerCounts
 
 EPSILONS = (1.0, 2.0, 3.0, 4.0)
 SOURCE = "section VII-B, figures 8 and 9"
@@ -54,7 +54,7 @@ def reproduce(setting: Setting) -> Result:
 class _Run:
     """RE of IDUE-PS on one data set by padding length, one curve per epsilon."""
 
-    def __init__(self, answers: Answers, top: int, lengths, setting: Setting) -> None:
+    def __init__(self, answers: AnswerCounts, top: int, lengths, setting: Setting) -> None:
         self.top, self.lengths = top, list(lengths)
         self.mean_size = float(answers.sets.sizes.mean())
         self.curves: dict[str, list[float]] = {}

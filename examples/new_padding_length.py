@@ -10,7 +10,7 @@ from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
 from planner import solve
-from planner.planning.datasets import Answers, PilotSets
+from planner.planning.datasets import AnswerCounts, PilotSets
 from planner.planning.sets import plan_padding
 from planner.survey.sets import AssumedSets, SetModel
 
@@ -62,7 +62,7 @@ def reproduce(setting: Setting) -> Result:
 
 
 def _curve(
-    answers: Answers,
+    answers: AnswerCounts,
     placed: fr.Assignment,
     lengths: list[int],
     repeats: int,
@@ -81,7 +81,7 @@ def _curve(
     return exact, measured, scores
 
 
-def _chosen(answers: Answers, placed: fr.Assignment, epsilon: float) -> dict[str, int]:
+def _chosen(answers: AnswerCounts, placed: fr.Assignment, epsilon: float) -> dict[str, int]:
     """The length by what is known of the sets, and by the rules of thumb."""
     sets, sizes = answers.sets, answers.sets.sizes
     some = np.random.default_rng(500).choice(sets.users, min(500, sets.users), replace=False)
@@ -101,7 +101,7 @@ def _chosen(answers: Answers, placed: fr.Assignment, epsilon: float) -> dict[str
     return found
 
 
-def _claims(rows: Rows, scores: list[float], answers: Answers) -> list[Claim]:
+def _claims(rows: Rows, scores: list[float], answers: AnswerCounts) -> list[Claim]:
     said = {
         name: ", ".join(f"{length} ({1 + extra:.3g}x)" for length, extra in each)
         for name, each in rows.items()

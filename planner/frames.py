@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Columns = Mapping[str, Any]
 """Rows by the names of their columns."""
-_MOST_ROWS = 60
+_MOST_FRAME_ROWS = 60
 
 
 class Framed(ABC):
@@ -45,6 +45,6 @@ class Framed(ABC):
 
     def _repr_html_(self) -> str:
         table = self.to_frame().to_html(
-            index=False, border=0, float_format="{:.6g}".format, max_rows=_MOST_ROWS
+            index=False, border=0, float_format="{:.6g}".format, max_rows=_MOST_FRAME_ROWS
         )
         return f"<p>{escape(self.summary)}</p>\n{table}"

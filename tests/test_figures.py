@@ -31,7 +31,7 @@ from planner.deployment.collecting.one_file import counter
 from planner.errors import InputError
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.words import seeded_words
-from planner.planning.datasets import Answers
+from planner.planning.datasets import AnswerCounts
 from planner.planning.plan import compare_plans
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, people, percent
@@ -112,8 +112,8 @@ def answers_of(question, codes):
         return np.array(codes, dtype=float)
     if question.kind == "item-set":
         found = ItemSets.of(list(map(list, codes)), 4)
-        return Answers(labels, found.counts(), found)
-    return Answers(labels, np.bincount(codes, minlength=4))
+        return AnswerCounts(labels, found.counts(), found)
+    return AnswerCounts(labels, np.bincount(codes, minlength=4))
 
 
 def truth_of(question, labels, codes):

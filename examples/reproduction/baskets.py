@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.mechanisms.itemsets import ItemSets
-from planner.planning.datasets import Answers
+from planner.planning.datasets import AnswerCounts
 
 from .result import Claim, Setting
 
@@ -23,7 +23,7 @@ FILES = {
 """Where each data set may be: FIMI transactions, or the reviews of Rent the Runway."""
 
 
-def read(name: str, setting: Setting) -> Answers | None:
+def read(name: str, setting: Setting) -> AnswerCounts | None:
     """A data set by its name in the paper; ``None`` if its file is not in the folder.
 
     The small version keeps the first tenth of the people.
@@ -37,7 +37,7 @@ def read(name: str, setting: Setting) -> Answers | None:
 
 def read_all(
     names: Sequence[str], setting: Setting, text: str, source: str
-) -> tuple[dict[str, Answers], list[Claim]]:
+) -> tuple[dict[str, AnswerCounts], list[Claim]]:
     """The data sets in the folder; for each other one the claim ``text``, skipped."""
     found = {name: read(name, setting) for name in names}
     skipped = [
@@ -48,13 +48,13 @@ def read_all(
     return {name: answers for name, answers in found.items() if answers is not None}, skipped
 
 
-def transactions(path: Path) -> Answers:
+def transactions(path: Path) -> AnswerCounts:
     """A person's item numbers on each line; one that stands there again counts once."""
     with path.open(encoding="ascii") as lines:
         return _answers([list(dict.fromkeys(line.split())) for line in lines], key=int)
 
 
-def clothing(path: Path) -> Answers:
+def clothing(path: Path) -> AnswerCounts:
     """Who rented what: a JSON object a line with ``user_id`` and ``item_id``."""
     rented: dict[str, set[str]] = {}
     with path.open(encoding="utf-8") as lines:
@@ -66,22 +66,22 @@ def clothing(path: Path) -> Answers:
 
 def _answers(
     people: Sequence[Sequence[str]], key: Callable[[str], object] | None = None
-) -> Answers:
+) -> AnswerCounts:
     labels = sorted({item for items in people for item in items}, key=key)
     place = {item: k for k, item in enumerate(labels)}
     sets = ItemSets.of([[place[item] for item in items] for items in people], len(labels))
-    return Answers(tuple(labels), sets.counts(), sets)
+    return AnswerCounts(tuple(labels), sets.counts(), sets)
 
 
-def first_items(answers: Answers) -> Answers:
+def first_items(answers: AnswerCounts) -> AnswerCounts:
     """Single-item use: the first item of every set that is not empty."""
     sets = answers.sets
     assert sets is not None  # noqa: S101 - baskets have sets
     counts = np.bincount(sets.firsts(), minlength=len(answers.labels))
-    return Answers(answers.labels, counts)
+    return AnswerCounts(answers.labels, counts)
 
 
-def thinned(answers: Answers, keep: float, rng: np.random.Generator) -> Answers:
+def thinned(answers: AnswerCounts, keep: float, rng: np.random.Generator) -> AnswerCounts:
     """One random item of every set, and each of the others with probability ``keep``."""
     sets = answers.sets
     chosen = rng.random(sets.members.size) < keep
@@ -89,12 +89,12 @@ def thinned(answers: Answers, keep: float, rng: np.random.Generator) -> Answers:
     chosen[sets.starts[:-1][filled] + rng.integers(sets.sizes[filled])] = True
     starts = np.concatenate([[0], np.cumsum(chosen)])[sets.starts]
     small = ItemSets(sets.items, sets.members[chosen], starts)
-    return Answers(answers.labels, small.counts(), small)
+    return AnswerCounts(answers.labels, small.counts(), small)
 
 
-def _first(answers: Answers, users: int) -> Answers:
+def _first(answers: AnswerCounts, users: int) -> AnswerCounts:
     """The first ``users`` people, with the items that they have."""
     ends = answers.sets.starts[: users + 1]
     used, members = np.unique(answers.sets.members[: ends[-1]], return_inverse=True)
     sets = ItemSets(used.size, members, ends)
-    return Answers(tuple(answers.labels[i] for i in used), sets.counts(), sets)
+    return AnswerCounts(tuple(answers.labels[i] for i in used), sets.counts(), sets)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import planner
 from planner import ItemSets, PrivacyPolicy, UnaryTable, baseline, solve, unary
 from planner.mechanisms.asking import CollectedLaw
-from planner.planning.datasets import Answers
+from planner.planning.datasets import AnswerCounts
 
 from .literal import solve_literal
 from .normal import mean_absolute
@@ -72,14 +72,14 @@ class Mechanism:
         """The same for item sets."""
         return replace(self, law=planner.padded(self.law, length))
 
-    def people(self, answers: Answers) -> Any:
+    def people(self, answers: AnswerCounts) -> Any:
         """The answers as the law numbers the items."""
         if answers.sets is None:
             return answers.counts[np.argsort(self.place)]
         return ItemSets(answers.counts.size, self.place[answers.sets.members], answers.sets.starts)
 
 
-def power_law(users: int, items: int, rng: np.random.Generator) -> Answers:
+def power_law(users: int, items: int, rng: np.random.Generator) -> AnswerCounts:
     """People with one item each, by a power law with exponent 2.
 
     Draws from the density ``x^-2`` on ``[1, items + 1)``, rounded down: the
@@ -89,7 +89,7 @@ def power_law(users: int, items: int, rng: np.random.Generator) -> Answers:
     return _single(np.minimum(draws.astype(np.int64), items) - 1, items)
 
 
-def uniform(users: int, items: int, rng: np.random.Generator) -> Answers:
+def uniform(users: int, items: int, rng: np.random.Generator) -> AnswerCounts:
     """People with one item each, all equally likely."""
     return _single(rng.integers(items, size=users), items)
 
@@ -133,14 +133,16 @@ def padded(found: Mapping[str, Mechanism], padding_length: int) -> dict[str, Mec
     }
 
 
-def errors(mechanism: Mechanism, answers: Answers, repeats: int, rng: np.random.Generator) -> Array:
+def errors(
+    mechanism: Mechanism, answers: AnswerCounts, repeats: int, rng: np.random.Generator
+) -> Array:
     """Errors of the estimated counts in simulated collections, ``(repeats, items)``."""
     law, data, place = mechanism.law, mechanism.people(answers), mechanism.place
     estimates = (law.estimate(law.draw_aggregate(data, rng)).values for _ in range(repeats))
     return np.array([values[place] - answers.counts for values in estimates])
 
 
-def expected(mechanism: Mechanism, answers: Answers) -> tuple[Array, Array]:
+def expected(mechanism: Mechanism, answers: AnswerCounts) -> tuple[Array, Array]:
     """Exact bias and variance of every estimated count."""
     law, data, place = mechanism.law, mechanism.people(answers), mechanism.place
     variance = law.variance(data)
@@ -193,6 +195,6 @@ def largest_deviation(errors_seen: Array, bias: Array, variance: Array) -> tuple
     return seen / want - 1, (seen - want) / spread
 
 
-def _single(values: NDArray[np.int64], items: int) -> Answers:
+def _single(values: NDArray[np.int64], items: int) -> AnswerCounts:
     labels = tuple(str(i + 1) for i in range(items))
-    return Answers(labels, np.bincount(values, minlength=items))
+    return AnswerCounts(labels, np.bincount(values, minlength=items))

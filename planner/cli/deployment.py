@@ -16,7 +16,7 @@ from planner.cli.options import (
     Delimiter,
     Encoding,
     FirstItem,
-    Json,
+    JsonOption,
     ParameterFile,
     PlaceUnlisted,
     SkipRows,
@@ -64,7 +64,7 @@ def vectors(
         replace_file(out, text)
 
 
-def verify(params: ParameterFile, json_output: Json = False) -> None:
+def verify(params: ParameterFile, json_output: JsonOption = False) -> None:
     """Prove again, exactly, that parameters keep their budgets."""
     from planner.show.others import pair_rows, verification_blocks
 
@@ -99,7 +99,7 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
     skip_rows: SkipRows = 0,
     place_unlisted: PlaceUnlisted = False,
     first_item: FirstItem = False,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Randomise a file of true answers, for pilots and tests.
 
@@ -195,7 +195,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         Path | None,
         typer.Option(metavar="FILE.html", help="Write estimates and charts over rounds here."),
     ] = None,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Count report files and estimate.
 
@@ -263,7 +263,7 @@ def difference(
     confidence: Annotated[
         float, typer.Option(metavar="SHARE", help="Of the intervals, above 0 and below 1.")
     ] = 0.95,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Compare two collections, with limits and p.
 

@@ -54,7 +54,7 @@ AnswerFileSurvey = Annotated[
     ),
 ]
 Details = Annotated[bool, typer.Option("--details", help="Print tables and proofs, too.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
 
 
 def reading_of(

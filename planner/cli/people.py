@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.options import Json, ParameterFile, SurveyFile, print_json, say
+from planner.cli.options import JsonOption, ParameterFile, SurveyFile, print_json, say
 from planner.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def questionnaire(
         int | None,
         typer.Option("--round", metavar="N", help="The round it is for, where there are rounds."),
     ] = None,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Write the page that people answer, in one file.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.options import Details, Json, Mechanism, SurveyFile, print_json, say, show
+from planner.cli.options import Details, JsonOption, Mechanism, SurveyFile, print_json, say, show
 from planner.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def import_form(
     form: Annotated[Path, typer.Argument(metavar="form.xlsx", help="The form.")],
     out: Annotated[Path, typer.Option(metavar="survey.toml", help="Write the survey here.")],
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Make a survey of an XLSForm (ODK, Kobo, SurveyCTO).
 
@@ -60,7 +60,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         bool, typer.Option("--record", help="Add what is spent to the survey's ledger.")
     ] = False,
     details: Details = False,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Find the smallest errors that keep every budget.
 
@@ -113,7 +113,7 @@ def compare(
     first: Annotated[Path, typer.Argument(metavar="A.toml", help="One scenario.")],
     second: Annotated[Path, typer.Argument(metavar="B.toml", help="The other one.")],
     mechanism: Mechanism = None,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Put two scenarios side by side: budgets and errors."""
     from planner.planning.plan import compare_plans, plan_survey
@@ -132,7 +132,7 @@ def outsiders(
         typer.Option(metavar="NUMBER", help="Of the central guarantee [far below 1/people]."),
     ] = None,
     details: Details = False,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Say what outsiders learn, beside what is promised.
 
@@ -147,7 +147,9 @@ def outsiders(
     show(outsider_blocks(view), to_json(view), details=details, json=json_output)
 
 
-def answer_rate(survey: SurveyFile, details: Details = False, json_output: Json = False) -> None:
+def answer_rate(
+    survey: SurveyFile, details: Details = False, json_output: JsonOption = False
+) -> None:
     """Predict who answers at which budget, and find the best one.
 
     For the survey's numeric questions that state what people tolerate.

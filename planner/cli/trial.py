@@ -15,7 +15,7 @@ from planner.cli.options import (
     Delimiter,
     Encoding,
     FirstItem,
-    Json,
+    JsonOption,
     ParameterFile,
     PlaceUnlisted,
     SkipRows,
@@ -57,7 +57,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     decimal: Decimal = "",
     skip_rows: SkipRows = 0,
     place_unlisted: PlaceUnlisted = False,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Try the plan on answers that you have.
 
@@ -124,7 +124,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     decimal: Decimal = "",
     skip_rows: SkipRows = 0,
     place_unlisted: PlaceUnlisted = False,
-    json_output: Json = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Judge a client by its reports of known answers.
 

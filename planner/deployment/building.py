@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from planner.deployment.client.document import FORMAT, VERSION, content_hash
+from planner.deployment.client.document import FILE_VERSION, FORMAT, content_hash
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.laws.schema import Document
@@ -53,7 +53,7 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Document) -> Paramete
     questions = [law_of(q, mechanisms[q.name]).document() for q in survey.questions]
     document = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": FILE_VERSION,
         "planner_version": PLANNER_VERSION,
         "survey": survey.name,
         "users": survey.users,

@@ -188,7 +188,7 @@ def _prove(laws: Iterable[CollectedLaw]) -> None:
 
 def _prove_released(die: DieCollected) -> None:
     """The (epsilon, delta) statement about released estimates, by sums over binomial laws."""
-    from planner.planning.sampled import ROUNDING, released_delta
+    from planner.planning.sampled import DELTA_ROUNDING, released_delta
 
     stated, epsilon, one = die.guarantee["aggregates"], die.released, die.mechanism
     if epsilon == inf:
@@ -198,7 +198,7 @@ def _prove_released(die: DieCollected) -> None:
         raise VerificationError(reason)
     everyone, others = one.everyone_has_value, stated["others_with_each_value"]
     realised = released_delta(others, one.sampling, epsilon, everyone_has_value=everyone)
-    if realised > stated["delta"] * (1 + ROUNDING):  # which is less than what was added
+    if realised > stated["delta"] * (1 + DELTA_ROUNDING):  # which is less than what was added
         reason = f"The estimates have delta {realised:.3g} at epsilon {epsilon:.6g}"
         raise VerificationError(f"{reason} but {stated['delta']:.3g} is promised")
 

@@ -26,7 +26,7 @@ from planner.laws.law import Law
 from planner.limits import JOINED
 from planner.survey.questions import Question, Survey
 
-MOST_LISTED = 5000
+MOST_CHOICES = 5000
 """Answers of a question on the page, which lists them all."""
 _LANGUAGES = ("en", "de")
 _ADDRESS = re.compile(r"(https?)://([A-Za-z0-9.-]+|\[::1\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?")
@@ -152,9 +152,9 @@ def _worded(survey: Survey, law: Law) -> dict[str, Any]:
         raise InputError.because("parameters", reason, remedy)
     if question.levels:
         count = sum(level.item_count for level in question.levels)
-        if count > MOST_LISTED:
+        if count > MOST_CHOICES:
             remedy = "Ask with a client of your own."
-            raise InputError("answers", count, f"at most {MOST_LISTED:,} on a page", remedy)
+            raise InputError("answers", count, f"at most {MOST_CHOICES:,} on a page", remedy)
         worded["labels"] = _labels(question)
         if len(question.together) > 1:  # its cells are called by the parts' labels
             parts = [(one, _items(one), _labels(one)) for one in question.together]

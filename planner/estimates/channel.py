@@ -9,15 +9,15 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from planner.arguments import whole_number
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.estimates.counts import reach
 from planner.frames import Columns, Framed
 from planner.solvers.answers import Channel
 
-Array = NDArray[np.float64]
 _SURE = 4.0  # standard errors above 0 from which a ratio's first order holds
 
 

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arrays import Array, Whole
 from planner.errors import InputError
 from planner.frames import Columns, Framed
-
-Array = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 # Above this variance of the number of supporting reports normal limits miss at most a third more
 # often than promised, for 300 items together; the law itself takes long there.

@@ -19,17 +19,14 @@ from math import inf, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.estimates.channel import Estimate
 from planner.estimates.counts import reach, tail_share
 from planner.frames import Columns, Framed
 from planner.limits import JOINED
 
-Array = NDArray[np.float64]
-
-
-_MANY = 1e4  # of noncentrality, relative to the scale
+_NEARLY_NORMAL = 1e4  # of noncentrality, relative to the scale
 UNKNOWN = "The reports cannot rule out that nobody gave some answer: they do not tell."
 
 
@@ -390,7 +387,7 @@ def _noncentral_limits(
     def above(s: float) -> float:
         variance = 2 * both + 4 * along * s
         scale = variance / (2 * noise + 4 * s)
-        if s > _MANY * scale:  # where SciPy's series ends, and the law is normal
+        if s > _NEARLY_NORMAL * scale:  # where SciPy's series ends, and the law is normal
             return float(ndtr((seen - noise - s) / sqrt(variance)))
         degrees = noise / scale
         return float(ncx2.cdf(seen / scale, degrees, s / scale))

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array, Whole
 from planner.estimates.counts import Estimates, exact_limits, tail_share
-
-Array = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

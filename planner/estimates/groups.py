@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.estimates.counts import reach
 from planner.estimates.rows import AnswerRows
-
-Array = NDArray[np.float64]
 
 
 def differences(one: AnswerRows, other: AnswerRows, confidence: float) -> tuple[AnswerRows, Array]:

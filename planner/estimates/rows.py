@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.estimates.channel import Estimate, OrderedEstimates
 from planner.estimates.counts import Estimates, ProcessedCounts
 from planner.laws.levels import Levels
 
-Array = NDArray[np.float64]
 NUMBERS = (
     "estimate", "standard_error", "lower", "upper", "joint_lower", "joint_upper", "processed",
 )  # fmt: skip

@@ -17,11 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.estimates.counts import Estimates
 
-Array = NDArray[np.float64]
 SIZES_MISS = 1e-3
 """Chance that limits of the shares of larger sets, drawn from those who were asked, are too low."""
 _MISS = 1e-6  # chance that people have more large sets than the stated law lets expect

@@ -30,13 +30,12 @@ from planner.laws.schema import (
     record,
     whole,
 )
-from planner.laws.shape import Own, Part, Wanted, as_lists
+from planner.laws.shape import LawPart, Own, Wanted, as_lists
 from planner.laws.source import Source, choose, order, words
 from planner.limits import DENOMINATOR, EXPORT_REMEDY, MAX_COUNT, MAX_PADDING_LENGTH
 
 _MAX_ANSWERS = 32
-MEAN_OF_SCORES = "mean of scores"
-WANTED = ("shares up to", "counts", MEAN_OF_SCORES)
+SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = WANTED = ("shares up to", "counts", "mean of scores")
 ANY_ANSWER = "any answer or none"
 LEFT_OUT = "left out"
 """In place of an answer: a person who has none, where the question has no answer for that."""
@@ -49,7 +48,7 @@ Code = Any
 
 
 @dataclass(frozen=True)
-class Asked(Part, ABC):
+class Asked(LawPart, ABC):
     """How an answer becomes what a report is about.
 
     Attributes

@@ -20,7 +20,7 @@ from planner.limits import DENOMINATOR
 
 _UP = Context(prec=60, rounding=ROUND_CEILING)
 _SHORT = Context(prec=40, rounding=ROUND_CEILING)  # enough for a double, five times faster
-_NEAR = 1 - 2**-40  # below it a double, right to 2^-50, is surely the smaller one
+_NEARLY_LARGEST = 1 - 2**-40  # below it a double, right to 2^-50, is surely the smaller one
 _MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
 
 
@@ -102,7 +102,7 @@ class Likelihoods:
         if any(self.most[o] for o in other.zeros):
             return None
         doubles = list(map(truediv, self.floats[1], other.floats[0]))
-        nearly = max(doubles) * _NEAR
+        nearly = max(doubles) * _NEARLY_LARGEST
         above, below = 0, 1  # of the largest, as reports may have it by the hundred thousand
         for ratio, (a, b), (c, d) in zip(doubles, self.parts[1], other.parts[0], strict=True):
             if ratio >= nearly and a * d * below > b * c * above:
@@ -236,7 +236,7 @@ def _check_avg(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> N
 def _check_pair(
     levels: Levels, ones: list[Fraction], zeros: list[Fraction], i: int, j: int, budget: float
 ) -> None:
-    if budget == math.inf or float(ones[i]) * float(zeros[j]) < math.exp(budget) * _NEAR:
+    if budget == math.inf or float(ones[i]) * float(zeros[j]) < math.exp(budget) * _NEARLY_LARGEST:
         return  # doubles settle it; where they are near each other exact numbers do
     if ones[i] * zeros[j] > exp_lower_bound(budget):
         raise PairViolation.of(levels, i, j, ones[i] * zeros[j], budget)

@@ -40,8 +40,8 @@ _LEVEL = record(
 )
 _LEVEL["properties"]["against"] = BUDGET  # which may be left out
 LEVELS: Schema = list_of(_LEVEL)
-_NAMED = choice("min", "avg", "one-sided")
-RULE: Schema = either(_NAMED, list_of(list_of(either(BUDGET, {"type": "null"})))) | {
+_NAMED_RULES = choice("min", "avg", "one-sided")
+RULE: Schema = either(_NAMED_RULES, list_of(list_of(either(BUDGET, {"type": "null"})))) | {
     "description": "Pair budgets: of both levels the smaller, the mean, epsilon of the likelier or "
     "against of the other if that is smaller; or a matrix, null where none is demanded.",
 }

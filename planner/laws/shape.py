@@ -20,12 +20,12 @@ Wanted = Sequence[Sequence[Fraction]]
 BIAS = 10**9  # an estimate is off by one part in so many of what a person counts for, at most
 SCALE = 2**80
 VALUE: Schema = {"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40}
-_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
+_BIT_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 MOST_LISTED = 200
 """Levels of which all pairs are listed."""
 
 
-class Part:
+class LawPart:
     """A part of a law: what is worked out once stays where it was worked out."""
 
     def __getstate__(self) -> Document:
@@ -33,7 +33,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Shape(Part, ABC):
+class Shape(LawPart, ABC):
     """One form of report. A subclass states its output law and the order of its random words.
 
     Attributes
@@ -143,7 +143,7 @@ class Shape(Part, ABC):
 def packed(bits: bytearray, size: int) -> bytes:
     """One byte an element, 0 or 1, as bit ``k % 8`` of byte ``k // 8`` of so many bytes."""
     bits.reverse()
-    return int(bytes(bits.translate(_DIGITS)), 2).to_bytes(size, "little")
+    return int(bytes(bits.translate(_BIT_DIGITS)), 2).to_bytes(size, "little")
 
 
 def octets(bits: int) -> int:

@@ -23,7 +23,7 @@ from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
 MAX_GROUPS, MAX_TYPES = 64, 4096
 _TYPE_BYTES = 8
-_MOST_NAMES = 20  # of levels in a message
+_MOST_TYPE_NAMES = 20  # of levels in a message
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Sides(Shape):
         names: list[list[str]] = [[] for _ in self.weights]
         for name, group in zip(self.levels.names, self.groups, strict=True):
             names[group].append(repr(name))
-        return [", ".join(some[:_MOST_NAMES]) for some in names]
+        return [", ".join(some[:_MOST_TYPE_NAMES]) for some in names]
 
     @cached_property
     def _ratios(self) -> dict[tuple[int, int], Fraction | None]:

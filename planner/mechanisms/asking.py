@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from planner.arrays import Array, Whole
 from planner.errors import InputError
 from planner.estimates.channel import (
     ChannelEstimates,
@@ -46,8 +47,6 @@ from planner.mechanisms.words import Words, seeded_words
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Question
 
-Array = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 Longer = tuple[tuple[int, float], ...]
 People = Any
 """How many have each item; of numbers one a person, NaN for none; of sets one list a person."""
@@ -67,7 +66,7 @@ class AskedCollected(Asked):
     """What the collector's classes add."""
 
     @abstractmethod
-    def own_many(self, codes: Sequence[Code], words: Words) -> Numbers:
+    def own_many(self, codes: Sequence[Code], words: Words) -> Whole:
         """What the reports of many people are about, shape ``(n,)``."""
 
     @abstractmethod
@@ -116,7 +115,7 @@ class ItemCollected(answers.Item, AskedCollected):
     scale: ClassVar[int] = 1
     """What counts of what reports are about are multiplied by."""
 
-    def own_many(self, codes: Sequence[Code], words: Words) -> Numbers:
+    def own_many(self, codes: Sequence[Code], words: Words) -> Whole:
         del words
         return np.array(codes, dtype=np.int64)
 
@@ -190,12 +189,12 @@ class OrderedCollected(answers.Ordered, ItemCollected):
 class NumberCollected(answers.Number, AskedCollected):
     """A number in a range, or none."""
 
-    def own_many(self, codes: Sequence[Code], words: Words) -> Numbers:
+    def own_many(self, codes: Sequence[Code], words: Words) -> Whole:
         answers = np.array(codes, dtype=np.float64)  # None becomes NaN
         below, above = self._grid(answers)
         return np.where(np.isnan(answers), self.points, below + (words.half(below.size) < above))
 
-    def _grid(self, answers: Array) -> tuple[Numbers, Numbers]:
+    def _grid(self, answers: Array) -> tuple[Whole, Whole]:
         """The grid point below each answer, and 2^32 times the chance of the next."""
         last, given = self.points - 1, np.where(np.isnan(answers), self.lower, answers)
         share = (given - self.lower) / (self.upper - self.lower) * last
@@ -304,7 +303,7 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
     def scale(self) -> int:  # type: ignore[override]
         return self.padding_length
 
-    def own_many(self, codes: Sequence[Code], words: Words) -> Numbers:
+    def own_many(self, codes: Sequence[Code], words: Words) -> Whole:
         return ItemSets.of(codes, self.levels.total).sampled(self.padding_length, words)
 
     def sums(self, people: People) -> tuple[int, Array, Array]:
@@ -347,7 +346,7 @@ class WholeSetCollected(answers.WholeSet, OneOfSetCollected):
 
     scale: ClassVar[int] = 1
 
-    def own_many(self, codes: Sequence[Code], words: Words) -> Numbers:
+    def own_many(self, codes: Sequence[Code], words: Words) -> Whole:
         """What the reports are about, shape ``(n, padding length)``."""
         return ItemSets.of(codes, self.levels.total).padded(self.padding_length, words)
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arrays import Array, Whole
 from planner.estimates.channel import wanted_estimates
 from planner.estimates.counts import SupportEstimates
 from planner.laws import bits, die, hashing, rows
@@ -42,8 +43,6 @@ from planner.mechanisms.words import Words, map_rows, rows_at_once
 from planner.policy import logodds
 
 _CHUNK_CELLS = 2**16
-Array = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 
 class Collected(Shape):
@@ -54,7 +53,7 @@ class Collected(Shape):
         """Counts batches of reports; refuses those that the law cannot produce."""
 
     @abstractmethod
-    def draw_many(self, own: Numbers, words: Words) -> list[Reports]:
+    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
         """Reports of each round about elements of shape ``(n,)``; the law of the device's draw."""
 
     @cached_property
@@ -96,7 +95,7 @@ class Collected(Shape):
         signal = logodds.signal_from_probabilities(own, other)
         return np.diag(logodds.noise_from_probabilities(own, other) + shares * (1 + signal))
 
-    def draw_aggregate(self, own: Numbers, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
         """Sums with the law that reports of ``own[k]`` people about element ``k`` give each.
 
         How they depend on each other is left out.
@@ -111,7 +110,7 @@ class BitsCollected(bits.Bits, Collected):
     def counter(self) -> Counter:
         return PackedCounter(self.levels.elements)
 
-    def draw_many(self, own: Numbers, words: Words) -> list[Reports]:
+    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
         a, b = (np.array(column, dtype=np.uint32) for column in self._thresholds)
         return [as_bytes(draw_reports(own, a, b, words))]
 
@@ -129,7 +128,7 @@ class RowsCollected(rows.Rows, Collected):
             np.array(self.values), counted.counts, list(zip(self.blocks, shares, strict=False))
         )
 
-    def draw_many(self, own: Numbers, words: Words) -> list[Reports]:
+    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
         ends = np.cumsum(np.array(self.rows), axis=1)
         ends += np.arange(len(self.rows))[:, None] * DENOMINATOR
         word = own * DENOMINATOR + words.half(own.size)
@@ -143,19 +142,19 @@ class HashCollected(hashing.Hash, Collected):
     def counter(self) -> Counter:
         return SumCounter(self.levels.total, self._supports)
 
-    def draw_many(self, own: Numbers, words: Words) -> list[Reports]:
+    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
         seeds = words.half(own.size)
         hashed = xxh32(own.astype(np.uint32), seeds) % np.uint32(self.values)
         honest = words.half(own.size) < self.truth
         told = np.where(honest, hashed, words.below(self.values, own.size))
         return [as_bytes(np.column_stack([seeds, told.astype(np.uint32)]))]
 
-    def _supports(self, reports: Reports) -> Numbers:
+    def _supports(self, reports: Reports) -> Whole:
         pairs = reports.view("<u4").astype(np.uint32)
         require_below(pairs[:, 1], self.values)
         items = np.arange(self.levels.total, dtype=np.uint32)
 
-        def support(part: slice, _: int) -> Numbers:
+        def support(part: slice, _: int) -> Whole:
             seeds, told = pairs[part].T[:, :, None]
             return np.sum(xxh32(items, seeds) % np.uint32(self.values) == told, axis=0)
 
@@ -172,7 +171,7 @@ class DieCollected(die.Die, Collected):
     def estimate(self, counted: Aggregate) -> DieEstimates:
         return self.mechanism.estimate(counted)
 
-    def draw_many(self, own: Numbers, words: Words) -> list[Reports]:
+    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
         edges = np.cumsum([self.zero, *self.decoys])
         face = np.searchsorted(edges, words.half(own.size), side="right")
         sampled = face == edges.size

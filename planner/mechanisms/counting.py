@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.mechanisms.words import rows_at_once
 
-_CHUNK_WORDS = 2**16  # weighed at once: in the cache, yet few calls
-_ALL = ~np.uint64(0)
+_WEIGHED_WORDS = 2**16  # weighed at once: in the cache, yet few calls
+_ALL_ONES = ~np.uint64(0)
 _EXACT = 2**24  # whole numbers up to here are exact in 32 bits
 
 Reports = NDArray[np.uint8]
 """Reports as bytes, shape ``(n, report size)``."""
 Packed = NDArray[np.uint64]
 """Packed reports: item ``k`` is bit ``k % 64``, from the lowest, of word ``k // 64``."""
-_LITTLE = np.dtype("<u8")  # so that byte 0 of a word holds bits 0 to 7 on every machine
+_LITTLE_ENDIAN = np.dtype("<u8")  # so that byte 0 of a word holds bits 0 to 7 on every machine
 _SLAB_WORDS = 2**14  # in the cache, yet few calls
 _LAST_WORDS = 2**11  # what these slabs leave is counted bit by bit
 
@@ -41,12 +41,12 @@ def pack(bits: NDArray[np.generic]) -> Packed:
     n, m = bits.shape
     padded = np.zeros((n, 64 * words_for(m)), dtype=np.uint8)
     padded[:, :m] = bits
-    return np.packbits(padded, axis=1, bitorder="little").view(_LITTLE).astype(np.uint64)
+    return np.packbits(padded, axis=1, bitorder="little").view(_LITTLE_ENDIAN).astype(np.uint64)
 
 
 def unpack(reports: Packed, items: int) -> NDArray[np.uint8]:
     """The inverse of :func:`pack`, shape ``(n, items)``."""
-    octets = np.ascontiguousarray(reports, dtype=_LITTLE).view(np.uint8)
+    octets = np.ascontiguousarray(reports, dtype=_LITTLE_ENDIAN).view(np.uint8)
     return np.unpackbits(octets, axis=1, bitorder="little", count=items)
 
 
@@ -352,9 +352,9 @@ class Segments(NamedTuple):
         low, high = starts[:-1] >> 6, (starts[1:] - 1) >> 6
         first = np.concatenate([[0], np.cumsum(high - low + 1)])
         word = np.arange(int(first[-1])) - np.repeat(first[:-1] - low, np.diff(first))
-        mask = np.full(word.size, _ALL)
-        mask[first[:-1]] &= _ALL << (starts[:-1] & 63).astype(np.uint64)
-        mask[first[1:] - 1] &= _ALL >> (-starts[1:] & 63).astype(np.uint64)
+        mask = np.full(word.size, _ALL_ONES)
+        mask[first[:-1]] &= _ALL_ONES << (starts[:-1] & 63).astype(np.uint64)
+        mask[first[1:] - 1] &= _ALL_ONES >> (-starts[1:] & 63).astype(np.uint64)
         return cls(starts, first[:-1], first[1:] - 1, word, mask)
 
 
@@ -426,7 +426,7 @@ class _Weights:
         # The type and the lanes are read alike: a column of words, and which of its bits.
         self._masked = [(0, ~np.uint64(0))]
         self._masked += zip(1 + segments.word[~last], segments.mask[~last], strict=True)
-        shape = rows_at_once(_CHUNK_WORDS, words.shape[1]), words.shape[1]
+        shape = rows_at_once(_WEIGHED_WORDS, words.shape[1]), words.shape[1]
         self._room = np.empty(shape, dtype=np.uint8), np.empty(shape, dtype=exact)
 
     def types_of(self, rows: Packed, first: int) -> NDArray[np.unsignedinteger]:

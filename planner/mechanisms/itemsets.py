@@ -24,8 +24,6 @@ from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.words import Words
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemSets:

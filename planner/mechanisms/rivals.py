@@ -13,17 +13,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arrays import Array
 from planner.policy.policy import PrivacyPolicy
 
-Array = NDArray[np.float64]
-Numbers = Array | float
+OneOrMany = Array | float
 """What people send who have no answer where one is forced: uniform, or the upper end."""
 # Above it Piecewise has the smaller variance at v = 0: with x = e^(eps/2),
 # (x + 3)(x + 1)^2 = 3 (x^2 + 1)^2, that is 3 x^3 - x^2 + x - 7 = 0.
 HYBRID_THRESHOLD = 0.6093524930273098
 
 
-def harmony_variance(epsilon: Numbers, square: Numbers = 0.0) -> Array:
+def harmony_variance(epsilon: OneOrMany, square: OneOrMany = 0.0) -> Array:
     """Variance of one report of Harmony, ``1 / tanh^2(eps/2) - v^2``.
 
     Randomised response on a randomly rounded answer, one bit a person (Nguyen and others, 2016;
@@ -38,7 +38,7 @@ def harmony_variance(epsilon: Numbers, square: Numbers = 0.0) -> Array:
     return np.asarray(1 / np.tanh(np.asarray(epsilon) / 2) ** 2 - square)
 
 
-def piecewise_variance(epsilon: Numbers, square: Numbers = 0.0) -> Array:
+def piecewise_variance(epsilon: OneOrMany, square: OneOrMany = 0.0) -> Array:
     """Variance of one report of Piecewise (Wang and others, ICDE 2019, lemma 1).
 
     Examples
@@ -139,7 +139,7 @@ def first_order(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike, users: float
 
 
 def bisample_variance(
-    excess: Numbers, rate: Numbers, square: Numbers | None = None
+    excess: OneOrMany, rate: OneOrMany, square: OneOrMany | None = None
 ) -> NDArray[np.float64]:
     """:func:`first_order`'s variance of BiSample-MD's mean per person, with ``t = mean^2``.
 

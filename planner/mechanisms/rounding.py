@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arrays import Array, Whole
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import exp_lower_bound
 from planner.limits import DENOMINATOR
@@ -28,14 +29,12 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Certificate, Channel, SubsetDesign
 from planner.solvers.types import NO_SPLIT, OutputTypes, pooled
 
-Array = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 _TOLD = 1e-7  # relative singular value below which rounding alone tells answers apart
 _MOST_MIXED = Fraction(1, 100)
 _MOST_EXCESS = Fraction(1, 10**9)
 
 
-def likelihoods(item_counts: Numbers, high_counts: Numbers, integers: Numbers) -> OutputTypes:
+def likelihoods(item_counts: Whole, high_counts: Whole, integers: Whole) -> OutputTypes:
     """Types on the grid as likelihoods, for the formulas of the estimator and the variances."""
     high = high_counts.T[:, :, None]
     on_side = np.concatenate([item_counts[:, None, None] - high, high], axis=2)
@@ -61,7 +60,7 @@ def drawn_design(design: SubsetDesign) -> SubsetDesign:
     return replace(design, types=types)
 
 
-class _Cell(NamedTuple):
+class _TypeCell(NamedTuple):
     """A side of a type on which items of a level stand."""
 
     level: int
@@ -70,7 +69,7 @@ class _Cell(NamedTuple):
     chance: Fraction  # Pr[type, own side | level]
 
 
-def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Numbers, Numbers]:
+def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole]:
     """Round a design's types to the private side; the blank type is last.
 
     Returns how many items of each level are on the high side, int64, shape ``(n, t)``, and
@@ -118,7 +117,7 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Numbers, Num
     return high_counts, integers
 
 
-def _cells(types: OutputTypes, o: int) -> list[_Cell]:
+def _cells(types: OutputTypes, o: int) -> list[_TypeCell]:
     """The sides of a type, with the exact values of its doubles."""
     cells, weight = [], Fraction(float(types.weights[o]))
     for level, (items, high_count) in enumerate(
@@ -132,13 +131,15 @@ def _cells(types: OutputTypes, o: int) -> list[_Cell]:
             low, share = low + (high - low) * share, Fraction(0)
         for side, portion, likelihood in ((0, 1 - share, low), (1, share, high)):
             if portion:
-                cells.append(_Cell(level, side, portion, weight * likelihood * portion))
+                cells.append(_TypeCell(level, side, portion, weight * likelihood * portion))
     if not cells:
         raise VerificationError(f"Type {o} is never sent", "Solve the design again.")
     return cells
 
 
-def _normalised(columns: list[list[_Cell]], levels: int) -> tuple[list[list[_Cell]], Fraction]:
+def _normalised(
+    columns: list[list[_TypeCell]], levels: int
+) -> tuple[list[list[_TypeCell]], Fraction]:
     """All probabilities scaled so that no level's sum exceeds 1; how far the sums are apart."""
     totals = [Fraction(0)] * levels
     for column in columns:
@@ -153,7 +154,7 @@ def _normalised(columns: list[list[_Cell]], levels: int) -> tuple[list[list[_Cel
     return scaled, (largest - min(totals)) / largest
 
 
-def _excess(column: list[_Cell], bounds: list[list[Fraction | None]]) -> Fraction:
+def _excess(column: list[_TypeCell], bounds: list[list[Fraction | None]]) -> Fraction:
     """By how much, relatively, the worst pair of a type exceeds its budget; 0 if none does."""
     ends: dict[int, list[Fraction]] = {}
     for cell in column:

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from planner.arrays import Array, Whole
 from planner.errors import InputError
 from planner.laws import staircase
 from planner.laws.levels import Levels
 from planner.laws.shape import octets
 from planner.laws.source import below
 from planner.limits import DENOMINATOR, MAX_WHOLE_SET
-from planner.mechanisms.collected import Array, Collected, Numbers, as_bytes
+from planner.mechanisms.collected import Collected, as_bytes
 from planner.mechanisms.counting import Aggregate, Counter, PackedCounter, Reports, SumCounter
 from planner.mechanisms.words import Words
 from planner.policy import logodds
@@ -30,7 +31,7 @@ from planner.policy import logodds
 _ALL_HITS, _GRID = 30_000, 300  # hits of all sizes up to which each is tried; else so many sizes
 _ALL_STAIRS = 1000  # up to which every place of a short step is tried
 _MOST_NATS = 20.0  # budgets above are not used up: whole numbers over 2^32 could not hold more
-_CHUNK = 2**18  # elements of reports at once: what stays in the cache
+_CHUNK_ELEMENTS = 2**18  # elements of reports at once: what stays in the cache
 
 
 class StaircaseCollected(staircase.Staircase, Collected):
@@ -59,17 +60,17 @@ class StaircaseCollected(staircase.Staircase, Collected):
             return SumCounter(self.cells, self._counted)
         return PackedCounter(self.cells, self.held)
 
-    def draw_many(self, own: Numbers, words: Words) -> list[Reports]:
+    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
         """Of padded sets, shape ``(n, length)``."""
-        parts = 1 + len(own) * self.cells // _CHUNK
+        parts = 1 + len(own) * self.cells // _CHUNK_ELEMENTS
         return [np.concatenate([self._drawn(one.T, words) for one in np.array_split(own, parts)])]
 
-    def draw_aggregate(self, own: Numbers, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
         """As :class:`Collected` says, of padded sets that have element ``k`` ``own[k]`` times."""
         n, (a, b) = int(own.sum()) // self.levels.dummies, self.chances
         return Aggregate(n, rng.binomial(own, a) + rng.binomial(n - own, b))
 
-    def _counted(self, rows: Reports) -> Numbers:
+    def _counted(self, rows: Reports) -> Whole:
         numbers = rows.view(f"<u{self.width}").astype(np.int64)
         wrong = (numbers[:, -1] >= self.cells) | (np.diff(numbers, axis=1) <= 0).any(axis=1)
         for u in np.flatnonzero(wrong):
@@ -77,7 +78,7 @@ class StaircaseCollected(staircase.Staircase, Collected):
             raise InputError(f"report {u}", "another one", allowed, "Leave the report out.")
         return np.bincount(numbers.ravel(), minlength=self.cells)
 
-    def _drawn(self, own: Numbers, words: Words) -> Reports:
+    def _drawn(self, own: Whole, words: Words) -> Reports:
         """Reports about sets side by side, each with its hits and, at random, some others.
 
         All own elements are there while others are drawn, as often as some were there already.
@@ -99,7 +100,7 @@ class StaircaseCollected(staircase.Staircase, Collected):
         numbers = (np.flatnonzero(bits) % width).reshape(n, self.held)
         return as_bytes(numbers.astype(f"<u{self.width}"))
 
-    def _hits_drawn(self, count: int, words: Words) -> Numbers:
+    def _hits_drawn(self, count: int, words: Words) -> Whole:
         """The number of own elements in each report."""
         *ends, last = self.ends
         edges = np.array([(end << 64) // last for end in ends], dtype=np.uint64)
@@ -185,7 +186,7 @@ def _staircases(length: int, epsilon: float, cap: float) -> Array:
     return np.asarray(stairs.reshape(-1, length + 1))
 
 
-def _hits(elements: int, length: int, sizes: Numbers) -> Array:
+def _hits(elements: int, length: int, sizes: Whole) -> Array:
     """Chance of each number of hits of a uniform report, up to a factor: (sizes, length + 1)."""
     j, k = np.arange(length), sizes[:, None]
     missed = np.maximum(elements - length - k + j + 1, 1e-200)
@@ -195,7 +196,7 @@ def _hits(elements: int, length: int, sizes: Numbers) -> Array:
     return np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
-def _support(items: int, length: int, sizes: Numbers, stairs: Array) -> tuple[Array, Array]:
+def _support(items: int, length: int, sizes: Whole, stairs: Array) -> tuple[Array, Array]:
     """Chances a and b of a report to have an own and another element: (sizes, stairs)."""
     uniform = _hits(items + length, length, sizes)
     height = np.exp(stairs - stairs[:, -1:]).T

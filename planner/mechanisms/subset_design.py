@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arrays import Array, Whole
 from planner.estimates.counts import Estimates
 from planner.laws import sides
 from planner.laws.shape import as_tuples
 from planner.limits import DENOMINATOR
-from planner.mechanisms.collected import Array, Collected, Numbers, as_bytes
+from planner.mechanisms.collected import Collected, as_bytes
 from planner.mechanisms.counting import (
     Aggregate,
     Counter,
@@ -27,9 +28,9 @@ from planner.mechanisms.words import Words, map_rows, rows_at_once
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes, Variances, pooled
 
-_ALL = ~np.uint64(0)
-_ONE = np.uint64(1)
-_NEAR, _NEAR_WORDS = 0.8, 2**15  # standard deviations, and words at a time: in the cache
+_ALL_ONES_WORD = ~np.uint64(0)
+_ONE_BIT = np.uint64(1)
+_NEAR_MEAN, _NEAR_WORDS = 0.8, 2**15  # standard deviations, and words at a time: in the cache
 _LOOK = 3  # steps between two looks at which rows still miss something
 _FEW_ITEMS = 2**12  # for which 16 random bits are seldom odd
 _FEW: tuple[Any, Any]
@@ -78,13 +79,13 @@ class SidesCollected(sides.Sides, Collected):
     def counter(self) -> Counter:
         return SidesCounter(np.array(self.counts), np.array(self.types))
 
-    def draw_many(self, own: Numbers, words: Words) -> list[Reports]:
+    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
         firsts = (np.array(self.counts), np.array(self.types), np.array(self.weights))
         reports = draw_sides(self.bits[own], *firsts, words)
         return [as_bytes(reports[:, int(len(self.types) == 1) :])]
 
     @cached_property
-    def bits(self) -> Numbers:
+    def bits(self) -> Whole:
         """The bit of each element, shape ``(elements,)``."""
         firsts, _, places = (np.array(column) for column in self.places)
         return np.arange(self.levels.elements) + np.repeat(places - firsts, self.levels.item_counts)
@@ -135,7 +136,7 @@ class SidesCollected(sides.Sides, Collected):
         level_of = np.repeat(np.array(self.groups), self.levels.item_counts)
         return self.output_types.second_moments(self.estimator, level_of, shares)
 
-    def draw_aggregate(self, own: Numbers, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
         """As :class:`Collected` says.
 
         Types and own sides are drawn for the people of every item; of the others of a type, each
@@ -162,7 +163,7 @@ class SidesCollected(sides.Sides, Collected):
         return Aggregate(int(counts.sum()), result.ravel())
 
     @cached_property
-    def _group(self) -> Numbers:
+    def _group(self) -> Whole:
         """Of each bit."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
@@ -260,7 +261,7 @@ def draw_sets(
     place, shift = own_row * rows + np.arange(rows), (own & 63).astype(np.uint64)
     flat = bits.reshape(-1)
     kinds = np.repeat(np.arange(runs.size), np.diff(runs, prepend=0))
-    flat[place] &= ~(_ONE << shift)
+    flat[place] &= ~(_ONE_BIT << shift)
     need = targets[kinds].T - np.stack([_ones(bits[level]) for level in words])
     need[own_level, np.arange(rows)] -= held
     # The given bit must never be picked: it looks as if it were right already.
@@ -268,7 +269,7 @@ def draw_sets(
     flat[place] |= blocked.astype(np.uint64) << shift
     for level, rows_of in enumerate(words):
         _repair(bits[rows_of], int(segments.starts[level] & 63), sizes[level], need[level], source)
-    flat[place] &= ~(_ONE << shift)
+    flat[place] &= ~(_ONE_BIT << shift)
     flat[place] |= held.astype(np.uint64) << shift
     return _joined(bits, segments)
 
@@ -280,7 +281,7 @@ def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) ->
     and of the four sets every row gets the one whose size is nearest to the target.
     """
     share, digits, lanes = target / items, 2, mask[:, None]
-    near = _NEAR * max(np.sqrt(items * share * (1 - share)), 1.0) / items
+    near = _NEAR_MEAN * max(np.sqrt(items * share * (1 - share)), 1.0) / items
     while abs(round(share * 2**digits) / 2**digits - share) > near:
         digits += 1
     value = round(share * 2**digits)
@@ -330,7 +331,7 @@ def _repair(part: Packed, first: int, items: int, need: NDArray[np.int64], sourc
         place = (pick >> wide(6)).astype(np.int64) * need.size + row
         pick &= lane
         word = flat.take(place)
-        flip = ((word >> pick) ^ wanted) & _ONE
+        flip = ((word >> pick) ^ wanted) & _ONE_BIT
         flip &= product.astype(draw) >= odd
         flip &= left > 0
         word ^= flip << pick

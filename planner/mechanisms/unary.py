@@ -16,8 +16,8 @@ from planner.mechanisms.words import CHUNK_WORDS, Words, map_rows, rows_at_once
 # the answer is k's digit. A random word says for 64 lanes at once whether this digit differs. Ten
 # digits are drawn for all words, eight more for the words that still have an undecided lane (one in
 # sixteen), and the last fourteen one by one for the lanes (one in 2^18) that need them.
-_FIRST, _SECOND = 10, 8  # digits per stage; fewer leave more words to the next stage
-_REST = DENOMINATOR_BITS - _FIRST - _SECOND
+_FIRST_BITS, _SECOND = 10, 8  # digits per stage; fewer leave more words to the next stage
+_REST = DENOMINATOR_BITS - _FIRST_BITS - _SECOND
 
 
 class BernoulliRows:

@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from math import exp
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from planner.arguments import finite, number_column
+from planner.arrays import Array
 from planner.errors import InputError
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

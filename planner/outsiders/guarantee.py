@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import finite, whole_number
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.frames import Columns, Framed
 from planner.outsiders.blanket import Blanket
@@ -22,12 +23,11 @@ from planner.policy.budget_text import rounded_up
 
 CONDITION = "holds if a shuffler or a secure sum stands between the people and whoever looks"
 MOST_PEOPLE = 10**9
-_MOST_LEVELS = 30
+_MOST_COMPARED = 30
 _COARSE = 0.01  # of delta; a tenth of it of epsilon
-_STEP = 5e-4  # of epsilon, from a guess to both ends
+_EPSILON_STEP = 5e-4  # of epsilon, from a guess to both ends
 _SLIP = 4e-15  # of differences of ratios, as shares of what was subtracted
 _ROUNDING = 1e-14  # of masses and ratios, relative, as computed from a mechanism's probabilities
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -210,7 +210,7 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
     there = central_delta(blanket, guess, people, _COARSE).upper
     if there > 0:  # the approximation errs by nearly the same factor nearby
         guess = _about(sides, 2 * log(delta) - log(there) + log(people), people, local)
-    kept, step = local, _STEP
+    kept, step = local, _EPSILON_STEP
     while kept == local and guess * (1 + step) < local:
         if central_delta(blanket, guess * (1 + step), people, _COARSE).upper <= delta:
             kept = guess * (1 + step)
@@ -259,9 +259,9 @@ def _one_way(blanket: Blanket, epsilon: float, people: int, accuracy: float) -> 
 def _pairs(reports: Seen) -> list[tuple[int, int]]:
     """Pairs of levels with two different answers."""
     size = len(reports.names)
-    if size > _MOST_LEVELS:
+    if size > _MOST_COMPARED:
         remedy = "Merge levels with nearly the same budget."
-        raise InputError("levels", size, f"at most {_MOST_LEVELS} to compare all pairs", remedy)
+        raise InputError("levels", size, f"at most {_MOST_COMPARED} to compare all pairs", remedy)
     pairs = combinations_with_replacement(range(size), 2)
     found = [(i, j) for i, j in pairs if i != j or reports.sizes[i] > 1]
     if not found:

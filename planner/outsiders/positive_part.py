@@ -21,15 +21,15 @@ from dataclasses import dataclass
 from math import ceil, exp, inf, log, log1p, pi, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
+
+from planner.arrays import Array
 
 _UNIT = 2.0**-52
 _ULPS = 32  # of NumPy's exponential and circular functions, products and sums, generously
-_MOST_POINTS = 2**21
+_MOST_ANGLES = 2**21
 _SMALLEST = 1e-250  # values that are no more than that are left to the bound of single draws
-_ROW, _BLOCK = 2**8, 2**16
-_CLOSE = 1e-3  # to which the best tilt is found
-Array = NDArray[np.float64]
+_ROW, _POINT_BLOCK = 2**8, 2**16
+_TILT_CLOSE = 1e-3  # to which the best tilt is found
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +100,16 @@ def _inverted(masses: Array, values: Array, draws: int, accuracy: float) -> Brac
         excess = cumulant.other_periods(tilt, period)
         cut = 1 / (pi * 0.4 * accuracy * estimate)
         points = cut * period / (2 * pi)
-        if excess > 0.05 * accuracy * estimate and points < _MOST_POINTS:
+        if excess > 0.05 * accuracy * estimate and points < _MOST_ANGLES:
             period *= 1.25
             continue
-        points = _ROW * ceil(min(points, _MOST_POINTS) / _ROW)
+        points = _ROW * ceil(min(points, _MOST_ANGLES) / _ROW)
         step = 2 * pi / period
         middle, floats = cumulant.summed(tilt, step, points)
         tail = 1 / (pi * step * (points - 1))
         low, high = middle - tail - floats - excess, middle + tail + floats
         enough = high - low <= accuracy * max(low, 0.0)
-        if enough or points == _MOST_POINTS or high <= 0:
+        if enough or points == _MOST_ANGLES or high <= 0:
             break
         estimate = min(estimate / 2, max(middle, estimate / 64))
     exponent, slip = cumulant.at(tilt), cumulant.slip(tilt)
@@ -159,7 +159,7 @@ class _Cumulant:
             tilt = 4 / below if below > 0 else inf
             if not low < tilt < high:
                 tilt = (low + high) / 2 if high < inf else max(2 * low, 1.0)
-            if abs(tilt - last) <= _CLOSE * tilt:
+            if abs(tilt - last) <= _TILT_CLOSE * tilt:
                 return tilt, sqrt(variance)
 
     def other_periods(self, tilt: float, period: float) -> float:
@@ -200,8 +200,8 @@ class _Cumulant:
         reach = float(grown @ np.abs(self.values)) / level
         total, error, share = -1 / tilt**2, 0.0, grown / level
         near = np.expm1(1j * step * np.multiply.outer(np.arange(_ROW), self.values))
-        for start in range(0, points, _BLOCK):
-            begin = step * np.arange(start, min(start + _BLOCK, points), _ROW)
+        for start in range(0, points, _POINT_BLOCK):
+            begin = step * np.arange(start, min(start + _POINT_BLOCK, points), _ROW)
             theta = begin[:, None] + step * np.arange(_ROW)
             far = np.expm1(1j * np.multiply.outer(begin, self.values))
             # M(lam + i theta) / M(lam) - 1, without cancellation where theta is small

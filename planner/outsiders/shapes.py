@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from planner.arguments import number_column
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.laws import bits, hashing, rows, staircase
 from planner.laws.shape import Shape
@@ -26,8 +27,7 @@ from planner.mechanisms import subset_design
 from planner.outsiders.blanket import Blanket
 from planner.policy.policy import PrivacyPolicy
 
-Array = NDArray[np.float64]
-_MOST_ITEMS = 1_000_000  # of which one is guessed
+_MOST_GUESSED = 1_000_000  # of which one is guessed
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Seen:
         same with probability ``(size - 1) / (answers - 1)``.
         """
         items, size = self.answers, self.set_size
-        if self.success is None or items > _MOST_ITEMS:
+        if self.success is None or items > _MOST_GUESSED:
             return None
         if size and (prior is not None or size > items):
             return None

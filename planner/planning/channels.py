@@ -8,11 +8,13 @@ from functools import partial
 from math import erfc, sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from planner.arguments import finite, number_column, whole_number
+from planner.arrays import Array
 from planner.errors import InputError, SolverError
 from planner.estimates.channel import ChannelEstimates, OrderedEstimates, shares_up_to
+from planner.laws.answers import COUNTS, MEAN_OF_SCORES, SHARES_UP_TO
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.rivals import (
     bisample_variance,
@@ -22,7 +24,7 @@ from planner.mechanisms.rivals import (
 )
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.curve import Curve, choice_curve, mean_curve
-from planner.planning.kind import Facts, Kind
+from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.policy.objective import LEAST_WEIGHT
 from planner.policy.policy import PrivacyPolicy
@@ -30,15 +32,14 @@ from planner.policy.rules import MatrixRule, PairRule
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import COUNTS, MEAN_OF_SCORES, SHARES_UP_TO, Ordinal
+from planner.survey.questions import Ordinal
 
-Array = NDArray[np.float64]
 NO_ANSWER = "no answer"
-WANTED = ("sum of answers", "number of answers")
+WANTED_OF_MEAN = ("sum of answers", "number of answers")
 USUAL_SPREAD = 0.3
 NARROWEST = 1e-3  # spread, in radii
 _FIVE_MEANS = (-0.9, -0.5, 0.0, 0.5, 0.9)
-_MOST_POINTS = MOST_ANSWERS - 1  # and no answer
+_MOST_GRID_POINTS = MOST_ANSWERS - 1  # and no answer
 _PROVABLE = (8.0, 6.0)  # nats, the first that the solver can prove; noise is next to nothing
 _CAP = 1.02  # where BiSample is optimal, its very error could not be kept to the last digit
 _PROVABLE_ORDERED = 8.0  # nats that the solver can prove; noise is next to nothing above
@@ -208,7 +209,7 @@ def best_channel(
         remedy = "Set cap to 1 or more."
         raise InputError("cap", cap, "at least 1: BiSample itself is one of the channels", remedy)
     assumed = tuple(populations or five_populations())
-    size = whole_number("points", points, 2, _MOST_POINTS)
+    size = whole_number("points", points, 2, _MOST_GRID_POINTS)
     place = assumed[0].domain
     for one in (*assumed, stated or assumed[0]):
         if one.domain != place:
@@ -278,7 +279,7 @@ def _solve(
         for scenario in scenarios
     ]
     wanted = _wanted((grid - center) / radius)
-    solved = solve_channel(policy, wanted, unit, WANTED, tolerance=tolerance)
+    solved = solve_channel(policy, wanted, unit, WANTED_OF_MEAN, tolerance=tolerance)
     certificate = solved.certificate
     assert certificate is not None  # noqa: S101 - solve_channel proves every answer
     return replace(
@@ -535,7 +536,7 @@ class OrderedKind(Kind[Ordinal, Channel]):
         )
         return replace(planned, value=worst, errors=errors_of(alike))
 
-    def facts(self, part: Part[Ordinal], planned: Option, mechanism: Channel) -> Facts:
+    def facts(self, part: Part[Ordinal], planned: Option, mechanism: Channel) -> PlanFacts:
         """The channel, and what estimates would be on average, were all answers alike."""
         if part.asked.of_mean:
             return (planned.law,)

@@ -10,12 +10,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.rivals import direct_encoding
 from planner.planning.curve import Curve, choice_curve
-from planner.planning.kind import Facts, Kind
+from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import AnyPart, ErrorLaw, Option, Part
 from planner.planning.solve import DESIGN, TIGHT, TOTAL, Certified, solve_for, tried
 from planner.policy import logodds
@@ -33,7 +34,6 @@ from planner.survey.questions import (
     wrong_targets,
 )
 
-Array = NDArray[np.float64]
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000
 _Z_LEVEL, _Z_POWER = 1.6448536269514722, 0.8416212335729143  # 95 %, one-sided, and power 80 %
@@ -308,7 +308,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
 
     def facts(
         self, part: Part[Categorical], planned: Option, mechanism: Certified | CollectedLaw
-    ) -> Facts:
+    ) -> PlanFacts:
         """The table or design, and what it does level by level."""
         return mechanism, levels_of(part, planned)
 

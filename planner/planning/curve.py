@@ -11,9 +11,9 @@ from math import isfinite
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner import arguments
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.planning.option import ErrorLaw, Option
 from planner.planning.solve import DESIGN, TIGHT, TOTAL, scaled, solve_for
@@ -21,7 +21,6 @@ from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 
-Array = NDArray[np.float64]
 _MOST_LEVELS = 1_000  # whose pairs are looked at
 
 

@@ -26,7 +26,7 @@ _MOST_MEMBERS = 10_000_000  # items of all sets together: they take less than a 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answers:
+class AnswerCounts:
     """True answers of all users, in a question's places."""
 
     labels: tuple[str, ...]
@@ -39,7 +39,7 @@ class Answers:
         return self.sets.users if self.sets else int(self.counts.sum())
 
 
-KnownAnswers = Answers | NDArray[np.float64]
+KnownAnswers = AnswerCounts | NDArray[np.float64]
 """Of a number one a person, NaN for none."""
 
 
@@ -69,9 +69,9 @@ def read_known(path: str | Path, column: AnswerColumn, reading: Reading | None =
         names[number] = label
     if column.asked.kind == "item-set":
         sets = _sets(file)
-        return Known(Answers(tuple(names), sets.counts(), sets), file.said)
+        return Known(AnswerCounts(tuple(names), sets.counts(), sets), file.said)
     counts = np.bincount(np.fromiter(_given(file), np.int64), minlength=len(names))
-    return Known(Answers(tuple(names), counts), file.said)
+    return Known(AnswerCounts(tuple(names), counts), file.said)
 
 
 def _given(file: AnswerFile) -> Iterator[Code]:

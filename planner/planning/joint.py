@@ -8,18 +8,17 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.estimates.cross_table import Merged, people_for_association
 from planner.mechanisms.asking import CollectedLaw
 from planner.planning.choice import ChoiceKind, Deployed
 from planner.planning.curve import Curve
-from planner.planning.kind import Facts
+from planner.planning.kind import PlanFacts
 from planner.planning.option import AnyPart, Option, Part, at_scale
 from planner.planning.shares import Allocation, allocate
 from planner.survey.questions import Categorical, Joint
 
-Array = NDArray[np.float64]
 STRENGTH, POWER = 0.1, 0.8
 """The Cramér's V that people are counted for, and the chance to see it."""
 
@@ -122,7 +121,7 @@ class Related:
 class JointKind(ChoiceKind):
     """A choice of a pair of answers."""
 
-    def facts(self, part: AnyPart, planned: Option, mechanism: Deployed) -> Facts:
+    def facts(self, part: AnyPart, planned: Option, mechanism: Deployed) -> PlanFacts:
         """Those of a choice, and what it says of its parts."""
         table = self.total(part, planned).value
         return *super().facts(part, planned, mechanism), Related(part, mechanism, table)

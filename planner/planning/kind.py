@@ -8,8 +8,8 @@ from math import inf
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.frames import Columns
 from planner.laws.shape import MOST_LISTED
@@ -23,12 +23,11 @@ from planner.survey.questions import BEST, Question
 Q = TypeVar("Q", bound=Question)
 M = TypeVar("M")  # what is deployed of it
 F = TypeVar("F")
-Array = NDArray[np.float64]
-Facts = tuple[object, ...]
+PlanFacts = tuple[object, ...]
 """What is known of a planned question, one of each type at most."""
 
 
-def fact_of(facts: Facts, kind: type[F]) -> F | None:
+def fact_of(facts: PlanFacts, kind: type[F]) -> F | None:
     """The fact of this type, if there is one."""
     return next((one for one in facts if isinstance(one, kind)), None)
 
@@ -147,7 +146,9 @@ class Kind(Protocol[Q, M]):
         """The same option with its total error, whatever the objective weighs: for targets."""
         return planned
 
-    def people_for(self, part: Part[Q], facts: Facts, total: Option, error: float) -> int | None:
+    def people_for(
+        self, part: Part[Q], facts: PlanFacts, total: Option, error: float
+    ) -> int | None:
         """The fewest people of the survey for a total error, a share of them; None if none do."""
         return total.errors.people(total.value, error, part.everybody, part.fraction)
 
@@ -159,7 +160,7 @@ class Kind(Protocol[Q, M]):
             "against_plan": [one.against for one in options],
         }
 
-    def facts(self, part: Part[Q], planned: Option, mechanism: M) -> Facts:
+    def facts(self, part: Part[Q], planned: Option, mechanism: M) -> PlanFacts:
         """What a plan shows of it: of each type one fact at most."""
 
 

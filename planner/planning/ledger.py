@@ -27,7 +27,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Collection(_Strict):
+class LedgerEntry(_Strict):
     """One past collection: its survey, its day (ISO 8601), its pair rule, and nats per level.
 
     ``against`` is what was said against answers, where that is not the same.
@@ -48,7 +48,7 @@ class Ledger(_Strict):
 
     Examples
     --------
-    >>> spring = Collection(survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4})
+    >>> spring = LedgerEntry(survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4})
     >>> ledger = Ledger().after(spring)
     >>> ledger.left(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"])).epsilons.tolist()
     [0.6, 2.0]
@@ -56,14 +56,14 @@ class Ledger(_Strict):
 
     format: Literal["ldp-planner-ledger"] = "ldp-planner-ledger"
     version: Literal[1] = 1
-    collections: list[Collection] = []
+    collections: list[LedgerEntry] = []
 
     def spent(self, level: str, *, against: bool = False) -> float:
         """Nats that answers of the level have spent so far, or that were said ``against`` them."""
         columns = [{**one.spent, **(one.against if against else {})} for one in self.collections]
         return sum(column.get(level, 0.0) for column in columns)
 
-    def after(self, collection: Collection) -> Ledger:
+    def after(self, collection: LedgerEntry) -> Ledger:
         """The ledger with one more collection; an :class:`InputError` if its name is there."""
         if any(one.survey == collection.survey for one in self.collections):
             remedy = "A collection counts once; give another round of it a name of its own."
@@ -133,7 +133,7 @@ def write_ledger(path: str | Path, ledger: Ledger) -> None:
     replace_file(path, ledger.model_dump_json(indent=2) + "\n")
 
 
-def record_collection(path: str | Path, planned_with: Ledger, collection: Collection) -> None:
+def record_collection(path: str | Path, planned_with: Ledger, collection: LedgerEntry) -> None:
     """Add a collection to a ledger file, unless that changed since the plan was made."""
     path = Path(path)
     lock = path.with_name(f"{path.name}.lock")  # only one process can make it

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
+from planner.arrays import Array
 from planner.errors import InputError, SolverError
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.making import bisample_md
@@ -25,14 +26,13 @@ from planner.planning.channels import (
     provable_channel,
 )
 from planner.planning.curve import Curve, mean_curve
-from planner.planning.kind import Facts, Kind
+from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import AnyPart, ErrorLaw, Option, Part, flat_region
 from planner.solvers.answers import Channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, Preferences
 from planner.survey.questions import CHANNEL, Numeric
 
-Array = NDArray[np.float64]
 BISAMPLE = "bisample-md"
 _COMPARED = ("harmony", "piecewise", "hybrid")
 _GRIDS = (9, 5)  # 17 points take seconds, and save one to four per cent of a squared error
@@ -41,7 +41,7 @@ _LOWEST = 0.01  # budget that is looked at
 _GRID_POINTS, _FINER = 1000, 5  # and how often a hundred points more stand between two
 _BUDGETS = 27  # of a curve of best channels, each of which is solved
 _FEWEST = 1e-3  # share who answer, below which no channel is predicted
-_TOLERANCE = 1e-3  # to which channels of a curve are solved
+_MEAN_TOLERANCE = 1e-3  # to which channels of a curve are solved
 _RELIABLE = 5.0  # standard errors between the answer rate and 0
 
 
@@ -323,7 +323,7 @@ def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> 
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
         try:
             spent, missing = model.share * float(budgets[i]), max(0.0, 1 - float(rate[i]))
-            solved = best_for(model, spent, missing, _TOLERANCE)
+            solved = best_for(model, spent, missing, _MEAN_TOLERANCE)
         except SolverError:
             continue
         assert solved.certificate is not None  # noqa: S101 - of all that are solved
@@ -532,6 +532,6 @@ class NumberKind(Kind[Numeric, object]):
             found.append(Option(name, variance, errors_of, law, note=note, compared=law is None))
         return found
 
-    def facts(self, part: Part[Numeric], planned: Option, mechanism: object) -> Facts:
+    def facts(self, part: Part[Numeric], planned: Option, mechanism: object) -> PlanFacts:
         """The channel, and what is assumed of the people who answer."""
         return mechanism, model_of(part.question, part.people)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import finite
+from planner.arrays import Array
 from planner.laws.rounds import Rounds
 from planner.mechanisms.making import law_of
 from planner.outsiders.guarantee import (
@@ -26,8 +27,7 @@ from planner.outsiders.shapes import Guess, Seen, of_policy, seen_of
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Question
 
-_MOST_LEVELS = 5  # beyond it all levels together: fifteen pairs take most of a second
-Array = NDArray[np.float64]
+_MOST_PAIRED = 5  # beyond it all levels together: fifteen pairs take most of a second
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +113,7 @@ def outsider_view(
     drawn, kept = fraction < parts, stated
     if drawn and 0 < finite("delta", stated) < 1:
         among, kept = _fewest(among, fraction / parts, stated / 100), 0.99 * stated
-    hidden = seen if len(seen.names) <= _MOST_LEVELS else _of_one_level(policy)
+    hidden = seen if len(seen.names) <= _MOST_PAIRED else _of_one_level(policy)
     reach = swaying = None
     if standard_errors is not None and seen.reach is not None:  # a round's, scaled to all people
         reach = parts * seen.reach

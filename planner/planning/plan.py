@@ -25,7 +25,7 @@ from planner.frames import Columns, Framed
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import ByLevel, ChoiceKind
 from planner.planning.joint import Related, joined
-from planner.planning.ledger import Collection, Ledger, earlier
+from planner.planning.ledger import Ledger, LedgerEntry, earlier
 from planner.planning.option import AnyPart, Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
 from planner.planning.question import KINDS, QuestionPlan, plan_question
@@ -140,7 +140,7 @@ class SurveyPlan(Framed):
         asked = None if self.asked == sharing else self.asked
         return SurveyOutsiderView(known, asked, left_out) if known else None
 
-    def collection(self, day: datetime.date) -> Collection:
+    def collection(self, day: datetime.date) -> LedgerEntry:
         """What this survey adds to a ledger, per level by its name.
 
         Who answers so many questions spends so many questions' budgets: the largest per level. An
@@ -156,7 +156,7 @@ class SurveyPlan(Framed):
         if not spent:
             remedy = "What Sampling Privacy reveals does not add up with other budgets."
             raise InputError.because("spending", "no question shares the budgets", remedy)
-        return Collection.model_validate(
+        return LedgerEntry.model_validate(
             {
                 "survey": self.survey.name,
                 "day": day.isoformat(),

@@ -19,7 +19,7 @@ from planner.planning.channels import OrderedKind
 from planner.planning.choice import ByLevel, ChoiceKind, SetPromises
 from planner.planning.curve import Curve
 from planner.planning.joint import JointKind
-from planner.planning.kind import AnyKind, F, Facts, fact_of
+from planner.planning.kind import AnyKind, F, PlanFacts, fact_of
 from planner.planning.mean import NumberKind
 from planner.planning.option import AnyPart, Option, Spending, least, over, rounded
 from planner.planning.outsiders import OutsiderView, outsider_view
@@ -85,7 +85,7 @@ class QuestionPlan(Framed):
     mechanism: object
     found: tuple[Option, ...]
     error: float
-    facts: Facts
+    facts: PlanFacts
     targets: tuple[TargetAnswer, ...]
     realised: NDArray[np.float64]
 

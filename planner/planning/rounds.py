@@ -13,7 +13,6 @@ from math import comb, sinh, tanh
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.errors import InputError, SolverError
 from planner.planning.schemes import Scheme, own_ways
@@ -26,7 +25,6 @@ from planner.survey.questions import (
 if TYPE_CHECKING:
     from planner.planning.question import QuestionPlan
 
-Array = NDArray[np.float64]
 _ROUGH = 0.01  # to which what is only compared is solved
 _MOST_HISTORIES = 300  # sets of change times that a bound looks at
 

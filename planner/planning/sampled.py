@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import whole_number
+from planner.arrays import Array
 from planner.errors import InputError, VerificationError, mark
 from planner.estimates.counts import normal_quantile
 from planner.frames import Columns
@@ -21,15 +22,14 @@ from planner.mechanisms.asking import CollectedLaw, ItemOrNoneCollected
 from planner.mechanisms.collected import DieCollected
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning.curve import Curve
-from planner.planning.kind import Facts, Kind
+from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import ErrorLaw, Option, Part, at_scale
 from planner.survey.questions import SampledChoice
 
-Array = NDArray[np.float64]
-MAX_COUNT = 10**7
+MAX_SAMPLED = 10**7
 """Of people with one answer; more keep the guarantee of so many."""
-ROUNDING = 1e-10
-_INWARD = 1 - 1e-12  # a rounding error in the search must not overdraw a budget
+DELTA_ROUNDING = 1e-10
+_SAMPLED_INWARD = 1 - 1e-12  # a rounding error in the search must not overdraw a budget
 
 
 # -- what released estimates say: docs/theory/sampling-privacy.md ---------------------------
@@ -73,7 +73,7 @@ def raised(value: float, used: float | None = None) -> float:
     ``used`` is the sum of all terms before they cancelled, ``value`` itself if nothing did.
     """
     below_floats = 1e-300  # outside the window, or too small for full precision
-    return min(1.0, value + 2 * ROUNDING * (value if used is None else used) + below_floats)
+    return min(1.0, value + 2 * DELTA_ROUNDING * (value if used is None else used) + below_floats)
 
 
 def difference_delta(others: int, sampling: float, epsilon: float) -> float:
@@ -183,7 +183,7 @@ def best_sampling(
         protected[0] = inf
     weights = 1 / np.expm1(protected)  # 0 for an output that needs no budget
     values = 1 + weights[1:].sum()
-    sampling = min(cap, (1 - floor) / values, 1 / (values + weights[0])) * _INWARD
+    sampling = min(cap, (1 - floor) / values, 1 / (values + weights[0])) * _SAMPLED_INWARD
     rest = 1 - sampling
     zero = max(floor, float(rest * weights[0] / weights.sum()))
     decoys = (rest - zero) * weights[1:] / weights[1:].sum()
@@ -252,7 +252,7 @@ class SamplingPlan:
     @property
     def others(self) -> tuple[int, ...]:
         """How many others have each value at least, whoever is taken out of them."""
-        return tuple(min(max(0, count - 1), MAX_COUNT) for count in self.counts)
+        return tuple(min(max(0, count - 1), MAX_SAMPLED) for count in self.counts)
 
     @property
     def round_two_epsilon(self) -> float:
@@ -430,6 +430,6 @@ class SampledKind(Kind[SampledChoice, SamplingPlan]):
         part: Part[SampledChoice],
         planned: Option,
         mechanism: SamplingPlan,
-    ) -> Facts:
+    ) -> PlanFacts:
         """The parameters, with the three views of the guarantee."""
         return (mechanism,)

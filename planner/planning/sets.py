@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import whole_number
+from planner.arrays import Array
 from planner.errors import InputError, VerificationError, mark
 from planner.estimates.truncation import LongerSets
 from planner.limits import MAX_EPSILON, MAX_WHOLE_SET
@@ -31,7 +32,7 @@ from planner.mechanisms.set_design import best_set_design, rival_supports, set_e
 from planner.planning.choice import LevelTerms, SetPromises, levels_of, solved
 from planner.planning.curve import Curve, choice_curve
 from planner.planning.datasets import set_model_of
-from planner.planning.kind import Facts, Kind, fact_of
+from planner.planning.kind import Kind, PlanFacts, fact_of
 from planner.planning.option import ErrorLaw, Option, Part, at_scale, flat_region
 from planner.planning.solve import TOTAL, solve_for
 from planner.policy import logodds
@@ -43,8 +44,7 @@ from planner.solvers.solving import BASELINES
 from planner.survey.questions import BEST, SET_DESIGN, ItemSet
 from planner.survey.sets import AssumedSets, SetModel
 
-Array = NDArray[np.float64]
-_DESIGNS = 60  # lengths of which set designs are made
+_DESIGN_LENGTHS = 60  # lengths of which set designs are made
 _MOST_AT_ONCE = 1_000_000  # numbers per length and level that are held at a time
 
 
@@ -140,8 +140,8 @@ def plan_whole_sets(
     """
     items, epsilon = int(policy.item_counts.sum()), policy.plain(1).least_demanded()
     lengths = tried = np.arange(1, min(sets.largest, items, MAX_WHOLE_SET) + 1)
-    if tried.size > _DESIGNS:
-        tried = np.unique(np.geomspace(1, tried.size, _DESIGNS).astype(np.int64))
+    if tried.size > _DESIGN_LENGTHS:
+        tried = np.unique(np.geomspace(1, tried.size, _DESIGN_LENGTHS).astype(np.int64))
     caps = [min(cap or epsilon, length * epsilon) for length in tried.tolist()]
     designs = map(best_set_design, repeat(items), tried.tolist(), repeat(epsilon), caps)
     a, b = np.array([design.support for design in designs]).T
@@ -390,7 +390,7 @@ class SetKind(Kind[ItemSet, Any]):
         return replace(planned, value=planned.law.value(TOTAL), errors=errors)
 
     def people_for(
-        self, part: Part[ItemSet], facts: Facts, total: Option, error: float
+        self, part: Part[ItemSet], facts: PlanFacts, total: Option, error: float
     ) -> int | None:
         """With more of them another padding length may be best."""
         found, padded = [super().people_for(part, facts, total, error)], fact_of(facts, Padded)
@@ -407,7 +407,7 @@ class SetKind(Kind[ItemSet, Any]):
         spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
         return np.minimum(spent, mechanism.shape.largest())
 
-    def facts(self, part: Part[ItemSet], planned: Option, mechanism: Any) -> Facts:
+    def facts(self, part: Part[ItemSet], planned: Option, mechanism: Any) -> PlanFacts:
         """Its levels, what padding costs, the table, or what is promised of whole sets."""
         length, sets = part.question.padding_length or 1, set_model_of(part.deployed)
         whole = planned.name == SET_DESIGN

@@ -23,20 +23,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.arguments import whole_number
+from planner.arrays import Array
 from planner.errors import ConvergenceError, InputError
 from planner.patience import still_wanted
 from planner.planning.curve import Curve
 from planner.planning.option import Option
 from planner.planning.solve import DESIGN, ROUGH, TIGHT, crossing
 
-Array = NDArray[np.float64]
 _PROVEN = 1e-6  # largest relative gap of shares of convex errors that are returned
 _ENOUGH, _CLOSE = 0.025, 1e-8  # the gaps at which the search ends, the second if all are convex
 _WAYS = np.linspace(0.01, 1, 100)  # from a share to the next, at which bounds are carried
-_LITTLE = 1e-3  # of a bound: what it must rise by once all designs are tried
+_HARDLY = 1e-3  # of a bound: what it must rise by once all designs are tried
 _MOST_POINTS, _MOST_DESIGNS = 60, 12  # shares at which a question is solved
 _ASIDE, _NEAR = 1e-5, 1e-8  # a slope is seen from neighbours so near, and no nearer
 _HALVINGS = 12  # of a step
@@ -301,7 +300,7 @@ def search_shares(curves: Sequence[Curve]) -> tuple[Array, Array, float]:
                 trace.refine(share, weak)
         close = value - bound.value <= enough * abs(bound.value)
         if designs and not any(gaps[k] for k in designs):  # what is left moves little
-            close |= bound.value - before <= _LITTLE * abs(bound.value)
+            close |= bound.value - before <= _HARDLY * abs(bound.value)
         if close or tried == sum(trace.tried for trace in traces):
             break
     points = [one.at(share) for one, share in zip(curves, shares.tolist(), strict=True)]

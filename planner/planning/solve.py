@@ -32,7 +32,7 @@ Certified = UnaryTable | SubsetDesign
 """A table or a design, with its proof."""
 
 _MOST_LOST = 1e-4
-_REMEMBERED, _SMALL = 256, 1_000  # problems, of at most so many levels
+_REMEMBERED, _SMALL_PROBLEM = 256, 1_000  # problems, of at most so many levels
 
 
 def solve_for(
@@ -46,7 +46,7 @@ def solve_for(
 
     ``near`` is what is best at similar budgets: a design is found from there in half the time.
     """
-    solved = _solved if policy.size <= _SMALL else _solved.__wrapped__
+    solved = _solved if policy.size <= _SMALL_PROBLEM else _solved.__wrapped__
     if name != DESIGN:
         return solved(policy, name, objective, TIGHT, None)
     begin = None if near is None or near.policy == policy else near.design

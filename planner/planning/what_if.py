@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
+from planner.arrays import Array
 from planner.errors import ConvergenceError, InputError, SolverError
 from planner.frames import Columns, Framed
 from planner.limits import MAX_EPSILON
 from planner.patience import still_wanted
 from planner.planning.choice import achieved, check_targets, users_needed
 from planner.planning.curve import Curve, choice_curve
-from planner.planning.kind import AnyKind, Facts
+from planner.planning.kind import AnyKind, PlanFacts
 from planner.planning.option import AnyPart, Option
 from planner.planning.solve import (
     DESIGN,
@@ -39,19 +40,18 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers.models import MODELS
 from planner.survey.questions import Target
 
-Array = NDArray[np.float64]
 RELAX_BY = 0.1  # nats
-_MOST = 10
+_MOST_PRICED = 10
 _MOST_WITHOUT_PRICES = 5  # then each level is tried, and designs take longer
 _NOTHING = 1e-5  # of the error: what designs leave unproven, with room to spare
 _SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to undercut
 _TURNS = 5
 _MOST_IMPORTANT = 20.0  # times the least important level: of tables more gains nothing
 _MOST_IMPORTANT_OF_DESIGNS = 50_000.0  # then the others still have an error
-_PROVEN = 1e-4  # of an error: what leaves next to nothing of the scale unproven
+_PROVEN_TARGET = 1e-4  # of an error: what leaves next to nothing of the scale unproven
 _STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale
 _FAR = 1.1  # times an excess: how far off it is 0 at most, about
-_ROUNDS, _LESS = 2, 0.99  # budgets that one more turn must lower them to
+_TARGET_ROUNDS, _LESS = 2, 0.99  # budgets that one more turn must lower them to
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _worth_trying(certified: Certified) -> NDArray[np.intp]:
     """Levels whose budgets limit the error most, or may do so."""
     prices = certified.shadow_prices
     if prices is not None:
-        first = np.argsort(-prices)[:_MOST]
+        first = np.argsort(-prices)[:_MOST_PRICED]
         return first[prices[first] > 0]
     epsilons, limit = certified.policy.epsilons, certified.saturation_epsilon
     first = np.argsort(epsilons, kind="stable")[:_MOST_WITHOUT_PRICES]
@@ -264,7 +264,7 @@ class BudgetAnswer:
         """
         option, of_all = self.option, all(target.of_all for target in self.targets)
         known = of_all and not self.aside
-        return known and option.squared <= (1 + _PROVEN) * option.squared_bound
+        return known and option.squared <= (1 + _PROVEN_TARGET) * option.squared_bound
 
 
 def smallest_scale(
@@ -289,7 +289,7 @@ def smallest_scale(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Search:
+class _TargetSearch:
     """What targets reach at a scale of the budgets.
 
     ``curve`` is that of a mechanism, for the total error with some importance of the levels, and
@@ -372,7 +372,7 @@ class _Search:
             return self.smallest()
         tables = replace(self, mechanism="opt0")
         best = tables.smallest()  # a table is quick, and needs nearly that
-        for _ in range(_ROUNDS):
+        for _ in range(_TARGET_ROUNDS):
             importance = self.weighed(best.scale)
             if importance == best.importance or len(set(importance)) == 1:
                 break
@@ -431,7 +431,7 @@ def smallest_budgets(
     def reach(option: Option, target: Target) -> float:
         return achieved(option.law, users, target)
 
-    search = _Search(curve, model, policy, wanted, reach, _largest_scale(policy))
+    search = _TargetSearch(curve, model, policy, wanted, reach, _largest_scale(policy))
     return search.with_importance()
 
 
@@ -458,7 +458,7 @@ class TargetAnswer:
 
 
 def answer_targets(
-    kind: AnyKind, part: AnyPart, planned: Option, facts: Facts
+    kind: AnyKind, part: AnyPart, planned: Option, facts: PlanFacts
 ) -> tuple[TargetAnswer, ...]:
     """What becomes of each target, with the option that is deployed.
 
@@ -506,7 +506,7 @@ def _smallest(
     policy, cap = part.deployed.policy, getattr(part.deployed, "cap", None)
     largest = min(_largest_scale(policy), MAX_EPSILON / cap if cap else inf)
     about = curve, planned.name, policy, (target,), reach, largest
-    found = _Search(*about, near=planned).with_importance()
+    found = _TargetSearch(*about, near=planned).with_importance()
     few, total = part.in_round(kind.total(part, found.option))
     errors = total.errors
     aside = errors.spread * (1 / few.fraction - 1) / part.everybody if target.of_all else 0.0

@@ -10,9 +10,9 @@ from planner import arguments
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 
-_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER_TEXT = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _FACTOR = re.compile(
-    rf"\s*(?P<ln>ln\b\s*)?(?P<open>\(\s*)?(?P<number>{_NUMBER})\s*(?P<close>\))?\s*", re.ASCII
+    rf"\s*(?P<ln>ln\b\s*)?(?P<open>\(\s*)?(?P<number>{_NUMBER_TEXT})\s*(?P<close>\))?\s*", re.ASCII
 )
 _ALLOWED = f'a budget above 0 and at most {MAX_EPSILON:g}, such as 1.5, "ln 4" or "1.2 * ln 6"'
 _MAX_LENGTH = 100

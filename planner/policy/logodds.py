@@ -19,9 +19,8 @@ This module is the one home of these formulas.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from planner.arrays import Array
 
 
 def p(x: Array) -> Array:

@@ -21,7 +21,7 @@ from planner.arguments import number_column
 from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 
-KINDS = ("worst-case", "expected", "minimax")
+OBJECTIVES = ("worst-case", "expected", "minimax")
 LEAST_WEIGHT = 1e-6
 """Of the largest: what nobody minds is estimated all the same, and its error must have an end."""
 
@@ -70,9 +70,9 @@ class Objective:
     prior: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
+        if self.kind not in OBJECTIVES:
             remedy = "Take worst-case if you know nothing of the answers' shares."
-            raise InputError("objective", self.kind, f"one of {', '.join(KINDS)}", remedy)
+            raise InputError("objective", self.kind, f"one of {', '.join(OBJECTIVES)}", remedy)
         for name in ("weights", "prior"):
             values = getattr(self, name)
             if values is None:

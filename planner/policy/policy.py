@@ -20,7 +20,7 @@ from planner.limits import MAX_COUNT, MAX_EPSILON
 from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import PairRule, rule_of
 
-_MOST_SHOWN = 8
+_MOST_REPEATED = 8
 _MOST_DENSE_LEVELS = 20_000
 _MOST_APART = 50  # levels of which tables tell which have a single item: all pairs are rows then
 A = TypeVar("A", bound=NDArray[Any])
@@ -273,8 +273,8 @@ def _short(values: Sequence[Any] | NDArray[Any]) -> str:
         f"{value:.6g}" if isinstance(value, float) else repr(value)
         for value in np.asarray(values).tolist()
     ]
-    more = [f"... {len(texts) - _MOST_SHOWN:,} more"] if len(texts) > _MOST_SHOWN else []
-    return f"[{', '.join([*texts[:_MOST_SHOWN], *more])}]"
+    more = [f"... {len(texts) - _MOST_REPEATED:,} more"] if len(texts) > _MOST_REPEATED else []
+    return f"[{', '.join([*texts[:_MOST_REPEATED], *more])}]"
 
 
 def _budgets(epsilons: ArrayLike) -> NDArray[np.float64]:

@@ -15,20 +15,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
+from planner.arrays import Array, Flags
 from planner.errors import InputError
 from planner.limits import BUDGET_RANGE, BUDGET_REMEDY, MAX_EPSILON
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
 SHORT_OF_POLE = 1 - 1e-12  # where a search ends before the error is infinite
 
 
-class Rows(NamedTuple):
+class PrivacyRows(NamedTuple):
     """Privacy as ``matrix @ (coordinates, auxiliaries) <= limit``.
 
     ``price``, one row a level: the derivative of each row's limit by the level's budget, so that
@@ -40,7 +39,7 @@ class Rows(NamedTuple):
     price: sp.csr_array
 
     @classmethod
-    def of(cls, levels: Any, extra: Array | None, limit: Array, price: Any) -> Rows:
+    def of(cls, levels: Any, extra: Array | None, limit: Array, price: Any) -> PrivacyRows:
         """From the rows' parts on the coordinates and on the auxiliaries."""
         import scipy.sparse as sp
 
@@ -85,7 +84,7 @@ class Reduction(NamedTuple):
         """The coordinates at ``T``, shape ``(t,)``."""
         return np.asarray((self.offsets + self.slopes * total).min(axis=0))
 
-    def rows(self, x: Array) -> Rows:
+    def rows(self, x: Array) -> PrivacyRows:
         """The lines as rows on one coordinate a level and ``T``, with their prices at ``x``."""
         import scipy.sparse as sp
 
@@ -94,7 +93,7 @@ class Reduction(NamedTuple):
         levels = sp.vstack([sp.diags_array(one) for one in share])
         extra, limit = -(share * self.slopes).reshape(-1, 1), (share * self.offsets).ravel()
         prices = [sp.diags_array(one) for one in share * self.prices(float(total))]
-        return Rows.of(levels, extra, limit, sp.hstack(prices))
+        return PrivacyRows.of(levels, extra, limit, sp.hstack(prices))
 
     def saturated(self, total: float) -> tuple[Array, Array]:
         """The share of each level that is saturated just below ``T`` and just above."""

@@ -28,7 +28,7 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 RED, SKY, GREY = "#D55E00", "#56B4E9", "#7F7F7F"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY)
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # not as many: pairs repeat after 30
-_MOST_LEVELS = 8
+_MOST_DRAWN_LEVELS = 8
 _HIDDEN_ABOVE = 30.0  # times the best error: beyond it the curves would flatten the rest
 
 
@@ -89,7 +89,9 @@ def chart(plan: object) -> Figure:
 
 def frontier_figure(curve: Frontier) -> Chart:
     """Error against the common scale of the budgets, in total and of at most eight levels."""
-    styles = zip(curve.names[:_MOST_LEVELS], curve.level_errors.T, cycle(CYCLE), cycle(DASHES))
+    styles = zip(
+        curve.names[:_MOST_DRAWN_LEVELS], curve.level_errors.T, cycle(CYCLE), cycle(DASHES)
+    )
     lines = [
         Line("all items", curve.scale, _positive(curve.total_error), GREY),
         *(

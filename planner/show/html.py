@@ -21,11 +21,11 @@ from planner.show.plan import costs, plan_blocks
 if TYPE_CHECKING:
     from planner.planning.plan import SurveyPlan
 
-_MOST_ROWS = 40
-_WIDTH, _LEFT, _RIGHT, _PLOT, _ROW = 760, 90, 744, 300, 18  # of a drawing, in pixels
-_MOST_NAMES = 12
+_MOST_PAGE_ROWS = 40
+_WIDTH, _LEFT, _RIGHT, _PLOT, _SVG_SIZES = 760, 90, 744, 300, 18  # of a drawing, in pixels
+_MOST_AXIS_NAMES = 12
 _DASHES = {"dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3", "longdash": "10 4"}
-_HEAD = """<!DOCTYPE html>
+_PAGE_HEAD = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -116,7 +116,7 @@ def page_of(title: str, blocks: Iterable[Block], drawing: str = "") -> str:
     """A page of blocks, details included, whose text is escaped; and a drawing, which is not."""
     body = drawing + "\n".join(_html(block) for block in chosen(blocks, details=True))
     style = (resources.files("planner.show") / "page.css").read_text("utf-8")
-    return f"{_HEAD.format(title=escape(title), style=style)}{body}\n{_FOOT}"
+    return f"{_PAGE_HEAD.format(title=escape(title), style=style)}{body}\n{_FOOT}"
 
 
 def _html(block: Block) -> str:
@@ -142,7 +142,7 @@ def _html(block: Block) -> str:
 
 def _table(table: Table) -> str:
     size = len(table.columns[0].cells)
-    left = f"<p>... and {size - _MOST_ROWS:,} more.</p>" if size > _MOST_ROWS else ""
+    left = f"<p>... and {size - _MOST_PAGE_ROWS:,} more.</p>" if size > _MOST_PAGE_ROWS else ""
     caption = f"<caption>{escape(table.title)}</caption>\n"
     return table_html(table.columns, table.accent, caption) + left
 
@@ -153,11 +153,11 @@ def table_html(columns: Sequence[Column], accent: int | None, caption: str = "")
     for one in columns:
         kind = "text" if one.text else "number"
         heads += f'<th class="{kind}">{escape(one.heading)}</th>'
-        cells = one.cells[:_MOST_ROWS]
+        cells = one.cells[:_MOST_PAGE_ROWS]
         bodies.append([f'<td class="{kind}">{escape(cell)}</td>' for cell in cells])
         if one.lengths:
             heads += '<th class="bars"></th>'
-            bodies.append(_bars(one.lengths, accent)[:_MOST_ROWS])
+            bodies.append(_bars(one.lengths, accent)[:_MOST_PAGE_ROWS])
     own = ' class="accent"'
     rows = [
         f"<tr{own if place == accent else ''}>{''.join(cells)}</tr>"
@@ -178,7 +178,7 @@ def _bars(lengths: Sequence[float], accent: int | None) -> list[str]:
 
 def svg_of(drawn: Chart, alt: str) -> str:
     """The drawing of a chart: its legend above, lines, points and bands below."""
-    top = _ROW * (len(drawn.lines) + 2)
+    top = _SVG_SIZES * (len(drawn.lines) + 2)
     across, bottom = [x for line in drawn.lines for x in line.x], top + _PLOT
     limits = [limit for line in drawn.lines for limit in line.limits or ()]
     along = [y for values in (*(line.values for line in drawn.lines), *limits) for y in values]
@@ -190,7 +190,7 @@ def svg_of(drawn: Chart, alt: str) -> str:
         parts.append(_text(_LEFT - 8, up(y) + 4, said, "end"))
         parts.append(_path([(_LEFT, up(y)), (_RIGHT, up(y))], "#e5e5e5", 1))
     for place, line in enumerate(drawn.lines):
-        level = 12 + _ROW * place
+        level = 12 + _SVG_SIZES * place
         parts.append(_path([(_LEFT, level), (_LEFT + 24, level)], line.colour, 3, line.dash))
         parts.append(_text(_LEFT + 32, level + 4, line.name, "start"))
         parts += _drawn(line, right, up)
@@ -230,7 +230,7 @@ def _axis(
     if names:
         step = (end - start) / len(names)
         places = {name: start + step * (k + 0.5) for k, name in enumerate(names)}
-        return places.__getitem__, names[:: ceil(len(names) / _MOST_NAMES)]
+        return places.__getitem__, names[:: ceil(len(names) / _MOST_AXIS_NAMES)]
     scaled: Callable[[Any], float] = log10 if log else float
     known = [scaled(value) for value in values if isfinite(value)] or [0.0, 1.0]
     pad = 0.04 * (max(known) - min(known)) or 0.5

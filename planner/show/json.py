@@ -30,7 +30,7 @@ from planner.show.outsiders import together_sentence, view_sentences
 from planner.show.plan import better_design, budgets_sentence, left_out
 
 _MOST_EXPLAINED = 40  # levels
-_NAMED: dict[type, str] = {  # values and properties, beside or in place of the fields
+_NAMES_OF: dict[type, str] = {  # values and properties, beside or in place of the fields
     QuestionPlan: "name share fraction users total_error error_share lower_bound proven_gap "
     "saturation_epsilon spending realised relaxations options",
     ByLevel: "names items epsilons a b if_had standard_errors percent detectable",
@@ -86,7 +86,7 @@ def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
     if isinstance(thing, Mapping):
         return {str(key): to_json(value) for key, value in thing.items()}
     if is_dataclass(thing):
-        named = _NAMED.get(type(thing))
+        named = _NAMES_OF.get(type(thing))
         names = named.split() if named else [field.name for field in fields(thing)]
         values = {name: getattr(thing, name) for name in names}
         values |= {name: say(thing) for name, say in _SAID.get(type(thing), {}).items()}

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.laws.answers import COUNTS
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.levels import Levels
 from planner.mechanisms.catalogue import CATALOGUE
@@ -36,10 +37,10 @@ from planner.show.blocks import (
     texts,
 )
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
-from planner.survey.questions import COUNTS, AskedAgain
+from planner.survey.questions import AskedAgain
 
 _NAMED_LEVELS = 4
-_SMALL = 1e-3  # of a gap: of the smaller error it is the same
+_SAME_GAP = 1e-3  # of a gap: of the smaller error it is the same
 _ALIKE = 1e-6  # relative: what rounding to integers may add to one direction
 _WHOEVER = "whoever looks and whatever they know"
 _TOTAL, _DRAWN = "total error", "of people drawn at random"
@@ -348,7 +349,7 @@ def certificate_sentences(question: QuestionPlan) -> list[str]:
     """What is proven of the error; nothing where nothing is."""
     return [
         f"Proven: no {one.among} lowers the {one.what} by more than "
-        f"{within(one.gap if one.gap < _SMALL else one.gap / (1 + one.gap))}."
+        f"{within(one.gap if one.gap < _SAME_GAP else one.gap / (1 + one.gap))}."
         for one in _proofs(question)
     ]
 

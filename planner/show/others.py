@@ -39,11 +39,11 @@ from planner.show.kinds import unprotected
 from planner.trial.simulate import Simulated, Trial
 
 _ROWS = 9
-_LITTLE = 0.01  # of an error: less is no reason for a larger budget
-_MOST_FILES = 20
+_SEEN_LITTLE = 0.01  # of an error: less is no reason for a larger budget
+_MOST_OTHER_FILES = 20
 _MOST_ESTIMATES = 20
-_MOST_LINES = 4
-_COMPARED = (
+_MOST_ROUND_LINES = 4
+_COMPARISON = (
     "Errors are in per cent of the people who answer (of half the range for a mean): total over "
     "all items, or of one rare item of a level; in a round, where it is asked again. Of every "
     "figure the smaller is better."
@@ -61,7 +61,7 @@ def comparison_blocks(found: Sequence[ComparedRow], names: tuple[str, str]) -> l
         before = (row.question, row.level)
     headings = ("question", "level", "figure", "A", "B", "B against A")
     table = rows_table(f"A: {names[0]}   B: {names[1]}", headings, rows, words=3)
-    return [table, Sentence(_COMPARED)]
+    return [table, Sentence(_COMPARISON)]
 
 
 def answer_rate_blocks(
@@ -81,7 +81,7 @@ def answer_rate_blocks(
     )
     dearer, saving = "", 1 - (1 + FLAT) * best.rmse / plan.error_now(channels)
     more = best.flat_lower - (np.inf if plan.offered is None else float(plan.offered.epsilon[0]))
-    if more > 0 and saving > _LITTLE:
+    if more > 0 and saving > _SEEN_LITTLE:
         dearer = (
             f"Offering {low} lowers the error by {percent(saving)}; the odds of an answer may then "
             f"change {rounded_up(np.exp(more), 2)} times as much."

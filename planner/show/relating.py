@@ -8,8 +8,8 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.deployment.collecting.relating import CRAMERS_V, INDEPENDENCE, ODDS_RATIO
 from planner.estimates.cross_table import CrossTable
 from planner.limits import JOINED
@@ -33,7 +33,6 @@ from planner.show.blocks import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Array = NDArray[np.float64]
 COST = "About one of them alone a report may say as much as about all together."
 _APART = "Answers to different questions cannot be related: their reports are not linked."
 _MOST_ODDS, _MOST_COLUMNS = 3, 12

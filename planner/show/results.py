@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 20
 _MOST_ANSWERS = 20
-_MOST_LINES = 4
+_MOST_OVER_ROUNDS = 4
 _INTERVALS = (
     "Intervals cover the randomness of the reports, not of who was asked; those of means of "
     "numbers or scores, whose spread reports do not tell, of both."
@@ -230,7 +230,7 @@ def _chart(rows: DataFrame) -> Chart:
 def _over_rounds(question: str, rounds: DataFrame, confidence: float) -> Figure:
     """The largest answers over the rounds, with their intervals as bands."""
     rows = rounds[rounds["estimate"].notna()]
-    largest = rows.groupby("answer")["estimate"].sum().nlargest(_MOST_LINES).index
+    largest = rows.groupby("answer")["estimate"].sum().nlargest(_MOST_OVER_ROUNDS).index
     lines = []
     for answer, colour in zip(largest, CYCLE, strict=False):
         own = rows[rows["answer"] == answer]

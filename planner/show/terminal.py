@@ -15,7 +15,7 @@ from rich.text import Text
 from planner.show.blocks import Block, Fact, Facts, Figure, Heading, Sentence, Table, chosen
 
 _MOST_ROWS = 40
-_HEADING = 14  # letters of a number's heading on a line
+_HEADING_WIDTH = 14  # letters of a number's heading on a line
 _STYLES = {"note": "yellow", "missed": "bold red", "proof": "green", "met": "green"}
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -82,7 +82,7 @@ def _print_table(console: Console, table: Table) -> None:
         if column.text:
             grid.add_column(heading, overflow="fold")
         else:  # a number is never cut in two, but its heading may be
-            grid.add_column(fill(heading, _HEADING), justify="right", no_wrap=True)
+            grid.add_column(fill(heading, _HEADING_WIDTH), justify="right", no_wrap=True)
     rows = list(zip(*(column.cells for column in table.columns), strict=True))
     for place, row in enumerate(rows[:_MOST_ROWS]):
         accent = place == table.accent

@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arrays import Array
 from planner.errors import ConvergenceError, InputError
 from planner.frames import Columns, Framed
 from planner.policy import logodds
@@ -20,7 +21,6 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.types import NO_SPLIT, OutputTypes, Variances, pooled, usable
 
-Array = NDArray[np.float64]
 _SAME = 1e-6  # of an error: what rounding may take from it before nothing is claimed of it
 _UNBIASED = 1e-7  # of a report's largest value: below the noise of fewer than 10^14 people
 

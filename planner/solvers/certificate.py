@@ -15,13 +15,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.errors import ConvergenceError
-from planner.policy.rules import Rows
+from planner.policy.rules import PrivacyRows
 from planner.solvers.models import Program
-
-Array = NDArray[np.float64]
 
 _RADII = (0.5, 0.01)  # largest relative step; Clarabel stalls at one or the other
 _STAY = 1e-9
@@ -45,7 +43,7 @@ class _Tangent(NamedTuple):
     ``x = (v / v0, auxiliaries, z)``; the planes' rows come first, then privacy.
     """
 
-    rows: Rows
+    rows: PrivacyRows
     pieces: tuple[float, Array, Array, Array]
     unit: float  # of the objective, that all numbers are near 1
     cost: Array

@@ -9,20 +9,19 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arrays import Array
 from planner.errors import ConvergenceError, InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Certificate, Channel, Scenario
-from planner.solvers.game import Columns, Game, Multipliers, worst
+from planner.solvers.game import Game, GameColumns, Multipliers, worst
 from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.rays import Windows, components_of, windows_of
-
-Array = NDArray[np.float64]
 
 MOST_ANSWERS = 16
 """Symbols whose columns are all priced: 65,536 a window, round after round."""
 
 _INWARD = 1 - 2.0**-46  # of a budget: no rounding of a logarithm carries a pair past it
-_FEW = 5  # symbols with which all columns are tried at once
+_FEW_ANSWERS = 5  # symbols with which all columns are tried at once
 _NEGLIGIBLE = 1e-9  # share of all reports below which an output is left out
 _MOST_MISSING = 1e-3
 _BLANK = 2.0**-50  # of a report that says nothing: no rounding of a row's sum is larger
@@ -43,7 +42,7 @@ def solve_channel(
     Minimises the largest error of the scenarios without a cap, of which there is one, over all
     mechanisms that keep the pair budgets and all unbiased linear estimators, with the others'
     errors under their caps. Each symbol is a level of one item and has a column of ``wanted``,
-    shape ``(p, symbols)``. Columns are added until the proven relative gap is ``tolerance``.
+    shape ``(p, symbols)``. GameColumns are added until the proven relative gap is ``tolerance``.
     Where all scenarios look at the same directions, the bound is for those ``asked``, if given.
 
     Raises
@@ -70,7 +69,7 @@ def solve_channel(
         remedy = "Give some pair between the unconnected symbols a finite budget."
         raise InputError("rule", "inf between groups", "finite along some chain", remedy)
     table = np.atleast_2d(np.array(wanted, dtype=np.float64))
-    question = _Question.of(policy, table, scenarios)
+    question = _ChannelProblem.of(policy, table, scenarios)
     oracle = Ends(question, windows_of(policy, np.arange(policy.size)))
     game = None if asked is None else question.seen_in(table, scenarios, np.asarray(asked))
     found = generate(question.game, oracle, tolerance, game)
@@ -111,7 +110,7 @@ def _claim(scenarios: Sequence[Scenario]) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Question:
+class _ChannelProblem:
     """A question as a game: errors in a ``unit`` that brings them near 1.
 
     ``turn``: from the game's numbers to those wanted, where there are as many and forms differ.
@@ -123,7 +122,9 @@ class _Question:
     turn: Array | None
 
     @classmethod
-    def of(cls, policy: PrivacyPolicy, wanted: Array, scenarios: Sequence[Scenario]) -> _Question:
+    def of(
+        cls, policy: PrivacyPolicy, wanted: Array, scenarios: Sequence[Scenario]
+    ) -> _ChannelProblem:
         """Directions that no scenario looks at are taken out of numbers that forms are about."""
         directions = [scenario.directions for scenario in scenarios]
         squares = np.array([one.T @ one for one in directions])
@@ -151,12 +152,12 @@ class _Question:
         part = directions @ wanted / np.sqrt(self.unit)
         return self.game._replace(wanted=(part,), offsets=np.array(offsets) / self.unit)
 
-    def columns(self, logs: Array) -> Columns:
+    def columns(self, logs: Array) -> GameColumns:
         """Columns of these log values, each of mean 1, known by their place."""
         likelihoods = np.exp(logs - logs.max(axis=1, keepdims=True))
         likelihoods /= likelihoods.mean(axis=1, keepdims=True)
         people = likelihoods @ self.populations.T
-        return Columns((likelihoods,), people, likelihoods, np.arange(len(logs))[:, None])
+        return GameColumns((likelihoods,), people, likelihoods, np.arange(len(logs))[:, None])
 
     def meanings(self, found: Generated) -> Array:
         """What each column adds to the game's numbers, shape ``(N, p)``."""
@@ -167,7 +168,7 @@ class _Question:
         forms = np.einsum("os,spq->opq", weighed, self.game.forms)
         return np.asarray(np.linalg.solve(forms, (part @ alpha)[..., None])[..., 0])
 
-    def moments(self, columns: Columns, meanings: Array) -> Array:
+    def moments(self, columns: GameColumns, meanings: Array) -> Array:
         """What is linear in the columns' weights while meanings stay: sums, numbers, errors."""
         (part,), people = columns.parts, columns.people
         squares = people * np.square(meanings).sum(axis=1, keepdims=True)
@@ -184,7 +185,7 @@ class Ends:
     and no column found exceeds them.
     """
 
-    def __init__(self, question: _Question, windows: Windows) -> None:
+    def __init__(self, question: _ChannelProblem, windows: Windows) -> None:
         self.question, (low, high) = question, windows
         highs = bits(low.shape[1]) > 0
         self.logs, first = [low], np.ones(len(low), dtype=bool)
@@ -192,15 +193,17 @@ class Ends:
             self.logs = [np.where(highs, up, down) for down, up in zip(low, high, strict=True)]
             # All if they are few, else those whose high symbols are neighbours, or all others.
             changes = (highs != np.roll(highs, 1, axis=1)).sum(axis=1)
-            first = (changes <= 2) | (low.shape[1] <= _FEW)
+            first = (changes <= 2) | (low.shape[1] <= _FEW_ANSWERS)
         self.first = np.flatnonzero(first)
         self.every = [question.columns(logs) for logs in self.logs]
 
-    def start(self) -> Columns:
+    def start(self) -> GameColumns:
         """Rays, or runs of neighbours."""
         return self._found([self.first] * len(self.logs))
 
-    def prove(self, multipliers: Multipliers, _: Columns | None = None) -> tuple[Columns, float]:
+    def prove(
+        self, multipliers: Multipliers, _: GameColumns | None = None
+    ) -> tuple[GameColumns, float]:
         """Exact, up to rounding that is charged."""
         game = self.question.game
         seen = [worst(game, multipliers, columns) for columns in self.every]
@@ -209,7 +212,7 @@ class Ends:
 
     price = prove
 
-    def _found(self, chosen: Sequence[NDArray[np.int64]]) -> Columns:
+    def _found(self, chosen: Sequence[NDArray[np.int64]]) -> GameColumns:
         logs = [one[which] for one, which in zip(self.logs, chosen, strict=True)]
         columns = self.question.columns(_INWARD * np.vstack(logs))
         return columns._replace(about=0 * columns.about)

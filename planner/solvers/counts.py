@@ -20,15 +20,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array, Flags, Whole
 from planner.patience import still_wanted
-from planner.solvers.game import ROUNDING, Columns, Game, Multipliers, ratios, worst
+from planner.solvers.game import SLACK, Game, GameColumns, Multipliers, ratios, worst
 from planner.solvers.rays import Windows
-
-Array = NDArray[np.float64]
-Whole = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 _ROUNDED = 2.0**-52  # of a window's high end: more than both of its ends are off by
 _FIRST = 300  # types to begin with, over all windows
@@ -98,7 +94,7 @@ class DesignProblem:
         x = about[:, 1:] / self.item_counts
         return np.asarray((low + (high - low) * x) @ self.item_counts / self.items)
 
-    def columns(self, about: Whole) -> Columns:
+    def columns(self, about: Whole) -> GameColumns:
         """Types as columns: their window, then the counts of every level, a row each."""
         scale = self.scale(about)[:, None]
         low = self.sides(about)[0] / scale
@@ -108,7 +104,7 @@ class DesignProblem:
         spread = np.square(gap) * x * ((m - about[:, 1:]) / m)
         within = [np.sqrt(spread[:, [i]] * (m[i] / (m[i] - 1))) for i in self.several]
         people = mean if self.prior is None else mean @ self.prior[:, None]
-        return Columns((mean * np.sqrt(m / self.items), *within), people, mean, about)
+        return GameColumns((mean * np.sqrt(m / self.items), *within), people, mean, about)
 
 
 class Boxes(NamedTuple):
@@ -132,7 +128,7 @@ class Counts:
         self.problem, self.slack, self.near = problem, tolerance / 400, near
         self.game = problem.game(problem.weights)
 
-    def start(self) -> Columns:
+    def start(self) -> GameColumns:
         """Items of some levels high, of one level, of all but one, and splits near by.
 
         In every window; "some" are as many as with that level alone. In the widest one whole levels
@@ -151,13 +147,13 @@ class Counts:
             tables.append(np.column_stack([np.full(len(rows), window), rows]))
         return self.problem.columns(np.unique(np.vstack(tables), axis=0))
 
-    def price(self, multipliers: Multipliers, columns: Columns) -> tuple[Columns, float]:
+    def price(self, multipliers: Multipliers, columns: GameColumns) -> tuple[GameColumns, float]:
         """Types with large ratios, climbed to from those at hand and from corners."""
         priced = _Priced(self, multipliers)
         found = np.unique(priced.improved(np.vstack([columns.about, priced.corners()])), axis=0)
         return worst(self.game, multipliers, self.problem.columns(found))
 
-    def prove(self, multipliers: Multipliers) -> tuple[Columns, float]:
+    def prove(self, multipliers: Multipliers) -> tuple[GameColumns, float]:
         """What was missed, and a ratio that no type exceeds."""
         priced = _Priced(self, multipliers)
         types, ratio = largest_ratio(priced, priced.every, 1.0, self.slack)
@@ -208,7 +204,7 @@ class _Priced:
         gained = np.where(self.rows > 0, self.low, self.low + self.gap) @ self.rows
         least = np.maximum(gained, 0) * (self.low @ self.people)
         with np.errstate(divide="ignore"):
-            return float((bent / 4 / least).max() * (1 + ROUNDING * self.m.size))
+            return float((bent / 4 / least).max() * (1 + SLACK * self.m.size))
 
     # -- the quadratic --------------------------------------------------------
 
@@ -280,7 +276,7 @@ class _Priced:
         start, width, wide = low / self.m, (high - low) / self.m, high > low
         hessian = self._hessian(window, rho) * width[:, :, None] * width[:, None, :]
         bends = np.linalg.eigvalsh(hessian)[:, -1]
-        nu = np.maximum(bends, 0) / 2 + ROUNDING * np.abs(hessian).sum(axis=(1, 2))
+        nu = np.maximum(bends, 0) / 2 + SLACK * np.abs(hessian).sum(axis=(1, 2))
 
         def raised(y: Array) -> tuple[Array, Array]:
             value, slope = self._value_and_slope(window, start + width * y, rho)
@@ -296,7 +292,7 @@ class _Priced:
             "ni,ij,nj->n", top_mean, np.abs(self.square), top_mean
         )
         terms += rho * (top_mean @ np.abs(self.rows)) * (top_mean @ self.people)
-        top = value + reach.sum(axis=1) + ROUNDING * terms
+        top = value + reach.sum(axis=1) + SLACK * terms
         gains = np.where(self.rows > 0, base, top_mean)
         least = np.maximum(gains @ self.rows, 0) * (base @ self.people)
         with np.errstate(divide="ignore"):

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array, Whole
 from planner.errors import ConvergenceError, InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
@@ -17,9 +17,6 @@ from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.levels import merge
 from planner.solvers.rays import components_of, windows_of
 from planner.solvers.types import OutputTypes, grouped
-
-Array = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 _MERGED_TOLERANCE = 1e-3  # where merging levels costs far more
 _FINE, _CLOSE_BOUND = 2**12, 3e-4  # parts of a level of histories; to which these are solved
@@ -150,7 +147,7 @@ def _prior(objective: Objective) -> Array | None:
     return prior
 
 
-class _Solved(NamedTuple):
+class _SolvedDesign(NamedTuple):
     """Types over levels or groups, their estimator's prior, bounds for both weights, ``(2,)``."""
 
     types: OutputTypes
@@ -164,7 +161,7 @@ def _solve(
     prior: Array | None,
     close: float,
     near: SubsetDesign | None,
-) -> _Solved:
+) -> _SolvedDesign:
     """Each component alone: nobody of another one can be taken for somebody of this."""
     components, begin = components_of(policy), np.zeros((0, policy.size), dtype=np.int64)
     if near is not None and np.array_equal(near.types.item_counts, policy.item_counts):
@@ -185,7 +182,7 @@ def _solve(
     amounts = np.concatenate([part.types.weights for part in parts])
     bounds = np.array([part.bounds for part in parts])
     types = OutputTypes(policy.item_counts, amounts, low, high, counts)
-    return _Solved(types, shares, bounds.max(axis=0) if prior is None else bounds.sum(axis=0))
+    return _SolvedDesign(types, shares, bounds.max(axis=0) if prior is None else bounds.sum(axis=0))
 
 
 def _solve_component(
@@ -195,12 +192,12 @@ def _solve_component(
     prior: Array | None,
     close: float,
     begin: Whole,
-) -> _Solved:
+) -> _SolvedDesign:
     """The bound is the component's part of the objective: times its share of assumed people."""
     m, (weights, asked) = policy.item_counts[levels], weights[:, levels]
     if m.sum() == 1:  # nothing to tell it from: its answer is known
         one = np.ones((1, 1))
-        return _Solved(OutputTypes(m, one[0], one, one, m[None]), one[0], np.zeros(2))
+        return _SolvedDesign(OutputTypes(m, one[0], one, one, m[None]), one[0], np.zeros(2))
     mass = 1.0 if prior is None else float(prior[levels].sum())
     assumed = None if prior is None or mass == 0 else prior[levels] / mass
     problem = DesignProblem(m, windows_of(policy, levels), weights, assumed)
@@ -209,7 +206,7 @@ def _solve_component(
     types = _types_of(problem, found)
     shares = found.answer.multipliers.scenarios if assumed is None else assumed
     bounds = mass * np.maximum(problem.items * np.array([found.solved, found.bound]), 0.0)
-    return _Solved(types, shares / shares.sum(), bounds)
+    return _SolvedDesign(types, shares / shares.sum(), bounds)
 
 
 def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:

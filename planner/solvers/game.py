@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from planner.arrays import Array
 
-ROUNDING = 2.0**-43
+SLACK = 2.0**-43
 """Charged for rounding, of the sum of all terms' sizes.
 
 It covers exp of logarithms up to 512, each rounded twice: windows of a chain are that long.
@@ -39,7 +39,7 @@ MOST_NEW = 40
 """Columns that are added at once."""
 
 
-class Columns(NamedTuple):
+class GameColumns(NamedTuple):
     """Kinds of reports, ``N`` of them.
 
     ``parts``: one ``(N, r_b)`` a block; ``people`` ``(N, k)``; ``sums`` ``(N, r)``; ``about``: what
@@ -51,16 +51,16 @@ class Columns(NamedTuple):
     sums: Array
     about: NDArray[np.int64]
 
-    def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> Columns:
+    def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> GameColumns:
         """Some of them."""
         parts = tuple(part[which] for part in self.parts)
-        return Columns(parts, self.people[which], self.sums[which], self.about[which])
+        return GameColumns(parts, self.people[which], self.sums[which], self.about[which])
 
-    def joined(self, *others: Columns) -> Columns:
+    def joined(self, *others: GameColumns) -> GameColumns:
         """All together, each once: these first."""
         every = (self, *others)
         parts = tuple(np.vstack(blocks) for blocks in zip(*(c.parts for c in every), strict=True))
-        found = Columns(parts, *(np.vstack([c[i] for c in every]) for i in (1, 2, 3)))
+        found = GameColumns(parts, *(np.vstack([c[i] for c in every]) for i in (1, 2, 3)))
         order, rows = found.order()
         first = np.ones(order.size, dtype=np.bool_)
         first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
@@ -101,7 +101,7 @@ class Multipliers(NamedTuple):
         return Multipliers(alpha, rows, (1 - way) * self.scenarios + way * other.scenarios)
 
 
-def ratios(game: Game, multipliers: Multipliers, columns: Columns) -> Array:
+def ratios(game: Game, multipliers: Multipliers, columns: GameColumns) -> Array:
     """Each column's charge over ``R rows``, rounded up; infinite where that is not above 0."""
     return quotient(*_sides(game, multipliers, columns))
 
@@ -112,8 +112,8 @@ def quotient(charge: Array, covered: Array) -> Array:
 
 
 def worst(
-    game: Game, multipliers: Multipliers, columns: Columns, most: int = MOST_NEW
-) -> tuple[Columns, float]:
+    game: Game, multipliers: Multipliers, columns: GameColumns, most: int = MOST_NEW
+) -> tuple[GameColumns, float]:
     """The columns that exceed most, at most so many, and the largest ratio.
 
     Where multipliers do not cover some column at all, its infinite ratio says nothing of which
@@ -132,32 +132,32 @@ def lower_bound(game: Game, multipliers: Multipliers, largest: float) -> float:
     """What is proven if no column's ratio is larger, rounded down; ``-inf`` if nothing."""
     alpha, rows, sigma = multipliers
     products = [W * A.T for W, A in zip(game.wanted, alpha, strict=True)]
-    reach = sum(float(one.sum() - ROUNDING * np.abs(one).sum()) for one in products)
-    total = float(rows.sum() + ROUNDING * np.abs(rows).sum())
+    reach = sum(float(one.sum() - SLACK * np.abs(one).sum()) for one in products)
+    total = float(rows.sum() + SLACK * np.abs(rows).sum())
     weight = float(game.free @ sigma)
     if not (reach > 0 and total > 0 and 0 < largest < np.inf and weight > 0):
         return -np.inf
     square, taken = reach * reach / (largest * total), float(game.offsets @ sigma)
     size = square + float(np.abs(game.offsets) @ sigma)
-    return float((square - taken - ROUNDING * size) / weight)
+    return float((square - taken - SLACK * size) / weight)
 
 
-def _sides(game: Game, multipliers: Multipliers, columns: Columns) -> tuple[Array, Array]:
+def _sides(game: Game, multipliers: Multipliers, columns: GameColumns) -> tuple[Array, Array]:
     """Charges, rounded up, and what covers them, rounded down."""
     alpha, rows, sigma = multipliers
     if game.forms is None:
-        people = columns.people @ sigma * (1 - ROUNDING)
+        people = columns.people @ sigma * (1 - SLACK)
         charge = np.zeros(people.size)
         for part, one in zip(columns.parts, alpha, strict=True):
-            moved = np.abs(part @ one) + ROUNDING * (np.abs(part) @ np.abs(one))
+            moved = np.abs(part @ one) + SLACK * (np.abs(part) @ np.abs(one))
             charge += np.square(moved).sum(axis=1)
         charge = quotient(charge, people)
     else:
         (part,), (one,) = columns.parts, alpha
-        doubt = ROUNDING * np.linalg.norm(np.abs(part) @ np.abs(one), axis=1)
+        doubt = SLACK * np.linalg.norm(np.abs(part) @ np.abs(one), axis=1)
         values, axes = np.linalg.eigh(np.einsum("os,s,spq->opq", columns.people, sigma, game.forms))
-        values -= ROUNDING * values[:, -1:]
+        values -= SLACK * values[:, -1:]
         turned = np.abs(np.einsum("opq,op->oq", axes, part @ one)) + doubt[:, None]
         charge = quotient(np.square(turned), values).sum(axis=1)
-    covered = columns.sums @ rows - ROUNDING * (columns.sums @ np.abs(rows))
-    return charge * (1 + ROUNDING), covered
+    covered = columns.sums @ rows - SLACK * (columns.sums @ np.abs(rows))
+    return charge * (1 + SLACK), covered

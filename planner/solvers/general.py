@@ -5,15 +5,13 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from planner.arrays import Array
 from planner.errors import ConvergenceError, InfeasibleError, UnboundedError
 from planner.solvers.models import Program
 
-Array = NDArray[np.float64]
-
-_TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+_CONE_TOLERANCES = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 _STEP_FRACTIONS = (0.99, 0.9, 0.5)  # shorter steps are slower, and survive steeper cones
 _REMEDY = 'Use method="slsqp", or "reduced" for the rules min and avg.'
 
@@ -106,7 +104,7 @@ def solve_conic(program: Program) -> Array:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # an inaccurate answer: the certificate judges it
-                problem.solve(solver=cp.CLARABEL, max_step_fraction=fraction, **_TIGHT)
+                problem.solve(solver=cp.CLARABEL, max_step_fraction=fraction, **_CONE_TOLERANCES)
             break
         except cp.SolverError as error:
             failure = error

@@ -7,16 +7,18 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.patience import still_wanted
-from planner.solvers.game import Columns, Game, Multipliers, lower_bound, ratios
-from planner.solvers.saddle import Answer, continued, saddle
+from planner.solvers.game import Game, GameColumns, Multipliers, lower_bound, ratios
+from planner.solvers.saddle import SaddlePoint, continued, saddle
 
-Array = NDArray[np.float64]
-
-_ROUNDS, _PATIENCE = 60, 12  # and those without a better bound after which digits are used up
+_GENERATION_ROUNDS, _PATIENCE = (
+    60,
+    12,
+)  # and those without a better bound after which digits are used up
 _WAY = 0.5  # from the newest multipliers to the best ones: between them prices lead further
 _TIGHT, _SENT = 0.05, 1e-3  # below 1, and of the largest weight: other columns go
-_DIGITS = 1e-12
+_PROVEN_DIGITS = 1e-12
 _PRESENT = 1e-10  # of the largest weight: less is noise
 _LOST = 1e-3  # of a direction's largest entry: a smaller one is none to divide by
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
@@ -26,13 +28,13 @@ _MOVED = 1e-7  # of the sums: what dropping columns may cost
 class Oracle(Protocol):
     """Finds the columns that refute multipliers, or shows that there are none."""
 
-    def start(self) -> Columns:
+    def start(self) -> GameColumns:
         """Some hundred that tell all symbols apart."""
 
-    def price(self, multipliers: Multipliers, columns: Columns, /) -> tuple[Columns, float]:
+    def price(self, multipliers: Multipliers, columns: GameColumns, /) -> tuple[GameColumns, float]:
         """Those that exceed most, and the largest ratio seen; ``columns`` are those at hand."""
 
-    def prove(self, multipliers: Multipliers) -> tuple[Columns, float]:
+    def prove(self, multipliers: Multipliers) -> tuple[GameColumns, float]:
         """What was missed, and a ratio that none exceeds, whatever was rounded or not searched."""
 
 
@@ -42,8 +44,8 @@ class Generated(NamedTuple):
     ``solved`` is that of the game that was solved, where it is not the one asked for.
     """
 
-    columns: Columns
-    answer: Answer
+    columns: GameColumns
+    answer: SaddlePoint
     bound: float
     solved: float
 
@@ -54,14 +56,14 @@ def generate(game: Game, oracle: Oracle, tolerance: float, asked: Game | None = 
     If rounds or digits run out first, the gap that is left is proven all the same. ``asked`` is the
     game without the least weights of what nobody minds.
     """
-    columns, centre, near, news = oracle.start(), None, None, list[Columns]()
+    columns, centre, near, news = oracle.start(), None, None, list[GameColumns]()
     likely, bound, best, lowest, stuck = -np.inf, -np.inf, np.inf, np.inf, 0
     charged = -np.inf
-    for left in reversed(range(_ROUNDS)):
+    for left in reversed(range(_GENERATION_ROUNDS)):
         still_wanted()
         columns = columns.joined(*news)
         # Where the bound does not move, multipliers that are hardly charged need more digits.
-        close = max(_DIGITS, tolerance / 100 / 10**stuck)
+        close = max(_PROVEN_DIGITS, tolerance / 100 / 10**stuck)
         answer = saddle(game, columns, close, near)
         near, newest, news = answer, answer.multipliers, []
         for way in (_WAY, 0.0) if centre is not None else (0.0,):
@@ -93,13 +95,13 @@ def generate(game: Game, oracle: Oracle, tolerance: float, asked: Game | None = 
             kept = (ratios(game, newest, columns) > tight) | (share > _SENT * share.max())
             columns, lowest = columns.take(kept), answer.value
             near = near._replace(weights=answer.weights[kept])
-    answer = continued(game, columns, answer, _DIGITS)
+    answer = continued(game, columns, answer, _PROVEN_DIGITS)
     order, _ = columns.order()  # whatever order they were found in
     columns, answer = columns.take(order), answer._replace(weights=answer.weights[order])
     return Generated(columns, answer, charged, bound)
 
 
-def _charged(game: Game, at: Multipliers, news: list[Columns], likely: float) -> float:
+def _charged(game: Game, at: Multipliers, news: list[GameColumns], likely: float) -> float:
     largest = max(float(ratios(game, at, new).max(initial=1.0)) for new in news)
     return min(likely, lower_bound(game, at, largest))
 

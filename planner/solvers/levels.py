@@ -14,32 +14,32 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.policy.objective import LEAST_WEIGHT
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.types import pooled, usable
 
-Array = NDArray[np.float64]
-Groups = NDArray[np.int64]
+GroupOfLevel = NDArray[np.int64]
 
-MOST_GROUPS = 5
+MOST_SOLVED = 5
 """Levels that differ of which a design is made: more cost more time than they are worth."""
 
 _BINS = 200  # of budgets, before the best few groups are chosen among them
 
 
-class Merged(NamedTuple):
+class MergedLevels(NamedTuple):
     """``groups``: the group of each level, shape ``(t,)``; two policies over the groups.
 
     ``kept`` demands no less than the levels' policy, ``allowed`` no more.
     """
 
-    groups: Groups
+    groups: GroupOfLevel
     kept: PrivacyPolicy
     allowed: PrivacyPolicy
     exact: bool  # whether nothing is lost
 
 
-def merge(policy: PrivacyPolicy, alike: Array) -> Merged:
+def merge(policy: PrivacyPolicy, alike: Array) -> MergedLevels:
     """Group the levels, into at most five groups, those of no importance aside.
 
     ``alike`` has numbers by level, not negative, shape ``(t, k)``, the first the importance. Where
@@ -58,16 +58,16 @@ def merge(policy: PrivacyPolicy, alike: Array) -> Merged:
         lowering = np.zeros(policy.size) if policy.against is None else policy.against
         groups = _kinds(np.column_stack([budgets, lowering, alike]))
     matters = alike[:, 0] > LEAST_WEIGHT * alike[:, 0].max()
-    if policy.rule.by_level and np.unique(groups[matters]).size > MOST_GROUPS:
+    if policy.rule.by_level and np.unique(groups[matters]).size > MOST_SOLVED:
         groups, exact = _nearest(policy.item_counts, budgets, matters), False
     order = np.unique(groups, return_index=True)[1].argsort().argsort()
     groups = order[groups]
     used = PrivacyPolicy(budgets, policy.item_counts, policy.rule)
     kept, allowed = (pooled(used, groups, least) for least in (np.minimum, np.maximum))
-    return Merged(groups, kept, allowed, exact)
+    return MergedLevels(groups, kept, allowed, exact)
 
 
-def cut_line(places: Array, items: Groups, most: int) -> Groups:
+def cut_line(places: Array, items: GroupOfLevel, most: int) -> GroupOfLevel:
     """Cut a line where the items' total distance to their group's ends is least.
 
     Examples
@@ -98,13 +98,13 @@ def cut_line(places: Array, items: Groups, most: int) -> Groups:
     return label[bins]
 
 
-def _nearest(items: Groups, budgets: Array, matters: NDArray[np.bool_]) -> Groups:
+def _nearest(items: GroupOfLevel, budgets: Array, matters: NDArray[np.bool_]) -> GroupOfLevel:
     """Five groups of levels with similar budgets, and one of those of no importance."""
-    groups = np.full(items.size, MOST_GROUPS)
-    groups[matters] = cut_line(np.log(budgets[matters]), items[matters], MOST_GROUPS)
+    groups = np.full(items.size, MOST_SOLVED)
+    groups[matters] = cut_line(np.log(budgets[matters]), items[matters], MOST_SOLVED)
     return _kinds(groups[:, None])
 
 
-def _kinds(rows: NDArray[Any]) -> Groups:
+def _kinds(rows: NDArray[Any]) -> GroupOfLevel:
     """The number of each row's kind, equal for equal rows."""
     return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -16,15 +16,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.errors import ConvergenceError, InputError
 from planner.policy import logodds
 from planner.policy.objective import Coefficients, Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.policy.rules import Reduction, Rows
-
-Array = NDArray[np.float64]
+from planner.policy.rules import PrivacyRows, Reduction
 
 
 class Atoms(NamedTuple):
@@ -79,8 +77,8 @@ class _Opt0:
         p, q, product = cp.multiply(p0, p), cp.multiply(q0, q), cp.multiply(p0 * q0, product)
         return p + product, q - p, tight
 
-    def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:  # noqa: ARG002 - prices are constant
-        return Rows.of(*policy.rule.log_odds_rows(policy.epsilons, policy.own_pairs))
+    def rows(self, policy: PrivacyPolicy, v: Array) -> PrivacyRows:  # noqa: ARG002 - prices are constant
+        return PrivacyRows.of(*policy.rule.log_odds_rows(policy.epsilons, policy.own_pairs))
 
     def reduction(self, policy: PrivacyPolicy) -> Reduction | None:
         return policy.rule.reduction(policy.epsilons)
@@ -123,11 +121,11 @@ class _Opt1(_Opt0):
         noise = cp.multiply(p0, cp.exp(log_p)) + cp.multiply(p0**2, cp.exp(2 * log_p))
         return noise, cp.Constant(np.zeros(p0.size)), []
 
-    def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:  # noqa: ARG002
+    def rows(self, policy: PrivacyPolicy, v: Array) -> PrivacyRows:  # noqa: ARG002
         import scipy.sparse as sp
 
         levels, *rest = policy.rule.log_odds_rows(policy.epsilons, policy.own_pairs)
-        return Rows.of(levels @ sp.kron(self.mix, sp.eye_array(policy.size)), *rest)
+        return PrivacyRows.of(levels @ sp.kron(self.mix, sp.eye_array(policy.size)), *rest)
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
         return super().ceiling(policy).min(axis=0)[None]
@@ -158,11 +156,11 @@ class _Opt2:
         noise = cp.multiply(0.25 / unit[0] ** 2, cp.power(u[0], -2)) - 1
         return noise, cp.Constant(np.ones(u.shape[1])), []
 
-    def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:
+    def rows(self, policy: PrivacyPolicy, v: Array) -> PrivacyRows:
         half = self.reduction(policy)
         if half is not None:
             return half.rows(v[0])
-        return Rows.of(*policy.rule.half_rows(policy.epsilons, policy.own_pairs, 0.5 - v[0]))
+        return PrivacyRows.of(*policy.rule.half_rows(policy.epsilons, policy.own_pairs, 0.5 - v[0]))
 
     def reduction(self, policy: PrivacyPolicy) -> Reduction | None:
         return policy.rule.half_reduction(policy.epsilons, policy.own_pairs)

@@ -15,15 +15,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.patience import still_wanted
 from planner.policy.policy import PrivacyPolicy
 
-Array = NDArray[np.float64]
 Point = tuple[int, ...]
 
-_MOST_LEVELS, _MOST_ENDS = 8, 10  # connected, under a matrix of pair budgets
-_MOST = 20_000  # vertices
+_MOST_WALKED, _MOST_ENDS = 8, 10  # connected, under a matrix of pair budgets
+_MOST_RAYS = 20_000  # vertices
 
 
 class Windows(NamedTuple):
@@ -122,8 +122,8 @@ def vertices(nodes: int, rows: dict[tuple[int, int], int]) -> list[Point]:
             if other is not None and other not in seen:
                 seen.add(other)
                 todo.append(other)
-        if len(seen) > _MOST:
-            raise InputError("rule", "a matrix of too many windows", _ALLOWED, _REMEDY)
+        if len(seen) > _MOST_RAYS:
+            raise InputError("rule", "a matrix of too many windows", _FEW_LEVELS, _MERGE_REMEDY)
     return sorted(seen)
 
 
@@ -159,8 +159,8 @@ def _reached(start: int, edges: list[tuple[int, int]], within: int) -> int:
 def _listed_windows(bounds: Array, several: NDArray[np.bool_]) -> Windows:
     """Vertices over the low and the high ends of all levels, those that no other contains."""
     t, nodes = several.size, several.size + int(several.sum())
-    if t > _MOST_LEVELS or nodes > _MOST_ENDS:
-        raise InputError("rule", f"a matrix of {t} connected levels", _ALLOWED, _REMEDY)
+    if t > _MOST_WALKED or nodes > _MOST_ENDS:
+        raise InputError("rule", f"a matrix of {t} connected levels", _FEW_LEVELS, _MERGE_REMEDY)
     low = np.arange(t)
     high = np.where(several, t + np.cumsum(several) - 1, low)
     ratios = {
@@ -181,5 +181,7 @@ def _listed_windows(bounds: Array, several: NDArray[np.bool_]) -> Windows:
     return Windows(values[:, low], values[:, high])
 
 
-_ALLOWED = f"of at most {_MOST_LEVELS} levels, 5 of them of several items, and {_MOST} windows"
-_REMEDY = "Merge levels with similar budgets, or use solve()."
+_FEW_LEVELS = (
+    f"of at most {_MOST_WALKED} levels, 5 of them of several items, and {_MOST_RAYS} windows"
+)
+_MERGE_REMEDY = "Merge levels with similar budgets, or use solve()."

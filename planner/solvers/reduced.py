@@ -17,14 +17,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.errors import ConvergenceError, InputError
 from planner.policy.rules import SHORT_OF_POLE, Reduction
 from planner.solvers.certificate import Proof
 from planner.solvers.models import Program
-
-Array = NDArray[np.float64]
 
 _FLAT = 1e-6  # largest relative slope that still counts as 0
 _SUMS = 2.0**-47  # charged for rounding, of all terms' sizes: NumPy adds them up in pairs
@@ -40,7 +38,7 @@ def solve_reduced(program: Program, asked: Program | None = None) -> tuple[Array
     if reduction is None:
         allowed = f'"slsqp" or "conic" for a policy with {program.policy.rule.words}'
         raise InputError("method", "reduced", allowed, 'Use method="auto", which picks one.')
-    return _Search(program, reduction, asked or program).solve()
+    return _KinkSearch(program, reduction, asked or program).solve()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ def minimise_convex(
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _KinkSearch:
     """Variables ``T``, and of opt0 ``delta``."""
 
     program: Program

@@ -12,18 +12,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.errors import ConvergenceError
 from planner.patience import still_wanted
-from planner.solvers.game import Columns, Game, Multipliers
+from planner.solvers.game import Game, GameColumns, Multipliers
 
-Array = NDArray[np.float64]
-
-_STEPS, _HALVINGS = 100, 25
+_MOST_STEPS_TAKEN, _STEP_HALVINGS = 100, 25
 _ROOM = 0.01  # of the value: slack to begin with
 _NEARER = 0.1  # share of the complementarity that a step leaves
-_INWARD = 0.99  # of the way to the boundary
+_STEP_SHARE = 0.99  # of the way to the boundary
 
 
 class _Second(NamedTuple):
@@ -38,7 +36,7 @@ class _Second(NamedTuple):
     Y: Array  # by sigma twice, negative
 
 
-class Answer(NamedTuple):
+class SaddlePoint(NamedTuple):
     """Multipliers, the columns' weights, the value, and how far it is from the conditions."""
 
     multipliers: Multipliers
@@ -48,7 +46,9 @@ class Answer(NamedTuple):
     point: Array
 
 
-def saddle(game: Game, columns: Columns, close: float = 1e-9, near: Answer | None = None) -> Answer:
+def saddle(
+    game: Game, columns: GameColumns, close: float = 1e-9, near: SaddlePoint | None = None
+) -> SaddlePoint:
     """The best weights of these columns and their multipliers: the best point seen.
 
     ``close``: relative distance from the conditions at which to stop; digits may end before.
@@ -75,15 +75,17 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9, near: Answer | Non
     return _descended(game, columns, at, now, close)
 
 
-def continued(game: Game, columns: Columns, answer: Answer, close: float) -> Answer:
+def continued(game: Game, columns: GameColumns, answer: SaddlePoint, close: float) -> SaddlePoint:
     """An answer about the same columns, with more digits."""
     now = _second_order(game, columns, *_parts(columns, answer.point)[:2])
     return answer if now is None else _descended(game, columns, answer.point, now, close)
 
 
-def _descended(game: Game, columns: Columns, at: Array, now: _Second, close: float) -> Answer:
+def _descended(
+    game: Game, columns: GameColumns, at: Array, now: _Second, close: float
+) -> SaddlePoint:
     best, missing, inside = None, _missing(game, columns, now, at), sum(columns.people.shape)
-    for _ in range(_STEPS):
+    for _ in range(_MOST_STEPS_TAKEN):
         still_wanted()
         theta, sigma, _, _, rows, _ = _parts(columns, at)
         met = float(at[:inside] @ at[inside : 2 * inside])
@@ -92,7 +94,7 @@ def _descended(game: Game, columns: Columns, at: Array, now: _Second, close: flo
         distance = max(met, float(np.add.reduceat(off, starts).max())) / abs(now.value)
         if best is None or distance < best.distance:
             value = now.value - float(game.offsets @ sigma)
-            best = Answer(Multipliers(now.alpha, rows, sigma), theta, value, distance, at)
+            best = SaddlePoint(Multipliers(now.alpha, rows, sigma), theta, value, distance, at)
         if distance < close:
             break
         moved = _step(game, columns, now, at, _NEARER * met / inside, missing)
@@ -103,14 +105,14 @@ def _descended(game: Game, columns: Columns, at: Array, now: _Second, close: flo
     return best
 
 
-def _parts(columns: Columns, at: Array) -> tuple[Array, ...]:
+def _parts(columns: GameColumns, at: Array) -> tuple[Array, ...]:
     """A point's ``theta``, ``sigma``, ``z``, ``y``, multipliers of the sums, and ``nu``."""
     n, inside = len(columns.people), sum(columns.people.shape)
     slack, rows = at[inside : 2 * inside], at[2 * inside : -1]
     return at[:n], at[n:inside], slack[:n], slack[n:], rows, at[-1:]
 
 
-def _first(columns: Columns, free: Array, now: _Second, inside: Array) -> Array:
+def _first(columns: GameColumns, free: Array, now: _Second, inside: Array) -> Array:
     """A point with slack everywhere, a share of the value."""
     R, room = columns.sums, _ROOM * float(now.charges @ inside[: now.charges.size])
     rows = np.linalg.lstsq(R, now.charges, rcond=None)[0]
@@ -121,21 +123,21 @@ def _first(columns: Columns, free: Array, now: _Second, inside: Array) -> Array:
     return np.concatenate([inside, R @ rows - now.charges, slack, rows, [nu]])
 
 
-def _missing(game: Game, columns: Columns, now: _Second, at: Array) -> Array:
+def _missing(game: Game, columns: GameColumns, now: _Second, at: Array) -> Array:
     """By how much columns' slack, scenarios' slack, sums and the scenarios' weights are off."""
     theta, sigma, z, y, rows, nu = _parts(columns, at)
     first, second = columns.sums @ rows - now.charges - z, nu * game.free - now.errors - y
     return np.concatenate([first, second, columns.sums.T @ theta - 1, [game.free @ sigma - 1]])
 
 
-def _weights(columns: Columns, now: _Second, at: Array) -> Array:
+def _weights(columns: GameColumns, now: _Second, at: Array) -> Array:
     """What each of these weighs beside the value."""
     theta, sigma, _, _, rows, _ = _parts(columns, at)
     return np.concatenate([theta, sigma, np.abs(rows), [abs(now.value)]])
 
 
 def _step(
-    game: Game, columns: Columns, now: _Second, at: Array, mu: float, missing: Array
+    game: Game, columns: GameColumns, now: _Second, at: Array, mu: float, missing: Array
 ) -> tuple[Array, _Second, Array] | None:
     """The next point, or none if no step lowers the conditions' norm."""
     try:
@@ -150,8 +152,8 @@ def _step(
 
     down = np.flatnonzero(by[: 2 * inside] < 0)
     room = float(np.min(-at[down] / by[down], initial=np.inf))
-    here, step = merit(at, missing), min(1.0, _INWARD * room)
-    for _ in range(_HALVINGS):
+    here, step = merit(at, missing), min(1.0, _STEP_SHARE * room)
+    for _ in range(_STEP_HALVINGS):
         new = at + step * by
         then = _second_order(game, columns, *_parts(columns, new)[:2])
         if then is not None:
@@ -163,7 +165,7 @@ def _step(
 
 
 def _direction(
-    game: Game, columns: Columns, now: _Second, at: Array, mu: float, missing: Array
+    game: Game, columns: GameColumns, now: _Second, at: Array, mu: float, missing: Array
 ) -> Array:
     """Newton's, the weights' part eliminated: their matrix is positive definite."""
     theta, sigma, z, y, _, _ = _parts(columns, at)
@@ -185,7 +187,7 @@ def _direction(
     return np.concatenate([dt, ds, dz, dy, move[k:]])
 
 
-def _second_order(game: Game, columns: Columns, theta: Array, sigma: Array) -> _Second | None:
+def _second_order(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _Second | None:
     """None where the columns do not tell apart what is wanted."""
     try:
         with np.errstate(all="ignore"):
@@ -196,7 +198,7 @@ def _second_order(game: Game, columns: Columns, theta: Array, sigma: Array) -> _
     return second if np.isfinite(second.value) and np.isfinite(second.K).all() else None
 
 
-def _of_one_form(game: Game, columns: Columns, theta: Array, sigma: Array) -> _Second:
+def _of_one_form(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _Second:
     people = columns.people
     w = people @ sigma
     share = theta / w
@@ -222,7 +224,7 @@ def _of_one_form(game: Game, columns: Columns, theta: Array, sigma: Array) -> _S
     return _Second(value, tuple(alpha), charges, used.T @ charges - game.offsets, K, X, Y)
 
 
-def _of_forms(game: Game, columns: Columns, theta: Array, sigma: Array) -> _Second:
+def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _Second:
     """The same where scenarios look at different combinations of what is wanted.
 
     Sums over columns are products of matrices: paths of ``einsum`` take longer than they save.

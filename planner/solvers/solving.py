@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.errors import ConvergenceError, InputError, SolverError
 from planner.limits import LEAST_EPSILON
 from planner.policy import logodds
@@ -18,12 +18,10 @@ from planner.solvers.answers import Certificate, UnaryTable
 from planner.solvers.certificate import Proof, newton_step, prove
 from planner.solvers.models import Program, model_named
 
-Array = NDArray[np.float64]
-
 METHODS = ("auto", "reduced", "slsqp", "conic")
 BASELINES = ("rappor", "oue")
-_PROVEN = 1e-6  # largest proven relative gap of a table that solve returns
-_TIGHT = 1e-10  # a gap worth another Newton step
+_PROVEN_TABLE = 1e-6  # largest proven relative gap of a table that solve returns
+_TIGHT_ENOUGH = 1e-10  # a gap worth another Newton step
 _SMALL = 12  # levels up to which SLSQP beats the conic solver's set-up time
 _LARGE = 2_000  # levels beyond which the full linear program is not worth its time
 _DENSE = 100  # levels up to which SLSQP's dense rows fit: the second try when conic fails
@@ -148,7 +146,7 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
     v, proof = _tightened(program, v, proof)
     table = proven_table(program, v, proof, method)
     gap = table.certificate.relative_gap if table.certificate else np.inf
-    if not gap <= _PROVEN:
+    if not gap <= _PROVEN_TABLE:
         raise ConvergenceError(
             f"The method {method!r} is proven optimal only to a relative {gap:.1e}",
             "Use another method; where the error is next to nothing, lower the largest budgets.",
@@ -165,7 +163,7 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
 
 def _settled(program: Program, v: Array, proof: Proof) -> bool:
     """Whether the proof is tight, or the problem so large that a tighter one is not worth it."""
-    tight = program.value(v) - proof.lower_bound <= _TIGHT * abs(proof.lower_bound)
+    tight = program.value(v) - proof.lower_bound <= _TIGHT_ENOUGH * abs(proof.lower_bound)
     return program.policy.size > _LARGE or (tight and proof.stationary)
 
 

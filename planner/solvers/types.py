@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 
-Array = NDArray[np.float64]
 NO_SPLIT = 1e-6
 """Sides whose likelihoods differ by less, relatively, tell nothing apart."""
 

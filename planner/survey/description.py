@@ -18,9 +18,9 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from planner.errors import InputError
+from planner.laws.schema import Document
 from planner.survey.values import at
 
-Document = dict[str, Any]
 Where = tuple[str | int, ...]
 
 
@@ -131,7 +131,7 @@ def mistakes(error: ValidationError, document: Document, under: str = "") -> lis
     ]
 
 
-_TABLES = {"survey": "[survey]", "question": "[[question]]", "sampling": "[question.sampling]"}
+_TABLE_NAMES = {"survey": "[survey]", "question": "[[question]]", "sampling": "[question.sampling]"}
 
 
 def _where(loc: Where, under: str) -> Where:
@@ -143,7 +143,7 @@ def _told(found: ErrorDetails, where: Where, document: Document) -> Mistake:
     kind, context = found["type"], found.get("ctx", {})
     if kind == "missing":
         *place, last = words
-        remedy = f"Add a line {_TABLES.get(last, f'{last} = ...')} there."
+        remedy = f"Add a line {_TABLE_NAMES.get(last, f'{last} = ...')} there."
         return Mistake(where, InputError(last, None, "", remedy, place=tuple(place)))
     cause, argument = context.get("error"), ""
     if not isinstance(cause, InputError):

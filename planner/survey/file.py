@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from planner.errors import FileError
 from planner.files import read_text
-from planner.survey.description import Description, Document, Mistake, mistakes
+from planner.laws.schema import Document
+from planner.survey.description import Description, Mistake, mistakes
 from planner.survey.questions import Survey
 
 _LARGEST = 16  # MiB

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import Field, ValidationInfo, model_validator
 
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.survey.description import Description, told_apart
 from planner.survey.reading import read_tolerances
-from planner.survey.values import Masses, Number, Numbers, Positive, at, read_path
-
-Array = NDArray[np.float64]
+from planner.survey.values import Masses, Numbers, Positive, WrittenNumber, at, read_path
 
 
 class NormalPreferences(Description):
@@ -36,7 +35,7 @@ class NormalPreferences(Description):
     """
 
     tag: ClassVar[str] = "model"
-    mean: Number
+    mean: WrittenNumber
     sd: Positive
     model: Literal["normal"] = "normal"
 
@@ -155,13 +154,13 @@ class EmpiricalPreferences(Description):
 
 
 Preferences = NormalPreferences | HistogramPreferences | EmpiricalPreferences
-_MODELS = {
+_PREFERENCE_MODELS = {
     "normal": NormalPreferences,
     "histogram": HistogramPreferences,
     "sample": EmpiricalPreferences,
 }
 _FOLLOW = "It says which numbers follow: normal has mean and sd."
-AnyPreferences = Annotated[Preferences, told_apart("model", _FOLLOW, _MODELS)]
+AnyPreferences = Annotated[Preferences, told_apart("model", _FOLLOW, _PREFERENCE_MODELS)]
 
 
 def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPreferences:

@@ -13,8 +13,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, cast
 from pydantic import Field, PlainValidator, Strict, model_serializer, model_validator
 
 from planner.errors import InputError, mark
+from planner.laws.answers import MEAN_OF_SCORES, SHARES_UP_TO, Item, ItemOrNone, OneOfSet, Ordered
 from planner.laws.answers import Asked as WayOfAsking
-from planner.laws.answers import Item, ItemOrNone, OneOfSet, Ordered
 from planner.laws.answers import Number as NumberOrNone
 from planner.laws.levels import Levels, folded
 from planner.laws.rounds import MOST_ROUNDS, Rounds
@@ -31,18 +31,18 @@ from planner.survey.values import (
     Answers,
     Budget,
     Codes,
-    Counts,
+    CountRow,
     Grouping,
     Labels,
     Language,
     Name,
     NamedFile,
     NotNegative,
-    Number,
     Numbers,
     Parts,
     Positive,
     Share,
+    WrittenNumber,
     at,
     count,
     read_count,
@@ -58,13 +58,12 @@ BEST = "best"
 """Asks for whichever mechanism has the smallest error; planning says which one that is."""
 CHANNEL = "channel"
 """Asks for the best of all mechanisms for what is wanted: a mean, or shares of ordered answers."""
-SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = "shares up to", "counts", "mean of scores"
 MAX_ORDERED_ANSWERS = 16
 """All subsets of the answers are tried: with more, planning takes minutes."""
 USUAL_MISSING = 0.1
 """Share of people without an answer to a question for a number that states none."""
-_NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
-Rule = str | tuple[tuple[float, ...], ...]
+_LIKE_A_NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
+RuleOf = str | tuple[tuple[float, ...], ...]
 
 
 class Level(Description):
@@ -98,7 +97,7 @@ class Level(Description):
     epsilon: Budget
     items: Answers = ()
     item_count: Annotated[int, count(1, MAX_COUNT, "Count the answers.")] = 0
-    yes_counts: Counts = ()
+    yes_counts: CountRow = ()
     prior: NotNegative | None = None
     importance: NotNegative = 1.0
     against: Budget | None = None
@@ -225,7 +224,7 @@ class AskedAgain(Description):
         return Rounds(self.count, self.changes if self.times_open else None)  # type: ignore[arg-type]
 
 
-class Asked(Description):
+class BaseQuestion(Description):
     """What questions of all kinds have.
 
     The ``name`` is distinct within the survey; ``mechanism`` is planned and deployed, the kind's
@@ -306,7 +305,7 @@ def wrong_targets(
             yield i, target.kind, error
 
 
-class Levelled(Asked):
+class Levelled(BaseQuestion):
     """A question with one or more levels of answers; no item is in two, no name given twice.
 
     ``rule`` is ``"min"``, ``"avg"``, ``"one-sided"`` or a matrix of pair budgets (see
@@ -319,7 +318,7 @@ class Levelled(Asked):
     levels: Annotated[tuple[Level, ...], Strict(False)] = Field(
         min_length=1, validation_alias="level", serialization_alias="level"
     )
-    rule: Annotated[Rule, PlainValidator(read_rule)] = DEFAULT_RULE
+    rule: Annotated[RuleOf, PlainValidator(read_rule)] = DEFAULT_RULE
     label: Labels = ()
 
     @model_validator(mode="after")
@@ -715,7 +714,7 @@ class SampledChoice(Levelled):
         return ItemOrNone(self.plain_levels, self.sampling.everyone_has_value)
 
 
-class Numeric(Asked):
+class Numeric(BaseQuestion):
     """A question for a number from ``lower`` to ``upper`` (``yes_no``: one of these), or none.
 
     Attributes
@@ -739,12 +738,12 @@ class Numeric(Asked):
     first: ClassVar[tuple[str, ...]] = ("name", "lower", "upper")
     kind: Literal["numeric"] = "numeric"
     mechanism: str = BEST
-    lower: Number
-    upper: Number
+    lower: WrittenNumber
+    upper: WrittenNumber
     yes_no: bool = False
     epsilon: Budget | None = None
-    mean: Number | None = None
-    sd: Number | None = None
+    mean: WrittenNumber | None = None
+    sd: WrittenNumber | None = None
     refusals: Annotated[Share, Field(lt=1)] | None = None
     preferences: AnyPreferences | None = None
 
@@ -801,11 +800,11 @@ Question = LevelledQuestion | Numeric
 """For annotations: a question of any kind, told apart by ``kind``."""
 
 
-_KIND = (
+_WHICH_KIND = (
     "Take categorical for one answer each, ordinal if the answers have an order, item-set for "
     "several, numeric for a mean, joint for two questions in one report."
 )
-QUESTIONS: dict[str, type[Asked]] = {
+QUESTIONS: dict[str, type[BaseQuestion]] = {
     "categorical": Categorical,
     "item-set": ItemSet,
     "sampled-choice": SampledChoice,
@@ -813,7 +812,7 @@ QUESTIONS: dict[str, type[Asked]] = {
     "ordinal": Ordinal,
     "joint": Joint,
 }
-AnyQuestion = Annotated[Question, told_apart("kind", _KIND, QUESTIONS, usual="categorical")]
+AnyQuestion = Annotated[Question, told_apart("kind", _WHICH_KIND, QUESTIONS, usual="categorical")]
 
 
 class Survey(Description):
@@ -954,8 +953,8 @@ def _check_items(levels: tuple[Level, ...]) -> None:
     unlisted = {folded(level.name): level.item_count for level in levels if not level.items}
     for place, item in () if len(items) == total else items:
         name, _, number = folded(item).rpartition(" ")
-        taken = _NUMBER.fullmatch(number) and 0 < int(number) <= unlisted.get(name, 0)
-        if taken or (_NUMBER.fullmatch(item) and int(item) < total):
+        taken = _LIKE_A_NUMBER.fullmatch(number) and 0 < int(number) <= unlisted.get(name, 0)
+        if taken or (_LIKE_A_NUMBER.fullmatch(item) and int(item) < total):
             allowed = "no number, as items of other levels go by theirs"
             raise at(*place, error=InputError("item", item, allowed, "Name all items, or none."))
 

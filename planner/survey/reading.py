@@ -19,9 +19,9 @@ from planner.limits import JOINED
 from planner.survey.tables import Reading, Row, counted, open_table
 
 Cell = str | tuple[str, ...]
-_BLOCK, _MOST_PEOPLE = 2**14, 10_000_000  # at a time, and in all
+_ROWS_AT_A_TIME, _MOST_PEOPLE = 2**14, 10_000_000  # at a time, and in all
 _MOST_KNOWN = 2**16  # different cells that are remembered
-_MOST_PLACED, _LONGEST = 1_000_000, 1_000  # answers that no level lists, and letters of one
+_MOST_PLACED, _LONG_CELL = 1_000_000, 1_000  # answers that no level lists, and letters of one
 _SHOWN = 40  # letters of a cell, in an error
 _TICKED, _NOT_TICKED = ("1", "yes", "x", "true"), ("0", "no", "false", "")
 _COMMA = re.compile(r"[+-]?\d*,(\d{1,2}|\d{4,})")  # of three digits it may stand between thousands
@@ -94,7 +94,7 @@ class AnswerFile:
         self.people, rows = 0, self.table.rows()
         for column in self.columns:
             column.left_out = 0
-        while block := list(islice(rows, _BLOCK)):
+        while block := list(islice(rows, _ROWS_AT_A_TIME)):
             self.people += len(block)
             if self.people > _MOST_PEOPLE:
                 reason = f"has more than {_MOST_PEOPLE:,} rows"
@@ -131,7 +131,7 @@ class AnswerFile:
     def _decimal(self) -> str:
         """A comma, if the first numbers have some and no point."""
         numbers = [one for one in self.columns if one.asked.kind == "numeric"]
-        rows = list(islice(self.table.rows(), _BLOCK)) if numbers else []
+        rows = list(islice(self.table.rows(), _ROWS_AT_A_TIME)) if numbers else []
         cells = [row[one.places[0]].strip() for one in numbers for _, row in rows]
         commas = any(_COMMA.fullmatch(cell) for cell in cells)
         return "," if commas and not any("." in cell for cell in cells) else "."
@@ -235,7 +235,7 @@ class _Codes(dict[Cell, Code]):
         if self.asked.kind == "numeric":
             return f"{_DECIMAL} {_CORRECT}" if "," in text or "." in text else _CORRECT
         wrong = (one for one in self.asked.texts(text) if self.asked.find(one) is None)
-        names = {folded(name): name for row in self.asked.levels.items for name in row[:_LONGEST]}
+        names = {folded(name): name for row in self.asked.levels.items for name in row[:_LONG_CELL]}
         close = get_close_matches(folded(next(wrong, text)), names, 1)
         if close:
             return f"Did you mean {names[close[0]]!r}? {_CORRECT}"
@@ -289,9 +289,9 @@ class _Codes(dict[Cell, Code]):
                 if number is None:
                     labels.setdefault(folded(text), text.strip())
                 used.add(number)
-                if len(text) > _LONGEST or len(labels) > _MOST_PLACED:
+                if len(text) > _LONG_CELL or len(labels) > _MOST_PLACED:
                     reason = (
-                        f"more than {_MOST_PLACED:,} answers, or one of over {_LONGEST:,} letters"
+                        f"more than {_MOST_PLACED:,} answers, or one of over {_LONG_CELL:,} letters"
                     )
                     raise FileError(path, f"has {reason}, {text[:_SHOWN]!r}", "Group rare answers.")
         starts = accumulate(levels.item_counts, initial=0)

@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, model_validator
 
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.survey.description import Description
 from planner.survey.tables import Reading
 from planner.survey.values import Budget, Masses, NamedFile, wrong
 
-Array = NDArray[np.float64]
 _MAX_SIZE = 100_000
 _MOST_LIMITS = 16  # of the sizes of longer sets: enough for a few per cent, few in a file
 

@@ -27,21 +27,21 @@ from planner.laws.levels import folded
 from planner.limits import MEBIBYTE
 from planner.survey.description import Description
 
-_MOST_MEBIBYTES, _MOST_COLUMNS = 1024, 10_000
+_MOST_MEBIBYTES, _MOST_HEADINGS = 1024, 10_000
 _LONGEST_LINE = 4 * MEBIBYTE
-_BLOCK = 2**14  # rows of Parquet at a time
+_PARQUET_ROWS = 2**14  # rows of Parquet at a time
 _SAMPLE = 100  # lines by which a delimiter is found
-_MARKS = (
+_SEPARATORS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_SHOWN = {"cp1252": "Windows-1252", "iso8859-1": "Latin-1"}
+_ENCODING_NAMES = {"cp1252": "Windows-1252", "iso8859-1": "Latin-1"}
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _TRANSACTIONS = (".dat", ".data", ".txt")
 _WHOLE = "Give a part of it."
 Row = tuple[int, list[str]]
-Rows = Iterator[Row]
+NumberedRows = Iterator[Row]
 
 
 class Reading(Description):
@@ -61,7 +61,7 @@ class Reading(Description):
     first_item: bool = False
 
 
-class Table:
+class AnswerTable:
     """A file with a header, a person a row.
 
     Attributes
@@ -85,7 +85,7 @@ class Table:
         self,
         path: Path,
         form: str,
-        rows: Callable[[], Rows],
+        rows: Callable[[], NumberedRows],
         mark: str = "",
         several: set[int] | None = None,
     ) -> None:
@@ -98,7 +98,7 @@ class Table:
             raise FileError(path, "is empty", "Give a header and rows.")
         self.header = [name.strip() for name in self._header]
 
-    def rows(self) -> Rows:
+    def rows(self) -> NumberedRows:
         """Every row with the number of its line, all of them as long as the header."""
         width, blank, first, above = len(self.header), 0, 0, self._line
         with _told(self.path):
@@ -138,7 +138,7 @@ class Table:
         return places[0]
 
 
-def open_table(path: str | Path, reading: Reading, wanted: Sequence[str] = ()) -> Table:
+def open_table(path: str | Path, reading: Reading, wanted: Sequence[str] = ()) -> AnswerTable:
     """Find out what a file is, with the names of columns that are ``wanted``.
 
     A FileError says what cannot be read.
@@ -155,7 +155,7 @@ def open_table(path: str | Path, reading: Reading, wanted: Sequence[str] = ()) -
             if getattr(reading, key):
                 allowed = f"left out for a {suffix} file"
                 raise InputError(key, getattr(reading, key), allowed, "The file says how it is.")
-        return Table(path, *opened(path, reading))
+        return AnswerTable(path, *opened(path, reading))
 
 
 def counted(number: int, thing: str) -> str:
@@ -184,7 +184,7 @@ def _told(path: Path) -> Iterator[None]:
 # -- text ---------------------------------------------------------------------------------
 
 
-def _text(path: Path, reading: Reading, wanted: Sequence[str]) -> Table:
+def _text(path: Path, reading: Reading, wanted: Sequence[str]) -> AnswerTable:
     encoding, above = _encoding(path, reading.encoding), reading.skip_rows
     name = codecs.lookup(encoding).name
 
@@ -196,19 +196,21 @@ def _text(path: Path, reading: Reading, wanted: Sequence[str]) -> Table:
     fits = {mark: _fits(sample, mark, wanted) for mark in marks}
     best = max(marks, key=fits.__getitem__)
     named, _, width = fits[best]
-    shown = _SHOWN.get(name, name.upper())
+    shown = _ENCODING_NAMES.get(name, name.upper())
     if path.suffix.lower() in _TRANSACTIONS and not named and len(wanted) == 1:
         return _transactions(path, reading, shown, wanted[0], lines)
     form = f"{_DELIMITERS[best] if width > 1 else 'one column'}, {shown}"
     several = set[int]()
-    return Table(path, form, lambda: _delimited(path, lines, best, above, several), best, several)
+    return AnswerTable(
+        path, form, lambda: _delimited(path, lines, best, above, several), best, several
+    )
 
 
 def _encoding(path: Path, told: str | None) -> str:
     """As told, or by its mark, or the first of UTF-8 and Windows-1252 that all of it is."""
     with path.open("rb") as file:
         start = file.read(3)
-        marked = next((name for mark, name in _MARKS if start.startswith(mark)), None)
+        marked = next((name for mark, name in _SEPARATORS if start.startswith(mark)), None)
         named = told or marked
         for name in [named] if named else ["utf-8", "cp1252"]:
             try:
@@ -256,7 +258,7 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
 
 def _delimited(
     path: Path, lines: Callable[[], Iterator[str]], mark: str, above: int, several: set[int]
-) -> Rows:
+) -> NumberedRows:
     """Rows with the lines on which they begin; ``several`` has those of more than one."""
     rows, start = csv.reader(lines(), delimiter=mark, strict=True), above + 1
     try:
@@ -287,11 +289,11 @@ def _fits(sample: Sequence[str], mark: str, wanted: Sequence[str]) -> tuple[bool
 
 def _transactions(
     path: Path, reading: Reading, shown: str, name: str, lines: Callable[[], Iterator[str]]
-) -> Table:
+) -> AnswerTable:
     """A person a line, no header: items between semicolons, if any line has one, or blanks."""
     mark = ";" if any(";" in line for line in lines()) else None
 
-    def rows() -> Rows:
+    def rows() -> NumberedRows:
         yield 0, [name]
         for number, line in enumerate(map(str.strip, lines()), reading.skip_rows + 1):
             cell = line
@@ -301,7 +303,7 @@ def _transactions(
             yield number, [cell] if line else []
 
     form = f"transactions, {_DELIMITERS.get(mark or '', 'blanks')}, {shown}"
-    return Table(path, form, rows)
+    return AnswerTable(path, form, rows)
 
 
 # -- other forms -----------------------------------------------------------------------------
@@ -318,7 +320,7 @@ def _cell(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _json_lines(path: Path, _reading: Reading) -> tuple[str, Callable[[], Rows]]:
+def _json_lines(path: Path, _reading: Reading) -> tuple[str, Callable[[], NumberedRows]]:
     encoding = _encoding(path, "utf-8")
 
     def objects() -> Iterator[tuple[int, dict[str, Any] | None]]:
@@ -339,10 +341,10 @@ def _json_lines(path: Path, _reading: Reading) -> tuple[str, Callable[[], Rows]]
     names: dict[str, None] = {}
     for _, found in objects():
         names |= dict.fromkeys(found or ())
-        if len(names) > _MOST_COLUMNS:
-            raise FileError(path, f"has more than {_MOST_COLUMNS:,} different keys", _WHOLE)
+        if len(names) > _MOST_HEADINGS:
+            raise FileError(path, f"has more than {_MOST_HEADINGS:,} different keys", _WHOLE)
 
-    def rows() -> Rows:
+    def rows() -> NumberedRows:
         yield 0, list(names)
         for number, found in objects():
             yield number, [] if found is None else [_cell(found.get(name)) for name in names]
@@ -357,11 +359,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _parquet(path: Path, _reading: Reading) -> tuple[str, Callable[[], Rows]]:
+def _parquet(path: Path, _reading: Reading) -> tuple[str, Callable[[], NumberedRows]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    def rows() -> Rows:
+    def rows() -> NumberedRows:
         try:
             with pq.ParquetFile(path) as file:
                 schema = file.schema_arrow
@@ -370,7 +372,7 @@ def _parquet(path: Path, _reading: Reading) -> tuple[str, Callable[[], Rows]]:
             with pq.ParquetFile(path, read_dictionary=texts) as file:  # each text is kept once
                 yield 0, names
                 done = 0
-                for batch in file.iter_batches(_BLOCK):
+                for batch in file.iter_batches(_PARQUET_ROWS):
                     columns = [_column(column) for column in batch.columns]
                     yield from enumerate(map(list, zip(*columns, strict=True)), done + 1)
                     done += batch.num_rows
@@ -387,7 +389,7 @@ def _column(column: Any) -> list[str]:
     return [_cell(value) for value in column.to_pylist()]
 
 
-def excel_rows(path: Path, sheet: str | None = None) -> Rows:
+def excel_rows(path: Path, sheet: str | None = None) -> NumberedRows:
     """The rows of a sheet of an Excel file, the first if none is named, with their numbers.
 
     InputError without the library that reads it; FileError if it is no such file or sheet.
@@ -423,8 +425,8 @@ def excel_rows(path: Path, sheet: str | None = None) -> Rows:
         raise FileError(path, f"is not an Excel file: {error!r}", "Save it as .xlsx.") from error
 
 
-def _excel(path: Path, reading: Reading) -> tuple[str, Callable[[], Rows]]:
-    def rows() -> Rows:
+def _excel(path: Path, reading: Reading) -> tuple[str, Callable[[], NumberedRows]]:
+    def rows() -> NumberedRows:
         """Those that end early filled up: a sheet does not say where its rows end."""
         width = 0
         for number, row in islice(excel_rows(path), reading.skip_rows, None):
@@ -434,7 +436,7 @@ def _excel(path: Path, reading: Reading) -> tuple[str, Callable[[], Rows]]:
     return "Excel, the first sheet", rows
 
 
-_OTHERS: dict[str, Callable[[Path, Reading], tuple[str, Callable[[], Rows]]]] = {
+_OTHERS: dict[str, Callable[[Path, Reading], tuple[str, Callable[[], NumberedRows]]]] = {
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
     ".parquet": _parquet,

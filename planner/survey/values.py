@@ -33,11 +33,11 @@ from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE, PairRule
 
 _GROUPED = re.compile(r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d{1,30}", re.ASCII)
-_FLOAT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)", re.ASCII)
+_NUMBER_OR_PERCENT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)", re.ASCII)
 _MOST_LOGARITHM = math.log(100_000)
 _COLUMN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,63}")
 _LONGEST = 100  # letters of a number
-_COMMA = "Write the decimal point as a point: 1.5, not 1,5."
+_WRITE_A_POINT = "Write the decimal point as a point: 1.5, not 1,5."
 
 
 def at(*place: str | int, error: InputError) -> ValidationError:
@@ -70,10 +70,10 @@ def read_number(value: object) -> float:
     if not isinstance(value, str):
         return arguments.finite("number", value)
     text = value.strip()
-    found = _FLOAT.fullmatch(text) if len(text) <= _LONGEST else None
+    found = _NUMBER_OR_PERCENT.fullmatch(text) if len(text) <= _LONGEST else None
     if found and math.isfinite(float(found[1])):
         return float(found[1]) / (100 if found[2] else 1)
-    remedy = _COMMA if "," in text else "Use digits alone."
+    remedy = _WRITE_A_POINT if "," in text else "Use digits alone."
     raise InputError("number", value, "a number such as 2 or 0.5", remedy)
 
 
@@ -229,15 +229,15 @@ Grouping = Annotated[
     PlainSerializer(lambda pairs: {name: list(values) for name, values in pairs}),
 ]
 Parts = Annotated[tuple[tuple[str, float], ...], PlainValidator(read_parts), PlainSerializer(dict)]
-Number = Annotated[float, PlainValidator(read_number)]
-NotNegative = Annotated[Number, Field(ge=0)]
-Positive = Annotated[Number, Field(gt=0)]
+WrittenNumber = Annotated[float, PlainValidator(read_number)]
+NotNegative = Annotated[WrittenNumber, Field(ge=0)]
+Positive = Annotated[WrittenNumber, Field(gt=0)]
 Share = Annotated[float, PlainValidator(read_share)]
 Answers = Annotated[tuple[Annotated[str, PlainValidator(_answer)], ...], Strict(False), _SPLIT]
 Codes = Annotated[tuple[Annotated[str, PlainValidator(_code)], ...], Strict(False), _SPLIT]
-Numbers = Annotated[tuple[Number, ...], Strict(False), _SPLIT]
+Numbers = Annotated[tuple[WrittenNumber, ...], Strict(False), _SPLIT]
 _Count = Annotated[int, count(0, MAX_COUNT, "Write 0 for none.")]
-Counts = Annotated[tuple[_Count, ...], Strict(False), _SPLIT]
+CountRow = Annotated[tuple[_Count, ...], Strict(False), _SPLIT]
 Masses = Annotated[tuple[NotNegative, ...], Strict(False), _SPLIT, AfterValidator(_somewhere)]
 
 

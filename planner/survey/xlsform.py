@@ -12,7 +12,7 @@ import tomli_w
 
 from planner.errors import FileError
 from planner.laws.levels import folded
-from planner.survey.description import Document
+from planner.laws.schema import Document
 from planner.survey.tables import excel_rows
 
 _OPEN = {
@@ -26,7 +26,7 @@ _OPEN = {
 _ONE, _SEVERAL, _NUMBERS = "select_one", "select_multiple", ("integer", "decimal", "range")
 _BOUND = re.compile(r"\.\s*([<>])=?\s*(-?[\d.]+)|(start|end)\s*=\s*(-?[\d.]+)")
 _GROUP = re.compile("(begin|end)[_ ](group|repeat)")
-Row = dict[str, str]
+FormRow = dict[str, str]
 
 
 class Imported(NamedTuple):
@@ -51,7 +51,7 @@ def survey_of_form(path: Path) -> Imported:
         The library that reads Excel is not installed.
     """
     rows, title = list(_rows(path, "survey")), path.stem
-    choices: dict[str, list[Row]] = {}
+    choices: dict[str, list[FormRow]] = {}
     with suppress(FileError):  # a form may have neither
         for row in _rows(path, "choices"):
             choices.setdefault(row.get("list_name", row.get("list name", "")), []).append(row)
@@ -81,7 +81,7 @@ def survey_of_form(path: Path) -> Imported:
     return Imported(text, left_out)
 
 
-def _rows(path: Path, sheet: str) -> Iterator[Row]:
+def _rows(path: Path, sheet: str) -> Iterator[FormRow]:
     """Cells that are not blank by the names of their columns; of several languages the first."""
     header: list[str] = []
     for _, cells in excel_rows(path, sheet):
@@ -92,7 +92,7 @@ def _rows(path: Path, sheet: str) -> Iterator[Row]:
             yield {key: cell for key, cell in reversed(list(pairs)) if key and cell}
 
 
-def _question(name: str, row: Row, choices: Mapping[str, Sequence[Row]]) -> Document:
+def _question(name: str, row: FormRow, choices: Mapping[str, Sequence[FormRow]]) -> Document:
     kind, *words = re.sub("^select (one|multiple)", r"select_\1", row.get("type", "")).split()
     found: Document = {"name": name, "ask": row.get("label", "")}
     if kind in _NUMBERS:

@@ -42,14 +42,14 @@ UNSEEN = (
     "its ids hide beyond single bits, or that its randomness is computed from a secret key and the "
     "id, so that whoever has the key reads the answer."
 )
-_BLOCK_BYTES = 2**24  # of lines from one start
+_AUDIT_BYTES = 2**24  # of lines from one start
 _HONEST = 4  # times as many reports are drawn from the integers
 _REPEATED = 2000  # reports of each answer that are asked for again
-_PLAIN = 3.0  # standard errors that no test takes for a fault
+_PLAINLY = 3.0  # standard errors that no test takes for a fault
 _MOST_ASKED = 50  # answers of a file
-_TRIED = 100  # cells of an answer, the farthest first
-Counts = NDArray[np.int64]
-Rows = NDArray[np.uint8]
+_MOST_TRIED = 100  # cells of an answer, the farthest first
+AuditCounts = NDArray[np.int64]
+AuditReports = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +131,9 @@ def audit_client(
     if not 0.99 <= finite("confidence", confidence) < 1:
         remedy = "Write 99.9 % as 0.999."
         raise InputError("confidence", confidence, "at least 0.99, below 1", remedy)
-    run = _Run(parameters, _law_of(parameters, question), list(answers))
+    run = _Attempt(parameters, _law_of(parameters, question), list(answers))
     order = rng.permuted(np.repeat(np.arange(len(run.asked)), reports))
-    block = max(1, _BLOCK_BYTES // run.longest)
+    block = max(1, _AUDIT_BYTES // run.longest)
     again = order[: min(block, _REPEATED * len(run.asked))]
     try:
         first = run.count(box, again)
@@ -173,7 +173,7 @@ class _Malformed(Exception):
     """A line that no honest client writes."""
 
 
-class _Run:
+class _Attempt:
     """Counts of one client's reports, answer by answer, and of four times as many honest ones."""
 
     def __init__(self, parameters: Parameters, law: CollectedLaw, asked: list[Any]) -> None:
@@ -191,7 +191,7 @@ class _Run:
         self._users = np.zeros((len(self.asked), 1), np.int64)
         self._agree = np.zeros(2, np.int64), np.zeros(2, np.int64)
 
-    def read(self, box: BlackBox, order: Counts) -> tuple[Rows, Rows]:
+    def read(self, box: BlackBox, order: AuditCounts) -> tuple[AuditReports, AuditReports]:
         """Reports and ids of one start as bytes, shapes ``(n, size)`` and ``(n, 8)``."""
         lines = box([self.asked[x] for x in order], self.longest)
         parts = [self._parsed(line, number) for number, line in enumerate(lines, 1)]
@@ -203,7 +203,7 @@ class _Run:
         )
         return payloads, ids
 
-    def count(self, box: BlackBox, order: Counts) -> Rows:
+    def count(self, box: BlackBox, order: AuditCounts) -> AuditReports:
         """The reports of one start, counted beside honest ones."""
         rows, ids = self.read(box, order)
         for x, code in enumerate(self._codes):
@@ -218,7 +218,7 @@ class _Run:
                 self._honest[x] += self._features(self._drawn([code] * int(mine.sum())))
         return rows
 
-    def repeats(self, first: Rows, second: Rows, order: Counts) -> None:
+    def repeats(self, first: AuditReports, second: AuditReports, order: AuditCounts) -> None:
         """Count reports of two starts that agree, and honest ones that do."""
         codes = [self._codes[x] for x in order]
         pairs = [(first, second)]
@@ -255,10 +255,10 @@ class _Run:
             raise _Malformed(f"{reason}: the answer may stand in it.")
         return one.report_id, one.payload
 
-    def _drawn(self, codes: Sequence[Any]) -> Rows:
+    def _drawn(self, codes: Sequence[Any]) -> AuditReports:
         return self._law.draw_many(codes, system_words())[0]
 
-    def _features(self, rows: Rows) -> Counts:
+    def _features(self, rows: AuditReports) -> AuditCounts:
         """How many reports have each bit and cell; the same of those with an odd number of ones."""
         odd = np.bitwise_count(rows).sum(axis=1) % 2 == 1
         parts = [np.array([odd.sum()])]
@@ -270,7 +270,13 @@ class _Run:
         return np.concatenate(parts)
 
     def _strange(
-        self, what: str, one: Counts, n: Counts, other: Counts, m: Counts, error: float
+        self,
+        what: str,
+        one: AuditCounts,
+        n: AuditCounts,
+        other: AuditCounts,
+        m: AuditCounts,
+        error: float,
     ) -> list[str]:
         """Answers of which some cells are too far from the honest ones, the farthest named."""
         share = (one + other) / (n + m)
@@ -278,16 +284,16 @@ class _Run:
         far = np.abs(one / n - other / m) / spread
         found = []
         for x, answer in enumerate(self.asked):
-            for cell in np.argsort(-far[x], kind="stable")[:_TRIED]:
+            for cell in np.argsort(-far[x], kind="stable")[:_MOST_TRIED]:
                 hits = int(one[x, cell]), int(n[x, 0]), int(other[x, cell]), int(m[x, 0])
-                if far[x, cell] > _PLAIN and _alike(*hits) < error:
+                if far[x, cell] > _PLAINLY and _alike(*hits) < error:
                     shares = f"{hits[0] / hits[1]:.6g} of its reports, not {hits[2] / hits[3]:.6g}"
                     found.append(f"Answer {answer!r}: {what} is set in {shares}.")
                     break
         return found
 
 
-def _ones(rows: Rows) -> Counts:
+def _ones(rows: AuditReports) -> AuditCounts:
     return np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
 
 

@@ -18,11 +18,11 @@ from typing import IO, Any
 from planner.arguments import positive
 from planner.errors import InputError
 
-_CHUNK = 2**20
+_READ_BYTES = 2**20
 _MOST_SAID = 2**24  # bytes of complaints
 _LONGEST_COMPLAINT = 500  # of which the last are shown
-_PATIENCE = 2.0  # seconds from "please end" to "end", and for what should not come
-_STEP = 0.01  # seconds between two looks
+_SECONDS = 2.0  # seconds from "please end" to "end", and for what should not come
+_POLL = 0.01  # seconds between two looks
 _MARK = "LDP_PLANNER_AUDIT"  # in the environment, by which daemons are found
 
 
@@ -123,11 +123,11 @@ class CommandBox:
         while _runs(process) and _size(out) <= most and _size(said) <= _MOST_SAID:
             if time.monotonic() >= deadline:
                 return missing > 0
-            while part := os.pread(out.fileno(), _CHUNK, seen):
+            while part := os.pread(out.fileno(), _READ_BYTES, seen):
                 seen, missing = seen + len(part), missing - part.count(b"\n")
             if missing <= 0:
-                deadline = min(deadline, time.monotonic() + _PATIENCE)
-            time.sleep(_STEP)
+                deadline = min(deadline, time.monotonic() + _SECONDS)
+            time.sleep(_POLL)
         return False
 
 
@@ -144,9 +144,9 @@ def _end(process: subprocess.Popen[bytes], mark: bytes) -> None:
     """End the whole group, at once if it does not end by itself; then those who left it."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _SECONDS
     while _runs(process) and time.monotonic() < deadline:
-        time.sleep(_STEP)
+        time.sleep(_POLL)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -154,7 +154,7 @@ def _end(process: subprocess.Popen[bytes], mark: bytes) -> None:
         for number in left:
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
-        time.sleep(_STEP)
+        time.sleep(_POLL)
 
 
 def _marked(mark: bytes) -> list[int]:

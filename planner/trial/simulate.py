@@ -16,9 +16,9 @@ from math import isnan, nan, sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.arguments import whole_number
+from planner.arrays import Array, Whole
 from planner.errors import InputError, SolverError
 from planner.estimates.channel import (
     ChannelEstimates,
@@ -37,17 +37,15 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.words import seeded_words, spawn
-from planner.planning.datasets import Answers
+from planner.planning.datasets import AnswerCounts
 from planner.planning.mean import AnswerRateModel
 from planner.planning.question import QuestionPlan
 from planner.planning.sets import Padded
 from planner.solvers.answers import Channel, Scenario
 from planner.survey.questions import Question
 
-Array = NDArray[np.float64]
-Numbers = NDArray[np.int64]
-_MOST_DRAWN = 1_000_000  # reports, one by one
-_CONFIDENCE = 0.95
+_MOST_REPORTS = 1_000_000  # reports, one by one
+_TRIAL_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,7 @@ class OneSurvey:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SampleSize:
     """How many people the data have, and how many of them report, drawn without replacement.
 
     These are one of so many ``parts`` of those who are asked: a round, or those who report one of
@@ -153,7 +151,7 @@ class Asked:
             return sets.some(np.flatnonzero(rng.random(self.people) < self.fraction))
         return sets.some(rng.choice(self.people, self.asked, replace=False)) if self.some else sets
 
-    def of_counts(self, counts: Numbers, rng: np.random.Generator) -> Numbers:
+    def of_counts(self, counts: Whole, rng: np.random.Generator) -> Whole:
         """How many of the people asked are of each kind, of so many in all."""
         if self.apart or not self.some:
             return rng.binomial(counts, self.fraction) if self.apart else counts
@@ -197,14 +195,14 @@ class Trial:
     """
 
     planned: QuestionPlan
-    asked: Asked
+    asked: SampleSize
     labels: tuple[str, ...]
-    people: Numbers
+    people: Whole
     missing: int
     _tried: dict[str, _Tried]
 
     @classmethod
-    def of(cls, planned: QuestionPlan, answers: Answers | Array) -> Self:
+    def of(cls, planned: QuestionPlan, answers: AnswerCounts | Array) -> Self:
         """Put the answers in the question's places, and plan what else it could be deployed with.
 
         Parameters
@@ -224,7 +222,7 @@ class Trial:
         >>> from planner import Categorical, Level, Survey, plan_survey
         >>> levels = (Level("rare", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold")))
         >>> survey = Survey("s", 1000, (Categorical("now", levels),))
-        >>> answers = Answers(("HIV", "flu", "cold"), np.array([100, 900, 0]))
+        >>> answers = AnswerCounts(("HIV", "flu", "cold"), np.array([100, 900, 0]))
         >>> trial = Trial.of(plan_survey(survey).question("now"), answers)
         >>> trial.labels, trial.names[:2]
         (('HIV', 'flu', 'cold'), ['subset-design', 'opt0'])
@@ -239,15 +237,15 @@ class Trial:
         model, channel = planned.fact(AnswerRateModel), planned.fact(Channel)
         if model is not None:
             values = model.domain.answers(answers)  # type: ignore[arg-type]
-            asked = Asked.of(values.size, planned)
+            asked = SampleSize.of(values.size, planned)
             tried = {n: _mean(law, values, asked) for n, law in _laws(planned).items()}
             nobody = np.zeros(0, dtype=np.int64)
             return cls(planned, asked, (), nobody, int(np.isnan(values).sum()), tried)
-        if not isinstance(answers, Answers):
+        if not isinstance(answers, AnswerCounts):
             remedy = "Give the people who have each answer."
             raise InputError("answers", type(answers).__name__, "answers by their names", remedy)
         known = _as_asked(planned, answers)
-        asked, labels, people = Asked.of(known.users, planned), known.labels, known.counts
+        asked, labels, people = SampleSize.of(known.users, planned), known.labels, known.counts
         if channel is not None:
             people = people[[labels.index(answer) for answer in channel.symbols]]
             labels = channel.symbols
@@ -324,7 +322,7 @@ class Trial:
         a million people.
         """
         law, parts = self.planned.law, self.planned.deployed.together
-        if len(parts) < 2 or self.asked.asked > _MOST_DRAWN:
+        if len(parts) < 2 or self.asked.asked > _MOST_REPORTS:
             return []
         of = [(one.name, [x for level in one.levels for x in level.labels]) for one in parts]
         own = np.repeat(np.arange(self.people.size), self.asked.of_counts(self.people, rng))
@@ -338,7 +336,7 @@ class Trial:
         return [(one, other.counts) for one, other in zip(found, true, strict=True)]
 
 
-def _counts(law: Any, question: Question, known: Answers, asked: Asked) -> _Tried:
+def _counts(law: Any, question: Question, known: AnswerCounts, asked: SampleSize) -> _Tried:
     """A law for one item or a set of each person."""
     fraction, sets = asked.whole / asked.people, known.sets
     data: Any = known.counts if sets is None else sets
@@ -365,7 +363,7 @@ def _counts(law: Any, question: Question, known: Answers, asked: Asked) -> _Trie
     return _Tried(float(weights @ expected), draw, gap, draw)
 
 
-def _ordered(channel: Channel, question: Question, people: Numbers, asked: Asked) -> _Tried:
+def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleSize) -> _Tried:
     """A channel for ordered answers: shares or counts in people, a mean in scores."""
     shares = people / people.sum()
     truth, scenarios = channel.wanted @ shares, channel.scenarios
@@ -377,17 +375,17 @@ def _ordered(channel: Channel, question: Question, people: Numbers, asked: Asked
     shown = channel if question.of_mean else shares_up_to(channel)
     outside = getattr(question, "no_answer", None) is not None
 
-    def shares_of(reports: Numbers) -> OrderedEstimates:
+    def shares_of(reports: Whole) -> OrderedEstimates:
         return estimate_ordered(shown, reports, people=asked.whole, no_answer=outside)
 
-    def draw(rng: np.random.Generator) -> Numbers:
+    def draw(rng: np.random.Generator) -> Whole:
         some = asked.of_counts(people, rng)
         return np.asarray(rng.multinomial(some, channel.matrix).sum(axis=0))
 
     def mean_of(found: ChannelEstimates) -> Estimate:
-        return large_sample(found.values[0], found.covariance[0, 0], _CONFIDENCE)
+        return large_sample(found.values[0], found.covariance[0, 0], _TRIAL_CONFIDENCE)
 
-    def gap(reports: Numbers) -> tuple[float, bool]:
+    def gap(reports: Whole) -> tuple[float, bool]:
         found = wanted_estimates(channel.estimator, reports)
         error = float(np.square(scale * directions @ (found.values - truth)).sum())
         if question.of_mean:
@@ -407,7 +405,7 @@ def _ordered(channel: Channel, question: Question, people: Numbers, asked: Asked
     return _Tried(scale**2 * once, draw, gap, picture)
 
 
-def _mean(law: Any, values: Array, asked: Asked) -> _Tried:
+def _mean(law: Any, values: Array, asked: SampleSize) -> _Tried:
     """A law for a number; a run without an estimate counts as the middle of its interval."""
     known, sizes = np.unique(values, return_counts=True, equal_nan=True)
     output, answered = law.asked.output_law(law.shape, known), values[~np.isnan(values)]
@@ -445,7 +443,7 @@ def _laws(planned: QuestionPlan) -> dict[str, Any]:
     return found
 
 
-def _as_asked(planned: QuestionPlan, answers: Answers) -> Answers:
+def _as_asked(planned: QuestionPlan, answers: AnswerCounts) -> AnswerCounts:
     """The answers as the question asks for them: sets of one item, where it asks for sets."""
     question, of_sets = planned.deployed, planned.fact(Padded) is not None
     if answers.sets is not None and not of_sets:

@@ -21,12 +21,12 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from planner.errors import InputError
 from planner.laws.die import ACKNOWLEDGEMENTS
+from planner.laws.schema import Document
 from planner.survey.description import Mistake
 from planner.survey.questions import QUESTIONS
 from planner.survey.values import text_of
 
-Document = dict[str, Any]
-Row = dict[str, str]
+FieldRow = dict[str, str]
 
 EXAMPLES = {
     "clinic": "Clinic, sixteen treatments",
@@ -43,7 +43,7 @@ _DERIVED = ("level", "rule", "label", "parts")  # of a joint question: its parts
 _OF_PARTS = ("weight", "target", "rounds", "mechanism", "criterion")  # a joint question has them
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """What a page says of a cell: its label, what empty means, what it is for, what may be chosen.
 
     Without ``options`` it is for text, of several lines with :data:`PROSE`; :data:`SWITCH` is a
@@ -59,9 +59,9 @@ class Cell(NamedTuple):
 SWITCH: Mapping[str, str] = {}
 PROSE: Mapping[str, str] = {}
 CELLS = {  # by the key, with the table that it is in
-    "survey.name": Cell("Survey"),
-    "survey.users": Cell("People asked"),
-    "survey.design": Cell(
+    "survey.name": TableCell("Survey"),
+    "survey.users": TableCell("People asked"),
+    "survey.design": TableCell(
         "Who answers what",
         options={
             "split": "everybody answers everything (budgets are split)",
@@ -69,72 +69,80 @@ CELLS = {  # by the key, with the table that it is in
             "some-each": "everybody answers some questions (drawn at random)",
         },
     ),
-    "survey.asked": Cell("Questions a person answers", "the best number"),
-    "survey.title": Cell("Title", "the survey's name"),
-    "survey.language": Cell("Language of its own words", options={"en": "English", "de": "German"}),
-    "survey.intro": Cell("Introduction", options=PROSE, help="A blank line begins a paragraph."),
-    "survey.thanks": Cell("Thanks, at the end", options=PROSE),
-    "ask": Cell("Question", "its name"),
-    "name": Cell("Name of the question"),
-    "target.error": Cell(
+    "survey.asked": TableCell("Questions a person answers", "the best number"),
+    "survey.title": TableCell("Title", "the survey's name"),
+    "survey.language": TableCell(
+        "Language of its own words", options={"en": "English", "de": "German"}
+    ),
+    "survey.intro": TableCell(
+        "Introduction", options=PROSE, help="A blank line begins a paragraph."
+    ),
+    "survey.thanks": TableCell("Thanks, at the end", options=PROSE),
+    "ask": TableCell("Question", "its name"),
+    "name": TableCell("Name of the question"),
+    "target.error": TableCell(
         "Exact enough at",
         "such as 2 %",
         "A total error, as a share of the people; of a mean, of half its range. Then you see how "
         "many people it takes.",
     ),
-    "level.name": Cell("Level", help="A name for answers of equal sensitivity."),
-    "level.epsilon": Cell(
+    "level.name": TableCell("Level", help="A name for answers of equal sensitivity."),
+    "level.epsilon": TableCell(
         "Budget (epsilon)",
         help="1.5, or ln 4: the odds may then change fourfold. Smaller is more private.",
     ),
-    "level.against": Cell(
+    "level.against": TableCell(
         "Budget against",
         help="How far a report may lower the odds of these answers; as far as it raises those of "
         "others if empty.",
     ),
-    "level.items": Cell(
+    "level.items": TableCell(
         "Answers", help="Separated by semicolons or commas; quote an answer that holds one."
     ),
-    "level.item_count": Cell("Number of answers", help="If they are not listed."),
-    "level.yes_counts": Cell(
+    "level.item_count": TableCell("Number of answers", help="If they are not listed."),
+    "level.yes_counts": TableCell(
         "Expected people", help="With each of the answers, at the least: 30; 12."
     ),
-    "level.importance": Cell("Importance", help="1 if empty."),
-    "level.prior": Cell("Expected share", help="Of the people: 0.2 or 20 %. Sum 1."),
-    "sets.sizes": Cell("People with 0, 1, 2, ... answers", "such as 10; 40; 30"),
-    "sets.popularity": Cell(
+    "level.importance": TableCell("Importance", help="1 if empty."),
+    "level.prior": TableCell("Expected share", help="Of the people: 0.2 or 20 %. Sum 1."),
+    "sets.sizes": TableCell("People with 0, 1, 2, ... answers", "such as 10; 40; 30"),
+    "sets.popularity": TableCell(
         "Answers are", options={"zipf": "few popular, many rare", "uniform": "all equally popular"}
     ),
-    "padding_length": Cell(
+    "padding_length": TableCell(
         "Cut or pad to", "the best length", "Every set is padded or cut to this many answers."
     ),
-    "sets.cap": Cell(
+    "sets.cap": TableCell(
         "Budget of any two sets",
         "the smallest budget",
         "How well two whole sets may be told apart where sets are reported whole: from the "
         "smallest budget to as many times it as a set has answers. Larger is more exact.",
     ),
-    "order": Cell("From the lowest to the highest", "as in the table"),
-    "scores": Cell("What each counts for in a mean", "no mean is wanted"),
-    "no_answer": Cell("Outside the order", "none", "Such as: don't know. List it in the table."),
-    "sampling.everyone_has_value": Cell("Everyone has an answer", options=SWITCH),
-    "lower": Cell("Smallest answer"),
-    "upper": Cell("Largest answer"),
-    "epsilon": Cell("Budget (epsilon)"),
-    "mean": Cell("Expected mean", "the worst of five"),
-    "sd": Cell("Expected spread", "0.3 of half the range", "A standard deviation."),
-    "refusals": Cell("Without an answer", "10 %", "Share of the people, whatever the budget."),
-    "yes_no": Cell("The only answers are the smallest (no) and the largest (yes)", options=SWITCH),
-    "preferences.mean": Cell("Typical"),
-    "preferences.sd": Cell("Spread"),
-    "preferences.edges": Cell("Ends of the bins, rising"),
-    "preferences.shares": Cell("Share in each bin"),
-    "preferences.values": Cell("The sample"),
-    "criterion": Cell(
+    "order": TableCell("From the lowest to the highest", "as in the table"),
+    "scores": TableCell("What each counts for in a mean", "no mean is wanted"),
+    "no_answer": TableCell(
+        "Outside the order", "none", "Such as: don't know. List it in the table."
+    ),
+    "sampling.everyone_has_value": TableCell("Everyone has an answer", options=SWITCH),
+    "lower": TableCell("Smallest answer"),
+    "upper": TableCell("Largest answer"),
+    "epsilon": TableCell("Budget (epsilon)"),
+    "mean": TableCell("Expected mean", "the worst of five"),
+    "sd": TableCell("Expected spread", "0.3 of half the range", "A standard deviation."),
+    "refusals": TableCell("Without an answer", "10 %", "Share of the people, whatever the budget."),
+    "yes_no": TableCell(
+        "The only answers are the smallest (no) and the largest (yes)", options=SWITCH
+    ),
+    "preferences.mean": TableCell("Typical"),
+    "preferences.sd": TableCell("Spread"),
+    "preferences.edges": TableCell("Ends of the bins, rising"),
+    "preferences.shares": TableCell("Share in each bin"),
+    "preferences.values": TableCell("The sample"),
+    "criterion": TableCell(
         "Make small",
         options={"total": "the total error", "minimax": "the error of the worst single answer"},
     ),
-    "wanted": Cell(
+    "wanted": TableCell(
         "Make small",
         options={
             "shares up to": "errors of the shares up to each answer",
@@ -142,13 +150,13 @@ CELLS = {  # by the key, with the table that it is in
             "mean of scores": "the error of the mean of scores",
         },
     ),
-    "mechanism": Cell(
+    "mechanism": TableCell(
         "Mechanism", help="Plain ones protect every answer like the most sensitive one."
     ),
-    "rounds.count": Cell("Times that it is asked", "once"),
-    "rounds.changes": Cell("Changes of one person's answer", "any"),
-    "rounds.times_open": Cell("An observer may see when an answer changes", options=SWITCH),
-    "weight": Cell("Weight", "1"),
+    "rounds.count": TableCell("Times that it is asked", "once"),
+    "rounds.changes": TableCell("Changes of one person's answer", "any"),
+    "rounds.times_open": TableCell("An observer may see when an answer changes", options=SWITCH),
+    "weight": TableCell("Weight", "1"),
 }
 _LABELS = {path.split(".")[-1]: cell.label.split(" (")[0] for path, cell in CELLS.items()} | {
     "[question.sets]": CELLS["sets.sizes"].label,
@@ -174,13 +182,13 @@ class Form(NamedTuple):
     joins: bool = False
 
 
-_LEVEL, _SIDED = ("name", "epsilon", "items"), ("name", "epsilon", "against", "items")
-_MOST = ("item_count", "importance", "prior")
-KINDS = {
-    "categorical": Form("one answer", (*_SIDED, *_MOST), small="criterion", joins=True),
+_LEVEL_FIELDS, _SIDED = ("name", "epsilon", "items"), ("name", "epsilon", "against", "items")
+_OPTIONAL_FIELDS = ("item_count", "importance", "prior")
+KIND_WORDS = {
+    "categorical": Form("one answer", (*_SIDED, *_OPTIONAL_FIELDS), small="criterion", joins=True),
     "item-set": Form(
         "several answers, or none",
-        (*_LEVEL, *_MOST),
+        (*_LEVEL_FIELDS, *_OPTIONAL_FIELDS),
         ("sets.sizes", "sets.popularity", "padding_length", "sets.cap"),
         "criterion",
     ),
@@ -194,13 +202,13 @@ KINDS = {
     ),
     "sampled-choice": Form(
         "a rare answer (Sampling Privacy)",
-        (*_LEVEL, "yes_counts"),
+        (*_LEVEL_FIELDS, "yes_counts"),
         starts={"sampling": {"relies_on": "aggregates-only"}},
         more=False,
     ),
     "joint": Form("answers to questions asked together", apart=False),
 }
-COLUMNS = (*_SIDED, *_MOST, "yes_counts")
+TABLE_COLUMNS = (*_SIDED, *_OPTIONAL_FIELDS, "yes_counts")
 
 
 def new_document() -> Document:
@@ -223,19 +231,19 @@ def example_document(name: str) -> Document:
 def kind_of(question: Document) -> str:
     """The kind of a question; of one that is unknown the usual one."""
     kind = str(question.get("kind"))
-    return kind if kind in KINDS else "categorical"
+    return kind if kind in KIND_WORDS else "categorical"
 
 
 def form_of(question: Document) -> Form:
     """What the page shows of its kind."""
-    return KINDS[kind_of(question)]
+    return KIND_WORDS[kind_of(question)]
 
 
 def set_kind(question: Document, kind: str) -> None:
     """Make it a question of this kind, with what that cannot do without."""
     question["kind"] = kind
     question.pop("mechanism", None)  # which another kind may not have
-    form = KINDS[kind]
+    form = KIND_WORDS[kind]
     for key, start in form.starts.items():
         question.setdefault(key, copy.deepcopy(start))
     if form.columns and not question.get("level"):
@@ -300,12 +308,12 @@ def label_of(key: str) -> str:
     return f'"{_LABELS[key]}"' if key in _LABELS else key
 
 
-def texts_of(rows: Sequence[Document]) -> list[Row]:
+def texts_of(rows: Sequence[Document]) -> list[FieldRow]:
     """The rows of a table of levels as they are shown, blank cells included."""
-    return [{key: text_of(row.get(key), key) for key in COLUMNS} for row in rows]
+    return [{key: text_of(row.get(key), key) for key in TABLE_COLUMNS} for row in rows]
 
 
-def take_rows(question: Document, rows: Sequence[Row]) -> None:
+def take_rows(question: Document, rows: Sequence[FieldRow]) -> None:
     """Put these rows in place; a matrix of pair budgets moves with them."""
     before = [text_of(row.get("name")).strip() for row in question.get("level", ())]
     after = [row["name"].strip() for row in rows]

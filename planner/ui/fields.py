@@ -14,8 +14,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from planner.laws.schema import Document
 from planner.survey.values import text_of
-from planner.ui.document import CELLS, COLUMNS, PROSE, SWITCH, Document, Row
+from planner.ui.document import CELLS, PROSE, SWITCH, TABLE_COLUMNS, FieldRow
 from planner.ui.state import session
 
 MOST_PASTED = 100
@@ -83,9 +84,9 @@ def kept_item(widget: Callable[..., Any], label: str, name: str, start: Any, **m
 
 def edit_rows(
     name: str,
-    rows: Sequence[Row],
+    rows: Sequence[FieldRow],
     columns: Mapping[str, Any],
-    take: Callable[[list[Row]], None],
+    take: Callable[[list[FieldRow]], None],
 ) -> None:
     """A table in which every cell is text and rows can be added.
 
@@ -112,7 +113,7 @@ def edit_rows(
     key = _key(name)
     edit_frame(
         name,
-        lambda: pd.DataFrame(list(rows), columns=list(COLUMNS), dtype=str),
+        lambda: pd.DataFrame(list(rows), columns=list(TABLE_COLUMNS), dtype=str),
         num_rows="dynamic",
         column_order=list(columns),
         column_config=dict(columns),
@@ -184,7 +185,7 @@ def _start(kind: str, value: Any, options: Sequence[Any]) -> dict[str, Any]:
     return {"default" if kind == "segmented_control" else "value": value}
 
 
-def _edited(seed: pd.DataFrame, edits: Mapping[str, Any]) -> list[Row]:
+def _edited(seed: pd.DataFrame, edits: Mapping[str, Any]) -> list[FieldRow]:
     """Rows after what a table says was done to them, in the order in which it does it."""
     rows: list[dict[Any, Any]] = [dict(row) for row in seed.to_dict("records")]
     for place, cells in edits["edited_rows"].items():

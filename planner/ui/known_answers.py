@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.laws.levels import folded
-from planner.planning.datasets import Answers, KnownAnswers, read_known
+from planner.planning.datasets import AnswerCounts, KnownAnswers, read_known
 from planner.planning.question import QuestionPlan
 from planner.survey.questions import Numeric, Question
 from planner.survey.reading import AnswerColumn
@@ -22,9 +22,9 @@ from planner.ui.fields import kept_item
 from planner.ui.opening import as_file
 from planner.ui.state import session
 
-_MOST_ITEMS = 200_000
+_MOST_PASTED_ITEMS = 200_000
 _MOST_USERS = 10_000_000
-_MOST_PEOPLE = 1_000_000  # each with a number of their own
+_MOST_PASTED = 1_000_000  # each with a number of their own
 _STEPS = 200  # over the range: people alike are drawn at once
 _SPREAD = 0.3  # of half the range, where none is expected
 _SOURCES = {"generate": "made-up answers", "upload": "a file"}
@@ -34,7 +34,7 @@ _OPTIONS = {
     "decimal": "Decimal mark",
     "skip_rows": "Rows above the header",
 }
-_UNLISTED = "Answers that no level lists take the places of levels without a list"
+_TAKE_PLACES = "Answers that no level lists take the places of levels without a list"
 _SHAPES = {"power": "few frequent, many rare", "even": "all equally frequent"}
 
 
@@ -70,12 +70,14 @@ def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
     return _read(plan.question, file.name, file.getvalue())
 
 
-def drawn_answers(question: Question, users: int, form: str, rng: np.random.Generator) -> Answers:
+def drawn_answers(
+    question: Question, users: int, form: str, rng: np.random.Generator
+) -> AnswerCounts:
     """Made-up answers to a question with levels: by a power law, or all equally frequent."""
     labels = _names(question)
     shares = 1.0 / np.arange(1, len(labels) + 1) if form == "power" else np.ones(len(labels))
     shares = rng.permutation(shares / shares.sum())
-    return Answers(tuple(labels), rng.multinomial(users, shares))
+    return AnswerCounts(tuple(labels), rng.multinomial(users, shares))
 
 
 def _names(question: Question) -> list[str]:
@@ -83,15 +85,15 @@ def _names(question: Question) -> list[str]:
     return [name for level in question.levels for name in level.labels]
 
 
-def _generated(plan: QuestionPlan) -> tuple[Answers, str]:
+def _generated(plan: QuestionPlan) -> tuple[AnswerCounts, str]:
     shape, seed = st.columns(2)
     form = kept_item(shape.selectbox, "Answers are", "t-shape", "power", options=_SHAPES)
     typed = kept_item(seed.text_input, "Seed of the answers", "t-data-seed", "1")
     number = read_count(typed, 0, argument="seed")
     question, users = plan.question, plan.everybody
     items = sum(level.item_count for level in question.levels)
-    if items > _MOST_ITEMS or users > _MOST_USERS:
-        allowed = f"at most {_MOST_ITEMS:,} items and {_MOST_USERS:,} people to simulate"
+    if items > _MOST_PASTED_ITEMS or users > _MOST_USERS:
+        allowed = f"at most {_MOST_PASTED_ITEMS:,} items and {_MOST_USERS:,} people to simulate"
         raise InputError("(items, users)", (items, users), allowed, "Try a smaller survey.")
     key = ("drawn", question, users, form, number)
     answers = session().remembered(
@@ -106,8 +108,8 @@ def _generated_numbers(plan: QuestionPlan) -> tuple[NDArray[np.float64], str]:
     typed = kept_item(seed.text_input, "Seed of the answers", "t-data-seed", "1")
     share = read_share(refuse, "share without an answer")
     number, users, about = read_count(typed, 0, argument="seed"), plan.everybody, plan.question
-    if users > _MOST_PEOPLE:
-        allowed = f"at most {_MOST_PEOPLE:,} people to simulate"
+    if users > _MOST_PASTED:
+        allowed = f"at most {_MOST_PASTED:,} people to simulate"
         raise InputError("users", users, allowed, "Try a smaller survey.")
     values = drawn_numbers(about, users, share, np.random.default_rng(number))
     return values, f"{refuse} {number} {users}"
@@ -150,7 +152,7 @@ def _reading() -> Reading:
         for place, (key, label) in zip(places, _OPTIONS.items(), strict=True)
     }
     skipped = read_count(typed.pop("skip_rows") or 0, 0, argument="rows above the header")
-    unlisted = kept_item(st.toggle, _UNLISTED, "t-place_unlisted", False)
+    unlisted = kept_item(st.toggle, _TAKE_PLACES, "t-place_unlisted", False)
     return Reading(skip_rows=skipped, place_unlisted=unlisted, **typed)
 
 

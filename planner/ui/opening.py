@@ -12,13 +12,14 @@ import streamlit as st
 
 from planner.errors import FileError, PlannerError
 from planner.files import read_text
+from planner.laws.schema import Document
 from planner.survey.file import read_document, settle
 from planner.survey.tables import Reading, open_table
 from planner.survey.values import text_of
-from planner.ui.document import EXAMPLES, Document, Row, example_document, form_of
+from planner.ui.document import EXAMPLES, FieldRow, example_document, form_of
 from planner.ui.state import session
 
-_MOST_LINES = 100_000
+_MOST_SURVEY_LINES = 100_000
 
 
 def opening() -> None:
@@ -93,7 +94,7 @@ def _with_items(document: Document, name: str, data: bytes) -> Document:
     return changed
 
 
-def rows_from_items(name: str, data: bytes, known: Sequence[Document]) -> list[Row]:
+def rows_from_items(name: str, data: bytes, known: Sequence[Document]) -> list[FieldRow]:
     r"""Levels from a CSV file with a header: a column ``item`` and ``level``, ``epsilon`` or both.
 
     Without ``epsilon``, a level keeps the budget it has in ``known``, or waits for one.
@@ -123,9 +124,9 @@ def rows_from_items(name: str, data: bytes, known: Sequence[Document]) -> list[R
             missing = [key for key in ("item", "level", "epsilon") if cells.get(key) == ""]
             if missing:
                 raise FileError(path, f"line {line} has no {missing[0]}", "Fill in the cell.")
-            if line > _MOST_LINES:
+            if line > _MOST_SURVEY_LINES:
                 remedy = "Give items by their number."
-                raise FileError(path, f"there are over {_MOST_LINES:,} lines", remedy)
+                raise FileError(path, f"there are over {_MOST_SURVEY_LINES:,} lines", remedy)
             level = cells.get("level") or f"epsilon {cells['epsilon']}"
             budget = cells.get("epsilon", given.get(level, ""))
             levels.setdefault((level, budget), []).append(cells["item"])

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from planner.errors import InputError, PlannerError
+from planner.laws.schema import Document
 from planner.patience import patience
 from planner.planning.ledger import Ledger
 from planner.planning.plan import SurveyPlan, plan_survey
@@ -21,7 +22,7 @@ from planner.survey.file import settle
 from planner.survey.questions import Survey
 from planner.survey.values import text_of
 from planner.ui import render
-from planner.ui.document import Document, cleaned, joint_of, kind_of, label_of, sentence_of
+from planner.ui.document import cleaned, joint_of, kind_of, label_of, sentence_of
 from planner.ui.fields import kept_item
 from planner.ui.state import session
 

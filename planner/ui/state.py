@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from planner.errors import PlannerError
+from planner.laws.schema import Document
 from planner.planning.plan import SurveyPlan
 from planner.ui.document import (
     EXAMPLES,
     FIRST_EXAMPLE,
-    Document,
     document_of_word,
     example_document,
     word_of,

@@ -75,10 +75,10 @@ def test_thinned_sets_keep_one_item_each():
     from reproduction import baskets
 
     from planner.mechanisms.itemsets import ItemSets
-    from planner.planning.datasets import Answers
+    from planner.planning.datasets import AnswerCounts
 
     sets = ItemSets.of([[0, 1, 2, 3, 4], [], [5]] * 500, items=6)
-    answers = Answers(tuple("abcdef"), sets.counts(), sets)
+    answers = AnswerCounts(tuple("abcdef"), sets.counts(), sets)
     rng = np.random.default_rng(1)
     small = baskets.thinned(answers, 0.0, rng)
     assert small.sets.sizes.tolist() == [1, 0, 1] * 500

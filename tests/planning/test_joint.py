@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from planner import Categorical, InputError, Joint, Level, Survey, plan_survey
-from planner.planning.datasets import Answers
+from planner.planning.datasets import AnswerCounts
 from planner.planning.joint import Related
 from planner.planning.ledger import Ledger
 from planner.show.relating import beside_truth
@@ -143,7 +143,7 @@ def test_one_survey_of_known_answers_stands_beside_their_true_table():
     """Half have the same answer to both: Cramér's V is 0.5, and seen within five of its errors."""
     (question,) = planned(alike("a", 4, 2), alike("b", 4, 2)).questions
     cells = ("all 1 / all 1", "all 1 / all 2", "all 2 / all 1", "all 2 / all 2")
-    answers = Answers(cells, np.array([3000, 1000, 1000, 3000]))
+    answers = AnswerCounts(cells, np.array([3000, 1000, 1000, 3000]))
     trial = Trial.of(question, answers)
     ((table, truth),) = trial.tables(np.random.default_rng(3))
     assert truth.tolist() == [[3000, 1000], [1000, 3000]]

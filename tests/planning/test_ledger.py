@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from planner import FileError, InputError, PrivacyPolicy
-from planner.planning.ledger import Collection, Ledger, read_ledger, record_collection
+from planner.planning.ledger import Ledger, LedgerEntry, read_ledger, record_collection
 from planner.planning.plan import plan_survey
 from planner.survey.file import survey_text
 from planner.survey.questions import Categorical, Level, Numeric, Survey
@@ -27,7 +27,7 @@ def one(day, levels):
 
 
 def spent(**levels):
-    return Collection(survey="past", day="2026-01-01", rule="min", spent=levels)
+    return LedgerEntry(survey="past", day="2026-01-01", rule="min", spent=levels)
 
 
 def test_two_surveys_never_spend_more_than_is_tolerated():
@@ -58,10 +58,10 @@ def test_what_is_left_keeps_every_pair_under_each_rule():
     assert left.epsilons.tolist() == [0.5, 1.8]
     other = PrivacyPolicy([1.0, 2.0], [1, 4], names=["C", "D"])
     assert past.left(other) == other
-    average = Collection(survey="x", day="2026-01-01", rule="avg", spent={"A": 0.5})
+    average = LedgerEntry(survey="x", day="2026-01-01", rule="avg", spent={"A": 0.5})
     kept = Ledger().after(average).left(PrivacyPolicy([1.0, 2.0], [1, 4], "avg", ["A", "B"]))
     assert kept.bounds().tolist() == [[0.5, 1.25], [1.25, 2.0]]
-    matrix = Collection(survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5})
+    matrix = LedgerEntry(survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5})
     graph = PrivacyPolicy([1.0, 1.0], [1, 4], [[1, np.inf], [np.inf, 2]], ["A", "B"])
     assert Ledger().after(matrix).left(graph).bounds().tolist() == [[0.5, np.inf], [np.inf, 2]]
 
@@ -94,7 +94,7 @@ def test_both_budgets_of_a_one_sided_survey_add_up():
 
 def test_nothing_left_and_mixed_rules_are_refused():
     past = Ledger().after(spent(A=1.0))
-    by_matrix = Collection(survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5})
+    by_matrix = LedgerEntry(survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5})
     with pytest.raises(InputError, match="not in the ledger yet"):
         past.after(spent(B=1.0))
     for ledger, policy, reason in (
@@ -118,7 +118,9 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
     with pytest.raises(InputError, match="rule is 'min' but must be 'avg' as in the ledger"):
         plan_survey(Survey("third", 1000, (Categorical("now", levels),)), ledger=ledger)
     for rule in ("min", "avg", "matrix"):  # what is left of one level is the same
-        past = Ledger().after(Collection(survey="x", day="2026-01-01", rule=rule, spent={"A": 0.5}))
+        past = Ledger().after(
+            LedgerEntry(survey="x", day="2026-01-01", rule=rule, spent={"A": 0.5})
+        )
         for asked in ("min", "avg", [[2.0]]):
             policy = PrivacyPolicy([2.0], [3], asked, ["A"])
             assert past.left(policy).bounds().tolist() == [[1.5]]
@@ -199,7 +201,7 @@ def test_of_four_at_once_each_is_recorded_or_refused(tmp_path):
     path, start = tmp_path / "ledger.json", Barrier(4)
 
     def record(i):
-        one = Collection(survey=f"s{i}", day="2026-01-01", rule="min", spent={"A": 0.1})
+        one = LedgerEntry(survey=f"s{i}", day="2026-01-01", rule="min", spent={"A": 0.1})
         start.wait()
         try:
             record_collection(path, Ledger(), one)

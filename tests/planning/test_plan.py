@@ -20,7 +20,7 @@ from planner import (
 )
 from planner.mechanisms.rivals import bisample_variance
 from planner.planning import solve as solving_once
-from planner.planning.ledger import Collection, Ledger
+from planner.planning.ledger import Ledger, LedgerEntry
 from planner.planning.sets import Padded
 from planner.show.kinds import measure, words
 from planner.show.plan import design_sentence, spending_sentence
@@ -107,7 +107,7 @@ def test_the_ledger_lowers_what_is_left_and_not_what_is_tolerated():
     survey = with_numeric(HOUSEHOLD, epsilon=None, preferences=NormalPreferences(5, 1.5))
     survey = survey.replacing(questions=survey.questions[2:])
     (before,) = plan_survey(survey).spending
-    past = Collection(survey="x", day="2026-01-01", rule="min", spent={"income": 1.0})
+    past = LedgerEntry(survey="x", day="2026-01-01", rule="min", spent={"income": 1.0})
     (after,) = plan_survey(survey, ledger=Ledger().after(past)).spending
     assert after.tolerated == before.tolerated
     assert after.left == pytest.approx(before.left - 1)

@@ -101,7 +101,7 @@ def test_a_cap_lowers_every_loss_alike():
 
 
 def test_an_overdrawn_budget_is_not_returned(monkeypatch):
-    monkeypatch.setattr(sampled, "_INWARD", 1 + 1e-6)
+    monkeypatch.setattr(sampled, "_SAMPLED_INWARD", 1 + 1e-6)
     with pytest.raises(VerificationError, match="overdraws"):
         best_sampling([0.5, 0.5], 0.45, 0.0)
 

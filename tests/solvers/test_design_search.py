@@ -340,8 +340,8 @@ def test_a_careless_solver_proves_less_and_never_too_much(rule):
 
 
 CUT_SHORT = [
-    *({"generation._ROUNDS": rounds} for rounds in (1, 2, 4)),
-    *({"saddle._STEPS": steps} for steps in (1, 2, 5)),
+    *({"generation._GENERATION_ROUNDS": rounds} for rounds in (1, 2, 4)),
+    *({"saddle._MOST_STEPS_TAKEN": steps} for steps in (1, 2, 5)),
     {"counts._WORK": 50},
 ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel_search import _Question
-from planner.solvers.game import Columns, Multipliers, lower_bound, ratios, worst
+from planner.solvers.game import GameColumns, Multipliers, lower_bound, ratios, worst
 from planner.solvers.generation import fewest
 from planner.solvers.saddle import _second_order, saddle
 from tests.solvers.questions import cumulative, random_question, rays_of, worst_case
@@ -142,7 +142,7 @@ def test_ratios_are_rounded_up():
 def test_columns_join_once_and_stay_together():
     rng = np.random.default_rng(9)
     sums = rng.normal(size=(5, 2))
-    columns = Columns((sums + 1,), sums + 2, sums, np.zeros((5, 0), dtype=np.int64))
+    columns = GameColumns((sums + 1,), sums + 2, sums, np.zeros((5, 0), dtype=np.int64))
     both = columns.take(np.arange(3)).joined(columns.take(np.array([1, 2, 3, 4])))
     assert len(both.sums) == 5
     assert np.array_equal(both.parts[0], both.sums + 1)

@@ -11,7 +11,7 @@ import pytest
 
 from planner.errors import InputError
 from planner.mechanisms.itemsets import ItemSets
-from planner.planning.datasets import Answers
+from planner.planning.datasets import AnswerCounts
 from planner.planning.plan import plan_survey
 from planner.planning.sets import Padded
 from planner.survey.file import load_survey
@@ -29,7 +29,7 @@ from tests.surveys import EXAMPLES
 
 MOST = 5.0
 LEVELS = (Level("rare", 1.0, tuple("ab")), Level("common", 2.0, tuple("cdef")))
-COUNTS = Answers(tuple("abcdef"), np.array([0, 10, 90, 200, 300, 400]))
+COUNTS = AnswerCounts(tuple("abcdef"), np.array([0, 10, 90, 200, 300, 400]))
 NUMBER = Numeric("age", 0, 90, epsilon=2.0, mechanism="bisample-md")
 ORDERED = Ordinal(
     "hours",
@@ -58,7 +58,7 @@ def sets(items, users, most, seed=0):
     draw = rng(seed)
     lists = [draw.choice(items, draw.integers(0, most), replace=False) for _ in range(users)]
     found = ItemSets.of(lists, items)
-    return Answers(tuple(map(str, range(items))), found.counts(), found)
+    return AnswerCounts(tuple(map(str, range(items))), found.counts(), found)
 
 
 def numbers(people):
@@ -73,7 +73,7 @@ def test_listed_answers_that_nobody_gave_count():
     """100 listed, 10 occur: as dropped ones would have it, 763 people instead of 2,683."""
     names = tuple(map(str, range(100)))
     question = Categorical("q", (Level("all", 1.0, names[:50]), Level("b", 1.5, names[50:])))
-    trial = tried(question, Answers(names, np.repeat([2000, 0], [10, 90])), users=20_000)
+    trial = tried(question, AnswerCounts(names, np.repeat([2000, 0], [10, 90])), users=20_000)
     assert len(trial.labels) == 100
     deployed, plan = trial.run(80, rng())[0], trial.planned
     assert deployed.name == plan.deployed.mechanism
@@ -95,7 +95,7 @@ def test_sets_are_padded_to_the_planned_length():
 def test_a_question_gets_its_share_of_the_budgets():
     """The plan says more than 10,000 people for 100 pages; the whole budgets would leave 2,512."""
     plan = plan_survey(load_survey(EXAMPLES / "household.toml")).question("page")
-    answers = Answers(tuple(map(str, range(100))), np.full(100, 2000))
+    answers = AnswerCounts(tuple(map(str, range(100))), np.full(100, 2000))
     trial = Trial.of(plan, answers)
     assert plan.share < 0.4
     assert plan.total_error > 10_000
@@ -130,7 +130,7 @@ OTHERS = (Categorical("other", LEVELS), Categorical("third", LEVELS))
     [
         (Categorical("q", LEVELS), COUNTS),
         (ItemSet("q", LEVELS, "min", padding_length=2), sets(6, 900, 5)),
-        (ORDERED.replacing(name="q"), Answers(("0", "5+", "1-4"), np.array([500, 200, 300]))),
+        (ORDERED.replacing(name="q"), AnswerCounts(("0", "5+", "1-4"), np.array([500, 200, 300]))),
         (NUMBER.replacing(name="q"), numbers(3000)),
     ],
     ids=["choice", "sets", "ordered", "number"],
@@ -153,7 +153,11 @@ def test_only_the_people_who_are_asked_answer(question, answers):
     ("question", "answers", "repeats"),
     [
         (Categorical("q", LEVELS, mechanism="grr"), COUNTS, 400),
-        (ORDERED.replacing(name="q"), Answers(("0", "5+", "1-4"), np.array([500, 200, 300])), 400),
+        (
+            ORDERED.replacing(name="q"),
+            AnswerCounts(("0", "5+", "1-4"), np.array([500, 200, 300])),
+            400,
+        ),
         (NUMBER.replacing(name="q"), numbers(3000), 400),
     ],
     ids=["choice", "ordered", "number"],
@@ -178,7 +182,9 @@ def test_a_round_of_expected_answers_has_the_stated_error(known):
         LEVELS[1].replacing(prior=0.9, epsilon=5.0),
     )
     question = Categorical("q", levels, mechanism="opt0", rounds=AskedAgain(4, **known))
-    trial = tried(question, Answers(tuple("abcdef"), np.array([50, 50] + [225] * 4)), users=1000)
+    trial = tried(
+        question, AnswerCounts(tuple("abcdef"), np.array([50, 50] + [225] * 4)), users=1000
+    )
     found = trial.run(1, rng())[0]
     assert found.predicted == pytest.approx(trial.planned.total_error, rel=1e-3)
 
@@ -187,7 +193,7 @@ def test_a_round_of_expected_answers_has_the_stated_error(known):
 
 
 def test_ordered_answers_err_as_predicted_and_their_bands_hold():
-    trial = tried(ORDERED, Answers(("0", "5+", "1-4"), np.array([5000, 2000, 3000])))
+    trial = tried(ORDERED, AnswerCounts(("0", "5+", "1-4"), np.array([5000, 2000, 3000])))
     found = trial.run(800, rng(5))
     assert [one.name for one in found] == ["channel", "subset-design", "grr"]
     agree(found)
@@ -203,7 +209,7 @@ def test_shares_of_those_with_another_answer_err_as_predicted_and_their_bands_ho
     """Of 1,000 bands at least 95 % hold, and at most what one share alone would."""
     levels = (*ORDERED.levels, Level("none", 1.5, ("?",)))
     asked = ORDERED.replacing(levels=levels, no_answer="?", mechanism="channel")
-    trial = tried(asked, Answers(("0", "5+", "1-4", "?"), np.array([4000, 1000, 3000, 4000])))
+    trial = tried(asked, AnswerCounts(("0", "5+", "1-4", "?"), np.array([4000, 1000, 3000, 4000])))
     assert trial.shares_up_to.tolist() == [0.5, 0.875, 1.0]
     agree(trial.run(400, rng(4)))
     found = trial.run(1000, rng(5))[0]
@@ -238,7 +244,7 @@ def test_a_seed_repeats_the_figures_whatever_else_runs():
 
 def test_one_survey_shows_the_most_frequent_with_intervals_that_cover():
     """2,000 surveys of 4 items: a share outside 0.95 +- 0.025 has a chance below 1e-6."""
-    answers = Answers(tuple("abcd"), np.array([1000, 5000, 0, 4000]))
+    answers = AnswerCounts(tuple("abcd"), np.array([1000, 5000, 0, 4000]))
     trial = tried(Categorical("q", (Level("all", 1.0, tuple("abcd")),)), answers)
     found = trial.one("opt0", rng(), most=3)
     assert found.labels == ("b", "d", "a")
@@ -252,7 +258,11 @@ def test_one_survey_shows_the_most_frequent_with_intervals_that_cover():
 def test_what_does_not_fit_is_refused():
     choice, pair = Categorical("q", LEVELS), sets(2, 3, 2)
     refused = [
-        (choice, Answers(("a", "z"), np.array([1, 1])), "those of the question, level by level"),
+        (
+            choice,
+            AnswerCounts(("a", "z"), np.array([1, 1])),
+            "those of the question, level by level",
+        ),
         (choice, replace(COUNTS, labels=tuple("fedcba")), "level by level"),
         (choice, replace(pair, labels=("a", "b")), "first item of each set"),
         (NUMBER, [95.0], "95"),

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from planner.errors import InputError
 from planner.ui.document import (
     EXAMPLES,
-    KINDS,
+    KIND_WORDS,
     MOST_IN_ADDRESS,
     document_of_word,
     example_document,
@@ -107,7 +107,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KIND_WORDS)
 def test_odd_cells_in_an_address_break_no_page(kind):
     document = example_document("health")
     opened = {"options-categorical": True, f"options-{kind}": True}

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner import PrivacyPolicy, best_ordered_channel
-from planner.planning.ledger import Collection, Ledger
+from planner.planning.ledger import Ledger, LedgerEntry
 from planner.survey.file import settle
 from planner.ui import results
 from planner.ui.document import cleaned, example_document, sentence_of, word_of
@@ -247,7 +247,7 @@ def test_hundreds_of_pasted_rows_are_refused_at_once(questions):
 
 
 LEDGER = Ledger().after(
-    Collection(survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4})
+    LedgerEntry(survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4})
 )
 
 

@@ -45,7 +45,7 @@ from planner.limits import EXPORT_REMEDY, JOINED, MAX_CELLS, MAX_COUNT, MAX_FILE
 L = TypeVar("L", bound=Law)
 
 FORMAT = "ldp-planner-parameters"
-VERSION = 5
+FILE_VERSION = 5
 _MAX_MARKS = 2**20  # commas, colons and opening brackets: bounds what a file becomes in memory
 _MAX_DEPTH = 64
 _NESTING = (dict, list, tuple)
@@ -104,8 +104,8 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> Docu
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FileError(source, f"is not a parameter file (format {FORMAT!r})", EXPORT_REMEDY)
     version = document.get("version")
-    if type(version) is not int or version != VERSION:
-        reason = f"version: {version!r} is not {VERSION}, the one that is read"
+    if type(version) is not int or version != FILE_VERSION:
+        reason = f"version: {version!r} is not {FILE_VERSION}, the one that is read"
         raise FileError(source, reason, EXPORT_REMEDY)
     try:
         actual = content_hash(document)
@@ -329,7 +329,7 @@ def file_form() -> Document:
     always = record(
         {
             "format": choice(FORMAT),
-            "version": choice(VERSION),
+            "version": choice(FILE_VERSION),
             "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
             "planner_version": TEXT,
             "survey": TEXT,

@@ -27,9 +27,9 @@ from planner.files import create_once, database_error, room_remedy
 
 _DATABASE = b"SQLite format 3\x00"
 _PAGES = 256
-_SIZE = 32  # of a checksum, and of a name
+_DIGEST_SIZE = 32  # of a checksum, and of a name
 
-Key = tuple[str, str, str]
+MemoryKey = tuple[str, str, str]
 """Parameter hash, user and question."""
 
 _DAMAGED = "Report nothing with it, nor with a new one: that would spend the budget again."
@@ -169,8 +169,8 @@ class Entries:
         self._pages: dict[int, dict[bytes, bytes]] = {}
         self._changed: set[int] = set()
         self._root = bytearray(self._content("_root", None))
-        content, checksum = bytes(self._root[:-_SIZE]), bytes(self._root[-_SIZE:])
-        if len(content) != _PAGES * _SIZE or digest(content) != checksum:
+        content, checksum = bytes(self._root[:-_DIGEST_SIZE]), bytes(self._root[-_DIGEST_SIZE:])
+        if len(content) != _PAGES * _DIGEST_SIZE or digest(content) != checksum:
             raise file.damaged("its root")
 
     def names(self) -> list[bytes]:
@@ -201,21 +201,23 @@ class Entries:
         """Write pages that were changed, and the root."""
         for number in self._changed:
             content = b"".join(name + checksum for name, checksum in self._page(number).items())
-            self._root[number * _SIZE : (number + 1) * _SIZE] = digest(content)
+            self._root[number * _DIGEST_SIZE : (number + 1) * _DIGEST_SIZE] = digest(content)
             self._ask("INSERT OR REPLACE INTO {}_pages VALUES (?, ?)", number, content)
         if self._changed:
-            self._root[-_SIZE:] = digest(bytes(self._root[:-_SIZE]))
+            self._root[-_DIGEST_SIZE:] = digest(bytes(self._root[:-_DIGEST_SIZE]))
             self._ask("UPDATE {}_root SET content = ?", bytes(self._root))
 
     def _page(self, number: int) -> dict[bytes, bytes]:
         """The checksum of each entry that a page lists."""
         if number not in self._pages:
-            checksum = self._root[number * _SIZE : (number + 1) * _SIZE]
+            checksum = self._root[number * _DIGEST_SIZE : (number + 1) * _DIGEST_SIZE]
             content = b"" if checksum == digest(b"") else self._content("_pages", number)
             if digest(content) != checksum:
                 raise self._file.damaged("a page")
-            rows = (content[i : i + 2 * _SIZE] for i in range(0, len(content), 2 * _SIZE))
-            self._pages[number] = {row[:_SIZE]: row[_SIZE:] for row in rows}
+            rows = (
+                content[i : i + 2 * _DIGEST_SIZE] for i in range(0, len(content), 2 * _DIGEST_SIZE)
+            )
+            self._pages[number] = {row[:_DIGEST_SIZE]: row[_DIGEST_SIZE:] for row in rows}
         return self._pages[number]
 
     def _content(self, suffix: str, name: object) -> bytes:
@@ -256,7 +258,7 @@ class Memory:
     def __init__(self, path: str | Path) -> None:
         self._file = Sealed(path, _KIND)
 
-    def change(self, key: Key, step: Callable[[bytes | None], bytes]) -> bytes:
+    def change(self, key: MemoryKey, step: Callable[[bytes | None], bytes]) -> bytes:
         """Replace what is kept under a key by ``step`` of it, which is also given back.
 
         ``step`` gets ``None`` if nothing is kept. Its result is durable when it is given back. Two

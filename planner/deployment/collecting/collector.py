@@ -19,7 +19,7 @@ from planner.deployment.client.sealed import Purpose, Sealed, digest
 from planner.deployment.collecting.engines import Engine, local_engine
 from planner.deployment.collecting.groups import Group
 from planner.deployment.collecting.one_file import (
-    SUFFIXES,
+    REPORT_SUFFIXES,
     CountedFile,
     Expected,
     FileCount,
@@ -33,7 +33,7 @@ from planner.errors import FileError, InputError
 from planner.laws.schema import Document
 from planner.mechanisms.counting import Aggregate
 
-_ENDINGS = ", ".join(SUFFIXES)
+_ENDINGS = ", ".join(REPORT_SUFFIXES)
 OPEN_FOLDER = ".receiving"
 """Of a receiver, below the folder of its files: what is in no file yet."""
 
@@ -88,7 +88,7 @@ def _seen(place: Path) -> Iterator[tuple[Path, str]]:
         return _below(place)
     if not os.path.exists(place):  # noqa: PTH110
         raise FileError(place, "does not exist", "Check the path.")
-    if place.suffix.lower() not in SUFFIXES:
+    if place.suffix.lower() not in REPORT_SUFFIXES:
         raise FileError(place, f"is none of {_ENDINGS}", "Check the path.")
     return iter([(place, _why_not(place))])
 
@@ -136,14 +136,14 @@ def _why_not(path: Path) -> str:
 
 def _why_none(path: Path) -> str:
     """The same, as far as its name says it."""
-    if path.suffix.lower() not in SUFFIXES:
+    if path.suffix.lower() not in REPORT_SUFFIXES:
         return f"is none of {_ENDINGS}"
     return "is hidden" if path.name.startswith(".") else ""
 
 
 _VERSION = 4
 _ELSEWHERE = "Give another path for the checkpoint; what is there is left as it is."
-_KIND = Purpose(
+_CHECKPOINT = Purpose(
     "counted", "checkpoint", "Delete it to count everything again.", _ELSEWHERE, _ELSEWHERE
 )
 _HEADING = bytes(32)  # the name of what a checkpoint says of itself
@@ -166,7 +166,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | Path, parameters: str) -> None:
-        self._sealed = Sealed(path, _KIND, held=True)
+        self._sealed = Sealed(path, _CHECKPOINT, held=True)
         heading = json.dumps({"version": _VERSION, "parameters": parameters}).encode()
         try:
             with self._sealed.changing() as entries:

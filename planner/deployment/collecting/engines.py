@@ -153,7 +153,7 @@ class _Worker:
 
 
 _AHEAD = 4  # files per worker thread that are under way
-_ALIKE = "Install the same version of the planner on every worker, and run again."
+_SAME_VERSION = "Install the same version of the planner on every worker, and run again."
 _AGAIN = "Start them again and run again: what was saved is not counted anew."
 
 
@@ -212,7 +212,7 @@ def dask_engine(scheduler: str, patience: float = 10.0) -> Engine:
                     raise InputError("engine", "dask", reason, _AGAIN) from error
                 except Exception as error:  # whatever a worker raised
                     reason = f"one whose workers can count ({error})"
-                    raise InputError("engine", "dask", reason, _ALIKE) from error
+                    raise InputError("engine", "dask", reason, _SAME_VERSION) from error
 
     return engine
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.deployment.collecting.relating import cross_tables, margin_rows, related_rows
 from planner.deployment.collecting.reports import Key
 from planner.deployment.parameters import Parameters
@@ -31,7 +31,6 @@ from planner.files import replace_file
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate, stacked
 
-Array = NDArray[np.float64]
 TABLE_SUFFIXES = (".parquet", ".csv", ".json")
 COLUMNS = pa.schema(
     [(name, pa.string()) for name in ("question", "group", "of", "level", "answer")]

@@ -26,7 +26,7 @@ from planner.mechanisms.counting import Aggregate, Counter
 
 SEALED_BYTES = 16 * MEBIBYTE
 """Reports that wait in the database become a file once they are as many."""
-_TABLES = """
+_INBOX_TABLES = """
 PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
 CREATE TABLE IF NOT EXISTS known (id INTEGER PRIMARY KEY, content BLOB);
 CREATE TABLE IF NOT EXISTS waiting (id INTEGER PRIMARY KEY, line BLOB);
@@ -98,7 +98,7 @@ class Inbox:
             reason = f"cannot be written: {error}"
             raise FileError(folder, reason, "Choose a folder that you may write to.") from error
         with self._named():
-            self._database.executescript(_TABLES)
+            self._database.executescript(_INBOX_TABLES)
             lines = self._waiting()
         self._bytes = sum(map(len, lines))
         waiting = [self.read(line, "a line in the database") for line in lines]

@@ -22,7 +22,7 @@ from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate, Counter, Reports
 
-SUFFIXES = (".parquet", ".jsonl", ".ndjson")
+REPORT_SUFFIXES = (".parquet", ".jsonl", ".ndjson")
 MAX_WORKER_BYTES = 2**30
 """That the counting of a file may take, besides what the libraries take once they are loaded."""
 MAX_CELL_BYTES = 256

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.deployment.parameters import Parameters
 from planner.estimates.channel import Estimate
 from planner.estimates.cross_table import CrossTable, pair_tables
@@ -16,7 +16,6 @@ from planner.limits import JOINED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate
 
-Array = NDArray[np.float64]
 RelatedRows = tuple[str, AnswerRows, Array | None]
 """Of what rows are, the rows, and a chance each where they are no counts."""
 INDEPENDENCE, CRAMERS_V = "independence", "Cramér's V"

@@ -218,7 +218,7 @@ _METADATA = b"ldp-planner-reports"
 _HASHES = pa.dictionary(pa.int32(), pa.binary())
 GROUPED = pa.dictionary(pa.int32(), pa.string())
 """The type of a column that says of which group each report is."""
-_VERSION = 1
+_FILE_FORM = 1
 
 
 class ReportWriter:
@@ -374,7 +374,7 @@ def _grouped(
 
 
 def _metadata(key: Key, number: str) -> str:
-    about = {"version": _VERSION, "question": key[0], "round": key[1], "file": number}
+    about = {"version": _FILE_FORM, "question": key[0], "round": key[1], "file": number}
     return json.dumps(about)
 
 
@@ -389,7 +389,7 @@ def _about(file: pq.ParquetFile) -> tuple[Key, str]:
     except (ValueError, TypeError, KeyError, RecursionError):
         right = False
     if not right:
-        reason = f"the file's metadata are not, byte for byte, those of version {_VERSION}"
+        reason = f"the file's metadata are not, byte for byte, those of version {_FILE_FORM}"
         raise InputError.because("metadata", reason, REPORTS_REMEDY)
     return key, number
 

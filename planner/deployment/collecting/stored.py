@@ -18,7 +18,7 @@ from pyarrow import ArrowException, fs
 
 from planner.errors import FileError
 
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+([^/]+)(.*)", re.DOTALL)
+_STORE_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+([^/]+)(.*)", re.DOTALL)
 
 
 def place_of(path: str | Path) -> Path:
@@ -29,7 +29,7 @@ def place_of(path: str | Path) -> Path:
     >>> place_of("s3://bucket/reports"), place_of("reports")
     (Stored('s3://bucket/reports'), PosixPath('reports'))
     """
-    return Stored(path) if _ADDRESS.fullmatch(str(path)) else Path(path)
+    return Stored(path) if _STORE_ADDRESS.fullmatch(str(path)) else Path(path)
 
 
 class Stored(PosixPath):
@@ -65,7 +65,7 @@ class Stored(PosixPath):
             raise FileError(self, f"cannot be read: {error}", remedy) from error
 
     def _parts_of(self) -> tuple[str, str, str]:
-        found = _ADDRESS.fullmatch("/".join(self.parts))
+        found = _STORE_ADDRESS.fullmatch("/".join(self.parts))
         assert found is not None  # noqa: S101 - of place_of
         return found[1], found[2], found[3]
 

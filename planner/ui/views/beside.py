@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 
 from planner.deployment.building import survey_parameters
+from planner.laws.schema import Document
 from planner.planning.choice import ByLevel, beliefs_after
 from planner.planning.mean import AnswerRatePlan, ChannelCurve, plan_answer_rates
 from planner.planning.option import Part
@@ -23,7 +24,7 @@ from planner.show.others import answer_rate_blocks, pairs_table
 from planner.show.outsiders import outsider_blocks
 from planner.show.plan import question_blocks
 from planner.ui import render
-from planner.ui.document import KINDS, Document
+from planner.ui.document import KIND_WORDS
 from planner.ui.fields import kept_item
 from planner.ui.results import looked_at, question_at, remembered, shown
 from planner.ui.state import session
@@ -36,7 +37,7 @@ def meaning() -> None:
     render.header(
         "What a report says", "What somebody who sees one report can conclude about its sender."
     )
-    found, _, plan = looked_at(tuple(KINDS), "meaning")
+    found, _, plan = looked_at(tuple(KIND_WORDS), "meaning")
     if plan is None or found.plan is None:
         return
     with shown(found), render.complaint():

@@ -9,7 +9,7 @@ import streamlit as st
 
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.collecting.one_file import SUFFIXES
+from planner.deployment.collecting.one_file import REPORT_SUFFIXES
 from planner.deployment.parameters import Parameters, read_parameters
 from planner.show.blocks import Block
 from planner.show.html import page_of
@@ -29,7 +29,10 @@ def page() -> None:
     )
     given = st.file_uploader("Parameter file", "json", key="c-parameters")
     reports = st.file_uploader(
-        "Report files", [one[1:] for one in SUFFIXES], accept_multiple_files=True, key="c-reports"
+        "Report files",
+        [one[1:] for one in REPORT_SUFFIXES],
+        accept_multiple_files=True,
+        key="c-reports",
     )
     if given is None or not reports:
         return

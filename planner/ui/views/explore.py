@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from planner.laws.schema import Document
 from planner.planning.choice import ByLevel
 from planner.planning.curve import Curve
 from planner.planning.option import AnyPart
@@ -18,17 +19,17 @@ from planner.show.blocks import people, percent, rows_table
 from planner.show.figures import BLUE, RED, Chart, Line, explored_figure
 from planner.show.kinds import objective_name, share_of
 from planner.ui import render
-from planner.ui.document import KINDS, Document
+from planner.ui.document import KIND_WORDS
 from planner.ui.fields import kept_item
 from planner.ui.results import looked_at, question_at, remembered
 from planner.ui.state import session
 
-_ALL = "all budgets together"
+_TOGETHER = "all budgets together"
 _SCALES = np.geomspace(0.4, 2.5, 9)
-_ROUGH = 1e-3  # to which designs are solved while a hand moves
-_MOST_LEVELS = 6
-_LEAST, _MOST = 0.05, 10.0
-_MOST_PEOPLE = 10_000_000
+_WHILE_MOVING = 1e-3  # to which designs are solved while a hand moves
+_MOST_SLIDERS = 6
+_SMALLEST_BUDGET, _LARGEST_BUDGET = 0.05, 10.0
+_MOST_EXPLORED = 10_000_000
 
 
 def page() -> None:
@@ -38,7 +39,7 @@ def page() -> None:
         "Move a budget or the number of people: the chart follows. Nothing is changed until you "
         "use it.",
     )
-    found, place, plan = looked_at(tuple(KINDS), "explore")
+    found, place, plan = looked_at(tuple(KIND_WORDS), "explore")
     if found.mistakes or place is None or plan is None:
         return
     if not plan.kind.adds_up:
@@ -64,10 +65,10 @@ def _draft(plan: QuestionPlan, place: int) -> AnyPart:
     budgets = asked.policy.epsilons.tolist()
     moved = [
         _slider(f"Budget of {render.plain(name)}", f"x-{place}-{k}-{session().revision}", budget)
-        for k, (name, budget) in enumerate(zip(names[:_MOST_LEVELS], budgets, strict=False))
+        for k, (name, budget) in enumerate(zip(names[:_MOST_SLIDERS], budgets, strict=False))
     ]
-    if len(names) > _MOST_LEVELS:
-        st.caption(f"The first {_MOST_LEVELS} of {len(names)} levels; others stay.")
+    if len(names) > _MOST_SLIDERS:
+        st.caption(f"The first {_MOST_SLIDERS} of {len(names)} levels; others stay.")
     sizes = sorted({part.everybody, *(10**k * m for k in range(2, 7) for m in (1, 2, 5))})
     everybody = st.select_slider(
         "People", sizes, part.everybody, format_func="{:,}".format, key=f"x-{place}-people"
@@ -90,9 +91,9 @@ def _draft(plan: QuestionPlan, place: int) -> AnyPart:
 
 def _slider(label: str, key: str, budget: float) -> float:
     """A budget in nats; as it was while nobody moves it."""
-    shown = min(max(round(budget, 2), _LEAST), _MOST)
+    shown = min(max(round(budget, 2), _SMALLEST_BUDGET), _LARGEST_BUDGET)
     help_ = "Nats. To the left people are protected more."
-    moved = st.slider(label, _LEAST, _MOST, shown, 0.05, key=key, help=help_)
+    moved = st.slider(label, _SMALLEST_BUDGET, _LARGEST_BUDGET, shown, 0.05, key=key, help=help_)
     return budget if moved == shown else moved
 
 
@@ -115,15 +116,17 @@ def _chart(explored: QuestionPlan, place: int) -> None:
         render.chart(Chart(lines, titles, "xy"), f"x-chart-{place}", "Error over the budget.")
         return
     names = [one.name for one in explored.part.question.levels]
-    over = _ALL
-    if 1 < len(names) <= _MOST_LEVELS:
-        choices = {_ALL: _ALL} | {name: render.plain(name) for name in names}
-        over = kept_item(st.segmented_control, "Against", f"x-over-{place}", _ALL, options=choices)
-    level = None if over in (None, _ALL) else over
+    over = _TOGETHER
+    if 1 < len(names) <= _MOST_SLIDERS:
+        choices = {_TOGETHER: _TOGETHER} | {name: render.plain(name) for name in names}
+        over = kept_item(
+            st.segmented_control, "Against", f"x-over-{place}", _TOGETHER, options=choices
+        )
+    level = None if over in (None, _TOGETHER) else over
     about = "curve", explored.part, level
-    found = remembered(about, lambda: budget_curve(explored, _SCALES, level, _ROUGH))
+    found = remembered(about, lambda: budget_curve(explored, _SCALES, level, _WHILE_MOVING))
     if found is not None:
-        drawn = explored_figure(_in_people(found, explored.users), over or _ALL)
+        drawn = explored_figure(_in_people(found, explored.users), over or _TOGETHER)
         render.chart(drawn, f"x-chart-{place}", "Errors by level over the scale of budgets.")
 
 
@@ -138,7 +141,7 @@ def _in_people(found: Frontier, users: int) -> Frontier:
 
 def _line(explored: QuestionPlan, curve: Curve) -> np.ndarray:
     part = explored.part
-    found = [curve.at(float(scale), tolerance=_ROUGH) for scale in _SCALES]
+    found = [curve.at(float(scale), tolerance=_WHILE_MOVING) for scale in _SCALES]
     return np.array([part.total(one.errors.error(one.value, part.fraction)) for one in found])
 
 
@@ -156,7 +159,7 @@ def _changed(plan: QuestionPlan, explored: QuestionPlan) -> str:
         f"{name!r} from {people(old)} to {people(new)}"
         for name, old, new in pairs
         if abs(new / old - 1) > 0.005
-    ][:_MOST_LEVELS]
+    ][:_MOST_SLIDERS]
     return f"{said} A count's error: {', '.join(moved) or 'nothing moved'}."
 
 
@@ -171,7 +174,7 @@ def _pinned(explored: QuestionPlan, place: int) -> None:
     rows = []
     for label, one in (("pinned", kept), ("now", explored)):
         budgets = ", ".join(
-            rounded_up(x, 2) for x in one.part.question.policy.epsilons[:_MOST_LEVELS]
+            rounded_up(x, 2) for x in one.part.question.policy.epsilons[:_MOST_SLIDERS]
         )
         figures = people(one.total_error), percent(one.error_share)
         rows.append((label, budgets, f"{one.everybody:,}", *figures))

@@ -9,6 +9,7 @@ import streamlit as st
 
 from planner.errors import PlannerError
 from planner.laws.die import ACKNOWLEDGEMENTS
+from planner.laws.schema import Document
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Ledger, read_ledger
 from planner.planning.sampled import SamplingPlan
@@ -21,8 +22,7 @@ from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import (
     CELLS,
-    KINDS,
-    Document,
+    KIND_WORDS,
     ask_together,
     form_of,
     joint_of,
@@ -102,7 +102,7 @@ def _choose() -> int:
     """The question to look at; add one, or remove it."""
     here = session()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        place = chosen_place(tuple(KINDS), "questions") or 0
+        place = chosen_place(tuple(KIND_WORDS), "questions") or 0
         st.button("Add a question", on_click=_add)
         if len(here.document["question"]) > 1:
             st.button("Remove it", on_click=_remove, args=(place,))
@@ -130,7 +130,7 @@ def _about(question: Document, place: int) -> None:
     name, kind, target = st.columns([3, 3, 2])
     kept(name, question, "name", place)
     take, own = partial(_take_kind, question), form_of(question)
-    kinds = {one: form.label for one, form in KINDS.items() if form.apart == own.apart}
+    kinds = {one: form.label for one, form in KIND_WORDS.items() if form.apart == own.apart}
     chosen = kind_of(question)
     field(kind.selectbox, "A person gives", f"kind-{place}", chosen, take, options=kinds)
     if own.more:

@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from planner.estimates.channel import OrderedEstimates
+from planner.laws.schema import Document
 from planner.planning.choice import ByLevel
 from planner.planning.datasets import KnownAnswers
 from planner.planning.plan import SurveyPlan
@@ -18,14 +19,14 @@ from planner.show.blocks import Block, chosen, people
 from planner.show.plan import each_in_words, question_blocks, survey_blocks
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
-from planner.ui.document import KINDS, Document
+from planner.ui.document import KIND_WORDS
 from planner.ui.known_answers import drawn_answers, drawn_numbers
 from planner.ui.results import looked_at, question_at, remembered, shown
 from planner.ui.state import session
 from planner.ui.views.trial import draw_survey
 
 _MOST_DRAWN = 10_000_000, 200_000  # people, answers
-_MOST_LEVELS = 8  # in a sentence
+_MOST_IN_SENTENCE = 8  # in a sentence
 
 
 class _Step(NamedTuple):
@@ -38,7 +39,7 @@ class _Step(NamedTuple):
 def page() -> None:
     """Show the result of the chosen question, then of the survey, then the details."""
     render.header("Result", "How exact answers will be, and what is promised.")
-    found, place, plan = looked_at(tuple(KINDS), "result")
+    found, place, plan = looked_at(tuple(KIND_WORDS), "result")
     if place is None or plan is None or found.plan is None:
         return
     shared = survey_blocks(found.plan)[1:] if len(found.plan.questions) > 1 else []
@@ -65,8 +66,12 @@ def _levels(plan: QuestionPlan) -> None:
         return
     worst, errors = people(levels.standard_errors.max()), map(people, levels.standard_errors)
     pairs = [pair for pair in zip(levels.names, errors, strict=True) if pair[1] != worst]
-    said = ", ".join(f"{error} for {name!r}" for name, error in pairs[:_MOST_LEVELS])
-    more = f", and {len(pairs) - _MOST_LEVELS} more levels" if len(pairs) > _MOST_LEVELS else ""
+    said = ", ".join(f"{error} for {name!r}" for name, error in pairs[:_MOST_IN_SENTENCE])
+    more = (
+        f", and {len(pairs) - _MOST_IN_SENTENCE} more levels"
+        if len(pairs) > _MOST_IN_SENTENCE
+        else ""
+    )
     if pairs:
         of = "" if plan.again is None else " in a round"
         text = f"Standard error of other answers' counts{of}, people: {said}{more}."

@@ -23,7 +23,7 @@ from planner.ui.state import session
 
 _TRIED = ("categorical", "joint", "item-set", "ordinal", "numeric")
 _MOST_RUNS = 1000
-_ROUNDING = 1e-9
+_SEEN_ROUNDING = 1e-9
 
 
 class _Settings(NamedTuple):
@@ -136,7 +136,7 @@ def draw_survey(trial: Trial, found: OneSurvey | OrderedEstimates) -> str:
     truth, (lower, upper), median = trial.shares_up_to, found.band, found.quantile()
     alt = "True and estimated shares of the people up to each answer, with their band."
     render.chart(ordered_figure(found, truth), "one-survey", alt)
-    inside = np.all((lower <= truth + _ROUNDING) & (truth <= upper + _ROUNDING))
+    inside = np.all((lower <= truth + _SEEN_ROUNDING) & (truth <= upper + _SEEN_ROUNDING))
     where = "" if median.lower == median.upper else f", from {median.lower} to {median.upper}"
     return (
         f"The band {'holds' if inside else 'does not hold'} the truth. Median "
