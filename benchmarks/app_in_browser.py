@@ -111,7 +111,7 @@ def switches(browser: Browser, address: str) -> list[float]:
     with opened(browser, address) as (visit, _):
         visit.page.evaluate(WATCH_SWITCH)
         for _ in range(ROUNDS):
-            for title in ("Result", "Export", "Try it on data", "What a report says", "Questions"):
+            for title in ("Plan", "Export", "Try it on data", "What a report says", "Questions"):
                 visit.go(title)
                 times.append(visit.page.evaluate("window.drawn") / 1000)
     return times

@@ -16,7 +16,7 @@ from planner.ui.state import session
 
 PAGES = {  # the title of each page, and where its function is
     "questions": ("Questions", "questions.page"),
-    "result": ("Result", "result.page"),
+    "plan": ("Plan", "plan.page"),
     "explore": ("Explore", "explore.page"),
     "export": ("Export", "export.page"),
     "trial": ("Try it on data", "trial.page"),

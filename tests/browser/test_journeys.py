@@ -15,7 +15,7 @@ from tests.browser.running import running_app
 from tests.cli.running import shown
 from tests.surveys import GOOD
 
-PAGES = ("Questions", "Result", "Export", "Try it on data", "What a report says", "Words")
+PAGES = ("Questions", "Plan", "Export", "Try it on data", "What a report says", "Words")
 TOTAL = "total error"
 TOO_WIDE = """(() => { const m = document.querySelector('[data-testid=stMain]');
 return m.scrollWidth - m.clientWidth; })()"""
@@ -121,7 +121,7 @@ def test_the_keyboard_alone_is_enough(visit):
     page.get_by_test_id("stSidebarNavLink").first.focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    visit.arrive("Result")
+    visit.arrive("Plan")
     page.get_by_test_id("stSidebarNavLink").first.focus()
     page.keyboard.press("Enter")
     visit.arrive("Questions")
@@ -166,7 +166,7 @@ def test_every_page_fits_three_widths_in_both_themes_and_asks_no_other_host(visi
     if menu.get_attribute("data-collapsed") != "false":
         page.get_by_test_id("stExpandSidebarButton").click()
     expect(menu).to_have_attribute("data-collapsed", "false")
-    page.get_by_role("link", name="Result", exact=True).click()
+    page.get_by_role("link", name="Plan", exact=True).click()
     expect(menu).to_have_attribute("data-collapsed", "true")
     assert visit.outside == []
     assert visit.complaints == []
@@ -197,7 +197,7 @@ def test_work_ends_with_its_visitor_and_with_the_server(browser, tmp_path):
         for last in (False, True):
             visit = Visit(browser.new_page(), address)
             visit.watch()
-            visit.open("result")
+            visit.open("plan")
             visit.upload("long.toml", LONG)
             visit.page.get_by_text(re.compile("Planning for [1-9]")).wait_for()
             wait_for(lambda: seconds_of(server) > 0.1, "nothing is being planned", 30)

@@ -1,4 +1,4 @@
-"""The pages Result, What a report says, Answer rates, Sampling Privacy and Words."""
+"""The pages Plan, What a report says, Answer rates, Sampling Privacy and Words."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def example(name):
 
 
 def test_a_result_has_its_figures_one_picture_and_no_button_that_protects_less():
-    app = open_page("result")
+    app = open_page("plan")
     assert metric(app, TOTAL) == "622.1 people"
     assert len(app.get("plotly_chart")) == 1
     assert not [one for one in app.button if one.proto.type == "primary"]
@@ -35,7 +35,7 @@ def test_a_better_design_is_one_click_away():
     document = example_document("health")
     (question,) = document["question"]
     document["question"] = [question, question | {"name": "again"}]
-    app = open_page("result", survey=word_of(document))
+    app = open_page("plan", survey=word_of(document))
     by_label(app.button, "Ask each person one question").click().run()
     assert session(app).document["survey"]["design"] == "one-each"
     assert "This plan does so." in words(app)
@@ -54,7 +54,7 @@ def texts_of(block):
 def test_a_page_shows_every_block_of_the_plan(name):
     survey = example(name)
     plan = plan_survey(survey)
-    app = open_page("result", example=name, details=True)
+    app = open_page("plan", example=name, details=True)
     toggles = [one.label for one in app.toggle]
     cells = [cell for found in tables(app) for column in found.values() for cell in column]
     page = " ".join([words(app), *toggles, *cells, *(one.value for one in app.metric)])
@@ -67,7 +67,7 @@ def test_a_page_shows_every_block_of_the_plan(name):
 def test_a_missed_target_says_how_many_people_it_takes():
     app = open_page("questions")
     by_label(app.text_input, "Exact enough at").set_value("0.5 %").run()
-    result = open_page("result", app)
+    result = open_page("plan", app)
     (ask,) = (one for one in result.button if one.label.startswith("Ask "))
     ask.click().run()
     assert session(result).document["survey"]["users"] == ask.label.split()[1]
@@ -77,12 +77,12 @@ def test_a_missed_target_says_how_many_people_it_takes():
 
 def test_results_are_greyed_while_something_is_wrong(questions):
     edit(questions, LEVELS, {0: {"epsilon": "?"}})
-    for name in ("result", "meaning"):
+    for name in ("plan", "meaning"):
         app = open_page(name, questions)
         assert "Greyed" in words(app)
         assert "Saturation" not in words(app)  # a detail
         assert "severe" in app.warning[0].value
-    assert not [one for one in open_page("result", questions).button if "Raise" in one.label]
+    assert not [one for one in open_page("plan", questions).button if "Raise" in one.label]
 
 
 def test_meaning_says_odds_and_moves_beliefs(questions):
@@ -130,7 +130,7 @@ def test_a_bias_that_no_number_of_people_lowers_is_said():
     question["sets"] = {"sizes": [0, 0, 0, 1]}
     question["level"] = [{"name": "a", "epsilon": 2.0, "item_count": 3}]
     survey = {"name": "s", "users": 1000}
-    app = open_page("result", survey=word_of({"survey": survey, "question": [question]}))
+    app = open_page("plan", survey=word_of({"survey": survey, "question": [question]}))
     assert "no number of people" in words(app)
     assert not [one for one in app.button if one.label.startswith("Ask ")]
 

@@ -38,8 +38,8 @@ class _Step(NamedTuple):
 
 def page() -> None:
     """Show the result of the chosen question, then of the survey, then the details."""
-    render.header("Result", "How exact answers will be, and what is promised.")
-    found, place, plan = looked_at(tuple(KIND_WORDS), "result")
+    render.header("Plan", "How exact answers will be, and what is promised.")
+    found, place, plan = looked_at(tuple(KIND_WORDS), "plan")
     if place is None or plan is None or found.plan is None:
         return
     shared = survey_blocks(found.plan)[1:] if len(found.plan.questions) > 1 else []
@@ -48,7 +48,7 @@ def page() -> None:
         return [one for one in question_blocks(plan) + shared if one.rank == "details"]
 
     with shown(found), render.complaint():
-        blocks = remembered(("result", plan), lambda: question_blocks(plan, details=False))
+        blocks = remembered(("blocks", plan), lambda: question_blocks(plan, details=False))
         render.render(chosen(blocks + shared, details=False))
         step = None if found.mistakes else _step(found.plan, plan)
         if step is not None:
