@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arrays import Whole
 from planner.errors import InputError
 from planner.mechanisms.words import rows_at_once
 
@@ -89,7 +90,7 @@ class BitCounter:
             self._adder.add(reports[start : start + self._height], 0)
         self.add_some(reports, np.arange(full, len(reports)))
 
-    def add_some(self, reports: Packed, numbers: NDArray[np.int64]) -> None:
+    def add_some(self, reports: Packed, numbers: Whole) -> None:
         """Add those of the reports that have these numbers, from 0; the array is not kept."""
         start = 0
         while start < len(numbers):
@@ -101,7 +102,7 @@ class BitCounter:
                 self._adder.add(self._slab, 0, own=True)
                 self._slab, self._filled = self._adder.memory(), 0
 
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Whole:
         """How many of the reports set each bit, shape ``(items,)``; the counter stays usable."""
         parts = [*self._adder.parts(), (0, self._slab[: self._filled])]
         counts = np.zeros(self._items, dtype=np.int64)
@@ -209,7 +210,7 @@ class Aggregate:
     """
 
     users: int
-    counts: NDArray[np.int64]
+    counts: Whole
 
     def __post_init__(self) -> None:
         if self.users < 0:
@@ -265,7 +266,7 @@ class Counter(Protocol):
 class SumCounter:
     """Reports that a function counts, a batch at a time, into ``cells`` sums."""
 
-    def __init__(self, cells: int, count: Callable[[Reports], NDArray[np.int64]]) -> None:
+    def __init__(self, cells: int, count: Callable[[Reports], Whole]) -> None:
         self._counts = np.zeros(cells, dtype=np.int64)
         self._count = count
         self._users = 0
@@ -302,7 +303,7 @@ class CellCounter(SumCounter):
         super().__init__(cells, self._named)
         self._dtype = dtype
 
-    def _named(self, rows: Reports) -> NDArray[np.int64]:
+    def _named(self, rows: Reports) -> Whole:
         cells = rows.view(self._dtype).ravel()
         require_below(cells, self._counts.size)
         return np.bincount(cells, minlength=self._counts.size)
@@ -339,14 +340,14 @@ class Segments(NamedTuple):
     ``mask`` the lanes of it that belong to the level.
     """
 
-    starts: NDArray[np.int64]
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    word: NDArray[np.int64]
+    starts: Whole
+    first: Whole
+    last: Whole
+    word: Whole
     mask: Packed
 
     @classmethod
-    def of(cls, item_counts: NDArray[np.int64]) -> Segments:
+    def of(cls, item_counts: Whole) -> Segments:
         """The segments of levels that follow each other."""
         starts = np.concatenate([[0], np.cumsum(item_counts)])
         low, high = starts[:-1] >> 6, (starts[1:] - 1) >> 6
@@ -377,7 +378,7 @@ class SidesCounter:
     planner.errors.InputError: size of reports[3] is [2] but must be [1], by level, for type 0. ...
     """
 
-    def __init__(self, counts: NDArray[np.int64], types: NDArray[np.int64]) -> None:
+    def __init__(self, counts: Whole, types: Whole) -> None:
         self._items = int(counts.sum())
         # The adders want rows without gaps, so the type's word is added up with the others.
         self._counters = [BitCounter(64 + self._items) for _ in types]
@@ -411,7 +412,7 @@ class _Weights:
     are counted by their lanes; what remains of the word's ones is the last one's.
     """
 
-    def __init__(self, item_counts: NDArray[np.int64], high_counts: NDArray[np.int64]) -> None:
+    def __init__(self, item_counts: Whole, high_counts: Whole) -> None:
         self._high_counts, self._segments = high_counts, Segments.of(item_counts)
         segments, levels = self._segments, item_counts.size
         level = np.repeat(np.arange(levels), segments.last - segments.first + 1)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import whole_number
+from planner.arrays import Whole
 from planner.errors import InputError
 
 MAX_ITEMS = 2**31 - 1
@@ -26,7 +27,7 @@ def item_count(items: int, least: int = 2) -> int:
     return whole_number("items", items, least, MAX_ITEMS, "Count the possible answers.")
 
 
-def item_numbers(values: ArrayLike, items: int, argument: str = "values") -> NDArray[np.int64]:
+def item_numbers(values: ArrayLike, items: int, argument: str = "values") -> Whole:
     """Item numbers, one per user, whole and from 0 to ``items - 1``, shape ``(n,)``.
 
     Examples
@@ -48,7 +49,7 @@ def item_numbers(values: ArrayLike, items: int, argument: str = "values") -> NDA
     return np.asarray(array, np.int64)
 
 
-def true_counts(counts: ArrayLike, items: int) -> NDArray[np.int64]:
+def true_counts(counts: ArrayLike, items: int) -> Whole:
     """True numbers of users per item, shape ``(items,)``, whole, not negative, not all 0."""
     array = _whole_numbers("true_counts", counts)
     remedy = "Give 0 for items that nobody has."

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array, Whole
 from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.words import Words
@@ -53,8 +53,8 @@ class ItemSets:
     """
 
     items: int
-    members: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    members: Whole
+    starts: Whole
 
     def __post_init__(self) -> None:
         inputs.item_count(self.items, least=1)
@@ -101,15 +101,15 @@ class ItemSets:
         return self.starts.size - 1
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Whole:
         """Size of each user's set, shape ``(n,)``."""
         return np.diff(self.starts)
 
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Whole:
         """How many users have each item, shape ``(items,)``."""
         return np.bincount(self.members, minlength=self.items)
 
-    def sampling_sums(self, padding_length: int) -> NDArray[np.float64]:
+    def sampling_sums(self, padding_length: int) -> Array:
         """Sums over users of ``P_u(k)`` and of its square, shape ``(2, items)``.
 
         ``P_u(k) = 1 / max(|x_u|, l)`` if user ``u`` has item ``k``, else 0: the
@@ -120,11 +120,11 @@ class ItemSets:
         sums = [np.bincount(self.members, each**power, self.items) for power in (1, 2)]
         return np.array(sums)
 
-    def lost(self, padding_length: int) -> NDArray[np.float64]:
+    def lost(self, padding_length: int) -> Array:
         """By how much counts of cut sets are too small on average, not positive, ``(items,)``."""
         return np.asarray(padding_length * self.sampling_sums(padding_length)[0] - self.counts())
 
-    def padded(self, length: int, words: Words) -> NDArray[np.int64]:
+    def padded(self, length: int, words: Words) -> Whole:
         """What whole sets report about: ``length`` elements a user, dummies after the items.
 
         Longer sets are cut to as many of their items, at random; shape ``(n, length)``.
@@ -142,7 +142,7 @@ class ItemSets:
         own[user[kept], place[kept]] = mixed[kept]
         return own
 
-    def sampled(self, length: int, words: Words) -> NDArray[np.int64]:
+    def sampled(self, length: int, words: Words) -> Whole:
         """What sets report about of which one item is drawn: it, or a dummy, shape ``(n,)``."""
         sizes = self.sizes
         slots = words.below(np.maximum(sizes, length), self.users)
@@ -150,19 +150,19 @@ class ItemSets:
         own[real] = self.members[(self.starts[:-1] + slots)[real]]
         return own
 
-    def some(self, users: NDArray[np.int64]) -> ItemSets:
+    def some(self, users: Whole) -> ItemSets:
         """The sets of these users, shape ``(k,)``."""
         sizes = self.sizes[users]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         place = np.arange(int(starts[-1])) + np.repeat(self.starts[users] - starts[:-1], sizes)
         return ItemSets(self.items, self.members[place], starts)
 
-    def firsts(self) -> NDArray[np.int64]:
+    def firsts(self) -> Whole:
         """First member of every set that is not empty: single-item use of basket data."""
         return self.members[self.starts[:-1][self.sizes > 0]]
 
 
-def _no_repeats(members: NDArray[np.int64], starts: NDArray[np.int64], items: int) -> None:
+def _no_repeats(members: Whole, starts: Whole, items: int) -> None:
     user = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     keys = np.sort(user * items + members)
     for position in np.flatnonzero(keys[1:] == keys[:-1]):

@@ -11,7 +11,7 @@ from math import exp
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from planner.arrays import Array
 from planner.policy.policy import PrivacyPolicy
@@ -138,9 +138,7 @@ def first_order(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike, users: float
     return FirstOrder(ratio, sums)
 
 
-def bisample_variance(
-    excess: OneOrMany, rate: OneOrMany, square: OneOrMany | None = None
-) -> NDArray[np.float64]:
+def bisample_variance(excess: OneOrMany, rate: OneOrMany, square: OneOrMany | None = None) -> Array:
     """:func:`first_order`'s variance of BiSample-MD's mean per person, with ``t = mean^2``.
 
     With ``x = 1 / tanh^2(eps/2) - 1``, the ``excess``, and ``R`` the answer rate it is

@@ -19,7 +19,6 @@ from math import ceil, floor
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.arrays import Array, Whole
 from planner.errors import InputError, VerificationError
@@ -225,7 +224,7 @@ def unbiased(estimator: Array, matrix: Array, wanted: Array) -> Array:
     return estimator
 
 
-def integers_of(channel: Channel) -> NDArray[np.int64]:
+def integers_of(channel: Channel) -> Whole:
     """``2^32 Pr[report | symbol]`` of a channel as drawn, shape ``(symbols, outputs)``."""
     return np.rint(drawn_channel(channel).matrix * DENOMINATOR).astype(np.int64)
 

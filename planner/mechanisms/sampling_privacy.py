@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import ceil, floor, inf
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from planner.arguments import finite
+from planner.arrays import Array, Whole
 from planner.errors import InputError
 from planner.estimates.counts import Estimates, tail_share
 from planner.limits import DENOMINATOR
@@ -138,7 +139,7 @@ class SamplingPrivacy:
         columns = values, np.sqrt(variance), np.zeros(self.items)
         return DieEstimates(*columns, aggregate.users, moved, self.sampling)
 
-    def variance(self, true_counts: ArrayLike) -> NDArray[np.float64]:
+    def variance(self, true_counts: ArrayLike) -> Array:
         """Exact variance of each estimated count, shape ``(V + 1,)``, in users squared."""
         return self._variance(self._true_counts(true_counts)[1:].astype(np.float64))
 
@@ -147,7 +148,7 @@ class SamplingPrivacy:
         return inf
 
     @property
-    def output_losses(self) -> NDArray[np.float64]:
+    def output_losses(self) -> Array:
         """What each round-two output says about its answer: ``ln(1 + pi_s / pi_j)``, in nats.
 
         Shape ``(V + 1,)``; the largest is the paper's eq. 21, 25 and 29. Two people with answers
@@ -160,7 +161,7 @@ class SamplingPrivacy:
         losses[protected] = np.log1p(self.sampling / stay[protected])
         return losses
 
-    def _moved(self, aggregate: Aggregate) -> NDArray[np.int64]:
+    def _moved(self, aggregate: Aggregate) -> Whole:
         aggregate.require((2, self.items))
         for name, row in zip(("round one", "round two"), aggregate.counts, strict=True):
             if int(row.sum()) != aggregate.users:
@@ -172,7 +173,7 @@ class SamplingPrivacy:
             raise InputError(f"round two minus round one at {j + 1}", int(moved[j]), "0+", remedy)
         return moved
 
-    def _true_counts(self, true_counts: ArrayLike) -> NDArray[np.int64]:
+    def _true_counts(self, true_counts: ArrayLike) -> Whole:
         counts = inputs.true_counts(true_counts, self.items)
         if self.everyone_has_value and counts[0]:
             allowed = "0 when everyone has a value"
@@ -180,7 +181,7 @@ class SamplingPrivacy:
             raise InputError("true_counts[0]", int(counts[0]), allowed, remedy)
         return counts
 
-    def _variance(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _variance(self, counts: Array) -> Array:
         each = counts * (1 - self.sampling) / self.sampling
         return np.concatenate([[each.sum()], each])
 
@@ -197,12 +198,12 @@ class DieEstimates(Estimates):
     [[95.0, 0.0], [100.0, 5.0]]
     """
 
-    moved: NDArray[np.int64]
+    moved: Whole
     sampling: float
 
     def intervals(
         self, confidence: float = 0.95, simultaneous: bool = False
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Array, Array]:
         """Exact confidence limits of each count, the one of no value first.
 
         They invert the Binomial(c, pi_s) law of the difference at equal tails, so each interval
@@ -223,9 +224,7 @@ def _probability(argument: str, value: object) -> float:
     return number
 
 
-def binomial_size_limits(
-    seen: NDArray[np.int64], chance: float, most: int, tail: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def binomial_size_limits(seen: Whole, chance: float, most: int, tail: float) -> tuple[Whole, Whole]:
     """Confidence limits of the unknown size of a binomial law with known chance.
 
     The smallest and the largest ``size`` in ``seen .. most`` for which neither "at least

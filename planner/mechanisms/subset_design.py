@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.arrays import Array, Whole
+from planner.arrays import Array, Flags, Whole
 from planner.estimates.counts import Estimates
 from planner.laws import sides
 from planner.laws.shape import as_tuples
@@ -189,10 +189,10 @@ class SidesCollected(sides.Sides, Collected):
 
 
 def draw_sides(
-    place: NDArray[np.int64],
-    item_counts: NDArray[np.int64],
-    high_counts: NDArray[np.int64],
-    integers: NDArray[np.int64],
+    place: Whole,
+    item_counts: Whole,
+    high_counts: Whole,
+    integers: Whole,
     words: Words,
 ) -> NDArray[np.uint64]:
     """Reports of a design, the type's number and packed bits, uint64, shape ``(n, 1 + words)``.
@@ -234,10 +234,10 @@ def draw_sides(
 
 def draw_sets(
     segments: Segments,
-    targets: NDArray[np.int64],
-    runs: NDArray[np.int64],
-    own: NDArray[np.int64],
-    held: NDArray[np.bool_],
+    targets: Whole,
+    runs: Whole,
+    own: Whole,
+    held: Flags,
     source: Words,
 ) -> Packed:
     """Packed rows with exact numbers of ones and one given bit each, shape ``(words, rows)``.
@@ -311,7 +311,7 @@ def _ones(bits: Packed) -> NDArray[np.int32]:
     return np.asarray(np.bitwise_count(bits).sum(axis=0, dtype=np.int32))
 
 
-def _repair(part: Packed, first: int, items: int, need: NDArray[np.int64], source: Words) -> None:
+def _repair(part: Packed, first: int, items: int, need: Whole, source: Words) -> None:
     """Add ones at random places where ``need`` is above 0, take them away where it is below.
 
     ``part`` has the words of one level, whose ``items`` begin at lane ``first`` of the first.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arrays import Whole
 from planner.limits import DENOMINATOR_BITS
 from planner.mechanisms.counting import pack, unpack, words_for
 from planner.mechanisms.words import CHUNK_WORDS, Words, map_rows, rows_at_once
@@ -70,7 +71,7 @@ class BernoulliRows:
         self,
         flat: NDArray[np.uint64],
         undecided: NDArray[np.uint64],
-        column: NDArray[np.int64],
+        column: Whole,
         words: Words,
     ) -> None:
         """Set the undecided lanes, which are 0 so far, by their last digits one by one."""
@@ -122,7 +123,7 @@ def _compare(
 
 
 def draw_reports(
-    true: NDArray[np.int64],
+    true: Whole,
     a: NDArray[np.uint32],
     b: NDArray[np.uint32],
     words: Words,

@@ -16,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arrays import Whole
 from planner.errors import InputError
 
 CHUNK_WORDS = 2**15
@@ -47,7 +48,7 @@ class Words:
         """So many random bytes, as devices ask for them."""
         return self.raw(-(-count // 8)).tobytes()[:count]
 
-    def below(self, sizes: ArrayLike, count: int) -> NDArray[np.int64]:
+    def below(self, sizes: ArrayLike, count: int) -> Whole:
         """Uniform whole numbers below ``sizes``, each from 1 to 2^32, shape ``(count,)``.
 
         A word of 64 bits is taken again where it is in the last, incomplete run of its size.

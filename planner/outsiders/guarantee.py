@@ -9,7 +9,6 @@ from itertools import combinations_with_replacement
 from math import exp, expm1, isfinite, log
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.arguments import finite, whole_number
 from planner.arrays import Array
@@ -241,7 +240,7 @@ def _about(sides: Sequence[Blanket], target: float, people: int, local: float) -
     return high
 
 
-def _values(blanket: Blanket, epsilon: float) -> NDArray[np.float64]:
+def _values(blanket: Blanket, epsilon: float) -> Array:
     return blanket.first - blanket.second - expm1(epsilon) * blanket.second
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array, Whole
 from planner.errors import FileError, InputError
 from planner.estimates.truncation import SIZES_MISS
 from planner.files import unreadable
@@ -30,7 +30,7 @@ class AnswerCounts:
     """True answers of all users, in a question's places."""
 
     labels: tuple[str, ...]
-    counts: NDArray[np.int64]
+    counts: Whole
     sets: ItemSets | None = None
 
     @property
@@ -39,7 +39,7 @@ class AnswerCounts:
         return self.sets.users if self.sets else int(self.counts.sum())
 
 
-KnownAnswers = AnswerCounts | NDArray[np.float64]
+KnownAnswers = AnswerCounts | Array
 """Of a number one a person, NaN for none."""
 
 
@@ -105,7 +105,7 @@ class _Sums(NamedTuple):
     squares: Slots
 
 
-def _sums(sets: ItemSets, level_of: NDArray[np.int64] | None) -> _Sums:
+def _sums(sets: ItemSets, level_of: Whole | None) -> _Sums:
     size_of = np.repeat(sets.sizes, sets.sizes)
     sizes, members = np.unique(size_of, return_counts=True)
     size = sizes.astype(np.float64)
@@ -118,7 +118,7 @@ def _sums(sets: ItemSets, level_of: NDArray[np.int64] | None) -> _Sums:
     return _Sums(Slots.of(size, members.astype(np.float64)), tuple(levels), _pairs(sets, size_of))
 
 
-def _pairs(sets: ItemSets, size_of: NDArray[np.int64]) -> Slots:
+def _pairs(sets: ItemSets, size_of: Whole) -> Slots:
     order = np.argsort(-size_of, kind="stable")
     sizes, starts = np.unique(-size_of[order], return_index=True)
     number, inverse = np.zeros(sets.items), np.zeros(sets.items)
@@ -151,7 +151,7 @@ class PilotSets:
     """
 
     sets: ItemSets
-    level_of: NDArray[np.int64] | None = None
+    level_of: Whole | None = None
     said: str = ""
     _sums: _Sums = field(init=False, repr=False)
 
@@ -178,9 +178,7 @@ class PilotSets:
         """Size of the pilot's largest set."""
         return int(self.sets.sizes.max())
 
-    def moments(
-        self, length: int | NDArray[np.int64], item_counts: NDArray[np.int64]
-    ) -> SetMoments:
+    def moments(self, length: int | Whole, item_counts: Whole) -> SetMoments:
         """See ``planner.survey.sets``; ``lost2`` without the bias of squared estimates."""
         n, slots, squares = self.sets.users, self._sums.slots, self._sums.squares
         of_one = slots.at(length)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from planner.arguments import positive_numbers, whole_number
-from planner.arrays import Array
+from planner.arrays import Array, Flags
 from planner.errors import InputError, SolverError
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.making import bisample_md
@@ -62,7 +62,7 @@ class AnswerRateCurve:
     missing_rate_rmse: Array
     top_rmse: Array
     random_rmse: Array
-    reliable: NDArray[np.bool_]
+    reliable: Flags
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from math import ceil, inf, sqrt
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Ledger
 from planner.planning.solve import DESIGN, scaled
@@ -250,7 +250,7 @@ def over(error: float, own: float) -> float:
     return error / own - 1 if abs(error / own - 1) > 10.0**-_DIGITS else 0.0
 
 
-def flat_region(errors: NDArray[np.float64], best: int) -> tuple[int, int]:
+def flat_region(errors: Array, best: int) -> tuple[int, int]:
     """The first and the last place around the best whose errors are all about as good."""
     far = np.flatnonzero(~(errors <= (1 + FLAT) * errors[best]))
     before, after = far[far < best].max(initial=-1), far[far > best].min(initial=errors.size)

@@ -12,10 +12,9 @@ from heapq import nlargest
 from math import floor, log10
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.arguments import finite
-from planner.arrays import Array
+from planner.arrays import Array, Whole
 from planner.laws.rounds import Rounds
 from planner.mechanisms.making import law_of
 from planner.outsiders.guarantee import (
@@ -49,7 +48,7 @@ class OutsiderView:
     set_size: int
     levels: tuple[str, ...]
     reach: Array | None
-    swaying: NDArray[np.int64] | None
+    swaying: Whole | None
     drawn: bool
     rounds: Rounds | None
 

@@ -9,10 +9,9 @@ from math import inf, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.arguments import whole_number
-from planner.arrays import Array
+from planner.arrays import Array, Whole
 from planner.errors import InputError, VerificationError, mark
 from planner.estimates.counts import normal_quantile
 from planner.frames import Columns
@@ -60,7 +59,7 @@ def binomial_window(size: int, chance: float) -> tuple[int, Array]:
     return first, pmf
 
 
-def upper_tail(size: int, chance: float, start: NDArray[np.int64]) -> Array:
+def upper_tail(size: int, chance: float, start: Whole) -> Array:
     """``Pr[Binomial >= start]``."""
     first, pmf = binomial_window(size, chance)
     tails = np.append(np.cumsum(pmf[::-1])[::-1], 0.0)

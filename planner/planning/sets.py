@@ -19,10 +19,9 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.arguments import whole_number
-from planner.arrays import Array
+from planner.arrays import Array, Whole
 from planner.errors import InputError, VerificationError, mark
 from planner.estimates.truncation import LongerSets
 from planner.limits import MAX_EPSILON, MAX_WHOLE_SET
@@ -65,7 +64,7 @@ class PaddingPlan:
     """
 
     length: int
-    lengths: NDArray[np.int64]
+    lengths: Whole
     bias2: Array
     variance: Array
     flat_lower: int

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.arguments import number_column
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 
@@ -29,12 +29,12 @@ LEAST_WEIGHT = 1e-6
 class Coefficients(NamedTuple):
     """The four coefficient vectors of an objective, each of shape ``(t,)``."""
 
-    noise_sum: NDArray[np.float64]
-    signal_sum: NDArray[np.float64]
-    noise_max: NDArray[np.float64]
-    signal_max: NDArray[np.float64]
+    noise_sum: Array
+    signal_sum: Array
+    noise_max: Array
+    signal_max: Array
 
-    def evaluate(self, noise: NDArray[np.float64], signal: NDArray[np.float64]) -> float:
+    def evaluate(self, noise: Array, signal: Array) -> float:
         """The objective at the levels' noise and signal variances."""
         total = np.sum(self.noise_sum * noise + self.signal_sum * signal)
         return float(total + np.max(self.noise_max * noise + self.signal_max * signal))
@@ -109,16 +109,14 @@ class Objective:
             raise InputError(f"prior[{i}]", float(prior[i]), allowed, remedy)
         return Coefficients(weights * counts, weights * prior, none, none)
 
-    def item_weights(
-        self, policy: PrivacyPolicy, least: float = LEAST_WEIGHT
-    ) -> NDArray[np.float64]:
+    def item_weights(self, policy: PrivacyPolicy, least: float = LEAST_WEIGHT) -> Array:
         """Importance of one item's error by level, for mechanisms that are no tables, ``(t,)``."""
         coefficients = self.coefficients(policy, least)
         if self.kind == "minimax":
             return coefficients.noise_max
         return coefficients.noise_sum / policy.item_counts
 
-    def _per_level(self, name: str, size: int, default: float) -> NDArray[np.float64]:
+    def _per_level(self, name: str, size: int, default: float) -> Array:
         values = getattr(self, name)
         if values is None:
             return np.full(size, default)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
+from planner.arrays import Array, Flags, Whole
 from planner.errors import InputError
 from planner.laws.levels import Levels
 from planner.limits import MAX_COUNT, MAX_EPSILON
@@ -23,7 +24,7 @@ from planner.policy.rules import PairRule, rule_of
 _MOST_REPEATED = 8
 _MOST_DENSE_LEVELS = 20_000
 _MOST_APART = 50  # levels of which tables tell which have a single item: all pairs are rows then
-A = TypeVar("A", bound=NDArray[Any])
+A = TypeVar("A", bound=NDArray[np.generic])
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -69,8 +70,8 @@ class PrivacyPolicy:
     [[1.0, 1.0], [2.0, 3.0]]
     """
 
-    epsilons: NDArray[np.float64]
-    item_counts: NDArray[np.int64]
+    epsilons: Array
+    item_counts: Whole
     rule: PairRule
     _names: tuple[str, ...] | None
 
@@ -119,17 +120,17 @@ class PrivacyPolicy:
         return self.rule.name
 
     @property
-    def against(self) -> NDArray[np.float64] | None:
+    def against(self) -> Array | None:
         """How far a report may lower each level's odds; None but for the rule ``"one-sided"``."""
         return self.rule.lowering
 
     @property
-    def own_pairs(self) -> NDArray[np.bool_]:
+    def own_pairs(self) -> Flags:
         """Of which levels tables keep a pair of two items, ``(t,)``; of more than fifty of all."""
         return self._several | (self.rule.keeps_own or self.size > _MOST_APART)
 
     @property
-    def _several(self) -> NDArray[np.bool_]:
+    def _several(self) -> Flags:
         return (self.item_counts > 1) | (self.size == 1)
 
     def plain(self, dummies: int = 0) -> Levels:
@@ -139,7 +140,7 @@ class PrivacyPolicy:
         rule, none = self.rule.plain(self.epsilons), ((),) * self.size
         return Levels(tuple(self.names), epsilons, counts, none, rule, dummies, against)
 
-    def bounds(self) -> NDArray[np.float64]:
+    def bounds(self) -> Array:
         """Pair budgets ``r_ij``, shape ``(t, t)``; ``inf`` where nothing is demanded.
 
         More than 20,000 levels raise an :class:`InputError`: the matrix would not fit in memory.
@@ -149,14 +150,14 @@ class PrivacyPolicy:
             raise InputError("levels", self.size, allowed, "Use room(), which never builds it.")
         return self.rule.bounds(self.epsilons)
 
-    def demanded(self) -> NDArray[np.float64]:
+    def demanded(self) -> Array:
         """As :meth:`bounds`, of two different items: ``inf`` within a level of one item."""
         bounds = self.bounds().copy()
         alone = np.flatnonzero(self.item_counts == 1)
         bounds[alone, alone] = np.inf
         return bounds
 
-    def room(self, used: ArrayLike, *, against: bool = False) -> NDArray[np.float64]:
+    def room(self, used: ArrayLike, *, against: bool = False) -> Array:
         """What each level has left when partner ``j`` uses ``used_j``: ``min_j (r_ij - used_j)``.
 
         Shape ``(t,)``, in nats; ``against``: ``min_j (r_ji - used_j)``. Rules with a name take O(t)
@@ -170,12 +171,12 @@ class PrivacyPolicy:
         partners = np.asarray(used, dtype=np.float64)
         return self.rule.room(self.epsilons, partners, self.own_pairs, against=against)
 
-    def largest_pairs(self, *, against: bool = False) -> NDArray[np.float64]:
+    def largest_pairs(self, *, against: bool = False) -> Array:
         """Per level the largest budget for its items, or ``against`` them, shape ``(t,)``."""
         return self.rule.largest_pairs(self.epsilons, self._several, against=against)
 
     @property
-    def tolerated(self) -> NDArray[np.float64]:
+    def tolerated(self) -> Array:
         """Per level what a collection spends: its budget, or of a matrix the largest of a pair."""
         return self.epsilons if self.rule.by_level else self.largest_pairs()
 
@@ -202,7 +203,7 @@ class PrivacyPolicy:
     # -- what it implies ----------------------------------------------------
 
     @property
-    def leakage_epsilons(self) -> NDArray[np.float64]:
+    def leakage_epsilons(self) -> Array:
         """Worst log-ratio between an item of each level and any other item, shape ``(t,)``.
 
         The tightest bound over all paths in the policy graph; for rule ``"min"`` it is
@@ -212,7 +213,7 @@ class PrivacyPolicy:
         return self.rule.leakage(self.epsilons, self._several)
 
     @property
-    def against_epsilons(self) -> NDArray[np.float64]:
+    def against_epsilons(self) -> Array:
         """Worst log-ratio between any other item and one of each level: the other direction."""
         return self.rule.leakage(self.epsilons, self._several, against=True)
 
@@ -226,7 +227,7 @@ class PrivacyPolicy:
         return float(self.leakage_epsilons.max())
 
     @property
-    def prior_posterior_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def prior_posterior_bounds(self) -> tuple[Array, Array]:
         """Bounds on ``Pr(x) / Pr(x | report)`` for an input of each level (table I).
 
         Returns the lower and the upper bound, each of shape ``(t,)``.
@@ -247,12 +248,12 @@ class PrivacyPolicy:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         budgets, counts = self.epsilons.tobytes(), self.item_counts.tobytes()
         return (budgets, counts, self.rule, self._names)
 
 
-def require_policy(value: Any) -> None:
+def require_policy(value: object) -> None:
     """Refuse what is no policy, for example the budgets alone.
 
     Examples
@@ -267,7 +268,7 @@ def require_policy(value: Any) -> None:
         raise InputError("policy", value, "a PrivacyPolicy", remedy)
 
 
-def _short(values: Sequence[Any] | NDArray[Any]) -> str:
+def _short(values: ArrayLike) -> str:
     """A list in one line: its first entries, and how many follow."""
     texts = [
         f"{value:.6g}" if isinstance(value, float) else repr(value)
@@ -277,20 +278,20 @@ def _short(values: Sequence[Any] | NDArray[Any]) -> str:
     return f"[{', '.join([*texts[:_MOST_REPEATED], *more])}]"
 
 
-def _budgets(epsilons: ArrayLike) -> NDArray[np.float64]:
+def _budgets(epsilons: ArrayLike) -> Array:
     values = _read_budgets("epsilons", epsilons)
     for i in np.flatnonzero(~((values > 0) & (values <= MAX_EPSILON)))[:1]:
         arguments.budget(f"epsilons[{i}]", float(values[i]))
     return values
 
 
-def _read_budgets(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def _read_budgets(name: str, values: ArrayLike) -> Array:
     if isinstance(values, (list, tuple)) and any(isinstance(one, str) for one in values):
         values = [parse_epsilon(one, f"{name}[{i}]") for i, one in enumerate(values)]
     return arguments.number_column(name, values, finite=False)
 
 
-def _counts(item_counts: ArrayLike, size: int) -> NDArray[np.int64]:
+def _counts(item_counts: ArrayLike, size: int) -> Whole:
     values = arguments.number_column("item_counts", item_counts, finite=False)
     if values.size != size:
         allowed = f"a list of {size} counts, one per level"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,8 @@ from planner.limits import BUDGET_RANGE, BUDGET_REMEDY, MAX_EPSILON
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
+
+    RowParts = tuple[sp.sparray, Array | None, Array, sp.sparray]
 
 Index = NDArray[np.intp]
 
@@ -39,7 +41,9 @@ class PrivacyRows(NamedTuple):
     price: sp.csr_array
 
     @classmethod
-    def of(cls, levels: Any, extra: Array | None, limit: Array, price: Any) -> PrivacyRows:
+    def of(
+        cls, levels: sp.sparray, extra: Array | None, limit: Array, price: sp.sparray
+    ) -> PrivacyRows:
         """From the rows' parts on the coordinates and on the auxiliaries."""
         import scipy.sparse as sp
 
@@ -63,7 +67,9 @@ class Reduction(NamedTuple):
     prices: Callable[[float], Array]
 
     @classmethod
-    def of(cls, kinks: Array, offsets: Array, slopes: Array, prices: Any) -> Reduction:
+    def of(
+        cls, kinks: Array, offsets: Array, slopes: Array, prices: Callable[[float], Array]
+    ) -> Reduction:
         """Between the first kink and the last, or where the first coordinate falls to 0."""
         pole = float(np.min(-offsets[1] / slopes[1])) * SHORT_OF_POLE
         ends = float(kinks.min()), min(pole, float(kinks.max()))
@@ -130,7 +136,7 @@ class PairRule:
         """
         raise NotImplementedError
 
-    def plain(self, epsilons: Array) -> Any:
+    def plain(self, epsilons: Array) -> str | tuple[tuple[float, ...], ...]:
         """The rule as files have it: its name if every reader knows it, else all pair budgets."""
         named = self.name in (*_NAMED, ONE_SIDED)
         return self.name if named else tuple(map(tuple, self.bounds(epsilons).tolist()))
@@ -229,7 +235,7 @@ class PairRule:
         """
         return None
 
-    def log_odds_rows(self, epsilons: Array, own: Flags) -> tuple[Any, Array | None, Array, Any]:
+    def log_odds_rows(self, epsilons: Array, own: Flags) -> RowParts:
         """Rows ``s_i + w_j <= r_ij``: on ``(s, w)``, on auxiliaries, limits, prices."""
         import scipy.sparse as sp
 
@@ -237,9 +243,7 @@ class PairRule:
         levels = sp.hstack([_picker(i, epsilons.size), _picker(j, epsilons.size)])
         return levels, None, limit, self._pair_price(epsilons, i, j, np.ones(limit.size))
 
-    def half_rows(
-        self, epsilons: Array, own: Flags, b: Array
-    ) -> tuple[Any, Array | None, Array, Any]:
+    def half_rows(self, epsilons: Array, own: Flags, b: Array) -> RowParts:
         """Rows ``e^r_ij b_i + b_j >= 1``, divided by ``e^r_ij``, in ``x = 1/2 - b``; likewise."""
         import scipy.sparse as sp
 
@@ -336,7 +340,7 @@ class MinRule(PairRule):
         grown = np.array([0 * epsilons, np.expm1(epsilons)])
         return Reduction.half(grown, np.array([[0.0], [1.0]]))
 
-    def log_odds_rows(self, epsilons: Array, own: Flags) -> tuple[Any, Array | None, Array, Any]:
+    def log_odds_rows(self, epsilons: Array, own: Flags) -> RowParts:
         """4t rows: ``s_i <= S, w_i <= W, s_i + W <= eps_i, w_i + S <= against_i``."""
         import scipy.sparse as sp
 
@@ -442,7 +446,7 @@ class AvgRule(PairRule):
         ends = np.multiply.outer([-0.5, 0.5], epsilons)
         return Reduction.half(np.expm1(ends), np.array([[0.5], [0.5]]))
 
-    def log_odds_rows(self, epsilons: Array, own: Flags) -> tuple[Any, Array, Array, Any]:
+    def log_odds_rows(self, epsilons: Array, own: Flags) -> RowParts:
         """2t rows: ``s_i - D <= eps_i / 2, w_i + D <= eps_i / 2``."""
         import scipy.sparse as sp
 
