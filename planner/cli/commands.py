@@ -10,6 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from planner.cli.deployment import aggregate, difference, perturb, schema, vectors, verify
+from planner.cli.options import option
 from planner.cli.people import questionnaire, receive
 from planner.cli.planning import answer_rate, compare, import_form, outsiders, plan
 from planner.cli.trial import audit, simulate
@@ -42,9 +43,9 @@ def open_app(
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
     address: Annotated[
         str,
-        typer.Option(
-            metavar="IP",
-            help="Address to listen on. Any other lets others on the network use the app, which "
+        option(
+            "IP",
+            "Address to listen on. Any other lets others on the network use the app, which "
             "asks nobody for a password.",
         ),
     ] = "127.0.0.1",

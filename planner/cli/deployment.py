@@ -20,6 +20,8 @@ from planner.cli.options import (
     ParameterFile,
     PlaceUnlisted,
     SkipRows,
+    argument,
+    option,
     print_json,
     progress,
     reading_of,
@@ -47,9 +49,7 @@ def schema() -> None:
 
 def vectors(
     params: ParameterFile,
-    out: Annotated[
-        Path | None, typer.Option(metavar="vectors.json", help="Write here, not to the screen.")
-    ] = None,
+    out: Annotated[Path | None, option("vectors.json", "Write here, not to the screen.")] = None,
 ) -> None:
     """Test vectors for clients in other languages.
 
@@ -77,20 +77,13 @@ def verify(params: ParameterFile, json_output: JsonOption = False) -> None:
 def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params: ParameterFile,
     data: Annotated[
-        Path,
-        typer.Option(
-            metavar="answers.csv", help="Answers, with a column named like each question."
-        ),
+        Path, option("answers.csv", "Answers, with a column named like each question.")
     ],
     out: Annotated[
-        Path,
-        typer.Option(
-            metavar="PATH", help=".parquet or .jsonl for one question, a directory for several."
-        ),
+        Path, option("PATH", ".parquet or .jsonl for one question, a directory for several.")
     ],
     question: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only this question; may be given several times."),
+        list[str] | None, option("NAME", "Only this question; may be given several times.")
     ] = None,
     survey: AnswerFileSurvey = None,
     delimiter: Delimiter = "",
@@ -137,63 +130,47 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params: ParameterFile,
     reports: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="REPORTS",
-            help="Report files, directories, or places such as s3://bucket/folder. Reports in "
+        argument(
+            "REPORTS",
+            "Report files, directories, or places such as s3://bucket/folder. Reports in "
             "Parquet files have no ids: one that stands in two of them counts twice.",
         ),
     ],
     engine: Annotated[
-        str,
-        typer.Option(
-            metavar="local|dask", help="All processors of this machine, or a Dask cluster."
-        ),
+        str, option("local|dask", "All processors of this machine, or a Dask cluster.")
     ] = "local",
-    scheduler: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Of the Dask scheduler: tcp://HOST:8786.")
-    ] = "",
+    scheduler: Annotated[str, option("ADDRESS", "Of the Dask scheduler: tcp://HOST:8786.")] = "",
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write all estimates here: .parquet, .csv or .json."),
+        Path | None, option("FILE", "Write all estimates here: .parquet, .csv or .json.")
     ] = None,
     excel: Annotated[
         bool, typer.Option("--excel", help="Write a .csv that Excel opens as it is meant.")
     ] = False,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Keep progress here, to go on after an interruption [OUT.checkpoint].",
-        ),
+        option("FILE", "Keep progress here, to go on after an interruption [OUT.checkpoint]."),
     ] = None,
     missing: Annotated[
         str,
-        typer.Option(
-            metavar="refuse|keep|drop",
-            help="What to do if files that were counted earlier are gone: stop, keep their "
+        option(
+            "refuse|keep|drop",
+            "What to do if files that were counted earlier are gone: stop, keep their "
             "reports, or take them out.",
         ),
     ] = "refuse",
-    confidence: Annotated[
-        float, typer.Option(metavar="SHARE", help="Of the intervals, above 0 and below 1.")
-    ] = 0.95,
+    confidence: Annotated[float, option("SHARE", "Of the intervals, above 0 and below 1.")] = 0.95,
     set_sizes: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar='"SETS=SIZES"',
-            help="A question about sets, and the ordinal one that asked for the number of items: "
+        option(
+            '"SETS=SIZES"',
+            "A question about sets, and the ordinal one that asked for the number of items: "
             "limits allow for cut sets by it. Again for other questions.",
         ),
     ] = None,
-    by: Annotated[
-        str, typer.Option(metavar="GROUP", help="A known group: results of each of its values.")
-    ] = "",
-    window: Annotated[
-        int, typer.Option(metavar="ROUNDS", help="Of a moving average, where asked again.")
-    ] = 3,
+    by: Annotated[str, option("GROUP", "A known group: results of each of its values.")] = "",
+    window: Annotated[int, option("ROUNDS", "Of a moving average, where asked again.")] = 3,
     report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.html", help="Write estimates and charts over rounds here."),
+        Path | None, option("FILE.html", "Write estimates and charts over rounds here.")
     ] = None,
     json_output: JsonOption = False,
 ) -> None:
@@ -257,12 +234,10 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 def difference(
     params_a: ParameterFile,
-    reports_a: Annotated[Path, typer.Argument(metavar="REPORTS_A", help="Its reports.")],
+    reports_a: Annotated[Path, argument("REPORTS_A", "Its reports.")],
     params_b: ParameterFile,
-    reports_b: Annotated[Path, typer.Argument(metavar="REPORTS_B", help="Its reports.")],
-    confidence: Annotated[
-        float, typer.Option(metavar="SHARE", help="Of the intervals, above 0 and below 1.")
-    ] = 0.95,
+    reports_b: Annotated[Path, argument("REPORTS_B", "Its reports.")],
+    confidence: Annotated[float, option("SHARE", "Of the intervals, above 0 and below 1.")] = 0.95,
     json_output: JsonOption = False,
 ) -> None:
     """Compare two collections, with limits and p.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.models import ArgumentInfo, OptionInfo
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
@@ -15,26 +16,35 @@ if TYPE_CHECKING:
     from planner.show.blocks import Block
     from planner.survey.tables import Reading
 
-SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey.")]
-ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The parameters.")]
+
+def option(metavar: str, told: str, *names: str) -> OptionInfo:
+    """An option with a value; without names it is called like its parameter."""
+    found: OptionInfo = typer.Option(*names, metavar=metavar, help=told)
+    return found
+
+
+def argument(metavar: str, told: str) -> ArgumentInfo:
+    """What stands in its place."""
+    found: ArgumentInfo = typer.Argument(metavar=metavar, help=told)
+    return found
+
+
+SurveyFile = Annotated[Path, argument("SURVEY.toml", "The survey.")]
+ParameterFile = Annotated[Path, argument("params.json", "The parameters.")]
 Mechanism = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "NAME",
+        "Plan this mechanism for every choice and set: best, opt0, opt1, opt2, rappor, oue, "
+        "and for choices subset-design, grr, subset, olh [each question's own].",
         "--mechanism",
         "--model",
-        metavar="NAME",
-        help="Plan this mechanism for every choice and set: best, opt0, opt1, opt2, rappor, oue, "
-        "and for choices subset-design, grr, subset, olh [each question's own].",
     ),
 ]
-Delimiter = Annotated[
-    str, typer.Option(metavar=", ; | tab", help="Between the cells of text [found out].")
-]
-Encoding = Annotated[
-    str, typer.Option(metavar="NAME", help="Of text: utf-8, utf-16, cp1252, latin-1 [found out].")
-]
-Decimal = Annotated[str, typer.Option(metavar=". ,", help="Mark of decimals [found out].")]
-SkipRows = Annotated[int, typer.Option(metavar="N", help="Rows above the header.")]
+Delimiter = Annotated[str, option(", ; | tab", "Between the cells of text [found out].")]
+Encoding = Annotated[str, option("NAME", "Of text: utf-8, utf-16, cp1252, latin-1 [found out].")]
+Decimal = Annotated[str, option(". ,", "Mark of decimals [found out].")]
+SkipRows = Annotated[int, option("N", "Rows above the header.")]
 FirstItem = Annotated[
     bool, typer.Option("--first-item", help="Keep each transaction's first item only.")
 ]
@@ -47,10 +57,10 @@ PlaceUnlisted = Annotated[
 ]
 AnswerFileSurvey = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "SURVEY.toml",
+        "Which says in which columns answers stand, and which cells are none.",
         "--survey",
-        metavar="SURVEY.toml",
-        help="Which says in which columns answers stand, and which cells are none.",
     ),
 ]
 Details = Annotated[bool, typer.Option("--details", help="Print tables and proofs, too.")]

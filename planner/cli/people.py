@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.options import JsonOption, ParameterFile, SurveyFile, print_json, say
+from planner.cli.options import JsonOption, ParameterFile, SurveyFile, option, print_json, say
 from planner.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,21 +20,18 @@ if TYPE_CHECKING:
 
 def questionnaire(
     survey: SurveyFile,
-    parameters: Annotated[
-        Path, typer.Option(metavar="params.json", help="What was planned for this survey.")
-    ],
-    out: Annotated[Path, typer.Option(metavar="FILE.html", help="Write the page here.")],
+    parameters: Annotated[Path, option("params.json", "What was planned for this survey.")],
+    out: Annotated[Path, option("FILE.html", "Write the page here.")],
     send_to: Annotated[
         str,
-        typer.Option(
-            metavar="URL",
-            help="Where reports go: https, http on this machine, or a path on the page's own host "
+        option(
+            "URL",
+            "Where reports go: https, http on this machine, or a path on the page's own host "
             "[people save them as a file].",
         ),
     ] = "",
     round_number: Annotated[
-        int | None,
-        typer.Option("--round", metavar="N", help="The round it is for, where there are rounds."),
+        int | None, option("N", "The round it is for, where there are rounds.", "--round")
     ] = None,
     json_output: JsonOption = False,
 ) -> None:
@@ -63,28 +60,21 @@ def questionnaire(
 
 def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params: ParameterFile,
-    into: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="For files of reports, as aggregate takes them.")
-    ],
+    into: Annotated[Path, option("FOLDER", "For files of reports, as aggregate takes them.")],
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65534)] = 8780,
     address: Annotated[
-        str,
-        typer.Option(metavar="IP", help="To listen on; any but this needs TLS before it."),
+        str, option("IP", "To listen on; any but this needs TLS before it.")
     ] = "127.0.0.1",
-    page: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="The questionnaire, served at /.")
-    ] = None,
+    page: Annotated[Path | None, option("FILE.html", "The questionnaire, served at /.")] = None,
     origin: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="URL",
-            help="Of a page elsewhere that may send reports: https://clinic.example, or null for "
+        option(
+            "URL",
+            "Of a page elsewhere that may send reports: https://clinic.example, or null for "
             "one in a folder. Again for others.",
         ),
     ] = None,
-    share: Annotated[
-        str, typer.Option(metavar="URL", help="Address of the page, shown as a QR code.")
-    ] = "",
+    share: Annotated[str, option("URL", "Address of the page, shown as a QR code.")] = "",
     estimates_from: Annotated[
         int, typer.Option(metavar="REPORTS", help="Show no estimates before so many.", min=1)
     ] = 100,

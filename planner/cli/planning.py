@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.options import Details, JsonOption, Mechanism, SurveyFile, print_json, say, show
+from planner.cli.options import (
+    Details,
+    JsonOption,
+    Mechanism,
+    SurveyFile,
+    argument,
+    option,
+    print_json,
+    say,
+    show,
+)
 from planner.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -17,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def import_form(
-    form: Annotated[Path, typer.Argument(metavar="form.xlsx", help="The form.")],
-    out: Annotated[Path, typer.Option(metavar="survey.toml", help="Write the survey here.")],
+    form: Annotated[Path, argument("form.xlsx", "The form.")],
+    out: Annotated[Path, option("survey.toml", "Write the survey here.")],
     json_output: JsonOption = False,
 ) -> None:
     """Make a survey of an XLSForm (ODK, Kobo, SurveyCTO).
@@ -43,18 +53,15 @@ def import_form(
 def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     survey: SurveyFile,
     mechanism: Mechanism = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="params.json", help="Write deployable parameters here.")
-    ] = None,
+    out: Annotated[Path | None, option("params.json", "Write deployable parameters here.")] = None,
     question: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Write the parameters of this question alone."),
+        str | None, option("NAME", "Write the parameters of this question alone.")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="report.html", help="Write a report with charts here.")
+        Path | None, option("report.html", "Write a report with charts here.")
     ] = None,
     handout: Annotated[
-        Path | None, typer.Option(metavar="handout.html", help="Write a page for an ethics board.")
+        Path | None, option("handout.html", "Write a page for an ethics board.")
     ] = None,
     record: Annotated[
         bool, typer.Option("--record", help="Add what is spent to the survey's ledger.")
@@ -110,8 +117,8 @@ def _next(made: SurveyPlan, survey: Path) -> str:
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="A.toml", help="One scenario.")],
-    second: Annotated[Path, typer.Argument(metavar="B.toml", help="The other one.")],
+    first: Annotated[Path, argument("A.toml", "One scenario.")],
+    second: Annotated[Path, argument("B.toml", "The other one.")],
     mechanism: Mechanism = None,
     json_output: JsonOption = False,
 ) -> None:
@@ -128,8 +135,7 @@ def outsiders(
     survey: SurveyFile,
     mechanism: Mechanism = None,
     delta: Annotated[
-        float | None,
-        typer.Option(metavar="NUMBER", help="Of the central guarantee [far below 1/people]."),
+        float | None, option("NUMBER", "Of the central guarantee [far below 1/people].")
     ] = None,
     details: Details = False,
     json_output: JsonOption = False,

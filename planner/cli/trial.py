@@ -20,6 +20,8 @@ from planner.cli.options import (
     PlaceUnlisted,
     SkipRows,
     SurveyFile,
+    argument,
+    option,
     progress,
     reading_of,
     show,
@@ -38,20 +40,16 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     survey: SurveyFile,
     data: Annotated[
         Path,
-        typer.Option(
-            metavar="FILE",
-            help="True answers: text with any delimiter, JSON lines, Parquet or Excel, with a "
+        option(
+            "FILE",
+            "True answers: text with any delimiter, JSON lines, Parquet or Excel, with a "
             "column named like the question; or transactions (.dat, .data, .txt).",
         ),
     ],
-    repeats: Annotated[int, typer.Option(metavar="N", help="Runs per mechanism.")] = 10,
-    seed: Annotated[
-        int, typer.Option(metavar="N", help="The same seed gives the same figures.")
-    ] = 1,
+    repeats: Annotated[int, option("N", "Runs per mechanism.")] = 10,
+    seed: Annotated[int, option("N", "The same seed gives the same figures.")] = 1,
     first_item: FirstItem = False,
-    question: Annotated[
-        str, typer.Option(metavar="NAME", help="The question, if the survey has several.")
-    ] = "",
+    question: Annotated[str, option("NAME", "The question, if the survey has several.")] = "",
     delimiter: Delimiter = "",
     encoding: Encoding = "",
     decimal: Decimal = "",
@@ -100,24 +98,15 @@ def _pick(survey: Survey, name: str) -> Question:
 
 def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params: ParameterFile,
-    command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND ...", help="The client, see below.")
-    ],
-    question: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Needed if the file has several.")
-    ] = None,
+    command: Annotated[list[str], argument("-- COMMAND ...", "The client, see below.")],
+    question: Annotated[str | None, option("NAME", "Needed if the file has several.")] = None,
     answer: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ANSWER", help="Ask these, as JSON or text; two or more."),
+        list[str] | None, option("ANSWER", "Ask these, as JSON or text; two or more.")
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Ask the answers that are in this file.")
-    ] = None,
+    data: Annotated[Path | None, option("FILE", "Ask the answers that are in this file.")] = None,
     survey: AnswerFileSurvey = None,
     reports: Annotated[int, typer.Option(help="Reports of each answer.")] = 100_000,
-    confidence: Annotated[
-        float, typer.Option(metavar="SHARE", help="That an honest client passes.")
-    ] = 0.999999,
+    confidence: Annotated[float, option("SHARE", "That an honest client passes.")] = 0.999999,
     seconds: Annotated[float, typer.Option(help="Time limit of each start.")] = 600.0,
     delimiter: Delimiter = "",
     encoding: Encoding = "",
