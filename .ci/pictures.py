@@ -244,7 +244,7 @@ def answer_rates() -> str:
     return svg_of(Chart(lines, ("epsilon", "standard error"), "y"), answer_rates.__doc__)
 
 
-def shuffling() -> str:
+def outsiders() -> str:
     """Central epsilon at delta 1e-6 of shuffled reports, over the people, for three budgets."""
     people = [int(n) for n in np.geomspace(300, 1e6, 15)]
     lines = []
@@ -252,7 +252,7 @@ def shuffling() -> str:
         blanket = seen_of(randomized_response(budget, items=4).shape).blanket(0, 0)
         found = [central_epsilon(blanket, 1e-6, n) for n in people]
         lines.append(Line(f"{budget:g} nats a report", people, found, colour, dash))
-    return svg_of(Chart(lines, ("people", "central epsilon"), "xy"), shuffling.__doc__)
+    return svg_of(Chart(lines, ("people", "central epsilon"), "xy"), outsiders.__doc__)
 
 
 def surveys() -> str:
@@ -351,7 +351,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "reduction": reduction,
     "exact-integers": exact_integers,
     "answer-rates": answer_rates,
-    "shuffling": shuffling,
+    "outsiders": outsiders,
     "surveys": surveys,
     "channels": channels,
     "rounds": rounds,
