@@ -275,8 +275,8 @@ class SetKind(Kind[ItemSet, Any]):
                 f"Add {mark('padding_length')}, or in {mark('[question.sets]')} the shares of "
                 "people with 0, 1, 2, ... items (sizes) or the file of a pilot."
             )
-            what = f"sets of question {question.name!r}"
-            raise InputError(what, None, "given, or a padding length", remedy)
+            place = (f"question {question.name!r}",)
+            raise InputError("sets", None, "given, or a padding length", remedy, place=place)
         _refuse_objective(question)
         part = Part(question, question, question, share, 1.0, max(1, round(users)))
         policy, plans = part.deployed.policy, []

@@ -38,11 +38,12 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A figure with its name, and what it means."""
+    """A figure with its name, for which answers it holds, and what it means."""
 
     name: str
     value: str
     why: str = ""
+    meaning: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ def _html(block: Block) -> str:
         case Facts(facts):
             every = (
                 f"<div><dt>{escape(fact.name)}</dt><dd>{escape(fact.value)}</dd>"
-                f"<dt>{escape(fact.why)}</dt></div>"
+                f"<dt>{escape(', '.join(filter(None, (fact.meaning, fact.why))))}</dt></div>"
                 for fact in facts
             )
             return f"<dl>{''.join(every)}</dl>"

@@ -73,6 +73,11 @@ class KindWords:
         expected = about.objective.kind == "expected"
         return "for the expected answers" if expected else "for the least favourable answers"
 
+    def off(self, asked: Any) -> str:
+        """What is off by that error."""
+        worst = asked.objective.kind == "minimax"
+        return "an answer's count is off" if worst else "the counts of all answers are off together"
+
     def assumed(self, plan: QuestionPlan) -> str:
         """What is assumed as the survey does not state it; empty for nothing."""
         return ""
@@ -168,6 +173,11 @@ class _OfScales(KindWords):
         what = f"{_TOTAL} of the {'counts' if asked.wanted == COUNTS else 'cumulative shares'}"
         return "error of the mean" if asked.of_mean else _weighted(asked, what)
 
+    def off(self, asked: Any) -> str:
+        if asked.of_mean:
+            return "the mean is off"
+        return super().off(asked).replace("of all answers", "up to each answer")
+
     def answers(self, plan: QuestionPlan) -> str:
         said = super().answers(plan)
         return f"{said} {_DRAWN}" if plan.question.of_mean else said
@@ -194,6 +204,9 @@ class _OfNumbers(KindWords):
 
     def objective(self, asked: Any) -> str:
         return "error of the mean"
+
+    def off(self, asked: Any) -> str:
+        return "the mean is off"
 
     def answers(self, plan: QuestionPlan) -> str:
         model = plan.fact(AnswerRateModel)
@@ -263,6 +276,11 @@ def words(plan: QuestionPlan) -> KindWords:
 def objective_name(plan: QuestionPlan) -> str:
     """Which error is predicted and made small."""
     return words(plan).objective(plan.question)
+
+
+def typically(plan: QuestionPlan) -> str:
+    """What that error is, to whoever has not met one."""
+    return f"how far {words(plan).off(plan.question)}, typically"
 
 
 def answers(plan: QuestionPlan) -> str:

@@ -193,13 +193,18 @@ def headline(question: QuestionPlan) -> Facts:
         errors = levels.standard_errors
         name = f"least exact, an answer of {levels.names[errors.argmax()]!r}"
         name = name if len({*map(people, errors)}) > 1 else "error of each answer"
-        facts.append(Fact(f"{name}{of}", f"{people(errors.max())} people"))
+        seen = levels.detectable
+        means = (
+            "" if seen is None else f"seen from {percent(seen.max())}: rarer answers look absent"
+        )
+        facts.append(Fact(f"{name}{of}", f"{people(errors.max())} people", meaning=means))
     needed = [one.users for one in question.targets] or [question.people_for(_USUAL)]
     for_what = "the targets" if question.targets else f"an error of {percent(_USUAL)}{of}"
     known = [one for one in needed if one is not None]
     never = "no number is enough, as long sets are cut"
     figure = f"{max(known):,}" if len(known) == len(needed) else never
-    return Facts((*facts, Fact(f"people needed for {for_what}", figure)))
+    means = f"{question.everybody:,} are asked"
+    return Facts((*facts, Fact(f"people needed for {for_what}", figure, meaning=means)))
 
 
 def _errors(question: QuestionPlan) -> list[Fact]:
@@ -208,8 +213,12 @@ def _errors(question: QuestionPlan) -> list[Fact]:
     of, unit = _OF_ROUND * (again is not None), " people" * (not question.question.of_mean)
     name, error = f"{kinds.objective_name(question)}{of}", people(question.total_error) + unit
     facts = [
-        Fact(name, error, kinds.answers(question)),
-        Fact(f"as a share of {kinds.share_of(question)}", percent(question.error_share)),
+        Fact(name, error, kinds.answers(question), kinds.typically(question)),
+        Fact(
+            f"as a share of {kinds.share_of(question)}",
+            percent(question.error_share),
+            meaning=f"the same, of {part.whole:,.6g}",
+        ),
     ]
     rounds = question.question.rounds
     if again is None or rounds is None:

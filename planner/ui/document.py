@@ -29,12 +29,12 @@ from planner.survey.values import text_of
 FieldRow = dict[str, str]
 
 EXAMPLES = {
-    "clinic": "Clinic, sixteen treatments",
-    "health": "Health survey, five diagnoses",
-    "browsing": "Browsing, a hundred pages",
-    "hours": "Unpaid help, hours in order",
-    "answer-rate": "Hospital bills, many do not answer",
-    "sampled-ages": "Registry, age groups of a rare illness",
+    "clinic": "treatments, some more private than others",
+    "health": "diagnoses, one of which is severe",
+    "browsing": "visited pages, several of each person",
+    "hours": "unpaid help, in hours from none to many",
+    "answer-rate": "hospital bills, which many do not tell",
+    "sampled-ages": "a rare illness, asked in two rounds",
 }
 FIRST_EXAMPLE = "clinic"
 """What a visitor meets: the levels matter, and the answers have names."""
@@ -86,10 +86,10 @@ CELLS = {  # by the key, with the table that it is in
         "A total error, as a share of the people; of a mean, of half its range. Then you see how "
         "many people it takes.",
     ),
-    "level.name": TableCell("Level", help="A name for answers of equal sensitivity."),
+    "level.name": TableCell("Level (needed)", help="A name for answers of equal sensitivity."),
     "level.epsilon": TableCell(
-        "Budget (epsilon)",
-        help="1.5, or ln 4: the odds may then change fourfold. Smaller is more private.",
+        "Budget (needed)",
+        help="Epsilon, as 1.5 or ln 4: the odds may then change fourfold. Smaller is more private.",
     ),
     "level.against": TableCell(
         "Budget against",
@@ -97,15 +97,18 @@ CELLS = {  # by the key, with the table that it is in
         "others if empty.",
     ),
     "level.items": TableCell(
-        "Answers", help="Separated by semicolons or commas; quote an answer that holds one."
+        "Answers (or their number)",
+        help="Separated by semicolons or commas; quote an answer that holds one.",
     ),
     "level.item_count": TableCell("Number of answers", help="If they are not listed."),
     "level.yes_counts": TableCell(
-        "Expected people", help="With each of the answers, at the least: 30; 12."
+        "Expected people (needed)", help="With each of the answers, at the least: 30; 12."
     ),
     "level.importance": TableCell("Importance", help="1 if empty."),
     "level.prior": TableCell("Expected share", help="Of the people: 0.2 or 20 %. Sum 1."),
-    "sets.sizes": TableCell("People with 0, 1, 2, ... answers", "such as 10; 40; 30"),
+    "sets.sizes": TableCell(
+        "People with 0, 1, 2, ... answers (needed, or a length)", "such as 10; 40; 30"
+    ),
     "sets.popularity": TableCell(
         "Answers are", options={"zipf": "few popular, many rare", "uniform": "all equally popular"}
     ),
@@ -124,9 +127,9 @@ CELLS = {  # by the key, with the table that it is in
         "Outside the order", "none", "Such as: don't know. List it in the table."
     ),
     "sampling.everyone_has_value": TableCell("Everyone has an answer", options=SWITCH),
-    "lower": TableCell("Smallest answer"),
-    "upper": TableCell("Largest answer"),
-    "epsilon": TableCell("Budget (epsilon)"),
+    "lower": TableCell("Smallest answer (needed)"),
+    "upper": TableCell("Largest answer (needed)"),
+    "epsilon": TableCell("Budget (epsilon, needed)"),
     "mean": TableCell("Expected mean", "the worst of five"),
     "sd": TableCell("Expected spread", "0.3 of half the range", "A standard deviation."),
     "refusals": TableCell("Without an answer", "10 %", "Share of the people, whatever the budget."),
@@ -159,7 +162,7 @@ CELLS = {  # by the key, with the table that it is in
     "weight": TableCell("Weight", "1"),
 }
 _LABELS = {path.split(".")[-1]: cell.label.split(" (")[0] for path, cell in CELLS.items()} | {
-    "[question.sets]": CELLS["sets.sizes"].label,
+    **dict.fromkeys(("sets", "[question.sets]"), CELLS["sets.sizes"].label.split(" (")[0]),
     "[question.preferences]": "The largest budget that people accept",
 }
 
@@ -288,16 +291,26 @@ def cleaned(document: Document) -> Document:
     return document | {"question": found}
 
 
+def is_empty(mistake: Mistake) -> bool:
+    """Whether something is still to be filled in, and nothing that was typed is wrong."""
+    value = mistake.error.value
+    empty = value is None or (isinstance(value, str | tuple | list) and not value)
+    return empty and not mistake.error.problem
+
+
 def sentence_of(mistake: Mistake) -> str:
     """What is wrong, in the words of the page: cells have its labels, not the file's keys."""
-    *_, key = ("", *(part for part in mistake.where if isinstance(part, str)))
-    path = ".".join(part for part in mistake.where if isinstance(part, str))
-    cell = CELLS.get(path.removeprefix("question."))
+    error, names = mistake.error, [part for part in mistake.where if isinstance(part, str)]
+    argument, key = error.argument, names[-1] if names else ""
+    if is_empty(mistake):
+        row = not isinstance(next(reversed(mistake.where), 0), str)
+        what = _LABELS.get(argument if row else key, argument)
+        remedy = error.remedy if error.allowed else ""
+        return InputError.because(
+            key, f"{', '.join((*error.place, what))} is still empty", remedy
+        ).worded(label_of)
+    cell = CELLS.get(".".join(names).removeprefix("question."))
     label = key if cell is None else cell.label.split(" (")[0]
-    error = mistake.error
-    if not (error.problem or error.allowed):
-        return f"{', '.join((*error.place, label))} is still empty."
-    argument = error.argument
     if key and argument.startswith(key):  # a cell of a matrix says which
         argument = label + argument.removeprefix(key)
     return error.at(*error.place, argument=argument).worded(label_of)

@@ -12,7 +12,7 @@ from planner.ui.document import MOST_IN_ADDRESS, cleaned, new_document, word_of
 from planner.ui.fields import MOST_PASTED, refuse_paste
 from planner.ui.opening import opening
 from planner.ui.render import CHARTS, SCRIPT, STYLE
-from planner.ui.state import session
+from planner.ui.state import INTRODUCED, session
 
 PAGES = {  # the title of each page, and where its function is
     "questions": ("Questions", "questions.page"),
@@ -77,6 +77,7 @@ def _keep_address(slot: st.delta_generator.DeltaGenerator) -> None:
     own, fits = word != here.word_at_start, len(word) <= MOST_IN_ADDRESS
     component = st.components.v2.component("ldp_planner_page", js=SCRIPT)
     data = {"page": here.page, "most": MOST_PASTED, "charts": CHARTS}
+    data["cookie"] = INTRODUCED if here.introduced else None
     data["word"] = word if own and fits else None
     found = component(data=data, key="page", on_pasted_change=lambda: None)
     if found.pasted:

@@ -49,8 +49,8 @@ def kept(slot: Any, holder: Document, path: str, place: object = "", **more: Any
         widget, start = slot.toggle, False
     elif cell.options is PROSE:
         widget = slot.text_area
-    elif widget == slot.text_input and cell.empty:
-        settings["placeholder"] = cell.empty
+    elif widget == slot.text_input:
+        settings["placeholder"] = cell.empty or "needed"
     value = inner.get(key, start)
     value = text_of(value, key) if widget == slot.text_input else value
 

@@ -28,7 +28,7 @@ def opening() -> None:
     st.selectbox(
         "Example",
         [None, *EXAMPLES],
-        format_func=lambda name: EXAMPLES[name] if name else "choose one",
+        format_func=lambda name: EXAMPLES[name].capitalize() if name else "choose one",
         key=f"example-{here.revision}",
         on_change=_take_example,
     )

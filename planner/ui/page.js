@@ -35,6 +35,7 @@ export default function ({ data, setTriggerValue }) {
   const app = document.querySelector("script[type=module][src]")?.src;
   if (data.charts && app && !fetched) setTimeout(() => import(new URL(data.charts, app)), 300);
   fetched = true;
+  if (data.cookie) document.cookie = `${data.cookie}=1; path=/; max-age=34560000; samesite=lax`;
   const address = new URL(window.location.href);
   address.searchParams.delete("survey");
   if (data.word) {

@@ -61,22 +61,23 @@ def plain(text: object) -> str:
 def header(title: str, purpose: str) -> None:
     """The page's title, what it is for, and what is to be said once."""
     st.title(title, anchor=False)
-    st.caption(purpose)
-    here, slot = session(), st.container()
+    if purpose:
+        st.caption(purpose)
+    here = session()
     for sentence, wrong in here.notices:
-        (slot.error if wrong else slot.info)(plain(sentence))
+        st.toast(plain(sentence), duration="infinite" if wrong else "long")  # moves nothing
     here.notices = []
 
 
-def problems(sentences: Sequence[str], rest: str) -> None:
-    """Say what is wrong, one sentence each; ``rest`` says what that means."""
+def problems(sentences: Sequence[str], rest: str, *, asks: bool = False) -> None:
+    """Say what is wrong, or ``asks`` for what is empty; ``rest`` says what that means."""
     slot = st.container()
     if not sentences:
         return
     shown = [f"- {plain(sentence)}" for sentence in sentences[:_MOST_PROBLEMS]]
     if len(sentences) > _MOST_PROBLEMS:
         shown.append(f"- and {len(sentences) - _MOST_PROBLEMS} more")
-    slot.warning("\n".join([*shown, "", rest]))
+    (slot.info if asks else slot.warning)("\n".join([*shown, "", rest]))
 
 
 @contextmanager
@@ -147,9 +148,11 @@ def draw(figure: Block) -> None:
 
 
 def facts(block: Facts) -> None:
-    """The figures that decide, side by side, with their meaning."""
+    """The figures that decide, side by side, with what each means."""
     for column, fact in zip(st.columns(len(block.facts)), block.facts, strict=True):
         column.metric(plain(fact.name), plain(fact.value), help=plain(fact.why) or None)
+        if fact.meaning:
+            column.caption(plain(fact.meaning))
 
 
 def dots(share: float) -> None:

@@ -18,11 +18,12 @@ from planner.patience import patience
 from planner.planning.ledger import Ledger
 from planner.planning.plan import SurveyPlan, plan_survey
 from planner.planning.question import QuestionPlan
+from planner.survey.description import Mistake
 from planner.survey.file import settle
 from planner.survey.questions import Survey
 from planner.survey.values import text_of
 from planner.ui import render
-from planner.ui.document import cleaned, joint_of, kind_of, label_of, sentence_of
+from planner.ui.document import cleaned, is_empty, joint_of, kind_of, label_of, sentence_of
 from planner.ui.fields import kept_item
 from planner.ui.state import session
 
@@ -40,7 +41,9 @@ class Result:
     """What is planned: of the document as it is, or of what it was before a mistake."""
 
     plan: SurveyPlan | None
-    mistakes: tuple[str, ...]
+    mistakes: tuple[str, ...] = ()
+    asks: bool = False
+    """Whether all of these are about what is still empty: nobody did anything wrong."""
 
 
 def result() -> Result:
@@ -50,9 +53,12 @@ def result() -> Result:
     if survey is not None:
         try:
             here.planned = remembered(("plan", survey, here.ledger), partial(_plan, survey))
+        except InputError as error:
+            mistakes = (Mistake((), error),)
         except PlannerError as error:
             return Result(here.planned, (error.worded(label_of),))
-    return Result(here.planned, tuple(map(sentence_of, mistakes)))
+    asks = all(map(is_empty, mistakes))
+    return Result(here.planned, tuple(map(sentence_of, mistakes)), asks)
 
 
 def _plan(survey: Survey) -> SurveyPlan:
@@ -99,8 +105,6 @@ def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:
 @contextmanager
 def shown(found: Result, where: str = "results") -> Iterator[None]:
     """A place for results, greyed while they are of what was there before a mistake."""
-    if found.mistakes and found.plan is not None:
-        st.caption("Greyed: planned before the mistake.")
     with st.container(key=f"{'stale' if found.mistakes else 'current'}-{where}"):
         yield
 
@@ -149,7 +153,9 @@ def planned_question(plan: SurveyPlan | None, place: int | None) -> QuestionPlan
 def looked_at(kinds: tuple[str, ...], where: str) -> tuple[Result, int | None, QuestionPlan | None]:
     """The result, what is wrong said; the place and the plan of the chosen question."""
     found = result()
-    render.problems(found.mistakes, "Mend this on the page Questions.")
+    rest = "Fill this in" if found.asks else "Mend this"
+    rest += " on the page Questions. What is greyed is from before."
+    render.problems(found.mistakes, rest, asks=found.asks)
     place = chosen_place(kinds, where)
     plan = planned_question(found.plan, place)
     same = plan is not None and plan.question.kind in kinds  # or it is from before a mistake

@@ -26,6 +26,8 @@ from planner.ui.document import (
 )
 
 T = TypeVar("T")
+INTRODUCED = "ldp-planner-introduced"
+"""The cookie of a browser whose visitor has dismissed the introduction."""
 _MOST_STEPS = 50
 _MOST_REMEMBERED = 64
 
@@ -40,6 +42,8 @@ class Session:
         What is being edited.
     word_at_start:
         The document with which the visit began, as a word; it is not worth an address.
+    introduced:
+        Whether this browser has been told what the app is for.
     revision:
         Rises when the document is replaced as a whole or another page is entered, so that
         widgets start afresh from it.
@@ -63,6 +67,7 @@ class Session:
 
     document: Document
     word_at_start: str = ""
+    introduced: bool = True
     revision: int = 0
     past: list[str] = field(default_factory=list)
     future: list[str] = field(default_factory=list)
@@ -103,6 +108,10 @@ class Session:
         self.typed.pop("question", None)
         self.revision += 1
 
+    def introduce(self) -> None:
+        """The introduction was read, for good."""
+        self.introduced = True
+
     def enter(self, page: str) -> None:
         """Note which page is shown: the widgets of a page start afresh when it is entered."""
         if self.page and self.page != page:
@@ -142,6 +151,7 @@ def _started() -> Session:
     asked = st.query_params.get("example", "")
     new = Session(example_document(asked if asked in EXAMPLES else FIRST_EXAMPLE))
     new.word_at_start = word_of(new.document)
+    new.introduced = st.context.cookies.get(INTRODUCED) == "1"
     word = st.query_params.get("survey", "")
     if word:
         try:

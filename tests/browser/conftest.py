@@ -19,7 +19,7 @@ QUIET_TICKS = 4
 CELL_FIELD = "#portal input, #portal textarea"
 SETTLED = "[data-testid=stApp][data-test-script-state=notRunning]"
 # Where to click in the table of levels: the middle of its columns at 1280 pixels.
-CELLS = {1: 70, 2: 170, 3: 350}
+CELLS = {1: 80, 2: 230, 3: 420}
 
 
 @pytest.fixture(scope="session")

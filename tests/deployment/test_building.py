@@ -74,7 +74,7 @@ def built(mechanism, question):
 
 def test_item_sets_are_never_reported_without_padding():
     question = ItemSet("q", LEVELS)
-    with pytest.raises(InputError, match=r"sets of question 'q' is missing .* Add padding_length"):
+    with pytest.raises(InputError, match=r"question 'q': sets is missing .* Add padding_length"):
         survey_parameters(plan_survey(Survey("s", 10, (question,))))
     padded = ItemSet("q", LEVELS, padding_length=3)
     (found,) = survey_parameters(plan_survey(Survey("s", 10, (padded,)))).questions

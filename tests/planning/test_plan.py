@@ -139,7 +139,7 @@ def test_a_matrix_spends_the_largest_protected_pair():
             with_numeric(HOUSEHOLD, epsilon=12.0, preferences=NormalPreferences(1, 1.2)),
             "epsilon of question 'income' is 12.*Nobody answers",
         ),
-        (shop(sets=None), "sets of question 'articles'.*padding_length"),
+        (shop(sets=None), "question 'articles': sets is missing.*padding_length"),
         (
             Survey("s", 9, (articles().replacing(criterion="minimax"),)),
             "objective of question 'articles'.*importance",

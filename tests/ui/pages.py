@@ -76,6 +76,7 @@ def metric(app: AppTest, label: str) -> str:
 def words(app: AppTest) -> str:
     """Everything a page says, without Markdown's backslashes."""
     kinds = ("markdown", "caption", "warning", "info", "error", "success", "title", "subheader")
+    kinds += ("toast",)
     text = " ".join(str(one.value) for kind in kinds for one in getattr(app, kind))
     return text.replace("\\", "")
 

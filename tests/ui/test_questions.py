@@ -41,6 +41,23 @@ def test_the_app_starts_with_an_example_where_the_levels_matter():
     app = AppTest.from_file(str(APP), default_timeout=TIMEOUT).run()
     assert not app.exception
     assert (app.title[0].value, metric(app, TOTAL)) == ("Questions", "1,093.5 people")  # tutorial
+    assert "seen from 2.348 %: rarer answers look absent" in words(app)
+    assert "For whom" in words(app)
+    by_label(app.button, "hospital bills").click().run()
+    assert "how far the mean is off, typically" in words(app)
+    by_label(app.button, "Got it").click().run()
+    assert "For whom" not in words(app)
+
+
+def test_a_row_that_is_begun_is_asked_for_the_rest(questions):
+    for cells, missing in (
+        ({"name": "third"}, "third', Budget is still empty"),
+        ({"name": "third", "epsilon": "2"}, "third', Answers is still empty"),
+        ({"name": "third", "epsilon": "2", "items": "measles"}, ""),
+    ):
+        edit(questions, LEVELS, {}, added_rows=[cells])
+        assert not questions.warning
+        assert [missing in words(questions) for one in questions.info] == [True] * bool(missing)
 
 
 def test_every_edit_is_one_step_back_and_forth(questions):
@@ -95,13 +112,15 @@ def test_while_a_cell_is_wrong_the_last_results_stay_greyed(questions):
             else:
                 edit(questions, LEVELS, {0: {key: typed}})
                 assert session(questions).document["question"][0]["level"][0][key] == typed
-            assert said in questions.warning[0].value, typed
-            assert "Greyed" in words(questions), typed
+            (wrong,) = questions.warning if typed else questions.info  # who begins is asked
+            assert said in wrong.value, typed
+            assert "from before" in words(questions), typed
             assert metric(questions, TOTAL) == "622.1 people"
         edit(questions, LEVELS, {0: {"epsilon": "ln 4"}})
         write(questions, "People asked", "100,000")
         assert not questions.warning
-        assert "Greyed" not in words(questions)
+        assert not questions.info
+        assert "from before" not in words(questions)
 
 
 def test_hidden_columns_keep_what_was_typed():
@@ -162,8 +181,9 @@ def test_the_worst_single_answer_and_another_mechanism():
 
 def test_sets_of_answers_say_what_they_need(questions):
     choose(questions, "A person gives", "item-set")
-    assert questions.warning  # nothing is known of the sets yet
-    write(questions, "People with 0, 1, 2, ... answers", "0; 5; 3")
+    assert not questions.warning  # nothing was typed that could be wrong
+    assert "question 'diagnosis', People with 0, 1, 2, ... answers is still" in words(questions)
+    write(questions, "People with 0, 1, 2, ... answers (needed, or a length)", "0; 5; 3")
     assert question(questions).sets.sizes == (0.0, 5.0, 3.0)
     write(questions, "Cut or pad to", "2")
     assert question(questions).padding_length == 2
@@ -195,9 +215,9 @@ def test_a_number_and_who_answers_it(questions):
     assert question(questions).kind == "numeric"
     choose(questions, "The largest budget that people accept", "normal")
     first = questions.metric[0].value
-    write(questions, "Largest answer", "-2")
+    write(questions, "Largest answer (needed)", "-2")
     assert "Smallest answer" in questions.warning[0].value
-    write(questions, "Largest answer", "100")
+    write(questions, "Largest answer (needed)", "100")
     choose(questions, "The largest budget that people accept", "histogram")
     assert questions.metric[0].value != first
     choose(questions, "The largest budget that people accept", "normal")
@@ -230,7 +250,7 @@ def test_questions_are_added_chosen_and_removed(questions):
     assert pages == ["diagnosis", "income"]
     by_label(questions.get("button_group"), "Question").set_value(0).run()
     assert by_label(questions.text_input, "Name of the question").value == "diagnosis"
-    by_label(questions.button, "Remove it").click().run()
+    by_label(questions.button, "Remove this question").click().run()
     assert by_label(questions.text_input, "Name of the question").value == "income"
     by_label(questions.button, "Undo").click().run()
     assert len(session(questions).document["question"]) == 2
@@ -272,7 +292,7 @@ def test_a_refused_sample_leaves_no_results_and_an_accepted_one_ends_with_the_vi
     for data, people in ((text, 3), ("epsilon\nx\n", 0), (text, 3)):
         app.file_uploader[1].set_value(("pilot.csv", data.encode(), "text/csv")).run()
         assert len(session(app).document["question"][0]["preferences"]["values"]) == people
-        assert ("Greyed" in words(app)) == (people == 0)
+        assert ("from before" in words(app)) == (people == 0)
     del app.session_state["session"]
     del app
     assert not left_of(sample)

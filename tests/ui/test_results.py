@@ -79,7 +79,7 @@ def test_results_are_greyed_while_something_is_wrong(questions):
     edit(questions, LEVELS, {0: {"epsilon": "?"}})
     for name in ("plan", "meaning"):
         app = open_page(name, questions)
-        assert "Greyed" in words(app)
+        assert "from before" in words(app)
         assert "Saturation" not in words(app)  # a detail
         assert "severe" in app.warning[0].value
     assert not [one for one in open_page("plan", questions).button if "Raise" in one.label]

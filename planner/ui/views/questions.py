@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import resources
 
 import pandas as pd
 import streamlit as st
@@ -22,8 +23,10 @@ from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import (
     CELLS,
+    EXAMPLES,
     KIND_WORDS,
     ask_together,
+    example_document,
     form_of,
     joint_of,
     kind_of,
@@ -40,6 +43,12 @@ from planner.ui.opening import as_file
 from planner.ui.results import chosen_place, planned_question, question_at, result, shown
 from planner.ui.state import session
 
+_INTRODUCTION = """
+**What it does**: finds the most exact way to ask within the privacy budgets that you set.\\
+**For whom**: who asks sensitive questions, and who speaks for the people asked.\\
+**First**: change a budget in the table, and watch the figures. Or take an example:
+"""
+_PICTURE = (resources.files("planner.ui") / "introduction.svg").read_text("utf-8")
 _MOST_PAIR_LEVELS = 30
 _RULES = {
     "min": "the smaller of the two",
@@ -64,49 +73,66 @@ _MODELS: dict[str, tuple[str, dict[str, str]]] = {  # of preferences, with what 
 
 def page() -> None:
     """Show what is asked for editing, and at once what it costs."""
-    render.header(
-        "Questions", "What you ask, of how many people, and how much each answer may reveal."
-    )
     here = session()
+    purpose = "What you ask, of how many people, and how much each answer may reveal."
+    render.header("Questions", purpose if here.introduced else "")
+    if not here.introduced:
+        _introduction()
     kept_row(here.document, "", "survey.name", "survey.users")
-    figures = st.container()
-    place = _choose()
+    figures = st.container(key="figures")
+    place = chosen_place(tuple(KIND_WORDS), "questions") or 0
     question = question_at(place)
     _about(question, place)
     form = form_of(question)
     if form.columns:
         _levels(question, place)
-    unused = st.container()
     kept_row(question, place, *form.cells)
     also = _ALSO.get(kind_of(question))
     if also is not None:
         also(question, place)
-    wrong = st.container()
+    messages = st.container(key="messages")
+    _more_or_fewer(place)
     _options(question, place)
     _wording(here.document)
     _whole_survey(here.document)
     found = result()
-    with wrong:
-        render.problems(found.mistakes, "What is shown is from before; nothing is exported.")
+    plan = planned_question(found.plan, place)
+    with messages:
+        rest = "Until then figures are from before, and nothing is exported."
+        render.problems(found.mistakes, rest, asks=found.asks)
+        if plan is not None and not found.mistakes:
+            st.caption(render.plain(unused_sentence(plan)))
     with figures, shown(found, "figures"):
-        plan = planned_question(found.plan, place)
         if plan is not None:
             blocks = question_blocks(plan) if plan.fact(SamplingPlan) else [headline(plan)]
             render.render(block for block in blocks if isinstance(block, Facts))
-    said = "" if plan is None or found.mistakes else unused_sentence(plan)
-    if said:
-        unused.caption(render.plain(said))
 
 
-def _choose() -> int:
-    """The question to look at; add one, or remove it."""
+def _introduction() -> None:
+    """What this is, for whoever has not been here; dismissed for good."""
     here = session()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        place = chosen_place(tuple(KIND_WORDS), "questions") or 0
+    with st.container(key="introduction", border=True):
+        told, drawn = st.columns([2, 1], vertical_alignment="center")
+        with drawn:
+            st.components.v2.component("ldp_planner_picture", html=_PICTURE)()
+        told.markdown(_INTRODUCTION)
+        with told.container(horizontal=True, vertical_alignment="center"):
+            for name, label in EXAMPLES.items():
+                said, take = label.partition(",")[0], partial(_take_example, name)
+                st.button(said, on_click=take, type="tertiary")
+            st.button("Got it", on_click=here.introduce, type="primary")
+
+
+def _take_example(name: str) -> None:
+    session().replace(example_document(name))
+
+
+def _more_or_fewer(place: int) -> None:
+    """Add a question, or remove the one that is shown."""
+    with st.container(horizontal=True):
         st.button("Add a question", on_click=_add)
-        if len(here.document["question"]) > 1:
-            st.button("Remove it", on_click=_remove, args=(place,))
-    return place
+        if len(session().document["question"]) > 1:
+            st.button("Remove this question", on_click=_remove, args=(place,))
 
 
 def _add() -> None:
