@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,7 @@ from planner.mechanisms.collected import (
     BitsCollected,
     Collected,
     DieCollected,
+    Found,
     HashCollected,
     RowsCollected,
 )
@@ -45,13 +46,11 @@ from planner.mechanisms.set_design import StaircaseCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import Words, seeded_words
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Question
+from planner.survey.questions import Numeric, Question
 
 Longer = tuple[tuple[int, float], ...]
 People = Any
 """How many have each item; of numbers one a person, NaN for none; of sets one list a person."""
-Found = Any
-"""What a form of report has estimated: counts of what reports are about, or the wanted numbers."""
 
 
 class NumericVariance(NamedTuple):
@@ -82,7 +81,7 @@ class AskedCollected(Asked):
         return np.zeros(1)
 
     @abstractmethod
-    def variance(self, shape: Collected, people: People) -> Any:
+    def variance(self, shape: Collected, people: People) -> Found:
         """Variance of the estimates for these people."""
 
     @abstractmethod
@@ -127,12 +126,13 @@ class ItemCollected(answers.Item, AskedCollected):
         names = self.levels.level_names(), self.levels.item_names()
         return item_rows(*names, found, found.on_simplex(), confidence)
 
-    def sums(self, people: People) -> tuple[int, Any, Any]:
+    def sums(self, people: People) -> tuple[int, Array, Array]:
         """Number of people, and sums of the chance that each item is the own one, and squared."""
         counts = inputs.true_counts(people, self.levels.total)
-        return int(counts.sum()), counts, counts
+        each = counts.astype(np.float64)
+        return int(counts.sum()), each, each
 
-    def variance(self, shape: Collected, people: People) -> Any:
+    def variance(self, shape: Collected, people: People) -> Found:
         return np.asarray(self.scale**2 * shape.variance(*self.sums(people)))
 
     def draw_aggregate(
@@ -201,9 +201,10 @@ class NumberCollected(answers.Number, AskedCollected):
         below = np.minimum(share.astype(np.int64), last - 1)
         return below, ((share - below) * DENOMINATOR + 0.5).astype(np.int64)
 
-    def of(self, question: Any) -> Self:
-        domain, epsilon = question.domain, float(question.policy.epsilons[0])
-        return self.over(domain.lower, domain.upper, domain.yes_no, self.points, epsilon)
+    def of(self, question: Question) -> Self:
+        asked = cast("Numeric", question)
+        ends = asked.lower, asked.upper, asked.yes_no
+        return self.over(*ends, self.points, float(asked.policy.epsilons[0]))
 
     @property
     def domain(self) -> NumericDomain:
@@ -424,7 +425,7 @@ class CollectedLaw(Law):
         """Exact bias of the estimated counts of items, not positive, in people."""
         return self.asked.bias(people)
 
-    def variance(self, people: People) -> Any:
+    def variance(self, people: People) -> Found:
         """Variance of the estimates for these people: exact of counts, of means to first order."""
         return self.asked.variance(self.shape, people)
 

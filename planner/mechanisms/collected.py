@@ -43,6 +43,8 @@ from planner.mechanisms.words import Words, map_rows, rows_at_once
 from planner.policy import logodds
 
 _CHUNK_CELLS = 2**16
+Found = Any
+"""What reports tell: estimated counts, or wanted numbers with their covariance; variances."""
 
 
 class Collected(Shape):
@@ -66,7 +68,7 @@ class Collected(Shape):
         own, other = np.repeat(np.array(support, dtype=np.float64), counts, axis=0).T
         return own, other
 
-    def estimate(self, counted: Aggregate) -> Any:
+    def estimate(self, counted: Aggregate) -> Found:
         """Estimates of the elements or of the wanted numbers.
 
         Sums of several rounds stand one above the other. The standard errors put the estimated
@@ -121,7 +123,7 @@ class RowsCollected(rows.Rows, Collected):
     def counter(self) -> Counter:
         return CellCounter(self.cells, "<u2")
 
-    def estimate(self, counted: Aggregate) -> Any:
+    def estimate(self, counted: Aggregate) -> Found:
         starts = np.cumsum([0, *self.blocks])[:-1]
         shares = np.add.reduceat(self.rows[0], starts) / DENOMINATOR if self.blocks else [1.0]
         return wanted_estimates(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from planner.arguments import whole_number
 from planner.arrays import Whole
@@ -64,9 +62,9 @@ def true_counts(counts: ArrayLike, items: int) -> Whole:
     return np.asarray(array, np.int64)
 
 
-def _whole_numbers(argument: str, values: ArrayLike) -> NDArray[Any]:
+def _whole_numbers(argument: str, values: ArrayLike) -> Whole:
     try:
-        array = np.asarray(values)
+        array: Whole = np.asarray(values)
     except (TypeError, ValueError):
         remedy = "Give one item number per user, all in one flat list."
         raise InputError(argument, values, "a list of whole numbers", remedy) from None

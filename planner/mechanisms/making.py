@@ -7,9 +7,8 @@ knows its variance; :meth:`~planner.mechanisms.asking.CollectedLaw.of` gives it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from math import ceil, exp, expm1
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ from planner.mechanisms.subset_design import SidesCollected
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Question
+from planner.survey.questions import Ordinal, Question
 
 MAX_HASHING_EPSILON = 20.0
 """Beyond it there are too many hash values for a grid of 2^-32."""
@@ -89,7 +88,7 @@ def oue(epsilon: float, items: int) -> CollectedLaw:
     return _bits("oue", [0.5], [b], _alike(epsilon, items))
 
 
-def _bits(name: str, a: Any, b: Any, levels: Levels) -> CollectedLaw:
+def _bits(name: str, a: Iterable[float], b: Iterable[float], levels: Levels) -> CollectedLaw:
     return of_item(name, BitsCollected(levels, *map(tuple, round_inward(list(a), list(b), levels))))
 
 
@@ -232,11 +231,8 @@ def set_design(
     >>> mechanism.shape.held, mechanism.shape.ratios, mechanism.shape.largest() <= 1.0
     (2, (1580030169, 4294967296), True)
     """
-    return _of_sets(
-        "set-design",
-        WholeSetCollected,
-        StaircaseCollected.of(policy.plain(padding_length), cap),
-    )
+    shape = StaircaseCollected.of(policy.plain(padding_length), cap)
+    return _of_sets("set-design", WholeSetCollected, shape)
 
 
 def _of_sets(name: str, asked: type[OneOfSetCollected], shape: Collected) -> CollectedLaw:
@@ -326,17 +322,18 @@ def mean_channel(channel: Channel, yes_no: bool = False) -> CollectedLaw:
     wanted = np.array([np.append(np.linspace(-1, 1, grid.size), 0.0), answers])
     values = unbiased(turn @ drawn.estimator, drawn.matrix, wanted)
     about = "mean-channel", domain, float(channel.policy.epsilons.max())
-    return _of_numbers(*about, *_tuples(integers_of(drawn), values))
+    return _of_numbers(*about, integers_of(drawn).tolist(), values.tolist())
 
 
 def _of_numbers(
-    name: str, domain: NumericDomain, epsilon: float, rows: Any, values: Any, blocks: Any = ()
+    name: str, domain: NumericDomain, epsilon: float, *tables: Sequence[object]
 ) -> CollectedLaw:
-    asked = NumberCollected.over(domain.lower, domain.upper, domain.yes_no, len(rows) - 1, epsilon)
-    return CollectedLaw("", name, asked, RowsCollected(asked.levels, rows, values, blocks))
+    ends, points = (domain.lower, domain.upper, domain.yes_no), len(tables[0]) - 1
+    asked = NumberCollected.over(*ends, points, epsilon)
+    return CollectedLaw("", name, asked, RowsCollected(asked.levels, *map(as_tuples, tables)))
 
 
-def _ordered(channel: Channel, question: Any) -> CollectedLaw:
+def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
     """A channel for the ordered answers of a question, which stand level by level."""
     levels, answers, drawn = question.plain_levels, question.ordered, drawn_channel(channel)
     wrong = channel.symbols != answers
@@ -349,37 +346,28 @@ def _ordered(channel: Channel, question: Any) -> CollectedLaw:
         raise InputError.because("channel", reason, "Take the one that was planned for it.")
     items = levels.item_names()
     rows = integers_of(drawn)[[answers.index(item) for item in items]]
+    tables = (as_tuples(table.tolist()) for table in (rows, drawn.estimator))
     asked = OrderedCollected(levels, *question.in_places)
-    shape = RowsCollected(levels, *_tuples(rows, drawn.estimator))
-    return CollectedLaw("", "ordered-channel", asked, shape)
-
-
-def _tuples(*tables: Any) -> Any:
-    return (as_tuples(table.tolist()) for table in tables)
-
-
-def _channel(channel: Channel, question: Question) -> CollectedLaw:
-    if question.kind == "ordinal":
-        return _ordered(channel, question)
-    return mean_channel(channel, getattr(question, "yes_no", False))
-
-
-_MAKERS: dict[type, Callable[[Any, Question], CollectedLaw]] = {
-    UnaryTable: lambda table, _: unary(table),
-    SubsetDesign: lambda design, _: of_item("subset-design", SidesCollected.of(design)),
-    Channel: _channel,
-    CollectedLaw: lambda law, _: law,
-}
+    return CollectedLaw("", "ordered-channel", asked, RowsCollected(levels, *tables))
 
 
 def law_of(question: Question, mechanism: object) -> CollectedLaw:
     """The law of a question for a law, table, design or channel; InputError for anything else."""
-    make = _MAKERS.get(type(mechanism))
-    if make is None:
-        what, name = f"mechanism of question {question.name!r}", type(mechanism).__name__
-        remedy = "Take the mechanism that plan_survey chose for the question."
-        raise InputError(what, name, "one that can be deployed", remedy)
-    law = make(mechanism, question)
+    match mechanism:
+        case CollectedLaw():
+            law = mechanism
+        case UnaryTable():
+            law = unary(mechanism)
+        case SubsetDesign():
+            law = of_item("subset-design", SidesCollected.of(mechanism))
+        case Channel() if question.kind == "ordinal":
+            law = _ordered(mechanism, question)
+        case Channel():
+            law = mean_channel(mechanism, getattr(question, "yes_no", False))
+        case _:
+            what, name = f"mechanism of question {question.name!r}", type(mechanism).__name__
+            remedy = "Take the mechanism that plan_survey chose for the question."
+            raise InputError(what, name, "one that can be deployed", remedy)
     kind = "categorical" if len(question.together) > 1 else question.kind  # of its cells
     if law.kind != kind:
         allowed, remedy = repr(law.kind), "Plan the mechanism for this question."

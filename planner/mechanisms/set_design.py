@@ -12,9 +12,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from functools import lru_cache
 from math import ceil, expm1, sinh
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from planner.arrays import Array, Whole
 from planner.errors import InputError
@@ -163,11 +164,12 @@ def set_error_bound(items: int, length: int, epsilon: float, cap: float) -> floa
     return max(0.0, by_cap, others / (others + 1) * (others * one - 1))
 
 
-def set_error(items: int, length: int, own: Any, other: Any) -> Any:
+def set_error(items: int, length: int, own: ArrayLike, other: ArrayLike) -> Array:
     """Squared error per person for the worst number of items, none or all: it is linear in it."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        noise = logodds.noise_from_probabilities(own, other)
-        signal = logodds.signal_from_probabilities(own, other)
+        chances = np.asarray(own), np.asarray(other)
+        noise = logodds.noise_from_probabilities(*chances)
+        signal = logodds.signal_from_probabilities(*chances)
     return items * noise + length * np.maximum(signal, 0.0)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,9 @@ _ONE_BIT = np.uint64(1)
 _NEAR_MEAN, _NEAR_WORDS = 0.8, 2**15  # standard deviations, and words at a time: in the cache
 _LOOK = 3  # steps between two looks at which rows still miss something
 _FEW_ITEMS = 2**12  # for which 16 random bits are seldom odd
-_FEW: tuple[Any, Any]
-_MANY: tuple[Any, Any]
-_FEW, _MANY = (np.uint16, np.uint32), (np.uint32, np.uint64)
+_Word = type[np.unsignedinteger]
+_FEW: tuple[_Word, _Word] = (np.uint16, np.uint32)
+_MANY: tuple[_Word, _Word] = (np.uint32, np.uint64)
 
 _CHUNK_WORDS = 2**19  # large, as each step of the draws is one call for all rows of a chunk
 
