@@ -12,7 +12,7 @@ from itertools import count
 import numpy as np
 from measure import Figure, rows, seconds, show
 
-from planner.planning.sampled import best_sampling, binomial_window, difference_delta
+from planner.mechanisms.sampling_privacy import best_sampling, binomial_window, difference_delta
 
 LIMIT = 0.050
 PEOPLE = 10**7

@@ -12,7 +12,7 @@ from reproduction.run import main
 from reproduction.sampling import COINS, SAMPLING
 
 from planner import SamplingPrivacy
-from planner.planning.sampled import difference_delta, smallest_epsilon
+from planner.mechanisms.sampling_privacy import difference_delta, smallest_epsilon
 
 SOURCE = "section 5.2, figure 3"
 GRID = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5]

@@ -188,7 +188,7 @@ def _prove(laws: Iterable[CollectedLaw]) -> None:
 
 def _prove_released(die: DieCollected) -> None:
     """The (epsilon, delta) statement about released estimates, by sums over binomial laws."""
-    from planner.planning.sampled import DELTA_ROUNDING, released_delta
+    from planner.mechanisms.sampling_privacy import DELTA_ROUNDING, released_delta
 
     stated, epsilon, one = die.guarantee["aggregates"], die.released, die.mechanism
     if epsilon == inf:

@@ -17,7 +17,7 @@ from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import law_of
 from planner.planning.curve import Curve
-from planner.planning.option import Option, Part, at_scale
+from planner.planning.option import Option, Part, at_scale, least
 from planner.survey.questions import BEST, Question
 
 Q = TypeVar("Q", bound=Question)
@@ -70,6 +70,10 @@ class Kind(Protocol[Q, M]):
 
     def shared(self, question: Q, users: int) -> Curve:
         """Its error at any share of its budgets, as shares are planned."""
+        part = Part.alone(question, users)
+        planned = least(self.options(part))
+        assert planned is not None  # noqa: S101 - of kinds that always have one
+        return self.curve(part, planned)
 
     def options(self, part: Part[Q]) -> list[Option]:
         """What it can have, and what is compared with that."""

@@ -57,6 +57,11 @@ class Part(Generic[Q]):
     fraction: float
     everybody: int
 
+    @classmethod
+    def alone(cls, question: Q, people: int, share: float = 1.0) -> Part[Q]:
+        """A settled question that so many people are asked, with a share of its budgets."""
+        return cls(question, question, question, share, 1.0, people)
+
     @property
     def deployed(self) -> Q:
         """The question with its share of the budgets."""
@@ -119,18 +124,19 @@ def with_budget_left(question: Q, ledger: Ledger) -> Q:
 
 
 def at_scale(question: Q, scale: float, level: str | None = None) -> Q:
-    """The question with its budgets times ``scale``, of one ``level`` alone or all; and its cap."""
+    """The question with its budgets times ``scale``, of one ``level`` alone or all and others."""
     if scale == 1:
         return question
-    spent = _with_policy(question, scaled(question.policy, scale, level))
-    known = getattr(spent, "sets", None)
-    if level is not None or known is None or known.cap is None:
-        return spent
-    return cast("Q", spent.replacing(sets=known.replacing(cap=scale * known.cap)))
+    others = dict[str, object]()
+    for table, key in (("sets", "cap"), ("sampling", "none_epsilon")) if level is None else ():
+        known = getattr(question, table, None)
+        if known is not None and (budget := getattr(known, key)) is not None:
+            others[table] = known.replacing(**{key: scale * budget})
+    return _with_policy(question, scaled(question.policy, scale, level), **others)
 
 
-def _with_policy(question: Q, policy: PrivacyPolicy) -> Q:
-    budgets, changed = policy.epsilons.tolist(), dict[str, Any]()
+def _with_policy(question: Q, policy: PrivacyPolicy, **changed: object) -> Q:
+    budgets = policy.epsilons.tolist()
     if question.levels:
         lowered = [inf] * policy.size if policy.against is None else policy.against.tolist()
         rows = zip(question.levels, budgets, lowered, strict=True)

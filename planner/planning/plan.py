@@ -272,9 +272,9 @@ def plan_survey(
         survey = survey.replacing(questions=tuple(changed))
     ledger = earlier(survey.ledger) if ledger is None else ledger
     parts, allocation = parts_of(survey, ledger)
-    found = {q.name: Part(q, q, q, 1.0, 1.0, survey.users) for q in survey.questions}
-    found |= {part.asked.name: part for part in parts}
-    return SurveyPlan(survey, tuple(map(plan_question, found.values())), allocation, ledger)
+    sharing = {part.asked.name: part for part in parts}
+    each = (sharing.get(q.name) or Part.alone(q, survey.users) for q in survey.questions)
+    return SurveyPlan(survey, tuple(map(plan_question, each)), allocation, ledger)
 
 
 def _loaded(survey: Survey | str | Path) -> Survey:

@@ -278,7 +278,7 @@ class SetKind(Kind[ItemSet, Any]):
             place = (f"question {question.name!r}",)
             raise InputError("sets", None, "given, or a padding length", remedy, place=place)
         _refuse_objective(question)
-        part = Part(question, question, question, share, 1.0, max(1, round(users)))
+        part = Part.alone(question, max(1, round(users)), share)
         policy, plans = part.deployed.policy, []
         if question.mechanism in (BEST, SET_DESIGN):
             plans.append(_padding(part, None, sets))
@@ -299,8 +299,7 @@ class SetKind(Kind[ItemSet, Any]):
             return drawn
 
         def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
-            spent = at_scale(question, scale, level)
-            part = Part(spent, spent, spent, 1.0, 1.0, users)
+            part = Part.alone(at_scale(question, scale, level), users)
             found = whole_sets(part, question.padding_length or 1)
             return replace(found, bound=found.value)  # of set designs, it is the best
 

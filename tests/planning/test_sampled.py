@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from planner import Level, SampledChoice, Sampling, plan_sampling
+from planner import Level, SampledChoice, Sampling, SamplingPlan, plan_sampling
 from planner.errors import InputError, VerificationError
 from planner.laws.die import ACKNOWLEDGEMENTS
-from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning import sampled
-from planner.planning.sampled import (
+from planner.mechanisms import sampling_privacy
+from planner.mechanisms.sampling_privacy import (
+    SamplingPrivacy,
     best_sampling,
     binomial_window,
     difference_delta,
@@ -101,7 +101,7 @@ def test_a_cap_lowers_every_loss_alike():
 
 
 def test_an_overdrawn_budget_is_not_returned(monkeypatch):
-    monkeypatch.setattr(sampled, "_SAMPLED_INWARD", 1 + 1e-6)
+    monkeypatch.setattr(sampling_privacy, "_SAMPLED_INWARD", 1 + 1e-6)
     with pytest.raises(VerificationError, match="overdraws"):
         best_sampling([0.5, 0.5], 0.45, 0.0)
 
@@ -156,7 +156,7 @@ def test_nothing_is_written_on_a_guarantee_that_does_not_exist():
 
 
 def test_three_views_side_by_side():
-    plan = sampled.SamplingPlan(asked(), 10_000, SamplingPrivacy(0.45, 0.3, [0.25]))
+    plan = SamplingPlan(asked(), SamplingPrivacy(0.45, 0.3, [0.25]))
     assert plan.round_two_epsilon == pytest.approx(np.log(0.7 / 0.25))
     assert plan.others == (299,)
     alone, linkable, released = views_in_words(plan)
