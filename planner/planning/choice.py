@@ -16,7 +16,7 @@ from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.rivals import direct_encoding
 from planner.planning.curve import Curve, choice_curve
-from planner.planning.kind import Kind, PlanFacts
+from planner.planning.kind import Importance, Kind, PlanFacts
 from planner.planning.option import AnyPart, ErrorLaw, Option, Part
 from planner.planning.solve import DESIGN, TIGHT, TOTAL, Certified, solve_for, tried
 from planner.policy import logodds
@@ -261,10 +261,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         return choice_curve(part.asked.name, part.deployed.policy, part.asked.weight, *about)
 
     def searched(
-        self,
-        part: Part[Categorical],
-        planned: Option,
-        importance: tuple[float, ...] | None = None,
+        self, part: Part[Categorical], planned: Option, importance: Importance = None
     ) -> Curve | None:
         """Of tables and designs."""
         if planned.name not in (*MODELS, DESIGN):

@@ -25,6 +25,8 @@ M = TypeVar("M")  # what is deployed of it
 F = TypeVar("F")
 PlanFacts = tuple[object, ...]
 """What is known of a planned question, one of each type at most."""
+Importance = tuple[float, ...] | None
+"""Of the error of each level; None if all are alike."""
 
 
 def fact_of(facts: PlanFacts, kind: type[F]) -> F | None:
@@ -88,10 +90,7 @@ class Kind(Protocol[Q, M]):
         return Curve(part.asked.name, part.asked.weight, planned.errors, planned.name, at)
 
     def searched(
-        self,
-        part: Part[Q],
-        planned: Option,
-        importance: tuple[float, ...] | None = None,
+        self, part: Part[Q], planned: Option, importance: Importance = None
     ) -> Curve | None:
         """The same for the total error, planned anew: for targets. None if it is not searched."""
         return None

@@ -26,7 +26,7 @@ from planner.planning.channels import (
     provable_channel,
 )
 from planner.planning.curve import Curve, mean_curve
-from planner.planning.kind import Kind, PlanFacts
+from planner.planning.kind import Importance, Kind, PlanFacts
 from planner.planning.option import AnyPart, ErrorLaw, Option, Part, flat_region
 from planner.solvers.answers import Channel
 from planner.survey.numeric_domain import NumericDomain
@@ -318,18 +318,14 @@ def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> 
     """
     chosen = model.budgets() if epsilons is None else epsilons
     budgets = np.unique(positive_numbers("epsilons", chosen, MAX_EPSILON))
-    rate = model.answer_rate(budgets)
+    curve, rate = offered_curve(model), model.answer_rate(budgets)
     variance, gaps = np.full(budgets.shape, np.inf), np.full(budgets.shape, np.nan)
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
-        try:
-            spent, missing = model.share * float(budgets[i]), max(0.0, 1 - float(rate[i]))
-            solved = best_for(model, spent, missing, _MEAN_TOLERANCE)
-        except SolverError:
-            continue
-        assert solved.certificate is not None  # noqa: S101 - of all that are solved
-        variance[i] = channel_error(model, solved, float(rate[i]))
-        gaps[i] = solved.certificate.relative_gap
-    return ChannelCurve(model, budgets, rate, np.sqrt(variance / model.users), gaps)
+        with suppress(SolverError):
+            found = curve.at(float(budgets[i]), tolerance=_MEAN_TOLERANCE)
+            variance[i], gaps[i] = found.squared, found.law.certificate.relative_gap
+    rmse = model.domain.radius * np.sqrt(variance / model.users)
+    return ChannelCurve(model, budgets, rate, rmse, gaps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -381,7 +377,9 @@ def model_of(question: Numeric, users: int, share: float = 1.0) -> AnswerRateMod
     return AnswerRateModel(*about, question.refusing, any_answers, share)
 
 
-def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> AnswerRatePlan:
+def plan_answer_rate(
+    model: AnswerRateModel, epsilon: float | None = None, mechanism: str = BISAMPLE
+) -> AnswerRatePlan:
     """Plan one question; ``epsilon`` is the budget in use, from 0 to 50, if there is one.
 
     Examples
@@ -392,7 +390,7 @@ def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> An
     (2.94, 2.2)
     """
     offered = None if epsilon is None else model.curve([epsilon])
-    return AnswerRatePlan(model, model.curve(), model.best(), offered)
+    return AnswerRatePlan(model, model.curve(), model.best(), offered, mechanism)
 
 
 def plan_answer_rates(parts: Iterable[AnyPart]) -> dict[str, AnswerRatePlan]:
@@ -403,10 +401,9 @@ def plan_answer_rates(parts: Iterable[AnyPart]) -> dict[str, AnswerRatePlan]:
     plans, kinds = dict[str, AnswerRatePlan](), set[str]()
     for part in parts:
         question, kinds = part.question, kinds | {part.asked.kind}
-        if isinstance(question, Numeric) and question.preferences is not None:
-            model = model_of(question, part.people, part.share)
-            plan = plan_answer_rate(model, question.epsilon)
-            plans[part.asked.name] = replace(plan, mechanism=question.mechanism)
+        if getattr(question, "preferences", None) is not None:
+            about = model_of(question, part.people, part.share), question.epsilon
+            plans[part.asked.name] = plan_answer_rate(*about, question.mechanism)
     if not plans:
         allowed = "'numeric', with [question.preferences], for one question at least"
         remedy = "Add [question.preferences] to a numeric question."
@@ -456,17 +453,19 @@ def channel_error(model: AnswerRateModel, channel: Channel, rate: float) -> floa
     return found
 
 
-def _best_channel(
-    part: Part[Numeric], model: AnswerRateModel, epsilon: float, rate: float
-) -> Option:
-    try:
-        channel = best_for(model, epsilon, 1 - rate)
-    except SolverError as error:
-        if part.asked.mechanism == CHANNEL:
-            raise
-        return Option(CHANNEL, np.inf, ErrorLaw(), refused=error.reason)
-    value = channel_error(model, channel, rate) / model.domain.radius**2
-    return Option(CHANNEL, value, ErrorLaw(), channel)
+def offered_curve(model: AnswerRateModel) -> Curve:
+    """The best channel at any budget that people are offered, in nats: who answers depends on it.
+
+    Its error is that for the model's people, a share of half the range.
+    """
+
+    def at(scale: float = 1.0, *_: object, tolerance: float = 1e-5, **__: object) -> Option:
+        rate = float(model.answer_rate(scale))
+        channel = best_for(model, model.share * scale, max(0.0, 1 - rate), tolerance)
+        value = channel_error(model, channel, rate) / model.domain.radius**2
+        return Option(CHANNEL, value, ErrorLaw(), channel)
+
+    return Curve(CHANNEL, 1.0, ErrorLaw(), CHANNEL, at)
 
 
 class NumberKind(Kind[Numeric, object]):
@@ -508,10 +507,7 @@ class NumberKind(Kind[Numeric, object]):
         return replace(whole, at=lambda scale=1.0, *_, **__: whole.at(part.share * scale))
 
     def searched(
-        self,
-        part: Part[Numeric],
-        planned: Option,
-        importance: tuple[float, ...] | None = None,
+        self, part: Part[Numeric], planned: Option, importance: Importance = None
     ) -> Curve | None:
         """Of BiSample-MD, which is quick."""
         return self.curve(part, planned) if planned.name == BISAMPLE else None
@@ -519,8 +515,14 @@ class NumberKind(Kind[Numeric, object]):
     def options(self, part: Part[Numeric]) -> list[Option]:
         """The best channel and BiSample-MD, and what is compared alone, for one people."""
         question, rate = part.question, self.answer_rate(part.question)
-        epsilon, model = part.deployed.policy.epsilons, model_of(question, part.people)
-        found = [_best_channel(part, model, float(epsilon[0]), rate)]
+        model = model_of(question, part.people, part.share)
+        try:
+            found = [offered_curve(model).at(float(question.policy.epsilons[0]))]
+        except SolverError as error:
+            if part.asked.mechanism == CHANNEL:
+                raise
+            found = [Option(CHANNEL, np.inf, ErrorLaw(), refused=error.reason)]
+        epsilon = part.deployed.policy.epsilons
         for name in (BISAMPLE, *_COMPARED):
             errors = model.error(name, epsilon, np.array([rate]))
             (variance,), (bias,) = (column.tolist() for column in errors)

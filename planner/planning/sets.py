@@ -31,7 +31,7 @@ from planner.mechanisms.set_design import best_set_design, rival_supports, set_e
 from planner.planning.choice import LevelTerms, SetPromises, levels_of, solved
 from planner.planning.curve import Curve, choice_curve
 from planner.planning.datasets import set_model_of
-from planner.planning.kind import Kind, PlanFacts, fact_of
+from planner.planning.kind import Importance, Kind, PlanFacts, fact_of
 from planner.planning.option import ErrorLaw, Option, Part, at_scale, flat_region
 from planner.planning.solve import TOTAL, solve_for
 from planner.policy import logodds
@@ -334,10 +334,7 @@ class SetKind(Kind[ItemSet, Any]):
         return choice_curve(part.asked.name, part.deployed.policy, *about)
 
     def searched(
-        self,
-        part: Part[ItemSet],
-        planned: Option,
-        importance: tuple[float, ...] | None = None,
+        self, part: Part[ItemSet], planned: Option, importance: Importance = None
     ) -> Curve | None:
         """Of tables and set designs, at the best length of each scale, if none is asked for."""
         whole, sets = planned.name == SET_DESIGN, set_model_of(part.deployed)

@@ -25,7 +25,7 @@ from planner.limits import MAX_EPSILON
 from planner.patience import still_wanted
 from planner.planning.choice import achieved, check_targets, users_needed
 from planner.planning.curve import Curve, choice_curve
-from planner.planning.kind import AnyKind, PlanFacts
+from planner.planning.kind import AnyKind, Importance, PlanFacts
 from planner.planning.option import AnyPart, Option
 from planner.planning.solve import (
     DESIGN,
@@ -216,10 +216,6 @@ def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
 
 def _largest_scale(policy: PrivacyPolicy) -> float:
     return float(MAX_EPSILON / largest_budgets(policy).max())
-
-
-Importance = tuple[float, ...] | None
-"""Of the error of each level; None if all are alike."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
