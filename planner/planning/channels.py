@@ -488,19 +488,14 @@ class OrderedKind(Kind[Ordinal, Channel]):
         return choice_curve(question.name, policy, weight, question.objective, errors_of(question))
 
     def options(self, part: Part[Ordinal]) -> list[Option]:
-        """The channel of least worst-case error of what is wanted, and what is compared alone.
-
-        That is the best of all mechanisms for counts, where these are not wanted, and generalised
-        randomised response: both with their estimated counts added up.
-        """
+        """The channel of least worst-case error of what is wanted."""
         question = part.deployed
         asked, errors = policy_of_answers(question), errors_of(question)
         spent, unit = _at_most_provable(asked), question.radius**2 if question.of_mean else 1.0
-        wanted = question.scores if question.of_mean else question.wanted
         best = drawn_channel(
             best_ordered_channel(
                 spent,
-                wanted,
+                question.scores if question.of_mean else question.wanted,
                 weights=_importance(question),
                 tolerance=_TOLERANCE,
                 no_answer=question.no_answer is not None,
@@ -509,18 +504,28 @@ class OrderedKind(Kind[Ordinal, Channel]):
         proof = best.certificate if spent is asked else None
         best = replace(best, policy=asked, certificate=proof)
         bound = None if proof is None else proof.lower_bound / unit
-        found = [Option("channel", best.worst_error / unit, errors, best, bound)]
-        rivals = [("grr", *_response(asked))]
+        return [Option("channel", best.worst_error / unit, errors, best, bound)]
+
+    def unsolved(self, part: Part[Ordinal], found: tuple[Option, ...]) -> list[Option]:
+        """What cannot be better, and is compared alone: counts that are estimated and added up.
+
+        Those of the best of all mechanisms for counts, where these are not wanted, and those of
+        generalised randomised response.
+        """
+        question, (best,) = part.deployed, (one.law for one in found)
+        asked, note = policy_of_answers(question), _ADDED[question.wanted]
+        unit, rivals = question.radius**2 if question.of_mean else 1.0, [("grr", *_response(asked))]
         if question.wanted != COUNTS:
+            spent = _at_most_provable(asked)
             counts = best_ordered_channel(spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS)
             rivals.insert(0, ("subset-design", counts.matrix, counts.estimator))
-        for name, matrix, estimator in rivals:
-            about = (asked, best.wanted, best.wanted_names, matrix, best.wanted @ estimator)
-            one, note = Channel(*about, best.scenarios), _ADDED[question.wanted]
-            found.append(
-                Option(name, one.worst_error / unit, errors, one, note=note, compared=True)
-            )
-        return found
+        return [
+            Option(name, one.worst_error / unit, found[0].errors, one, note=note, compared=True)
+            for name, matrix, estimator in rivals
+            for one in [
+                replace(best, matrix=matrix, estimator=best.wanted @ estimator, certificate=None)
+            ]
+        ]
 
     def total(self, part: Part[Ordinal], planned: Option) -> Option:
         """Whatever the importance of answers."""

@@ -149,8 +149,8 @@ def _sides(game: Game, multipliers: Multipliers, columns: GameColumns) -> tuple[
         people = columns.people @ sigma * (1 - SLACK)
         charge = np.zeros(people.size)
         for part, one in zip(columns.parts, alpha, strict=True):
-            moved = np.abs(part @ one) + SLACK * (np.abs(part) @ np.abs(one))
-            charge += np.square(moved).sum(axis=1)
+            moved, doubt = part @ one, SLACK * (np.abs(part) @ np.linalg.norm(one, axis=1))
+            charge += np.square(np.sqrt(np.einsum("op,op->o", moved, moved)) + doubt)
         charge = quotient(charge, people)
     else:
         (part,), (one,) = columns.parts, alpha

@@ -180,11 +180,22 @@ def _direction(
     lacking[-1] *= -1
     pull = np.column_stack([now.X, columns.sums, np.zeros(n), mu / theta - z - missing[:n]])
     beside = pull[:, :-1]
-    solved = root[:, None] * np.linalg.solve(curved, root[:, None] * pull)
+    solved = root[:, None] * _solved(curved, root[:, None] * pull)
     move = np.linalg.solve(corner - beside.T @ solved[:, :-1], lacking - beside.T @ solved[:, -1])
     dt, ds = solved[:, -1] - solved[:, :-1] @ move, move[:k]
     dz, dy = (mu - z * dt) / theta - z, (mu - y * ds) / sigma - y
     return np.concatenate([dt, ds, dz, dy, move[k:]])
+
+
+def _solved(curved: Array, pull: Array) -> Array:
+    """``curved^-1 pull``; in half the time where digits show it positive definite, as it is."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    try:
+        factor = cho_factor(curved, check_finite=False)
+    except np.linalg.LinAlgError:
+        return np.linalg.solve(curved, pull)
+    return np.asarray(cho_solve(factor, pull, check_finite=False))
 
 
 def _second_order(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _Second | None:
