@@ -13,7 +13,7 @@ from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import (
     Ends,
     _claim,
-    _Question,
+    _ChannelProblem,
     best_estimator,
     solve_channel,
     unbiased,
@@ -194,7 +194,7 @@ def test_the_bound_stands_at_the_true_windows(case):
         for i, budget in enumerate((0.7, 50, 50, 49.9)):
             rule[i, i + 1] = rule[i + 1, i] = budget
     policy, wanted = PrivacyPolicy(epsilons, [1] * 5, rule), cumulative(5)
-    question = _Question.of(policy, wanted, worst_case(wanted))
+    question = _ChannelProblem.of(policy, wanted, worst_case(wanted))
     oracle, rng = Ends(question, windows_of(policy, np.arange(5))), np.random.default_rng(2)
     best, nearest = generate(question.game, oracle, 1e-9).answer.multipliers, np.inf
     for _ in range(8):  # of any multipliers, not only those whose ratio is at most 1

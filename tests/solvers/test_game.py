@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.channel_search import _Question
+from planner.solvers.channel_search import _ChannelProblem
 from planner.solvers.game import GameColumns, Multipliers, lower_bound, ratios, worst
 from planner.solvers.generation import fewest
 from planner.solvers.saddle import _second_order, saddle
@@ -19,7 +19,7 @@ def question(rng, *, common):
     policy = PrivacyPolicy(EPSILONS, [1] * 4)
     wanted = cumulative(4)
     about = (wanted, worst_case(wanted)) if common else random_question(rng)
-    asked = _Question.of(policy, *about)
+    asked = _ChannelProblem.of(policy, *about)
     return asked.game, asked.columns(rays_of(policy))
 
 

@@ -60,7 +60,7 @@ def test_a_proof_holds_wherever_the_search_stops(rule, model, seed):
     place = centre + delta * step
     weights = np.eye(centre.size)[np.argmax(program.pieces(place)[1])]
     at = Minimum(total, *2 * (Face(0.0, 0.0, 1.0, weights, saturated),))
-    v, stopped = reduced._Search(program, reduction, program)._proven(at, delta)
+    v, stopped = reduced._KinkSearch(program, reduction, program)._proven(at, delta)
     # The plane's least value over the corners of all (total, delta), in the coordinates.
     fixed, branches, slope, own = program.pieces(place)
     plane = slope + weights * own
