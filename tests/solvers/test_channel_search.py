@@ -12,8 +12,8 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import (
     Ends,
-    _claim,
     _ChannelProblem,
+    _claim,
     best_estimator,
     solve_channel,
     unbiased,
