@@ -195,7 +195,8 @@ def _solved(curved: Array, pull: Array) -> Array:
         factor = cho_factor(curved, check_finite=False)
     except np.linalg.LinAlgError:
         return np.linalg.solve(curved, pull)
-    return np.asarray(cho_solve(factor, pull, check_finite=False))
+    found: Array = cho_solve(factor, pull, check_finite=False)
+    return found
 
 
 def _second_order(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _Second | None:
