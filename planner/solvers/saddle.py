@@ -194,7 +194,7 @@ def _solved(curved: Array, pull: Array) -> Array:
     try:
         factor = cho_factor(curved, check_finite=False)
     except np.linalg.LinAlgError:
-        return np.linalg.solve(curved, pull)
+        return np.asarray(np.linalg.solve(curved, pull), dtype=np.float64)
     found: Array = cho_solve(factor, pull, check_finite=False)
     return found
 
