@@ -1,7 +1,7 @@
 """Deployment beside its peer and the machine's limits: client, randomising, collecting.
 
 Run by hand: ``python benchmarks/deployment.py``. It writes 1.3 GB of reports to a temporary
-directory and removes them. The figures behind docs/scale.md.
+directory and removes them. The figures behind docs/how-to/collect.md.
 """
 
 from __future__ import annotations
