@@ -4,7 +4,6 @@ import ast
 import re
 import runpy
 import sys
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,9 +14,8 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.survey.questions import BaseQuestion, Survey
 from tests.cli.running import shown
+from tests.imports import MODULES, PACKAGE, ROOT, imports_of
 
-ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "planner"
 # What may be imported: only names of a lower layer, or of the same layer without circles.
 LAYERS = (
     ("arrays", "errors", "limits", "patience", "version"),
@@ -37,31 +35,7 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 SEARCHES = RANK["planning"]  # from here on solvers are called
 
 
-def _module(path):
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-
-
-MODULES = {_module(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 ids = pytest.mark.parametrize("module", [name for name in MODULES if name != "planner"])
-
-
-@cache
-def imports_of(path, *, eager=False):
-    """Every absolute name that a file imports anywhere in it, or when it is loaded."""
-    tree, found = ast.parse(path.read_text()), set()
-    for node in ast.walk(tree):
-        if eager and isinstance(node, ast.FunctionDef):
-            node.body = [ast.Pass()]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:  # examples may; inside the package every import is absolute
-                assert PACKAGE not in path.parents, f"{path} imports relatively"
-                continue
-            names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {name if name in MODULES else node.module for name in names}
-    return found
 
 
 def _part(module):
@@ -209,3 +183,13 @@ def test_one_word_is_one_thing():
         for name in _names(ast.parse(path.read_text())):
             owners.setdefault(name, set()).add(module)
     assert {name: where for name, where in owners.items() if len(where) > 1} == {}
+
+
+def test_no_test_is_imported_by_another():
+    importers = {
+        path: name
+        for path in sorted(Path(__file__).parent.rglob("*.py"))
+        for name in imports_of(path)
+        if re.match(r"tests\.([a-z_]+\.)*test_", name)
+    }
+    assert importers == {}

@@ -4,7 +4,7 @@ import json
 
 from tests.deployment.examples import index, sealed
 from tests.deployment.readers import text
-from tests.laws.test_reading import FORMS, PROOFS, replaced
+from tests.laws.questions import FORMS, PROOFS, replaced
 
 
 def changed(document, name, path, value):

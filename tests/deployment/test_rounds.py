@@ -10,9 +10,8 @@ import pytest
 
 from planner import Level, Survey, plan_survey
 from planner.deployment import Client
-from planner.deployment.building import parameters_from_mechanisms, survey_parameters
+from planner.deployment.building import survey_parameters
 from planner.deployment.bulk import perturb_file
-from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table, round_rows
 from planner.deployment.collecting.one_file import counter
@@ -20,24 +19,11 @@ from planner.deployment.parameters import Parameters, read_parameters
 from planner.errors import FileError, InputError
 from planner.laws.exact import check_ratio
 from planner.laws.law import Law
-from planner.laws.rounds import TIMES_OPEN
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.making import randomized_response
 from planner.mechanisms.words import seeded_words
 from planner.survey.questions import Categorical, Numeric
+from tests.deployment.asked_again import ITEMS, ONCE, PEOPLE, VALUE, asked_again, person_of_value
 from tests.deployment.readers import asked, both_clients_agree
-
-ONCE = {"count": 4, "scheme": "once"}
-VALUE = {"count": 4, "scheme": "one-value", "changes": 1, "acknowledged": TIMES_OPEN}
-ITEMS = ("a", "b", "c")
-PEOPLE = [f"person {i}" for i in range(64)]  # some in every round, but for 4e-8 of all files
-
-
-def asked_again(rounds, budget=1.0):
-    survey = Survey("s", 100, (Categorical("q", (Level("all", budget, ITEMS),)),))
-    made = parameters_from_mechanisms(survey, {"q": randomized_response(budget, items=3)})
-    document = made.document | {"questions": [made.document["questions"][0] | {"rounds": rounds}]}
-    return document | {"hash": content_hash(document)}
 
 
 def test_what_is_planned_for_rounds_is_deployed_for_them():
@@ -80,11 +66,6 @@ def test_once_is_one_report_in_the_persons_own_round(tmp_path):
             client.report("q", "a", **wrong)
     with pytest.raises(InputError, match="changed is True"):
         client.report("q", "a", user="x", round_number=1, changed=True)
-
-
-def person_of_value(client, value):
-    again = client._laws["q"].again
-    return next(u for u in PEOPLE if again.own(client.parameter_hash, "q", u) == value)
 
 
 @pytest.mark.parametrize("value", [1, 2])

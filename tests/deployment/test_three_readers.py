@@ -21,9 +21,16 @@ from planner.survey.questions import SampledChoice, Sampling
 from tests.deployment.bad_files import bad_files, bad_totals, changed
 from tests.deployment.examples import index, only, singles
 from tests.deployment.mutations import damaged, mutated, paths_of
-from tests.deployment.readers import CLIENT, collector, javascript_client, python_client, text
+from tests.deployment.readers import (
+    CLIENT,
+    collector,
+    javascript_client,
+    private,
+    python_client,
+    text,
+)
 from tests.effort import tries
-from tests.laws.oracle import D, breaches, members, true_exp
+from tests.laws.oracle import D, breaches, true_exp
 
 
 def test_the_javascript_client_reads_the_schema_that_is_printed():
@@ -168,13 +175,6 @@ def test_mutated_files_get_one_verdict(node, document, tmp_path, seed, record_pr
     record_property("tries", result)
     sys.stdout.write(f"{result}\n")
     assert len(files) / 100 < accepted < len(files) / 4
-
-
-def private(question):
-    """Whether the listed reports keep every budget; what has too many is left to the proof."""
-    if sum(count for count, _ in members(question)) > 12:
-        return True
-    return breaches(question) == []
 
 
 def test_the_oracle_sees_a_breach(document):

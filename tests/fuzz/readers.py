@@ -21,7 +21,7 @@ from planner.planning.ledger import read_ledger
 from planner.survey.file import load_survey
 from planner.survey.reading import AnswerFile
 from tests.deployment.mutations import damaged, flipped
-from tests.deployment.test_three_readers import private
+from tests.deployment.readers import private
 from tests.surveys import EXAMPLES
 
 ITEMS = 40

@@ -15,7 +15,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from planner.deployment.building import parameters_from_mechanisms
 from planner.errors import InputError, VerificationError
 from planner.laws.answers import MEAN_OF_SCORES
 from planner.laws.law import DEVICE, Law
@@ -25,7 +24,6 @@ from planner.mechanisms.asking import COLLECTOR, CollectedLaw
 from planner.mechanisms.collected import xxh32
 from planner.mechanisms.counting import Aggregate, stacked
 from planner.mechanisms.words import seeded_words
-from tests.deployment.examples import every_mechanism
 from tests.laws.oracle import (
     breaches,
     inputs,
@@ -35,11 +33,9 @@ from tests.laws.oracle import (
     set_ratios,
     true_exp,
 )
+from tests.laws.questions import QUESTIONS
 from tests.mechanisms.decisions import draws_follow
 
-QUESTIONS = {
-    law.name: law.document() for law in parameters_from_mechanisms(*every_mechanism()).questions
-}
 every = pytest.mark.parametrize("name", QUESTIONS)
 MANY, FEW = 100_000, 4000
 EDGED = [name for name, one in QUESTIONS.items() if one["law"] in ("rows", "die")]

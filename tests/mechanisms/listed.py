@@ -4,6 +4,8 @@ from itertools import combinations
 
 import numpy as np
 
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import UnaryTable
 from tests.laws.oracle import inputs, law_of
 
 
@@ -51,3 +53,16 @@ def whole_sets_law(mechanism):
             np.mean(np.array([laws[cut] for cut in combinations(own, length)], float), axis=0)
         )
     return np.array(rows)
+
+
+TABLE_II = UnaryTable(
+    PrivacyPolicy([np.log(4), np.log(6)], [1, 4]),
+    [0.592048, 0.672998],
+    [0.327001, 0.277564],
+    "opt0",
+    "from the literature",
+)
+
+
+def by_hand(policy, a, b):
+    return UnaryTable(policy, a, b, "opt0", "by hand")

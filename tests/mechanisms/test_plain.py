@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import xxhash
 
-from planner import PrivacyPolicy, UnaryTable
 from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.collected import xxh32
@@ -21,22 +20,11 @@ from planner.mechanisms.making import (
     unary,
 )
 from tests.laws.oracle import true_exp
+from tests.mechanisms.listed import TABLE_II
 from tests.mechanisms.suite import SingleItemSuite
 
+
 # Table II of the IDUE paper: ln 4 for one item, ln 6 for four (opt0, 8.567 n).
-TABLE_II = UnaryTable(
-    PrivacyPolicy([np.log(4), np.log(6)], [1, 4]),
-    [0.592048, 0.672998],
-    [0.327001, 0.277564],
-    "opt0",
-    "from the literature",
-)
-
-
-def by_hand(policy, a, b):
-    return UnaryTable(policy, a, b, "opt0", "by hand")
-
-
 class TestGeneralizedRandomizedResponse(SingleItemSuite):
     def mechanism(self):
         return randomized_response(self.budget, self.items)

@@ -12,9 +12,8 @@ from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.making import oue, padded, rappor, set_design, unary
 from tests.effort import tries
-from tests.mechanisms.listed import sets_law, whole_sets_law
+from tests.mechanisms.listed import TABLE_II, by_hand, sets_law, whole_sets_law
 from tests.mechanisms.suite import MechanismSuite
-from tests.mechanisms.test_plain import TABLE_II, by_hand
 
 ITEMS = 4
 ALL_SETS = [[k for k in range(ITEMS) if (code >> k) & 1] for code in range(2**ITEMS)]

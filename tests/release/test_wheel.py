@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.running import running_app
-from tests.test_architecture import imports_of
+from tests.imports import imports_of
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -1,6 +1,6 @@
 """Questions that several tests solve."""
 
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 import cvxpy as cp
 import numpy as np
@@ -86,3 +86,29 @@ def dense(logs, wanted, scenarios):
     problem = cp.Problem(cp.Minimize(worst), rows)
     problem.solve(solver=cp.CLARABEL)
     return float(problem.value)
+
+
+def written_out(types):
+    """``Pr[output | item]``, shape ``(items, outputs)``, and the type and sides of each output."""
+    m = types.item_counts
+    first = [*first_of(m), m.sum()]
+    columns, kinds, sides = [], [], []
+    for o in range(types.size):
+        choices = [
+            list(combinations(range(first[i], first[i + 1]), int(k)))
+            for i, k in enumerate(types.high_counts[o])
+        ]
+        splits = list(product(*choices))
+        for split in splits:
+            side = np.zeros(m.sum(), dtype=int)
+            side[[item for part in split for item in part]] = 1
+            levels = np.repeat(np.arange(m.size), m)
+            likelihood = np.where(side == 1, types.high[o][levels], types.low[o][levels])
+            columns.append(types.weights[o] * likelihood / len(splits))
+            kinds.append(o)
+            sides.append(side)
+    return np.array(columns).T, np.array(kinds), np.array(sides)
+
+
+def first_of(item_counts):
+    return np.cumsum(item_counts) - item_counts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from planner import (
 )
 from planner.solvers.answers import Channel, Scenario
 from tests.policies import RULES, demanded, feasible_coordinates, random_policy, seeds, worst_excess
+from tests.solvers.questions import first_of, written_out
 
 POLICY = PrivacyPolicy([math.log(4), math.log(6)], [1, 4])
 A, B = [0.592, 0.673], [0.328, 0.278]
@@ -71,32 +72,6 @@ def test_a_table_cannot_be_changed():
         table.model = "opt1"
     with pytest.raises(AttributeError):
         Certificate(1.0, 0.0, "tables").lower_bound = 2.0
-
-
-def written_out(types):
-    """``Pr[output | item]``, shape ``(items, outputs)``, and the type and sides of each output."""
-    m = types.item_counts
-    first = [*first_of(m), m.sum()]
-    columns, kinds, sides = [], [], []
-    for o in range(types.size):
-        choices = [
-            list(combinations(range(first[i], first[i + 1]), int(k)))
-            for i, k in enumerate(types.high_counts[o])
-        ]
-        splits = list(product(*choices))
-        for split in splits:
-            side = np.zeros(m.sum(), dtype=int)
-            side[[item for part in split for item in part]] = 1
-            levels = np.repeat(np.arange(m.size), m)
-            likelihood = np.where(side == 1, types.high[o][levels], types.low[o][levels])
-            columns.append(types.weights[o] * likelihood / len(splits))
-            kinds.append(o)
-            sides.append(side)
-    return np.array(columns).T, np.array(kinds), np.array(sides)
-
-
-def first_of(item_counts):
-    return np.cumsum(item_counts) - item_counts
 
 
 def random_types(rng, item_counts, size):

@@ -17,8 +17,7 @@ from planner.solvers.game import lower_bound, ratios
 from planner.solvers.rays import windows_of
 from planner.solvers.saddle import saddle
 from tests.policies import RULES, log_uniform, random_rule
-from tests.solvers.questions import pairs_of
-from tests.solvers.test_answers import written_out
+from tests.solvers.questions import pairs_of, written_out
 
 TABLE_II = (log(4), log(6))
 SCALED = (1, 1.2, 2)

@@ -15,6 +15,7 @@ from planner.ui.state import Session
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 LEVELS = "levels-0-name-epsilon-items-item_count-0"  # the first question's, as a visit begins
+TOTAL = "total error"
 TIMEOUT = 120  # generous: the machine may be busy
 
 # Before its first run every tested app looks for components in each installed package, which takes

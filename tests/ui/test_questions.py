@@ -14,9 +14,19 @@ from planner.planning.ledger import Ledger, LedgerEntry
 from planner.survey.file import settle
 from planner.ui import results
 from planner.ui.document import cleaned, example_document, sentence_of, word_of
-from tests.ui.pages import APP, LEVELS, TIMEOUT, by_label, edit, metric, open_page, session, words
+from tests.ui.pages import (
+    APP,
+    LEVELS,
+    TIMEOUT,
+    TOTAL,
+    by_label,
+    edit,
+    metric,
+    open_page,
+    session,
+    words,
+)
 
-TOTAL = "total error"
 MORE = {"options-categorical": True, "options-item-set": True, "options-ordinal": True}
 
 

@@ -11,8 +11,7 @@ from planner.show.plan import question_blocks
 from planner.survey.file import settle
 from planner.ui.document import EXAMPLES, example_document, word_of
 from planner.ui.state import Session
-from tests.ui.pages import LEVELS, by_label, edit, metric, open_page, session, tables, words
-from tests.ui.test_questions import TOTAL
+from tests.ui.pages import LEVELS, TOTAL, by_label, edit, metric, open_page, session, tables, words
 
 
 def example(name):

@@ -9,8 +9,7 @@ from planner.errors import FileError
 from planner.survey.file import document_of, settle
 from planner.ui.document import EXAMPLES, cleaned, example_document
 from planner.ui.opening import as_file, document_from_upload, rows_from_items
-from tests.ui.pages import by_label, metric, open_page, session, words
-from tests.ui.test_questions import TOTAL
+from tests.ui.pages import TOTAL, by_label, metric, open_page, session, words
 
 LEVEL = '[[question.level]]\nname = "a"\nepsilon = 1\nitem_count = 2\n'
 HEADER = '[survey]\nname = "s"\nusers = 10\n'

@@ -8,8 +8,8 @@ from pathlib import Path
 from planner.deployment import Client
 from planner.deployment.client.document import content_hash
 from planner.deployment.parameters import make_vectors
+from tests.deployment.asked_again import VALUE, asked_again, person_of_value
 from tests.deployment.readers import CLIENT, asked, both_clients_agree
-from tests.deployment.test_rounds import VALUE, asked_again, person_of_value
 
 HERE = Path(__file__).parent
 

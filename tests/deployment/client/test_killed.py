@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from planner.deployment import Client
+from tests.deployment.asked_again import ONCE, VALUE, asked_again, person_of_value
 from tests.deployment.readers import CLIENT
-from tests.deployment.test_rounds import ONCE, VALUE, asked_again, person_of_value
 
 HERE = Path(__file__).parent
 OWN = 2

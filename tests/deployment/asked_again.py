@@ -1,0 +1,25 @@
+"""One question that is asked in four rounds, once or of one value."""
+
+from planner import Level, Survey
+from planner.deployment.building import parameters_from_mechanisms
+from planner.deployment.client.document import content_hash
+from planner.laws.rounds import TIMES_OPEN
+from planner.mechanisms.making import randomized_response
+from planner.survey.questions import Categorical
+
+ONCE = {"count": 4, "scheme": "once"}
+VALUE = {"count": 4, "scheme": "one-value", "changes": 1, "acknowledged": TIMES_OPEN}
+ITEMS = ("a", "b", "c")
+PEOPLE = [f"person {i}" for i in range(64)]  # some in every round, but for 4e-8 of all files
+
+
+def asked_again(rounds, budget=1.0):
+    survey = Survey("s", 100, (Categorical("q", (Level("all", budget, ITEMS),)),))
+    made = parameters_from_mechanisms(survey, {"q": randomized_response(budget, items=3)})
+    document = made.document | {"questions": [made.document["questions"][0] | {"rounds": rounds}]}
+    return document | {"hash": content_hash(document)}
+
+
+def person_of_value(client, value):
+    again = client._laws["q"].again
+    return next(u for u in PEOPLE if again.own(client.parameter_hash, "q", u) == value)
