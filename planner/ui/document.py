@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import re
 import tomllib
 import zlib
 from collections.abc import Mapping, Sequence
@@ -17,13 +18,13 @@ from importlib import resources
 from itertools import product
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, model_validator
 
 from planner.errors import InputError
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.schema import Document
 from planner.survey.description import Mistake
-from planner.survey.questions import QUESTIONS
+from planner.survey.questions import QUESTIONS, Survey
 from planner.survey.values import text_of
 
 FieldRow = dict[str, str]
@@ -341,6 +342,11 @@ def take_rows(question: Document, rows: Sequence[FieldRow]) -> None:
     question["level"] = [row for row in typed if row]
 
 
+def stem_of(survey: Survey) -> str:
+    """What its files' names begin with."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", survey.name).strip("-") or "survey"
+
+
 def target_text(question: Document) -> str:
     """The total error that is exact enough, as typed; "" for none."""
     found = [one for one in question.get("target", ()) if "error" in one and "level" not in one]
@@ -401,22 +407,26 @@ class _Typed(BaseModel):
     question: Annotated[list[_Question], Field(min_length=1, max_length=200)]
 
 
-def word_of(document: Document) -> str:
+_WRITTEN = TypeAdapter(Annotated[list[_Typed], Field(min_length=1, max_length=50)])
+
+
+def word_of(*documents: Document) -> str:
     """Everything typed, in letters, digits, ``-`` and ``_``; without uploaded samples.
 
     Examples
     --------
     >>> typed = {"survey": {"name": "wards", "users": "1,000"}, "question": [{"name": "age"}]}
-    >>> document_of_word(word_of(typed)) == typed
+    >>> documents_of_word(word_of(typed)) == [typed]
     True
     """
-    text = json.dumps(_without_files(document), ensure_ascii=False, separators=(",", ":"))
+    whole = [_without_files(one) for one in documents]
+    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     packed = zlib.compress(text.encode("utf-8", "surrogatepass"), 9)
     return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
 
 
-def document_of_word(word: str) -> Document:
-    """The document again.
+def documents_of_word(word: str) -> list[Document]:
+    """The documents again, of which there is at least one.
 
     Raises
     ------
@@ -425,14 +435,14 @@ def document_of_word(word: str) -> Document:
 
     Examples
     --------
-    >>> document_of_word("cut")
+    >>> documents_of_word("cut")
     Traceback (most recent call last):
     ...
     planner.errors.InputError: the survey in the address cannot be read. Copy the whole ...
     """
     try:
-        typed = _Typed.model_validate(_unpacked(word)).model_dump(exclude_unset=True)
-        return _without_files(typed)
+        typed = _WRITTEN.validate_python(_unpacked(word))
+        return [_without_files(one.model_dump(exclude_unset=True)) for one in typed]
     except (ValueError, RecursionError, zlib.error) as error:
         remedy = "Copy the whole address, or open the survey's file."
         reason = "the survey in the address cannot be read"

@@ -8,10 +8,11 @@ from importlib import import_module
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from planner.ui.document import MOST_IN_ADDRESS, cleaned, new_document, word_of
+from planner.survey.file import settle, survey_text
+from planner.ui.document import MOST_IN_ADDRESS, cleaned, new_document, stem_of, word_of
 from planner.ui.fields import MOST_PASTED, refuse_paste
 from planner.ui.opening import opening
-from planner.ui.render import CHARTS, SCRIPT, STYLE
+from planner.ui.render import CHARTS, SCRIPT, STYLE, plain
 from planner.ui.state import INTRODUCED, session
 
 PAGES = {  # the title of each page, and where its function is
@@ -43,11 +44,10 @@ def main() -> None:
     page = st.navigation(pages)
     here.enter(page.title)
     bar()
-    slot = st.container()
     page.run()
     here.note()
     _next(pages, page)
-    _keep_address(slot)
+    _keep()
 
 
 def bar() -> None:
@@ -56,11 +56,41 @@ def bar() -> None:
     here.note()
     with st.container(key="bar", horizontal=True, vertical_alignment="center"):
         st.markdown("**LDP budget planner**", width="stretch")
+        if here.last is not None:
+            name = plain(here.last["survey"].get("name", ""))
+            st.button("Last survey", on_click=here.open_last, type="tertiary", help=name)
         st.button("New survey", on_click=here.replace, args=(new_document(),), type="tertiary")
         with st.popover("Open", type="tertiary"):
             opening()
+        saving = st.popover("Save", type="tertiary", key="save", on_change="rerun")
+        if saving.open:
+            with saving:
+                _saving()
         st.button("Undo", on_click=here.undo, disabled=not here.past, type="tertiary")
         st.button("Redo", on_click=here.redo, disabled=not here.future, type="tertiary")
+
+
+def _saving() -> None:
+    """Say that it is saved; copy the address, or download the file."""
+    document = session().document
+    survey, _ = settle(cleaned(document))
+    if len(word_of(document)) > MOST_IN_ADDRESS:
+        st.markdown("Too large for an address: download the file to keep or share the survey.")
+    else:
+        st.markdown(
+            "The address of this page is the survey: bookmark it, or send it. Ledgers, and samples "
+            "of what people accept, are not in it."
+        )
+        st.button("Copy the address", key="copy")
+    text = "" if survey is None else survey_text(survey)
+    st.download_button(
+        "Download the file",
+        text,
+        "survey.toml" if survey is None else f"{stem_of(survey)}.toml",
+        on_click="ignore",
+        disabled=survey is None,
+        help="Once nothing is missing or wrong." if survey is None else None,
+    )
 
 
 def _next(pages: list[StreamlitPage], shown: StreamlitPage) -> None:
@@ -70,20 +100,30 @@ def _next(pages: list[StreamlitPage], shown: StreamlitPage) -> None:
         st.page_link(pages[place + 1], label=f"Next: {pages[place + 1].title}")
 
 
-def _keep_address(slot: st.delta_generator.DeltaGenerator) -> None:
-    """Give the address what is typed now, once that is no example."""
+def _keep() -> None:
+    """Give address and browser what is typed now, once that is no example."""
     here = session()
     word = word_of(here.document)
-    own, fits = word != here.word_at_start, len(word) <= MOST_IN_ADDRESS
+    data = {
+        "page": here.page,
+        "most": MOST_PASTED,
+        "charts": CHARTS,
+        "cookie": INTRODUCED if here.introduced else "",
+        "longest": MOST_IN_ADDRESS,
+        "word": word if word != here.word_at_start else "",
+        "steps": here.steps(),
+    }
     component = st.components.v2.component("ldp_planner_page", js=SCRIPT)
-    data = {"page": here.page, "most": MOST_PASTED, "charts": CHARTS}
-    data["cookie"] = INTRODUCED if here.introduced else None
-    data["word"] = word if own and fits else None
-    found = component(data=data, key="page", on_pasted_change=lambda: None)
-    if found.pasted:
-        refuse_paste(int(found.pasted))
-    if own and not fits:
-        slot.caption("Too large for an address: to keep or share it, download it under Export.")
+    component(data=data, key="page", on_pasted_change=_pasted, on_kept_change=_recall)
+
+
+def _pasted() -> None:
+    refuse_paste(int(st.session_state["page"].pasted))
+
+
+def _recall() -> None:
+    kept = st.session_state["page"].kept
+    session().recall(str(kept.get("steps")), str(kept.get("last")))
 
 
 def _page(name: str, title: str) -> StreamlitPage:

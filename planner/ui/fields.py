@@ -129,6 +129,7 @@ def edit_frame(name: str, make: Callable[[], pd.DataFrame], **more: Any) -> pd.D
         st.session_state[f"{key}-seed"] = make()
     elif _too_many(key):
         refuse_paste(len(st.session_state[key]["added_rows"]))
+        st.rerun()
     edited: pd.DataFrame = st.data_editor(
         st.session_state[f"{key}-seed"], key=key, hide_index=True, **more
     )
@@ -148,7 +149,6 @@ def refuse_paste(rows: int) -> None:
         "(CSV with the header item,level,epsilon): items of one level become one row."
     )
     here.notices.append((sentence, True))
-    st.rerun()
 
 
 def _key(name: str) -> str:

@@ -1,9 +1,17 @@
-// The address goes on with what is typed; the menu closes after a tap on a narrow screen; a click
+// The address goes on with what is typed, and the browser keeps it, with the steps that Undo takes
+// back after a reload, and that the introduction was read; a survey's address is copied; the menu closes after a tap on a narrow screen; a click
 // on a link waits until what was typed is on its way; the code of charts is fetched ahead; and a
 // paste of more rows than the table takes is stopped before the table works on it.
 const MOMENT = 250;
-let most = 0, refuse = () => {}, fetched = false, left = -MOMENT;
+let most = 0, refuse = () => {}, begun = false, left = -MOMENT;
+const STEPS = "ldp-planner-steps", LAST = "ldp-planner-last";
 const typing = (box) => /^(INPUT|TEXTAREA)$/.test(box?.tagName);
+const kept = (where, key, text) => {
+  try {
+    if (text) window[where].setItem(key, text);
+    return window[where].getItem(key) ?? "";
+  } catch { return ""; } // a browser that keeps nothing
+};
 const follow = (link) => {
   if (document.querySelector("[data-test-script-state=rerunRequested]"))
     setTimeout(follow, 50, link);
@@ -13,6 +21,12 @@ document.addEventListener("focusout", (event) => {
   if (typing(event.target)) left = performance.now();
 });
 document.addEventListener("click", (event) => {
+  const copy = event.target.closest(".st-key-copy button");
+  if (copy && navigator.clipboard)
+    navigator.clipboard.writeText(location.href).then(() => {
+      copy.querySelector("p").firstChild.nodeValue = "Copied";
+    });
+  else if (copy) window.prompt("Copy this address:", location.href);
   const menu = event.target.closest("[data-testid=stSidebarNavLink]");
   const link = menu ?? event.target.closest("[data-testid=stPageLink] a");
   if (link && performance.now() - left < MOMENT) {
@@ -33,12 +47,18 @@ export default function ({ data, setTriggerValue }) {
   most = data.most;
   refuse = (rows) => setTriggerValue("pasted", rows);
   const app = document.querySelector("script[type=module][src]")?.src;
-  if (data.charts && app && !fetched) setTimeout(() => import(new URL(data.charts, app)), 300);
-  fetched = true;
+  if (!begun) {
+    if (data.charts && app) setTimeout(() => import(new URL(data.charts, app)), 300);
+    const bare = !/[?&](survey|example)=/.test(window.location.search);
+    const steps = kept("sessionStorage", STEPS), last = bare ? kept("localStorage", LAST) : "";
+    if (steps || last) setTriggerValue("kept", { steps, last });
+    begun = true;
+  } else if (data.steps) kept("sessionStorage", STEPS, data.steps);
+  if (data.word) kept("localStorage", LAST, data.word);
   if (data.cookie) document.cookie = `${data.cookie}=1; path=/; max-age=34560000; samesite=lax`;
   const address = new URL(window.location.href);
   address.searchParams.delete("survey");
-  if (data.word) {
+  if (data.word && data.word.length <= data.longest) {
     address.searchParams.set("survey", data.word);
     address.searchParams.delete("example");
   }

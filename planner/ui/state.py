@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ from planner.planning.plan import SurveyPlan
 from planner.ui.document import (
     EXAMPLES,
     FIRST_EXAMPLE,
-    document_of_word,
+    documents_of_word,
     example_document,
     word_of,
 )
@@ -28,7 +29,7 @@ from planner.ui.document import (
 T = TypeVar("T")
 INTRODUCED = "ldp-planner-introduced"
 """The cookie of a browser whose visitor has dismissed the introduction."""
-_MOST_STEPS = 50
+_MOST_STEPS, _MOST_KEPT = 50, 20
 _MOST_REMEMBERED = 64
 
 
@@ -42,6 +43,8 @@ class Session:
         What is being edited.
     word_at_start:
         The document with which the visit began, as a word; it is not worth an address.
+    last:
+        The survey that this browser had last, if it is offered.
     introduced:
         Whether this browser has been told what the app is for.
     revision:
@@ -67,6 +70,7 @@ class Session:
 
     document: Document
     word_at_start: str = ""
+    last: Document | None = None
     introduced: bool = True
     revision: int = 0
     past: list[str] = field(default_factory=list)
@@ -107,6 +111,26 @@ class Session:
         self.document = copy.deepcopy(document)
         self.typed.pop("question", None)
         self.revision += 1
+
+    def steps(self) -> str:
+        """The document and what Undo goes to, for the browser; it comes back in :meth:`recall`."""
+        kept = [*self.past[-_MOST_KEPT:], json.dumps(self.document)]
+        return word_of(*map(json.loads, kept)) if self.past else ""
+
+    def recall(self, steps: str, last: str) -> None:
+        """What the browser kept: the steps to this document, and the last survey; or not."""
+        with suppress(PlannerError):
+            *past, now = documents_of_word(steps)
+            if not self.past and [now] == documents_of_word(word_of(self.document)):
+                self.past = [json.dumps(one) for one in past]
+        with suppress(PlannerError):
+            self.last = documents_of_word(last)[-1]
+
+    def open_last(self) -> None:
+        """Go on with the last survey of this browser."""
+        if self.last is not None:
+            self.replace(self.last)
+            self.last = None
 
     def introduce(self) -> None:
         """The introduction was read, for good."""
@@ -155,7 +179,7 @@ def _started() -> Session:
     word = st.query_params.get("survey", "")
     if word:
         try:
-            new.document = document_of_word(word)
+            new.document = documents_of_word(word)[-1]
         except PlannerError as error:
             new.notices.append((str(error), True))
     new.note()

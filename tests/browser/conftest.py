@@ -92,7 +92,7 @@ class Visit:
         self.settle()
 
     def upload(self, name, text):
-        self.page.get_by_test_id("stPopoverButton").click()
+        self.page.get_by_test_id("stPopoverButton").first.click()
         file = {"name": name, "mimeType": "text/plain", "buffer": text.encode()}
         self.page.locator("input[type=file]").first.set_input_files([file])
 

@@ -54,6 +54,10 @@ def test_edits_are_planned_explained_undone_and_survive_pages_and_reloads(visit)
     assert [visit.cell(2, 0), visit.cell(1, 1), visit.metric(TOTAL)] == ["2.5", "usual", changed]
     visit.reload()
     assert [visit.cell(2, 0), visit.cell(1, 1), visit.metric(TOTAL)] == ["2.5", "usual", changed]
+    for step, name in (("Undo", "common"), ("Redo", "usual")):  # which outlive a reload
+        page.get_by_role("button", name=step).click()
+        visit.settle()
+        assert visit.cell(1, 1) == name
     visit.type_cell(2, 0, "1,5")
     assert visit.cell(2, 0) == "1,5"
     expect(page.get_by_text("severe", exact=False).last).to_be_visible()

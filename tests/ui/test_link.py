@@ -5,18 +5,17 @@ import json
 import zlib
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from planner.errors import InputError
 from planner.ui.document import (
     EXAMPLES,
     KIND_WORDS,
     MOST_IN_ADDRESS,
-    document_of_word,
+    documents_of_word,
     example_document,
     word_of,
 )
-from tests.ui.pages import APP, TIMEOUT, by_label, open_page, words
+from tests.ui.pages import by_label, open_page, session, words
 
 TYPED = {
     "survey": {"name": " ", "users": "many", "design": "some-each", "asked": ""},
@@ -34,19 +33,19 @@ TYPED = {
 }
 
 
-def packed(document):
-    return base64.urlsafe_b64encode(zlib.compress(json.dumps(document).encode())).decode()
+def packed(*documents):
+    return base64.urlsafe_b64encode(zlib.compress(json.dumps(documents).encode())).decode()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_survive_the_address_and_fit_it_ten_times_over(name):
     document = example_document(name)
-    assert document_of_word(word_of(document)) == document
+    assert documents_of_word(word_of(document)) == [document]
     assert len(word_of(document)) < MOST_IN_ADDRESS / 10
 
 
 def test_mistakes_and_other_scripts_survive_the_address():
-    assert document_of_word(word_of(TYPED)) == TYPED
+    assert documents_of_word(word_of(TYPED, TYPED)) == [TYPED, TYPED]
 
 
 def test_what_people_answered_and_paths_of_the_server_never_travel():
@@ -56,7 +55,7 @@ def test_what_people_answered_and_paths_of_the_server_never_travel():
         "survey": {"name": "s", "users": 5, "ledger": "/etc/passwd"},
         "question": [{"name": "q", "sets": sets}, {"name": "n", "preferences": sample}],
     }
-    for found in (document_of_word(word_of(hostile)), document_of_word(packed(hostile))):
+    for (found,) in map(documents_of_word, (word_of(hostile), packed(hostile))):
         assert found["survey"] == {"name": "s", "users": 5}
         assert found["question"][0]["sets"] == {}
         assert found["question"][1]["preferences"] == {"model": "sample"}
@@ -77,6 +76,8 @@ WRONG = {
     "deep": base64.urlsafe_b64encode(zlib.compress(b"[" * 100_000)).decode(),
     "a bomb": base64.urlsafe_b64encode(zlib.compress(b" " * 10**7, 9)).decode(),
     "a list": packed([]),
+    "no document": packed(),
+    "too many": packed(*[TYPED] * 51),
     "no question": spoilt(lambda d: d.update(question=[])),
     "a question of text": spoilt(lambda d: d.update(question=["x"])),
     "a table for a cell": spoilt(lambda d: d["survey"].update(name={})),
@@ -91,7 +92,7 @@ WRONG = {
 @pytest.mark.parametrize("word", WRONG.values(), ids=WRONG)
 def test_a_damaged_address_is_refused(word):
     with pytest.raises(InputError, match="address cannot be read"):
-        document_of_word(word)
+        documents_of_word(word)
 
 
 def test_an_address_that_cannot_be_read_is_said_and_the_app_still_starts():
@@ -118,11 +119,32 @@ def test_odd_cells_in_an_address_break_no_page(kind):
         assert by_label(app.text_input, "Survey").value == "mine"
 
 
-def test_a_survey_too_large_for_an_address_says_so_and_where_its_file_is():
+def test_saving_copies_the_address_or_downloads_the_file():
     document = example_document("health")
+    app = open_page("questions", survey=word_of(document), save=True)
+    assert "The address of this page is the survey" in words(app)
+    assert [one.label for one in app.button if one.key == "copy"] == ["Copy the address"]
     document["question"][0]["level"][0]["items"] = [str(hash((k, "x"))) for k in range(2000)]
-    app = AppTest.from_file(str(APP), default_timeout=TIMEOUT)
-    app.query_params["survey"] = word_of(document)
+    app = open_page("questions", survey=word_of(document), save=True)
+    assert "Too large for an address: download the file" in words(app)
+    (download, *_) = app.get("download_button")
+    assert not download.proto.disabled
+    document["question"][0]["level"][0]["epsilon"] = "?"
+    (download, *_) = open_page(survey=word_of(document), save=True).get("download_button")
+    assert download.proto.disabled
+
+
+def test_the_browser_brings_back_what_undo_goes_to_and_the_last_survey():
+    before, now, other = (example_document("health") for _ in range(3))
+    before["survey"]["users"], other["survey"]["name"] = "7,000", "other"
+    app = open_page()
+    session(app).recall(word_of(before, other), "cut")  # of another survey, and damaged
+    assert (session(app).past, session(app).last) == ([], None)
+    session(app).recall(word_of(before, now), word_of(other))
     app.run()
-    assert not app.exception
-    assert "Too large for an address: to keep or share it, download it under Export" in words(app)
+    by_label(app.button, "Undo").click().run()
+    assert by_label(app.text_input, "People asked").value == "7,000"
+    by_label(app.button, "Last survey").click().run()
+    assert by_label(app.text_input, "Survey").value == "other"
+    assert "Last survey" not in [one.label for one in app.button]
+    assert documents_of_word(session(app).steps())[-1] == other

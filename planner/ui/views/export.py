@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -21,6 +20,7 @@ from planner.show.kinds import promises, reliance_sentence
 from planner.show.plan import costs, lots_sentence
 from planner.survey.file import survey_text
 from planner.ui import render
+from planner.ui.document import stem_of
 from planner.ui.fields import kept_item
 from planner.ui.results import remembered, result
 
@@ -88,8 +88,8 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
         parameters.verify()  # raises unless every pair keeps its budget
         st.success(
             render.plain(
-                f"{stem_of(plan)}-{name}.json: every pair keeps its promised budget, proven in "
-                f"exact arithmetic. Content hash {parameters.hash[:16]}."
+                f"{stem_of(plan.survey)}-{name}.json: every pair keeps its promised budget, proven "
+                f"in exact arithmetic. Content hash {parameters.hash[:16]}."
             )
         )
     exported = " ".join(parameters.hash for parameters in files.values())
@@ -101,7 +101,7 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
         st.caption("Tick this to download.")
         return
     survey = survey_text(plan.survey)
-    stem = stem_of(plan)
+    stem = stem_of(plan.survey)
     with st.container(horizontal=True):
         for name, parameters in files.items():
             title = parameters.questions[0].name if len(files) > 1 else "Parameters"
@@ -120,11 +120,6 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
                 _offer("Ledger (JSON)", "ledger.json", _ledger_after(plan))
     with render.complaint():
         _questionnaire(plan, files, stem)
-
-
-def stem_of(plan: SurveyPlan) -> str:
-    """What its files' names begin with."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", plan.survey.name).strip("-") or "survey"
 
 
 def _questionnaire(plan: SurveyPlan, files: dict[str, Parameters], stem: str) -> None:

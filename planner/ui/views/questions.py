@@ -38,7 +38,7 @@ from planner.ui.document import (
     texts_of,
     vouched,
 )
-from planner.ui.fields import MOST_PASTED, edit_frame, edit_rows, field, kept, kept_item, kept_row
+from planner.ui.fields import edit_frame, edit_rows, field, kept, kept_item, kept_row
 from planner.ui.opening import as_file
 from planner.ui.results import chosen_place, planned_question, question_at, result, shown
 from planner.ui.state import session
@@ -186,10 +186,7 @@ def _levels(question: Document, place: int) -> None:
                 cell.label, default="", help=cell.help, width="large" if key == "items" else None
             )
     edit_rows(f"levels-{place}", texts_of(rows), columns, partial(take_rows, question))
-    st.caption(
-        f"Double-click to edit; the last row adds a level. Open more than {MOST_PASTED} rows as a "
-        "file."
-    )
+    st.caption("Double-click to edit; the last row adds a level.")
 
 
 def _parts(question: Document, _: int) -> None:
