@@ -20,7 +20,6 @@ More: ``help(planner.plan_survey)``, and the names in ``dir(planner)``.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 from planner.version import VERSION
 
@@ -32,7 +31,7 @@ with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:  # noqa: PT
 __version__ = VERSION
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'planner' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)

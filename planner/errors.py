@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 _MOST_NAMES = 20
 
@@ -28,7 +27,7 @@ class PlannerError(Exception):
     All survive pickling, with everything they say, as workers send them to their parent.
     """
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restored, (type(self), self.args, self.__dict__)
 
     def worded(self, name: Callable[[str], str]) -> str:  # noqa: ARG002 - it says no keys
@@ -205,7 +204,9 @@ class VerificationError(PlannerError):
         super().__init__(_sentence(reason, remedy))
 
 
-def _restored(kind: type[PlannerError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
+def _restored(
+    kind: type[PlannerError], args: tuple[object, ...], state: dict[str, object]
+) -> PlannerError:
     """An error as it was pickled: its message is made already, and not made again."""
     error = kind.__new__(kind, *args)
     error.args = args

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.models import ArgumentInfo, OptionInfo
@@ -13,6 +13,7 @@ from typer.models import ArgumentInfo, OptionInfo
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
+    from planner.laws.schema import Document
     from planner.show.blocks import Block
     from planner.survey.tables import Reading
 
@@ -73,12 +74,9 @@ def reading_of(
     """What the options say of a file of answers; the rest is found out."""
     from planner.survey.tables import Reading
 
-    typed: dict[str, Any] = {
-        "delimiter": delimiter.replace("\t", "tab"),
-        "encoding": encoding,
-        "decimal": decimal,
-    }
-    return Reading(**typed, skip_rows=skip_rows, place_unlisted=unlisted, first_item=first)
+    text: Document = {"delimiter": delimiter.replace("\t", "tab"), "encoding": encoding}
+    text["decimal"] = decimal
+    return Reading(**text, skip_rows=skip_rows, place_unlisted=unlisted, first_item=first)
 
 
 def show(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +29,7 @@ from planner.cli.options import (
 from planner.errors import InputError
 
 if TYPE_CHECKING:
+    from planner.laws.answers import Answer
     from planner.survey.questions import Question, Survey
 
 
@@ -146,7 +147,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise typer.Exit(_FAULTY)
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> Answer:
     try:
         return json.loads(text)
     except ValueError:

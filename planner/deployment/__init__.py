@@ -7,7 +7,7 @@ this package does not load more.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from planner.deployment.client.client import Client, Report
@@ -30,7 +30,7 @@ _HOME_OF = {
 __all__ = ["Client", "Memory", "Parameters", "Report", "read_parameters", "write_parameters"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'planner.deployment' has no attribute {name!r}")
     return getattr(import_module(f"planner.deployment.{_HOME_OF[name]}"), name)

@@ -55,7 +55,7 @@ def perturb_file(
     parameters:
         Verified parameters.
     data:
-        Any file that :class:`~planner.survey.reading.AnswerFile` reads. Of a question that is
+        A file that :class:`~planner.survey.reading.AnswerFile` reads. Of a question that is
         asked again, the answer is that of every round.
     out:
         ``.parquet`` or ``.jsonl`` if one file results, a directory for several (one for

@@ -17,12 +17,12 @@ from html import escape
 from importlib import resources
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from planner.deployment.parameters import parse_parameters
 from planner.errors import FileError, InputError
 from planner.files import read_text
 from planner.laws.law import Law
+from planner.laws.schema import Document
 from planner.limits import JOINED
 from planner.survey.questions import Question, Survey
 
@@ -134,14 +134,14 @@ def questionnaire(
     )
 
 
-def _worded(survey: Survey, law: Law) -> dict[str, Any]:
+def _worded(survey: Survey, law: Law) -> Document:
     """How a question and its answers are worded."""
     asked = {one.name: one for one in survey.questions}
     question = asked.get(law.name)
     if question is None:
         remedy = "Name the survey that these parameters were planned from."
         raise InputError.unknown("question of the parameters", law.name, tuple(asked), remedy)
-    worded: dict[str, Any] = {"ask": question.ask or question.name}
+    worded: Document = {"ask": question.ask or question.name}
     written = law.document()
     items = [item for level in written.get("levels", ()) for item in level["items"]]
     known = [item for level in question.levels for item in level.items]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from planner.errors import InputError
 from planner.laws.levels import LEVELS, RULE, Levels, folded
@@ -23,6 +23,7 @@ from planner.laws.schema import (
     FINITE,
     FLAG,
     Document,
+    Json,
     Schema,
     choice,
     either,
@@ -41,9 +42,9 @@ LEFT_OUT = "left out"
 """In place of an answer: a person who has none, where the question has no answer for that."""
 _FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _MARKS = (";", "|", ",", None)  # between the items of a cell; blanks are the last that is tried
-Answer = Any
+Answer = Json
 """What a person gives: a name or number, a number or none, a list."""
-Code = Any
+Code = Json
 """An answer, checked, as its way of asking takes it: an item's number, a number or none, a set."""
 
 

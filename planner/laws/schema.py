@@ -18,11 +18,11 @@ from typing import Any
 from planner.errors import InputError
 from planner.limits import DENOMINATOR, EXPORT_REMEDY, MAX_EPSILON
 
-Schema = Mapping[str, Any]
-Document = dict[str, Any]
-"""A JSON object, as it is read and written."""
 Json = Any
-"""A value in one."""
+"""A value of a JSON document, or of TOML."""
+Document = dict[str, Json]
+"""An object in one, as it is read and written."""
+Schema = Mapping[str, Json]
 
 TEXT: Schema = {"type": "string", "minLength": 1}
 FLAG: Schema = {"type": "boolean"}

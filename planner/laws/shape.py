@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from planner.errors import VerificationError
 from planner.laws.exact import log_upper_bound
 from planner.laws.levels import Levels, PairBudget
-from planner.laws.schema import Document, Schema
+from planner.laws.schema import Document, Json, Schema
 from planner.laws.source import Source
 
 Own = tuple[int, ...]
@@ -151,17 +151,17 @@ def octets(bits: int) -> int:
     return 8 * -(-bits // 64)
 
 
-def as_tuples(value: object) -> Any:
+def as_tuples(value: Json) -> Json:
     """Lists as tuples, at any depth."""
     return tuple(map(as_tuples, value)) if isinstance(value, list) else value
 
 
-def as_lists(value: object) -> Any:
+def as_lists(value: Json) -> Json:
     """Tuples as lists, at any depth."""
     return list(map(as_lists, value)) if isinstance(value, tuple) else value
 
 
-def has_shape(rows: Any, shape: tuple[int, ...]) -> bool:
+def has_shape(rows: Json, shape: tuple[int, ...]) -> bool:
     """Whether nested rows are a table of so many rows, columns, ..."""
     if not shape:
         return True

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    SerializerFunctionWrapHandler,
     ValidationError,
     ValidationInfo,
     model_serializer,
@@ -18,7 +19,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from planner.errors import InputError
-from planner.laws.schema import Document
+from planner.laws.schema import Document, Json
 from planner.survey.values import at
 
 Where = tuple[str | int, ...]
@@ -36,7 +37,7 @@ class Description(BaseModel):
     tag: ClassVar[str] = ""
     first: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, /, *places: Any, **fields: Any) -> None:
+    def __init__(self, /, *places: object, **fields: object) -> None:
         first = self.first or tuple(type(self).model_fields)
         if len(places) > len(first):
             raise TypeError(f"{type(self).__name__} takes at most {', '.join(first)} by place")
@@ -55,14 +56,14 @@ class Description(BaseModel):
         """Its keys in a file."""
         return [field.serialization_alias or name for name, field in cls.model_fields.items()]
 
-    def replacing(self, **changes: Any) -> Self:
+    def replacing(self, **changes: object) -> Self:
         """The same with other values of these fields, checked anew."""
         fields = {name: getattr(self, name) for name in self.model_fields_set}
         return type(self)(**fields | changes)
 
     @model_validator(mode="before")
     @classmethod
-    def _plain(cls, table: Any) -> Any:
+    def _plain(cls, table: object) -> object:
         """Without what is blank; every key is known."""
         if not isinstance(table, dict):
             return table
@@ -70,19 +71,22 @@ class Description(BaseModel):
         return {key: cell for key, cell in table.items() if not _blank(cell)}
 
     @model_serializer(mode="wrap")
-    def _written(self, write: Any) -> Document:
+    def _written(self, write: SerializerFunctionWrapHandler) -> Document:
         first = {key: getattr(self, key) for key in ("name", self.tag) if hasattr(self, key)}
         if first.get("kind") == "categorical":  # the usual one
             del first["kind"]
         return first | dict(write(self))
 
 
-def _blank(cell: Any) -> bool:
+def _blank(cell: object) -> bool:
     cells = list(cell.values()) if isinstance(cell, dict) else [cell]
     return bool(cells) and all(isinstance(one, str) and not one.strip() for one in cells)
 
 
-def _know(table: Iterable[Any], kind: type[Description], rivals: Mapping[str, Any] = {}) -> None:
+Models = Mapping[str, type[Description]]
+
+
+def _know(table: Iterable[object], kind: type[Description], rivals: Models = {}) -> None:
     """Refuse a key that is not of this kind of table, though it may be of one of its rivals."""
     known = kind.file_keys()
     for key in table:
@@ -97,12 +101,10 @@ def _know(table: Iterable[Any], kind: type[Description], rivals: Mapping[str, An
         raise at(str(key), error=InputError.because(str(key), reason, remedy))
 
 
-def told_apart(
-    key: str, remedy: str, known: Mapping[str, type[Description]], usual: str = ""
-) -> BeforeValidator:
+def told_apart(key: str, remedy: str, known: Models, usual: str = "") -> BeforeValidator:
     """Reads a table as the one of the known kinds that its ``key`` names."""
 
-    def read(table: Any, about: ValidationInfo) -> Any:
+    def read(table: object, about: ValidationInfo) -> object:
         if isinstance(table, Description):
             return table
         given = table if isinstance(table, dict) else {}
@@ -156,9 +158,9 @@ def _told(found: ErrorDetails, where: Where, document: Document) -> Mistake:
     return Mistake(where, cause.at(*words, argument=argument))
 
 
-def _words(where: Where, value: Any) -> tuple[list[str], Any]:
+def _words(where: Where, value: Json) -> tuple[list[str], Json]:
     """A place in words, rows by their name where they have one; and what stands there."""
-    words, names = list[str](), list[Any]()
+    words, names = list[str](), list[Json]()
     for part in where:
         if isinstance(part, str):
             names = _level_names(value) if part == "rule" else []
@@ -172,7 +174,7 @@ def _words(where: Where, value: Any) -> tuple[list[str], Any]:
     return words, value
 
 
-def _level_names(question: Any) -> list[Any]:
+def _level_names(question: Json) -> list[Json]:
     """By which rows and columns of a matrix go."""
     levels = question.get("level", ()) if isinstance(question, dict) else ()
     return [level.get("name") for level in levels if isinstance(level, dict)]

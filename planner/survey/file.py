@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import tomli_w
 from pydantic import ValidationError
 
 from planner.errors import FileError
 from planner.files import read_text
-from planner.laws.schema import Document
+from planner.laws.schema import Document, Json
 from planner.survey.description import Description, Mistake, mistakes
 from planner.survey.questions import Survey
 
@@ -88,7 +87,7 @@ def document_of(survey: Survey) -> Document:
     return {"survey": about, "question": about.pop("question")}
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: Json) -> Json:
     """With lists in place of tuples, as TOML has them."""
     if isinstance(value, dict):
         return {key: _listed(cell) for key, cell in value.items()}
@@ -132,13 +131,13 @@ def settle(
 class _Outline(Description):
     """The two tables of a file."""
 
-    survey: dict[str, Any]
-    question: list[Any]
+    survey: Document
+    question: list[Json]
 
 
 def _require_plain(document: Document, source: str | Path) -> None:
     """What TOML allows and no survey needs: a character that ends a path, endless integers."""
-    waiting: list[Any] = [document]
+    waiting: list[Json] = [document]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):

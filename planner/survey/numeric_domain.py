@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from planner import arguments
+from planner.arrays import Array
 from planner.errors import InputError
 
 _LEAST_WIDTH = 1e-100  # its square, and a share of it, must still be numbers
@@ -57,7 +57,7 @@ class NumericDomain:
         """Half the width: one unit of ``[-1, 1]`` in the question's unit."""
         return (self.upper - self.lower) / 2
 
-    def answers(self, values: ArrayLike, argument: str = "values") -> NDArray[Any]:
+    def answers(self, values: ArrayLike, argument: str = "values") -> Array:
         """The values as a column of one or more numbers, each in the domain or NaN."""
         try:
             column = np.asarray(values)
@@ -76,11 +76,11 @@ class NumericDomain:
         for i in np.flatnonzero(outside)[:1]:
             remedy = "Clip it, correct it, or widen the domain before anybody is asked."
             raise InputError(f"{argument}[{i}]", float(column[i]), allowed, remedy)
-        return column
+        return column.astype(np.float64)
 
-    def to_unit(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def to_unit(self, values: Array) -> Array:
         """Map ``[lower, upper]`` to ``[-1, 1]``; NaN stays NaN."""
-        share = (values.astype(np.float64) - self.lower) / (self.upper - self.lower)
+        share = (values - self.lower) / (self.upper - self.lower)
         return np.clip(2 * share - 1, -1.0, 1.0)
 
     def from_unit(self, unit: float) -> float:

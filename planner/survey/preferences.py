@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -123,7 +123,7 @@ class EmpiricalPreferences(Description):
 
     @model_validator(mode="before")
     @classmethod
-    def _read(cls, table: Any, about: ValidationInfo) -> Any:
+    def _read(cls, table: object, about: ValidationInfo) -> object:
         """With the values of the file that a survey's file names, and of its column."""
         if not isinstance(table, dict) or "file" not in table:
             return table

@@ -8,9 +8,16 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import inf, prod
-from typing import Annotated, Any, ClassVar, Literal, Self, cast
+from typing import Annotated, ClassVar, Literal, Self, cast
 
-from pydantic import Field, PlainValidator, Strict, model_serializer, model_validator
+from pydantic import (
+    Field,
+    PlainValidator,
+    SerializerFunctionWrapHandler,
+    Strict,
+    model_serializer,
+    model_validator,
+)
 
 from planner.errors import InputError, mark
 from planner.laws.answers import MEAN_OF_SCORES, SHARES_UP_TO, Item, ItemOrNone, OneOfSet, Ordered
@@ -18,6 +25,7 @@ from planner.laws.answers import Asked as WayOfAsking
 from planner.laws.answers import Number as NumberOrNone
 from planner.laws.levels import Levels, folded
 from planner.laws.rounds import MOST_ROUNDS, Rounds
+from planner.laws.schema import Document
 from planner.limits import JOINED, MAX_COUNT, MAX_JOINT_CELLS, MAX_PADDING_LENGTH
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -115,7 +123,7 @@ class Level(Description):
         return self
 
     @model_serializer(mode="wrap")
-    def _written(self, write: Any) -> dict[str, Any]:
+    def _written(self, write: SerializerFunctionWrapHandler) -> Document:
         listed = {"item_count"} if self.items else set()
         return {key: cell for key, cell in write(self).items() if key not in listed}
 
@@ -499,7 +507,7 @@ class Joint(Categorical):
         )
 
     @model_serializer(mode="wrap")
-    def _written(self, write: Any) -> dict[str, Any]:
+    def _written(self, write: SerializerFunctionWrapHandler) -> Document:
         derived = ("level", "rule", "label")
         found = {key: cell for key, cell in write(self).items() if key not in derived}
         return {"name": self.name, "kind": self.kind, **found}
@@ -909,7 +917,7 @@ class Survey(Description):
         return part
 
     @model_serializer(mode="wrap")
-    def _written(self, write: Any) -> dict[str, Any]:
+    def _written(self, write: SerializerFunctionWrapHandler) -> Document:
         found = write(self)
         tables = [row for one in found["question"] for row in (*one.pop("parts", ()), one)]
         return {"name": self.name, **found, "question": tables}

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, dropwhile, islice
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 from zipfile import ZipFile
 
 from pydantic import Field
@@ -24,8 +24,12 @@ from pydantic import Field
 from planner.errors import FileError, InputError, PlannerError
 from planner.files import unreadable
 from planner.laws.levels import folded
+from planner.laws.schema import Document, Json
 from planner.limits import MEBIBYTE
 from planner.survey.description import Description
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _MOST_MEBIBYTES, _MOST_HEADINGS = 1024, 10_000
 _LONGEST_LINE = 4 * MEBIBYTE
@@ -309,7 +313,7 @@ def _transactions(
 # -- other forms -----------------------------------------------------------------------------
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     """A typed cell as text that means the same."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
@@ -323,7 +327,7 @@ def _cell(value: Any) -> str:
 def _json_lines(path: Path, _reading: Reading) -> tuple[str, Callable[[], NumberedRows]]:
     encoding = _encoding(path, "utf-8")
 
-    def objects() -> Iterator[tuple[int, dict[str, Any] | None]]:
+    def objects() -> Iterator[tuple[int, Document | None]]:
         for number, line in enumerate(_lines(path, encoding), 1):
             if not line.strip():
                 yield number, None
@@ -352,7 +356,7 @@ def _json_lines(path: Path, _reading: Reading) -> tuple[str, Callable[[], Number
     return "JSON lines", rows
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Json]]) -> Document:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key stands twice")
@@ -382,7 +386,7 @@ def _parquet(path: Path, _reading: Reading) -> tuple[str, Callable[[], NumberedR
     return "Parquet", rows
 
 
-def _column(column: Any) -> list[str]:
+def _column(column: pa.Array) -> list[str]:
     if hasattr(column, "dictionary"):
         known = [_cell(value) for value in column.dictionary.to_pylist()]
         return ["" if k is None else known[k] for k in column.indices.to_pylist()]

@@ -269,7 +269,7 @@ def text_of(value: object, key: str = "") -> str:
 
 
 def _pair_budget(value: object, i: int, j: int) -> float | None:
-    """Any number: the matrix says where it is out of range."""
+    """A number: the matrix says where it is out of range."""
     text = value.strip().lower() if isinstance(value, str) else value
     if text == "":
         return None

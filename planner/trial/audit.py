@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ from planner.deployment.client.client import Report
 from planner.deployment.collecting.reports import read_line
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
-from planner.laws.answers import LEFT_OUT
+from planner.laws.answers import LEFT_OUT, Answer, Code
 from planner.mechanisms import inputs
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.words import system_words
@@ -69,7 +68,7 @@ class Audit:
     """
 
     question: str
-    answers: tuple[Any, ...]
+    answers: tuple[Answer, ...]
     reports: int
     faults: tuple[str, ...]
     visible: float
@@ -98,7 +97,7 @@ def audit_client(
     box: BlackBox,
     rng: np.random.Generator,
     question: str | None = None,
-    answers: Sequence[Any] = (),
+    answers: Sequence[Answer] = (),
     reports: int = 100_000,
     confidence: float = 0.999999,
 ) -> Audit:
@@ -148,7 +147,7 @@ def audit_client(
 
 def answers_in(
     data: Path, law: CollectedLaw, survey: Survey | None = None, reading: Reading | None = None
-) -> tuple[list[Any], str]:
+) -> tuple[list[Answer], str]:
     """The different answers in a file, as a client takes them; and as what it was read.
 
     FileError if it cannot be read, or holds more than 50 different answers or what is none.
@@ -176,7 +175,7 @@ class _Malformed(Exception):
 class _Attempt:
     """Counts of one client's reports, answer by answer, and of four times as many honest ones."""
 
-    def __init__(self, parameters: Parameters, law: CollectedLaw, asked: list[Any]) -> None:
+    def __init__(self, parameters: Parameters, law: CollectedLaw, asked: list[Answer]) -> None:
         self.name, self._law, self._hash = law.name, law, parameters.hash
         self.asked = asked or list({repr(one): one for one in law.asked.examples()}.values())
         self._codes = [law.asked.code(answer) for answer in self.asked]  # refuses what is none
@@ -255,7 +254,7 @@ class _Attempt:
             raise _Malformed(f"{reason}: the answer may stand in it.")
         return one.report_id, one.payload
 
-    def _drawn(self, codes: Sequence[Any]) -> AuditReports:
+    def _drawn(self, codes: Sequence[Code]) -> AuditReports:
         return self._law.draw_many(codes, system_words())[0]
 
     def _features(self, rows: AuditReports) -> AuditCounts:

@@ -13,10 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO
 
 from planner.arguments import positive
 from planner.errors import InputError
+from planner.laws.answers import Answer
 
 _READ_BYTES = 2**20
 _MOST_SAID = 2**24  # bytes of complaints
@@ -26,7 +27,7 @@ _POLL = 0.01  # seconds between two looks
 _MARK = "LDP_PLANNER_AUDIT"  # in the environment, by which daemons are found
 
 
-BlackBox = Callable[[Sequence[Any], int], list[bytes]]
+BlackBox = Callable[[Sequence[Answer], int], list[bytes]]
 """Of answers makes one line each, in order, none longer than the number of bytes on average."""
 
 
@@ -62,7 +63,7 @@ class CommandBox:
             remedy = 'Write ["python", "client.py"] to run client.py.'
             raise InputError("command", self.command, "a program and its arguments", remedy)
 
-    def __call__(self, answers: Sequence[Any], longest: int) -> list[bytes]:
+    def __call__(self, answers: Sequence[Answer], longest: int) -> list[bytes]:
         """One line per answer, in order.
 
         Raises

@@ -223,10 +223,10 @@ def test_all_readers_of_answers_take_and_refuse_alike(tmp_path, monkeypatch, par
 
 LIMITS = {
     "many.csv": (reading, "_MOST_PEOPLE", "City\n" + "Ulm\n" * 4, {}, "has more than 3 rows"),
-    "wide.jsonl": (tables, "_MOST_COLUMNS", '{"City": "Ulm", "a": 1, "b": 2, "c": 3}\n', {}, "3 different keys"),
+    "wide.jsonl": (tables, "_MOST_HEADINGS", '{"City": "Ulm", "a": 1, "b": 2, "c": 3}\n', {}, "3 different keys"),
     "long.csv": (tables, "_LONGEST_LINE", "City\nUlm" + "m" * 9, {}, "line 2 has more than 0 MiB"),
     "placed.csv": (reading, "_MOST_PLACED", "drinks\na\nb\nc\nd\n", {"place_unlisted": True}, "more than 3 answers"),
-    "letters.csv": (reading, "_LONGEST", "drinks\nlong\n", {"place_unlisted": True}, "one of over 3 letters, 'long'"),
+    "letters.csv": (reading, "_LONG_CELL", "drinks\nlong\n", {"place_unlisted": True}, "one of over 3 letters, 'long'"),
     "members.dat": (datasets, "_MOST_MEMBERS", "0 1\n0 1\n", {}, "more than 3 items in all"),
     "people.dat": (datasets, "_MOST_MEMBERS", "0 1\n9\n", {}, "line 2, column 'drinks': '9' must be"),
 }  # fmt: skip

@@ -23,7 +23,7 @@ from hashlib import sha256
 from json.encoder import encode_basestring
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from planner.errors import FileError, InputError
 from planner.files import unreadable
@@ -118,7 +118,7 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> Docu
     return document
 
 
-def parse_json(data: bytes | str) -> Any:
+def parse_json(data: bytes | str) -> Json:
     """Parse JSON in UTF-8 strictly: no key twice in an object, no NaN, no infinities.
 
     Raises
@@ -262,7 +262,7 @@ def _number(value: float) -> str:
     return "-" * (value < 0) + text
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> Document:
+def _unique(pairs: list[tuple[str, Json]]) -> Document:
     unique: Document = {}
     for key, value in pairs:
         if key in unique:

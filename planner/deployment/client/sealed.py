@@ -20,10 +20,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from planner.errors import FileError
 from planner.files import create_once, database_error, room_remedy
+from planner.laws.schema import Json
 
 _DATABASE = b"SQLite format 3\x00"
 _PAGES = 256
@@ -31,6 +31,7 @@ _DIGEST_SIZE = 32  # of a checksum, and of a name
 
 MemoryKey = tuple[str, str, str]
 """Parameter hash, user and question."""
+SqlRows = list[Json]
 
 _DAMAGED = "Report nothing with it, nor with a new one: that would spend the budget again."
 _EARLIER = (
@@ -117,7 +118,7 @@ class Sealed:
             elif database.in_transaction:
                 database.execute("ROLLBACK")
 
-    def ask(self, database: sqlite3.Connection, statement: str, *values: object) -> list[Any]:
+    def ask(self, database: sqlite3.Connection, statement: str, *values: object) -> SqlRows:
         """All rows of an answer; whatever goes wrong names the file."""
         with self._named():
             return database.execute(statement, values).fetchall()
@@ -229,7 +230,7 @@ class Entries:
         content: bytes = rows[0][0]
         return content
 
-    def _ask(self, statement: str, *values: object) -> list[Any]:
+    def _ask(self, statement: str, *values: object) -> SqlRows:
         return self._file.ask(self._database, statement.format(self._table), *values)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -217,7 +217,7 @@ def write_table(path: str | Path, table: pa.Table, *, excel: bool = False) -> No
     replace_file(path, content.getvalue())
 
 
-def _no_formula(column: Any) -> Any:
+def _no_formula(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_string(column.type):
         return column
     return pc.replace_substring_regex(column, r"\A([=+\-@\t\r])", r"'\1")
@@ -256,7 +256,7 @@ def _table(
     numbers = rows.numbers.copy()
     if chance is not None:  # of counts a difference is one of shares
         numbers[:, ~np.isnan(rows.whole)] = np.nan
-    columns: list[Any] = [
+    columns: list[object] = [
         pa.repeat(name, size),
         pa.repeat(group, size),
         pa.repeat(what, size),
@@ -269,7 +269,7 @@ def _table(
     return pa.table(dict(zip(COLUMNS.names, columns, strict=True)), schema=COLUMNS)
 
 
-def _texts(column: Sequence[str]) -> Any:
+def _texts(column: Sequence[str]) -> object:
     """A column of one text takes no list: there may be millions of rows."""
     alike = all(text == column[0] for text in column)
     return pa.repeat(column[0], len(column)) if alike else column

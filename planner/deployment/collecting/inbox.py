@@ -10,11 +10,12 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from planner.deployment.client.client import Report
+from planner.deployment.client.sealed import SqlRows
 from planner.deployment.collecting.collector import OPEN_FOLDER
 from planner.deployment.collecting.one_file import Expected, counter
 from planner.deployment.collecting.reports import ID_SIZE, Key, key_of, mark_of, read_grouped
@@ -225,7 +226,7 @@ class Inbox:
     def _waiting(self) -> list[bytes]:
         return [line for (line,) in self._ask("SELECT line FROM waiting ORDER BY id")]
 
-    def _ask(self, words: str, *values: object) -> list[Any]:
+    def _ask(self, words: str, *values: object) -> SqlRows:
         return self._database.execute(words, values).fetchall()
 
     def _count(self, reports: Sequence[Received], counters: dict[Key, Counter]) -> None:

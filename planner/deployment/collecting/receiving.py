@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -23,6 +23,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from planner.deployment.collecting.inbox import Inbox, Received
@@ -88,7 +89,7 @@ class Receiver:
         inside = Starlette(routes=[Route("/", self._organised)], middleware=own)
         port = private.getsockname()[1]
 
-        async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
             is_private = scope["type"] == "http" and scope["server"][1] == port
             await (inside if is_private else outside)(scope, receive, send)
 
@@ -239,7 +240,7 @@ class Bounded(H11Protocol):  # type: ignore[misc]
 
     _open: ClassVar[dict[Bounded, None]] = {}  # the first has been without one for longest
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:
         """Wait for a request, and let the one that waits for longest go if there are too many."""
         super().connection_made(transport)
         self._wait()

@@ -20,7 +20,6 @@ from hashlib import blake2b, sha256
 from io import BufferedIOBase, BytesIO
 from pathlib import Path
 from types import NoneType, TracebackType
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -394,7 +393,7 @@ def _about(file: pq.ParquetFile) -> tuple[Key, str]:
     return key, number
 
 
-def _check_codecs(metadata: Any) -> None:
+def _check_codecs(metadata: pq.FileMetaData) -> None:
     """What a page becomes when it is decompressed stands in the page alone, which may lie."""
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     codecs = {group.column(i).compression for group in groups for i in range(group.num_columns)}
@@ -411,7 +410,7 @@ def _check_expansion(size: int, file_size: int) -> None:
         raise InputError("decoded size of all reports", size, f"at most {most} bytes", remedy)
 
 
-def _check_size(group: Any, size: int, number: int) -> None:
+def _check_size(group: pq.RowGroupMetaData, size: int, number: int) -> None:
     """Encoded and decoded: a column that repeats one report takes next to no room in a file."""
     for what, octets in ("size", group.total_byte_size), ("decoded size", group.num_rows * size):
         if not 0 <= octets <= MAX_ROW_GROUP_BYTES:
@@ -420,7 +419,7 @@ def _check_size(group: Any, size: int, number: int) -> None:
             raise InputError(f"{what} of row group {number}", octets, allowed, remedy)
 
 
-def _check_hashes(column: Any, parameters: bytes) -> None:
+def _check_hashes(column: pa.DictionaryArray, parameters: bytes) -> None:
     """All rows must carry the hash; the dictionary makes this cheap."""
     found = column.dictionary.to_pylist()
     if column.null_count or found != [parameters]:
@@ -428,7 +427,7 @@ def _check_hashes(column: Any, parameters: bytes) -> None:
         raise InputError("parameter hash", names, parameters.hex(), _OTHER_PARAMETERS)
 
 
-def _bytes_of(chunk: Any, size: int) -> Reports:
+def _bytes_of(chunk: pa.FixedSizeBinaryArray, size: int) -> Reports:
     if chunk.null_count:
         raise InputError.because("reports", f"{chunk.null_count} reports are null", REPORTS_REMEDY)
     data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)

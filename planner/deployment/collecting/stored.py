@@ -6,13 +6,13 @@ Keys and addresses are those of the environment, such as ``AWS_ACCESS_KEY_ID`` a
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path, PosixPath
 from stat import S_IFDIR, S_IFREG
-from types import SimpleNamespace
-from typing import Any
+from typing import BinaryIO
 
 from pyarrow import ArrowException, fs
 
@@ -39,13 +39,13 @@ class Stored(PosixPath):
         scheme, first, rest = self._parts_of()
         return f"{scheme}://{first}{rest}"
 
-    def stat(self, *, follow_symlinks: bool = True) -> Any:
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
         """Size, time of change, and whether it is a folder; OSError if it cannot be found."""
         del follow_symlinks
         system, path = self._opened()
         return _about(self, system.get_file_info(path))
 
-    def open(self, *_: Any, **__: Any) -> Any:
+    def open(self, *_: object, **__: object) -> BinaryIO:  # type: ignore[override]
         """Its bytes, to be read from any place."""
         system, path = self._opened()
         return system.open_input_file(path)
@@ -69,7 +69,7 @@ class Stored(PosixPath):
         assert found is not None  # noqa: S101 - of place_of
         return found[1], found[2], found[3]
 
-    def _opened(self) -> tuple[Any, str]:
+    def _opened(self) -> tuple[fs.FileSystem, str]:
         scheme, first, rest = self._parts_of()
         if "@" in first:
             reason = "has a key in it, which would be shown and kept"
@@ -79,13 +79,14 @@ class Stored(PosixPath):
 
 
 @lru_cache(64)
-def _system(root: str) -> tuple[Any, str]:
+def _system(root: str) -> tuple[fs.FileSystem, str]:
     system, base = fs.FileSystem.from_uri(root)
     return system, base.rstrip("/")
 
 
-def _about(path: Path, info: Any) -> Any:
+def _about(path: Path, info: fs.FileInfo) -> os.stat_result:
     if info.type == fs.FileType.NotFound:
         raise FileNotFoundError(2, "does not exist", str(path))
     mode = S_IFREG if info.type == fs.FileType.File else S_IFDIR
-    return SimpleNamespace(st_mode=mode, st_size=info.size, st_mtime_ns=info.mtime_ns)
+    about = (mode, 0, 0, 0, 0, 0, info.size or 0, 0, 0, 0)
+    return os.stat_result(about, {"st_mtime_ns": info.mtime_ns})
