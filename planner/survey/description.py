@@ -67,7 +67,7 @@ class Description(BaseModel):
         """Without what is blank; every key is known."""
         if not isinstance(table, dict):
             return table
-        _know(table, cls)
+        _know(table, cls, {})
         return {key: cell for key, cell in table.items() if not _blank(cell)}
 
     @model_serializer(mode="wrap")
@@ -86,7 +86,7 @@ def _blank(cell: object) -> bool:
 Models = Mapping[str, type[Description]]
 
 
-def _know(table: Iterable[object], kind: type[Description], rivals: Models = {}) -> None:
+def _know(table: Iterable[object], kind: type[Description], rivals: Models) -> None:
     """Refuse a key that is not of this kind of table, though it may be of one of its rivals."""
     known = kind.file_keys()
     for key in table:

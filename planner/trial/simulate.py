@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import isnan, nan, sqrt
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self, cast
 
 import numpy as np
 
@@ -33,7 +33,9 @@ from planner.estimates.cross_table import CrossTable, pair_tables
 from planner.estimates.drawn import DrawnEstimates
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
+from planner.mechanisms.asking import CollectedLaw, ItemCollected, NumberCollected, People
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.mechanisms.collected import Found
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.words import seeded_words, spawn
@@ -127,7 +129,7 @@ class SampleSize:
         """How many are asked, in all rounds."""
         return self.asked * self.parts
 
-    def scaled(self, found: Any) -> Any:
+    def scaled(self, found: Found) -> Found:
         """What a form of report has estimated, of all who are asked."""
         if self.parts == 1:
             return found
@@ -166,15 +168,14 @@ class SampleSize:
 class _Tried(NamedTuple):
     """A mechanism on given people.
 
-    ``draw`` is of one survey, ``gap`` its squared error and whether its 95 % intervals hold the
-    truth, all at once (NaN if that is not asked), ``predicted`` the expected squared error;
-    ``picture`` is what one survey shows.
+    ``gap`` is the squared error of one survey and whether its 95 % intervals hold the truth, all at
+    once (NaN if that is not asked), ``predicted`` the expected squared error; ``picture`` is what
+    one survey shows.
     """
 
     predicted: float
-    draw: Callable[[np.random.Generator], Any]
-    gap: Callable[[Any], tuple[float, float]]
-    picture: Callable[[np.random.Generator], Any]
+    gap: Callable[[np.random.Generator], tuple[float, float]]
+    picture: Callable[[np.random.Generator], Found]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,7 +289,7 @@ class Trial:
         for (name, tried), child in zip(self._tried.items(), children, strict=True):
             gaps = np.empty((repeats, 2))
             for run in range(repeats):
-                gaps[run] = tried.gap(tried.draw(child))
+                gaps[run] = tried.gap(child)
                 progress()
             (square, held), spread = gaps.mean(axis=0).tolist(), None
             if repeats > 1:
@@ -336,13 +337,16 @@ class Trial:
         return [(one, other.counts) for one, other in zip(found, true, strict=True)]
 
 
-def _counts(law: Any, question: Question, known: AnswerCounts, asked: SampleSize) -> _Tried:
+def _counts(
+    law: CollectedLaw, question: Question, known: AnswerCounts, asked: SampleSize
+) -> _Tried:
     """A law for one item or a set of each person."""
     fraction, sets = asked.whole / asked.people, known.sets
-    data: Any = known.counts if sets is None else sets
+    data: People = known.counts if sets is None else sets
     truth, bias = fraction * known.counts, fraction * law.bias(data)
-    _, once, twice = law.asked.sums(data)
-    once, twice = law.asked.scale * once, law.asked.scale**2 * twice
+    way = cast("ItemCollected", law.asked)
+    _, once, twice = way.sums(data)
+    once, twice = way.scale * once, way.scale**2 * twice
     once *= not asked.apart  # how many report varies, too
     expected = asked.fraction * law.variance(data) + asked.sampling_variance(once, twice)
     expected = asked.parts**2 * expected + np.square(bias)
@@ -352,15 +356,15 @@ def _counts(law: Any, question: Question, known: AnswerCounts, asked: SampleSize
         worst = np.arange(weights.size) == np.argmax(weights * expected)
         weights = np.where(worst, weights, 0.0)
 
-    def draw(rng: np.random.Generator) -> Any:
+    def draw(rng: np.random.Generator) -> Found:
         some = asked.of_counts(known.counts, rng) if sets is None else asked.of_sets(sets, rng)
         found = law.shape.estimate(law.draw_aggregate(some, rng))
         return law.asked.estimates(asked.scaled(found))
 
-    def gap(found: Any) -> tuple[float, float]:
-        return float(weights @ np.square(found.values - truth)), nan
+    def gap(rng: np.random.Generator) -> tuple[float, float]:
+        return float(weights @ np.square(draw(rng).values - truth)), nan
 
-    return _Tried(float(weights @ expected), draw, gap, draw)
+    return _Tried(float(weights @ expected), gap, draw)
 
 
 def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleSize) -> _Tried:
@@ -385,7 +389,8 @@ def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleS
     def mean_of(found: ChannelEstimates) -> Estimate:
         return large_sample(found.values[0], found.covariance[0, 0], _TRIAL_CONFIDENCE)
 
-    def gap(reports: Whole) -> tuple[float, bool]:
+    def gap(rng: np.random.Generator) -> tuple[float, bool]:
+        reports = draw(rng)
         found = wanted_estimates(channel.estimator, reports)
         error = float(np.square(scale * directions @ (found.values - truth)).sum())
         if question.of_mean:
@@ -402,34 +407,37 @@ def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleS
         mean = mean_of(wanted_estimates(channel.estimator, draw(rng)))
         return OneSurvey.of_mean(float(truth[0]), mean, "mean of scores")
 
-    return _Tried(scale**2 * once, draw, gap, picture)
+    return _Tried(scale**2 * once, gap, picture)
 
 
-def _mean(law: Any, values: Array, asked: SampleSize) -> _Tried:
+def _mean(law: CollectedLaw, values: Array, asked: SampleSize) -> _Tried:
     """A law for a number; a run without an estimate counts as the middle of its interval."""
     known, sizes = np.unique(values, return_counts=True, equal_nan=True)
-    output, answered = law.asked.output_law(law.shape, known), values[~np.isnan(values)]
+    output = cast("NumberCollected", law.asked).output_law(law.shape, known)
+    answered = values[~np.isnan(values)]
     truth = float(answered.mean())
     predicted = law.variance(values).mean / asked.fraction
     off, among = answered - truth, asked.fraction * answered.size
     predicted += float(asked.sampling_variance(off.sum(), np.square(off).sum())) / among**2
 
-    def draw(rng: np.random.Generator) -> Any:
+    def draw(rng: np.random.Generator) -> Estimate:
         counts = rng.multinomial(asked.of_counts(sizes, rng), output).sum(axis=0)
         found = law.shape.estimate(Aggregate(int(counts.sum()), counts))
-        return law.asked.estimates(asked.scaled(found)).mean
+        mean: Estimate = law.asked.estimates(asked.scaled(found)).mean
+        return mean
 
-    def gap(found: Any) -> tuple[float, bool]:
+    def gap(rng: np.random.Generator) -> tuple[float, bool]:
+        found = draw(rng)
         value = (found.lower + found.upper) / 2 if found.value is None else found.value
         return float((value - truth) ** 2), bool(found.lower <= truth <= found.upper)
 
     def picture(rng: np.random.Generator) -> OneSurvey:
         return OneSurvey.of_mean(truth, draw(rng), "mean of the answers")
 
-    return _Tried(predicted, draw, gap, picture)
+    return _Tried(predicted, gap, picture)
 
 
-def _laws(planned: QuestionPlan) -> dict[str, Any]:
+def _laws(planned: QuestionPlan) -> dict[str, CollectedLaw]:
     """What is deployed, and all else that the plan compares and that could be deployed."""
     question, found = planned.deployed, {planned.deployed.mechanism: planned.law}
     compared = {one.name: one for one in planned.options}

@@ -21,12 +21,17 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary, finalize
 
 from planner.deployment.collecting.one_file import Expected, FileCount, count_file, serve
 from planner.errors import InputError
 
+if TYPE_CHECKING:
+    from distributed import Client
+    from distributed import Future as DaskFuture
+
+F = TypeVar("F")
 Engine = Callable[[Sequence[Path], Expected], Iterator[FileCount]]
 """Counts files and gives the results in the order of the files."""
 
@@ -36,7 +41,7 @@ def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCoun
     size = min(os.cpu_count() or 1, len(files) or 1)
     pool = ThreadPoolExecutor(size)
     try:
-        yield from in_order(pool.submit, files, expected, 2 * size)
+        yield from in_order(pool.submit, files, expected, 2 * size, lambda _, one: one.result())
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         if workers := _WORKERS.pop(expected, None):
@@ -45,11 +50,11 @@ def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCoun
 
 
 def in_order(
-    submit: Callable[..., Any],
+    submit: Callable[..., F],
     files: Sequence[Path],
-    expected: Any,
+    expected: object,
     ahead: int,
-    wait: Callable[[Path, Any], FileCount] = lambda _, future: future.result(),
+    wait: Callable[[Path, F], FileCount],
 ) -> Iterator[FileCount]:
     """Results of ``submit(count_apart, path, expected)``, some files ahead, in order."""
     waiting = iter(files)
@@ -217,9 +222,9 @@ def dask_engine(scheduler: str, patience: float = 10.0) -> Engine:
     return engine
 
 
-def _within(seconds: float, make: Callable[[], Any]) -> Any:
+def _within(seconds: float, make: Callable[[], F]) -> F:
     """What ``make`` gives; Dask itself waits for ever for an answer to its first words."""
-    made: Future[Any] = Future()
+    made: Future[F] = Future()
 
     def run() -> None:
         try:
@@ -231,12 +236,12 @@ def _within(seconds: float, make: Callable[[], Any]) -> Any:
     return made.result(seconds)
 
 
-def _threads(client: Any, patience: float) -> int:
+def _threads(client: Client, patience: float) -> int:
     """Of all workers; raises ``TimeoutError`` if the scheduler does not say."""
     return sum(client.sync(client.scheduler.ncores, callback_timeout=patience).values())
 
 
-def _wait(client: Any, patience: float, path: Path, future: Any) -> FileCount:
+def _wait(client: Client, patience: float, path: Path, future: DaskFuture) -> FileCount:
     """The result, for as long as the scheduler answers; a file on which workers died is refused."""
     from distributed import KilledWorker
 
