@@ -189,11 +189,7 @@ class SidesCollected(sides.Sides, Collected):
 
 
 def draw_sides(
-    place: Whole,
-    item_counts: Whole,
-    high_counts: Whole,
-    integers: Whole,
-    words: Words,
+    place: Whole, item_counts: Whole, high_counts: Whole, integers: Whole, words: Words
 ) -> NDArray[np.uint64]:
     """Reports of a design, the type's number and packed bits, uint64, shape ``(n, 1 + words)``.
 
@@ -233,12 +229,7 @@ def draw_sides(
 
 
 def draw_sets(
-    segments: Segments,
-    targets: Whole,
-    runs: Whole,
-    own: Whole,
-    held: Flags,
-    source: Words,
+    segments: Segments, targets: Whole, runs: Whole, own: Whole, held: Flags, source: Words
 ) -> Packed:
     """Packed rows with exact numbers of ones and one given bit each, shape ``(words, rows)``.
 

@@ -68,11 +68,7 @@ class BernoulliRows:
         out[:, -1] &= self._mask
 
     def _finish(
-        self,
-        flat: NDArray[np.uint64],
-        undecided: NDArray[np.uint64],
-        column: Whole,
-        words: Words,
+        self, flat: NDArray[np.uint64], undecided: NDArray[np.uint64], column: Whole, words: Words
     ) -> None:
         """Set the undecided lanes, which are 0 so far, by their last digits one by one."""
         some = np.flatnonzero(undecided)
@@ -123,10 +119,7 @@ def _compare(
 
 
 def draw_reports(
-    true: Whole,
-    a: NDArray[np.uint32],
-    b: NDArray[np.uint32],
-    words: Words,
+    true: Whole, a: NDArray[np.uint32], b: NDArray[np.uint32], words: Words
 ) -> NDArray[np.uint64]:
     """Packed unary reports for checked item numbers; ``a``, ``b`` over 2^32, one per item."""
     width = words_for(a.size)

@@ -17,11 +17,7 @@ from planner.arguments import finite
 from planner.arrays import Array, Whole
 from planner.laws.rounds import Rounds
 from planner.mechanisms.making import law_of
-from planner.outsiders.guarantee import (
-    MOST_PEOPLE,
-    ShuffledGuarantee,
-    shuffled,
-)
+from planner.outsiders.guarantee import MOST_PEOPLE, ShuffledGuarantee, shuffled
 from planner.outsiders.shapes import Guess, Seen, of_policy, seen_of
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Question

@@ -18,9 +18,7 @@ from planner.errors import InputError, SolverError
 from planner.planning.schemes import Scheme, own_ways
 from planner.planning.solve import TOTAL
 from planner.solvers.design_search import history_bound
-from planner.survey.questions import (
-    AskedAgain,
-)
+from planner.survey.questions import AskedAgain
 
 if TYPE_CHECKING:
     from planner.planning.question import QuestionPlan
