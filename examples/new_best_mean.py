@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
+from reproduction.rivals import privkvm
 from reproduction.run import main
 
 from planner import (
@@ -16,7 +17,6 @@ from planner import (
 )
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import mean_channel
-from planner.mechanisms.rivals import privkvm
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.channels import mean_error
 

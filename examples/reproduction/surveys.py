@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner import bisample_md
-from planner.mechanisms.rivals import privkvm
 
 from . import populations
 from .normal import mean_absolute
-from .rivals import COLLECTIONS
+from .rivals import COLLECTIONS, privkvm
 
 __all__ = ["MECHANISMS", "Errors", "Expected", "expected", "measure", "people"]
 

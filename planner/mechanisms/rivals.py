@@ -8,7 +8,6 @@ of an answer or its mean over the answers, and what varies is the report of give
 from __future__ import annotations
 
 from math import exp
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,81 +64,24 @@ def hybrid_variance(epsilon: float, square: float = 0.0) -> float:
     return share * float(piecewise_variance(epsilon, square)) + (1 - share) * sign
 
 
-class PrivKVM(NamedTuple):
-    """First-order errors of PrivKVM's estimates, of people drawn at random."""
+def missing_variance(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike) -> Array:
+    """Variance per person of BiSample-MD's missing rate, for people drawn at random.
 
-    mean_variance: float
-    mean_bias: float
-    missing_variance: float
-
-
-def privkvm(epsilon: float, rate: float, mean: float, iterations: int = 5) -> PrivKVM:
-    """Errors of PrivKVM with one key, one real iteration and some virtual ones.
-
-    Half the budget says whether there is an answer, half what it is. With
-    ``p = e^(eps/2) / (e^(eps/2) + 1)`` and ``theta = 2p - 1``, ``F`` the share of reports with a
-    key and ``S`` that of +1 less that of -1, the answer rate is ``f = (F - 1 + p) / theta``, the
-    first mean ``S / (theta F)``, and an iteration moves it by ``k = (1 - f)(1 - p) / F`` times its
-    last move. After ``c`` of them the bias is ``-mean k^(c+1)`` (Ye and others, 2019).
+    With ``q_pos = theta R (1 + mu)/2 + 1 - p`` and ``q_neg = theta R (1 - mu)/2 + 1 - p``, the
+    chances of a one in each direction, it is ``2 (v_pos + v_neg) / theta^2`` of ``v = q (1 - q)``.
 
     Examples
     --------
-    >>> one = privkvm(2.0, rate=0.5, mean=0.5)
-    >>> round(one.mean_variance, 4), round(one.mean_bias, 5), round(one.missing_variance, 4)
-    (17.3449, -0.00019, 1.1707)
-    """
-    theta = float(np.tanh(epsilon / 4))
-    p = (1 + theta) / 2
-    key = rate * p + (1 - rate) * (1 - p)
-    signed = rate * p * theta * mean
-    first, carry = signed / (theta * key), (1 - rate) * (1 - p) / key
-    terms = range(iterations + 1)
-    grown = sum(carry**j for j in terms)
-    growth = sum(j * carry ** (j - 1) for j in terms if j)
-    carry_slope, spread = ((1 - p) / theta + carry) / key, key * (1 - key)
-    # Of reports with a key the mean sign; it does not vary with how many there are.
-    by_sign = grown**2 * (1 - (signed / key) ** 2) / (theta**2 * key)
-    variance = by_sign + (first * growth * carry_slope) ** 2 * spread
-    return PrivKVM(variance, first * grown - mean, spread / theta**2)
-
-
-class FirstOrder(NamedTuple):
-    """First-order variances of BiSample-MD's mean, on ``[-1, 1]``, and of its missing rate."""
-
-    mean: Array
-    missing_rate: Array
-
-
-def first_order(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike, users: float) -> FirstOrder:
-    """Variances of BiSample-MD's estimates for people drawn at random, on ``[-1, 1]``.
-
-    With ``q_pos = theta R (1 + mu)/2 + 1 - p``, ``q_neg = theta R (1 - mu)/2 + 1 - p``
-    and ``v = q (1 - q)``, by the delta method,
-
-        Var[missing rate] = (2/n) (v_pos + v_neg) / theta^2
-        Var[mean]         = (2/n) ((1-mu)^2 v_pos + (1+mu)^2 v_neg) / (theta R)^2
-
-    Examples
-    --------
-    >>> result = first_order(np.tanh(1.5), 0.9, 0.5, 100_000)
-    >>> round(float(np.sqrt(result.mean)), 5)
-    0.0038
+    >>> float(missing_variance(np.tanh(1.5), 0.9, 0.5).round(6))
+    1.008064
     """
     theta, rate, mean = (np.asarray(x) for x in (theta, rate, mean))
-    floor = (1 - theta) / 2
-    positive = theta * rate * (1 + mean) / 2 + floor
-    negative = theta * rate * (1 - mean) / 2 + floor
-    v_pos, v_neg = positive * (1 - positive), negative * (1 - negative)
-    sums = 2 / users * (v_pos + v_neg) / theta**2
-    spread = 2 / users * ((1 - mean) ** 2 * v_pos + (1 + mean) ** 2 * v_neg)
-    answered = np.square(theta * rate)
-    nobody = np.full(spread.shape, np.inf)
-    ratio = np.divide(spread, answered, out=nobody, where=answered > 0)
-    return FirstOrder(ratio, sums)
+    ones = (theta * (rate * (1 + side * mean) - 1) / 2 + 0.5 for side in (1, -1))
+    return np.asarray(2 / theta**2 * sum(one * (1 - one) for one in ones))
 
 
 def bisample_variance(excess: OneOrMany, rate: OneOrMany, square: OneOrMany | None = None) -> Array:
-    """:func:`first_order`'s variance of BiSample-MD's mean per person, with ``t = mean^2``.
+    """First-order variance of BiSample-MD's mean, per person drawn at random: ``t = mean^2``.
 
     With ``x = 1 / tanh^2(eps/2) - 1``, the ``excess``, and ``R`` the answer rate it is
 

@@ -15,7 +15,7 @@ from planner.arrays import Array, Flags
 from planner.errors import InputError, SolverError
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.making import bisample_md
-from planner.mechanisms.rivals import bisample_variance, first_order
+from planner.mechanisms.rivals import bisample_variance, missing_variance
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.channels import (
     NARROWEST,
@@ -138,8 +138,8 @@ class AnswerRateModel:
         epsilon = positive_numbers("epsilons", epsilons, MAX_EPSILON)
         rate = self.answer_rate(epsilon)
         mean = np.array(self.moments)[:, :1]
-        found = first_order(np.tanh(self.share * epsilon / 2), rate, mean, self.users).missing_rate
-        missing = np.sqrt(found.max(axis=0))
+        each = missing_variance(np.tanh(self.share * epsilon / 2), rate, mean)
+        missing = np.sqrt(each.max(axis=0) / self.users)
         return AnswerRateCurve(
             epsilon,
             rate,

@@ -8,7 +8,14 @@ import pytest
 from scipy.optimize import linprog
 
 from examples.reproduction.literal import solve_literal
-from examples.reproduction.rivals import COLLECTIONS, TwoCoins, harmony, hybrid, piecewise
+from examples.reproduction.rivals import (
+    COLLECTIONS,
+    TwoCoins,
+    harmony,
+    hybrid,
+    piecewise,
+    privkvm,
+)
 from planner import InputError, PrivacyPolicy, SamplingPrivacy, randomized_response, solve
 from planner.mechanisms import rivals
 from planner.policy import logodds
@@ -43,7 +50,7 @@ def test_hybrid_begins_where_piecewise_becomes_better():
 def test_privkvm_errs_as_its_slopes_say():
     epsilon, rate, people, runs = 1.0, 0.4, 5000, 4000
     rng = np.random.default_rng(7)
-    said, collect = rivals.privkvm(epsilon, rate, 0.5), COLLECTIONS["PrivKVM"]
+    said, collect = privkvm(epsilon, rate, 0.5), COLLECTIONS["PrivKVM"]
     found = np.empty((runs, 2))
     for run in range(runs):
         values = np.where(rng.random(people) < rate, rng.choice([0.2, 0.8], people), np.nan)
@@ -59,7 +66,7 @@ def test_privkvm_errs_as_its_slopes_say():
 
 
 def test_privkvm_has_less_bias_with_more_iterations():
-    biases = [abs(rivals.privkvm(1.0, 0.3, 0.5, steps).mean_bias) for steps in (0, 1, 5, 200)]
+    biases = [abs(privkvm(1.0, 0.3, 0.5, steps).mean_bias) for steps in (0, 1, 5, 200)]
     assert biases == sorted(biases, reverse=True)
     assert biases[-1] < 1e-6
 

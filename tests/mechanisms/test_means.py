@@ -14,7 +14,7 @@ from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import bisample_md, law_of, mean_channel
-from planner.mechanisms.rivals import first_order
+from planner.mechanisms.rivals import bisample_variance, missing_variance
 from planner.mechanisms.rounding import drawn_channel, integers_of
 from planner.planning.channels import five_populations
 from planner.policy.policy import PrivacyPolicy
@@ -161,10 +161,9 @@ def test_first_order_is_the_law_of_drawn_people():
     f_neg = counts[:, 1] / (counts[:, 0] + counts[:, 1])
     theta = np.tanh(1.0)
     signed, answered = (f_pos - f_neg) / theta, (f_pos + f_neg - 1 + theta) / theta
-    predicted = first_order(theta, rate, mean, n)
     for runs, truth, variance in (
-        (signed / answered, mean, predicted.mean),
-        (1 - answered, 1 - rate, predicted.missing_rate),
+        (signed / answered, mean, bisample_variance(1 / theta**2 - 1, rate, mean**2) / n),
+        (1 - answered, 1 - rate, missing_variance(theta, rate, mean) / n),
     ):
         assert mean_is(runs, truth + 2e-5 * (truth == mean))
         assert mean_square_is((runs - truth)[:, None], variance)
@@ -172,9 +171,10 @@ def test_first_order_is_the_law_of_drawn_people():
 
 
 def test_a_mean_of_nobody_has_no_finite_variance():
-    found = first_order([[0.5], [0.9]], [0.0, 0.5, 1.0], 0.3, 1000)
-    assert np.isinf(found.mean).tolist() == [[True, False, False]] * 2
-    assert np.isfinite(found.missing_rate).all()
+    theta, rate = np.array([[0.5], [0.9]]), np.array([0.0, 0.5, 1.0])
+    found = bisample_variance(1 / theta**2 - 1, rate, 0.09)
+    assert np.isinf(found).tolist() == [[True, False, False]] * 2
+    assert np.isfinite(missing_variance(theta, rate, 0.3)).all()
 
 
 @cache
