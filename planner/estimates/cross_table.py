@@ -12,7 +12,7 @@ rejects independence nearly always. Here the noise is in the statistic.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, product
 from math import inf, prod, sqrt
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.arrays import Array
-from planner.estimates.channel import Estimate
+from planner.estimates.channel import ChannelEstimates, Estimate, ratio
 from planner.estimates.counts import reach, tail_share
 from planner.frames import Columns, Framed
 from planner.limits import JOINED
@@ -221,21 +221,13 @@ class CrossTable(Framed):
         total = np.zeros(self.counts.shape)
         total[(slice(None), column) if of else (row, slice(None))] = 1
         both = np.stack([cell.ravel(), total.ravel()])
-        (a, b), ((first, mixed), (_, second)) = (
-            both @ self.counts.ravel(),
-            both @ self.covariance @ both.T,
-        )
-        z2 = reach(self.confidence) ** 2
-        value = a / b if b > 0 else None
-        square = b * b - z2 * second
-        if value is None or square <= 0:
+        moments = both @ self.counts.ravel(), both @ self.covariance @ both.T
+        found = ratio(ChannelEstimates(*moments, self.users), self.confidence, (0.0, 1.0))
+        if found.note:
             note = "The reports cannot rule out that nobody gave that answer."
-            return Estimate(value, None, 0.0, 1.0, note)
-        error = sqrt(max(first - 2 * value * mixed + value**2 * second, 0.0)) / b
-        middle = a * b - z2 * mixed
-        root = sqrt(max(middle * middle - square * (a * a - z2 * first), 0.0))
-        low, high = np.clip([(middle - root) / square, (middle + root) / square], 0, 1)
-        return Estimate(float(value), error, float(low), float(high))
+            return replace(found, standard_error=None, note=note)
+        lower, upper = np.clip([found.lower, found.upper], 0, 1).tolist()
+        return replace(found, lower=lower, upper=upper)
 
     def odds_ratio(self, rows: Sequence[int], columns: Sequence[int]) -> Estimate:
         """Odds of these columns in these rows, over those in the other rows.
