@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,12 +20,15 @@ def finite(argument: str, value: object) -> float:
     InputError
         It is anything else.
     """
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not isfinite(value):  # type: ignore[arg-type]
-        raise InputError(
-            argument, value, "a finite number", "Write it in digits, without quotes, such as 1.5."
-        )
-    return float(value)  # type: ignore[arg-type]
+    if not (is_number(value) and isfinite(value)):
+        remedy = "Write it in digits, without quotes, such as 1.5."
+        raise InputError(argument, value, "a finite number", remedy)
+    return float(value)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a number; a boolean is none."""
+    return isinstance(value, int | float | np.number) and type(value) is not bool
 
 
 def positive(argument: str, value: object) -> float:
@@ -37,9 +41,8 @@ def positive(argument: str, value: object) -> float:
     """
     number = finite(argument, value)
     if number <= 0:
-        raise InputError(
-            argument, value, "above 0", "Zero and less have no meaning here: give a larger number."
-        )
+        remedy = "Zero and less have no meaning here: give a larger number."
+        raise InputError(argument, value, "above 0", remedy)
     return number
 
 
@@ -58,11 +61,10 @@ def budget(argument: str, value: object) -> float:
     ...
     planner.errors.InputError: epsilon is 60 but must be a budget above 0 and at most 50. A ...
     """
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if number and 0 < value <= MAX_EPSILON:  # type: ignore[operator]
-        return float(value)  # type: ignore[arg-type]
+    if is_number(value) and 0 < value <= MAX_EPSILON:
+        return float(value)
     strict = "Even the strictest level needs a little: 0.1, for example."
-    above = number and value > MAX_EPSILON  # type: ignore[operator]
+    above = is_number(value) and value > MAX_EPSILON
     raise InputError(argument, value, BUDGET_RANGE, BUDGET_REMEDY if above else strict)
 
 
@@ -80,10 +82,9 @@ def whole_number(
     InputError
         It is anything else; a boolean is no number.
     """
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        number = int(value)
-        if least <= number <= most:
-            return number
+    whole = isinstance(value, int | np.integer) and type(value) is not bool
+    if whole and least <= (number := int(value)) <= most:  # type: ignore[call-overload]
+        return number
     raise InputError(argument, value, f"a whole number from {least} to {most}", remedy)
 
 
@@ -109,7 +110,7 @@ def number_column(argument: str, values: ArrayLike, *, finite: bool = True) -> N
         column = np.array(values)
     except ValueError:  # rows of several lengths
         raise InputError(argument, values, "a list of numbers", remedy) from None
-    mixed = isinstance(values, list | tuple) and any(isinstance(one, bool) for one in values)
+    mixed = isinstance(values, list | tuple) and any(type(one) is bool for one in values)
     if column.size and (mixed or column.dtype.kind not in "iuf"):
         raise InputError(argument, values, "a list of numbers", remedy)
     column = column.astype(np.float64)

@@ -17,7 +17,7 @@ from planner.estimates.truncation import SIZES_MISS
 from planner.files import unreadable
 from planner.laws.answers import LEFT_OUT, Code
 from planner.mechanisms.itemsets import ItemSets
-from planner.survey.questions import ItemSet, Question
+from planner.survey.questions import ItemSet
 from planner.survey.reading import AnswerColumn, AnswerFile
 from planner.survey.sets import SetModel, SetMoments, Slots, size_limits
 from planner.survey.tables import Reading
@@ -210,9 +210,9 @@ class PilotSets:
         return tuple(zip(limits[1:], shares.tolist(), strict=True))
 
 
-def set_model_of(question: Question) -> SetModel | None:
+def set_model_of(question: ItemSet) -> SetModel | None:
     """What is known of an item-set question's sets; a pilot's file is read here."""
-    known = question.sets if isinstance(question, ItemSet) else None
+    known = question.sets
     if known is None or known.pilot is None:
         return known if known is not None and known.sizes else None
     path = Path(known.pilot)

@@ -278,13 +278,14 @@ def plan_survey(
 
 
 def _loaded(survey: Survey | str | Path) -> Survey:
-    if isinstance(survey, (str, Path)):
-        return load_survey(survey)
-    if not isinstance(survey, Survey):
-        remedy = 'Write plan_survey("survey.toml").'  # type: ignore[unreachable]
-        allowed = "a Survey, or the path of a survey file"
-        raise InputError("survey", type(survey).__name__, allowed, remedy)
-    return survey
+    match survey:
+        case Survey():
+            return survey
+        case str() | Path():
+            return load_survey(survey)
+    remedy = 'Write plan_survey("survey.toml").'  # type: ignore[unreachable]
+    allowed = "a Survey, or the path of a survey file"
+    raise InputError("survey", type(survey).__name__, allowed, remedy)
 
 
 def parts_of(

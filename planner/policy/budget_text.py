@@ -34,15 +34,17 @@ def parse_epsilon(value: object, argument: str = "epsilon") -> float:
     True
     """
     try:
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        if arguments.is_number(value):
+            return arguments.budget(argument, value)
+        if not isinstance(value, str):
             raise TypeError
-        number = _product(value) if isinstance(value, str) else float(value)
+        number = _product(value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         remedy = "Write the budget as a number, or as ln of one."
-        if isinstance(value, str) and "," in value:
+        if type(value) is str and "," in value:
             remedy = "Write the decimal point as a point: 1.5, not 1,5."
         raise InputError(argument, value, _ALLOWED, remedy) from None
-    return arguments.budget(argument, number if isinstance(value, str) else value)
+    return arguments.budget(argument, number)
 
 
 def rounded_up(value: float, digits: int = 3, unlimited: str = "unlimited") -> str:

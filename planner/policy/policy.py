@@ -243,7 +243,7 @@ class PrivacyPolicy:
     # -- identity -----------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PrivacyPolicy) and self._key() == other._key()
+        return type(other) is PrivacyPolicy and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -271,7 +271,7 @@ def require_policy(value: object) -> None:
 def _short(values: ArrayLike) -> str:
     """A list in one line: its first entries, and how many follow."""
     texts = [
-        f"{value:.6g}" if isinstance(value, float) else repr(value)
+        f"{value:.6g}" if type(value) is float else repr(value)
         for value in np.asarray(values).tolist()
     ]
     more = [f"... {len(texts) - _MOST_REPEATED:,} more"] if len(texts) > _MOST_REPEATED else []

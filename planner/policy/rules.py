@@ -378,7 +378,7 @@ class OneSidedRule(MinRule):
         self.lowering.setflags(write=False)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, OneSidedRule) and np.array_equal(self.lowering, other.lowering)
+        return type(other) is OneSidedRule and np.array_equal(self.lowering, other.lowering)
 
     def __hash__(self) -> int:
         return hash(self.lowering.tobytes())
@@ -477,7 +477,7 @@ class MatrixRule(PairRule):
         return not np.array_equal(self.pairs, self.pairs.T)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, MatrixRule) and np.array_equal(self.pairs, other.pairs)
+        return type(other) is MatrixRule and np.array_equal(self.pairs, other.pairs)
 
     def __hash__(self) -> int:
         return hash(self.pairs.tobytes())
@@ -542,26 +542,31 @@ def rule_of(rule: str | ArrayLike | PairRule, size: int, against: Array | None =
     >>> rule_of("min", 2).name, rule_of([[1, 2], [2, 3]], 2).name
     ('min', 'matrix')
     """
-    one_sided = isinstance(rule, str) and rule == ONE_SIDED
-    if against is not None and not one_sided:
+    one_sided = OneSidedRule(np.full(size, np.inf) if against is None else against)
+    found: PairRule
+    match rule:
+        case PairRule():
+            found = rule
+        case str():
+            if rule not in (*_NAMED, ONE_SIDED):
+                raise InputError("rule", rule, ALLOWED_RULES, f'Leave it out for "{DEFAULT_RULE}".')
+            found = _NAMED.get(rule, one_sided)
+        case _:
+            found = MatrixRule(_numbers_of(rule))
+    if against is not None and found is not one_sided:
         allowed = f'left out: only the rule "{ONE_SIDED}" tells "for" from "against"'
         raise InputError("against", against.tolist(), allowed, f'Write rule = "{ONE_SIDED}".')
-    if one_sided:
-        rule = OneSidedRule(np.full(size, np.inf) if against is None else against)
-    if isinstance(rule, PairRule):
-        rule.check(size)
-        return rule
-    if isinstance(rule, str):
-        if rule not in _NAMED:
-            raise InputError("rule", rule, ALLOWED_RULES, f'Leave it out for "{DEFAULT_RULE}".')
-        return _NAMED[rule]
+    found.check(size)
+    return found
+
+
+def _numbers_of(matrix: ArrayLike) -> Array:
+    """A copy: the caller's array stays the caller's."""
     try:
-        matrix = np.array(rule)  # a copy: the caller's array stays the caller's
-        if matrix.dtype.kind not in "iuf":
+        numbers = np.array(matrix)
+        if numbers.dtype.kind not in "iuf":
             raise TypeError
     except (TypeError, ValueError):
         remedy = "One row per level, as many numbers in each; inf where none is needed."
-        raise InputError("rule", rule, "a rectangular list of numbers", remedy) from None
-    matrix_rule = MatrixRule(matrix.astype(np.float64))
-    matrix_rule.check(size)
-    return matrix_rule
+        raise InputError("rule", matrix, "a rectangular list of numbers", remedy) from None
+    return numbers.astype(np.float64)
