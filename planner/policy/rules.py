@@ -542,7 +542,6 @@ def rule_of(rule: str | ArrayLike | PairRule, size: int, against: Array | None =
     >>> rule_of("min", 2).name, rule_of([[1, 2], [2, 3]], 2).name
     ('min', 'matrix')
     """
-    one_sided = OneSidedRule(np.full(size, np.inf) if against is None else against)
     found: PairRule
     match rule:
         case PairRule():
@@ -550,10 +549,11 @@ def rule_of(rule: str | ArrayLike | PairRule, size: int, against: Array | None =
         case str():
             if rule not in (*_NAMED, ONE_SIDED):
                 raise InputError("rule", rule, ALLOWED_RULES, f'Leave it out for "{DEFAULT_RULE}".')
-            found = _NAMED.get(rule, one_sided)
+            lowering = np.full(size, np.inf) if against is None else against
+            found = _NAMED.get(rule) or OneSidedRule(lowering)
         case _:
             found = MatrixRule(_numbers_of(rule))
-    if against is not None and found is not one_sided:
+    if against is not None and found.lowering is not against:
         allowed = f'left out: only the rule "{ONE_SIDED}" tells "for" from "against"'
         raise InputError("against", against.tolist(), allowed, f'Write rule = "{ONE_SIDED}".')
     found.check(size)
