@@ -11,11 +11,15 @@ from typing import Any
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from planner.planning.ledger import Ledger, LedgerEntry
 from planner.ui.state import Session
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 LEVELS = "levels-0-name-epsilon-items-item_count-0"  # the first question's, as a visit begins
 TOTAL = "total error"
+LEDGER = Ledger().after(
+    LedgerEntry(survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4})
+)
 TIMEOUT = 120  # generous: the machine may be busy
 
 # Before its first run every tested app looks for components in each installed package, which takes
@@ -49,6 +53,7 @@ def open_page(
 
 _SCRIPT = """
 from planner.ui.entry import bar, show_page
+from planner.planning.ledger import Ledger, LedgerEntry
 from planner.ui.state import session
 bar()
 show_page("{name}")

@@ -3,12 +3,12 @@
 import pytest
 
 from planner.deployment.building import deployable_files
-from planner.planning.ledger import Ledger
 from planner.planning.plan import plan_survey
+from planner.show.blocks import percent
 from planner.survey.file import settle, survey_text
 from planner.ui.document import cleaned
 from planner.ui.views.export import python_snippet
-from tests.ui.pages import LEVELS, by_label, edit, open_page, session, words
+from tests.ui.pages import LEDGER, LEVELS, by_label, edit, open_page, session, tables, words
 
 
 def survey_of(app):
@@ -16,7 +16,7 @@ def survey_of(app):
 
 
 def downloads(app):
-    return [button.proto.label for button in app.get("download_button")]
+    return [button.proto.label.replace("\\", "") for button in app.get("download_button")]
 
 
 def test_export_waits_until_everything_is_right(questions):
@@ -26,18 +26,30 @@ def test_export_waits_until_everything_is_right(questions):
     assert not app.success
 
 
-def test_who_agrees_to_a_proven_file_gets_it_and_no_other(questions, capsys):
+def test_who_agrees_to_a_proven_file_gets_it_and_no_other(questions, capsys, monkeypatch, tmp_path):
     app = open_page("export", questions)
-    assert any("every pair keeps its promised budget" in one.value for one in app.success)
+    assert any("Every pair keeps its promised budget" in one.value for one in app.success)
     assert "4.00-fold" in words(app)
     assert not downloads(app)
     app.checkbox[0].set_value(True).run()
     assert not app.exception
-    assert downloads(app)[0] == "Parameters (JSON)"
-    assert downloads(app)[-1] == "Questionnaire (HTML)"
-    snippet = python_snippet(survey_text(survey_of(app)), Ledger())
-    exec(compile(snippet, "snippet", "exec"), {})  # noqa: S102 - our own text
-    assert "Subset design  622.1" in capsys.readouterr().out.replace("   ", "  ")
+    assert downloads(app) == [
+        "Parameters (health-survey-parameters.json)",
+        "Report (health-survey.html)",
+        "Handout (health-survey-handout.html)",
+        "Survey (health-survey.toml)",
+        "Ledger (health-survey-ledger.json)",
+        "Questionnaire (health-survey-questionnaire.html)",
+    ]
+    (snippet,) = app.code
+    assert len(snippet.value.splitlines()) == 3
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "health-survey.toml").write_text(survey_text(survey_of(app)))
+    exec(compile(snippet.value, "snippet", "exec"), {})  # noqa: S102 - our own text
+    assert "622.1123" in capsys.readouterr().out
+    (tmp_path / "ledger.json").write_text(LEDGER.model_dump_json())
+    exec(compile(python_snippet("health-survey.toml", spent=True), "s", "exec"), {})  # noqa: S102
+    assert "622.1123" not in capsys.readouterr().out
     session(app).document["question"][0]["mechanism"] = "grr"
     app.run()
     assert not downloads(app)
@@ -49,7 +61,7 @@ def test_a_questionnaire_for_nowhere_is_said_to_be_none(questions):
     app.checkbox[0].set_value(True).run()
     by_label(app.text_input, "Reports go to").set_value("http://example.org").run()
     assert "or a path of the page's own host" in words(app)
-    assert "Questionnaire (HTML)" not in downloads(app)
+    assert not [one for one in downloads(app) if "uestionnaire" in one]
 
 
 def test_a_survey_that_no_ledger_can_take_is_exported_without_one(questions):
@@ -59,19 +71,22 @@ def test_a_survey_that_no_ledger_can_take_is_exported_without_one(questions):
     exported.checkbox[0].set_value(True).run()
     assert not exported.exception
     assert "One ledger keeps one pair rule" in words(exported)
-    assert "Parameters (JSON)" in downloads(exported)
-    assert "Report (HTML)" in downloads(exported)
-    assert "Ledger (JSON)" not in downloads(exported)
+    kinds = [one.split(" (")[0] for one in downloads(exported)]
+    assert kinds == ["Parameters", "Report", "Handout", "Survey", "Questionnaire"]
 
 
 def test_one_question_each_gives_one_file_a_question(questions):
     by_label(questions.button, "Add a question").click().run()
     session(questions).document["survey"]["design"] = "one-each"
     exported = open_page("export", questions)
-    assert len(exported.success) == 2
     assert "Each person gets one question with its own file of parameters" in words(exported)
-    assert "The chances: " in words(exported)
-    files = deployable_files(plan_survey(survey_of(questions)))
+    plan = plan_survey(survey_of(questions))
+    (given,) = tables(exported)
+    assert given["file"] == [f"health-survey-parameters-{k}.json" for k in (1, 2)]
+    assert given["asks"] == ["diagnosis", "question 1"]
+    whom = [f"{percent(one.fraction)} of the people, drawn at random" for one in plan.questions]
+    assert given["given to"] == whom
+    files = deployable_files(plan)
     assert sum(one.users for one in files.values()) == survey_of(questions).users
 
 

@@ -10,12 +10,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner import PrivacyPolicy, best_ordered_channel
-from planner.planning.ledger import Ledger, LedgerEntry
 from planner.survey.file import settle
 from planner.ui import results
 from planner.ui.document import cleaned, example_document, sentence_of, word_of
 from tests.ui.pages import (
     APP,
+    LEDGER,
     LEVELS,
     TIMEOUT,
     TOTAL,
@@ -274,11 +274,6 @@ def test_hundreds_of_pasted_rows_are_refused_at_once(questions):
     assert "500 rows were pasted, and the table takes 100" in words(questions)
     assert len(question(questions).levels) == 2
     assert metric(questions, TOTAL) == "622.1 people"
-
-
-LEDGER = Ledger().after(
-    LedgerEntry(survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4})
-)
 
 
 def test_a_ledger_lowers_the_budgets_until_it_is_forgotten():

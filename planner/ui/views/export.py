@@ -12,10 +12,10 @@ import streamlit as st
 from planner.deployment.building import deployable_files
 from planner.deployment.parameters import Parameters
 from planner.deployment.questionnaire import questionnaire
-from planner.planning.ledger import Ledger
 from planner.planning.plan import SurveyPlan
 from planner.planning.sampled import SamplingPlan
-from planner.show.html import report_html
+from planner.show.blocks import percent, rows_table
+from planner.show.html import handout_html, report_html
 from planner.show.kinds import promises, reliance_sentence
 from planner.show.plan import costs, lots_sentence
 from planner.survey.file import survey_text
@@ -84,40 +84,42 @@ def _relies_on(plan: SurveyPlan) -> list[str]:
 
 def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
     st.subheader("Take it away")
-    for name, parameters in files.items():
+    stem = stem_of(plan.survey)
+    rows = []
+    for (name, parameters), question in zip(files.items(), plan.questions, strict=False):
         parameters.verify()  # raises unless every pair keeps its budget
-        st.success(
-            render.plain(
-                f"{stem_of(plan.survey)}-{name}.json: every pair keeps its promised budget, proven "
-                f"in exact arithmetic. Content hash {parameters.hash[:16]}."
-            )
-        )
-    exported = " ".join(parameters.hash for parameters in files.values())
+        asked = ", ".join(one.name for one in parameters.questions)
+        few = f"{percent(question.fraction)} of the people, drawn at random"
+        whom = few if len(files) > 1 else "everybody"
+        rows.append((f"{stem}-{name}.json", asked, whom, parameters.hash[:16]))
+    st.success("Every pair keeps its promised budget, proven in exact arithmetic.")
+    headings = "file", "asks", "given to", "content hash"
+    render.render([rows_table("", headings, rows, words=4)])
     agreed = st.checkbox(
         "I have read what is promised, what it costs and what it relies on",
-        key=f"agreed {exported}",  # to these files, and to no others
+        key=f"agreed {' '.join(row[-1] for row in rows)}",  # to these files, and to no others
     )
     if not agreed:
         st.caption("Tick this to download.")
         return
-    survey = survey_text(plan.survey)
-    stem = stem_of(plan.survey)
     with st.container(horizontal=True):
-        for name, parameters in files.items():
-            title = parameters.questions[0].name if len(files) > 1 else "Parameters"
+        for (file, asked, *_), parameters in zip(rows, files.values(), strict=True):
             _offer(
-                f"{title} (JSON)",
-                f"{stem}-{name}.json",
+                f"Parameters: {asked}" if len(files) > 1 else "Parameters",
+                file,
                 parameters.to_json,
-                help="For clients and collector; check it with: ldp-planner verify FILE",
+                help=f"For clients and collector. To check it: ldp-planner verify {file}",
                 type="primary",
             )
-        _offer("Report (HTML)", f"{stem}.html", partial(report_html, plan))
-        _offer("Survey (TOML)", f"{stem}.toml", survey)
-        _offer("Python snippet", f"{stem}.py", python_snippet(survey, plan.ledger))
+        _offer("Report", f"{stem}.html", partial(report_html, plan))
+        _offer("Handout", f"{stem}-handout.html", partial(handout_html, plan))
+        _offer("Survey", f"{stem}.toml", survey_text(plan.survey))
         if plan.spending:
             with render.complaint():
-                _offer("Ledger (JSON)", "ledger.json", _ledger_after(plan))
+                _offer("Ledger", f"{stem}-ledger.json", _ledger_after(plan))
+    with_it = " and the ledger it was planned with" if plan.ledger.collections else ""
+    st.caption(f"The same in Python, beside the survey's file{with_it}:")
+    st.code(python_snippet(f"{stem}.toml", spent=bool(plan.ledger.collections)))
     with render.complaint():
         _questionnaire(plan, files, stem)
 
@@ -140,18 +142,19 @@ def _questionnaire(plan: SurveyPlan, files: dict[str, Parameters], stem: str) ->
             st.number_input, "Round", "round", 1, min_value=1, max_value=rounds
         )
     for name, parameters in files.items():
-        title = f"{render.plain(parameters.questions[0].name)}: " if len(files) > 1 else ""
+        title = f"{parameters.questions[0].name}: " if len(files) > 1 else ""
         given = plan.survey, parameters.to_json().encode(), where, round_number
         file = f"{stem}-{name.replace('parameters', 'questionnaire')}.html"
-        _offer(f"{title}Questionnaire (HTML)", file, questionnaire(*given))
-        box = render.drawer(f"{title}Preview", f"preview {name}")
+        _offer(f"{title}Questionnaire", file, questionnaire(*given))
+        box = render.drawer(f"{render.plain(title)}Preview", f"preview {name}")
         if box.open:
             box.iframe(questionnaire(*given, preview=True), height=800)
 
 
 def _offer(label: str, name: str, data: str | Callable[[], str], **more: Any) -> None:
-    """A file to download; its data may be a function that makes it on demand."""
-    st.download_button(label, data, name, key=f"download {name}", on_click="ignore", **more)
+    """A file to download, under its own name; its data may be a function that makes it."""
+    text = render.plain(f"{label} ({name})")
+    st.download_button(text, data, name, key=f"download {name}", on_click="ignore", **more)
 
 
 def _ledger_after(plan: SurveyPlan) -> str:
@@ -160,31 +163,19 @@ def _ledger_after(plan: SurveyPlan) -> str:
     return plan.ledger.after(plan.collection(today)).model_dump_json(indent=2)
 
 
-def python_snippet(survey: str, ledger: Ledger) -> str:
-    """Python that plans the survey in this TOML text, prints the plan, and needs no other file.
+def python_snippet(survey: str, *, spent: bool) -> str:
+    """Python that plans the survey of this file again, after the ledger of what was ``spent``.
 
     Examples
     --------
-    >>> print(python_snippet('users = 10', Ledger()).splitlines()[5])
-    users = 10
+    >>> print(python_snippet("clinic.toml", spent=False))
+    from planner import plan_survey
+    plan = plan_survey("clinic.toml")
+    print(plan.to_frame().T)
     """
-    before = ledger.model_dump_json(indent=1) if ledger.collections else ""
-    spent = f"Ledger.model_validate_json({_quoted(before)})" if before else "Ledger()"
-    return f'''"""Plan this survey again. Install the package ldp-planner first."""
-
-from planner import Ledger, plan_survey, survey_from_text
-
-SURVEY = {_quoted(survey)}
-SPENT_BEFORE = {spent}
-
-plan = plan_survey(survey_from_text(SURVEY), SPENT_BEFORE)
-for question in plan.questions:
-    print(question.summary)
-    print(question.to_frame().to_string(index=False))
-'''
-
-
-def _quoted(text: str) -> str:
-    """A Python literal of several lines, line by line as they are."""
-    body = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    return f'"""\\\n{body}\n"""'
+    also, ledger = (", read_ledger", ', read_ledger("ledger.json")') if spent else ("", "")
+    return (
+        f"from planner import plan_survey{also}\n"
+        f'plan = plan_survey("{survey}"{ledger})\n'
+        "print(plan.to_frame().T)"
+    )
