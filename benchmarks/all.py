@@ -59,14 +59,15 @@ def markdown(
         f"{bandwidth / 1e9:.1f} GB/s. Written by `make bench{' LONG=1' if LONG else ''}`."
         + (f" **Cut: not measured in it: {', '.join(rest)}.**" if rest else ""),
         "",
-        "| | figure | measured | target | peer, same run | limit |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| | figure | measured | target | peer in the same run, limit |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for name, figures in tables.items():
         for i, one in enumerate(figures):
             mark = {True: f"{one.target}: met", False: f"{one.target}: **missed**", None: ""}
             first = name if i == 0 else ""
-            cells = (first, one.what, one.value, mark[one.met], one.peer, one.limit)
+            beside = "; ".join(filter(None, (one.peer, one.limit)))
+            cells = (first, one.what, one.value, mark[one.met], beside)
             lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return "\n".join(lines)
 

@@ -6,24 +6,18 @@ import numpy as np
 from measure import LONG, Figure, peak_megabytes, rows, seconds, show
 
 from planner import PrivacyPolicy, best_design, solve
-from planner.solvers.answers import Scenario
-from planner.solvers.channel_search import solve_channel
 
 SCALED = np.array([1.0, 1.2, 2.0])
 
 
 def figures() -> list[Figure]:
     many = (six, fifty, ten_thousand, _memory) if LONG else (six, fifty)
-    return rows(_dense, hundred, thousand, retail, million, *many, _curve)
+    return rows(hundred, retail, million, *many)
 
 
 def hundred() -> Figure:
     policy = PrivacyPolicy(SCALED, [5, 5, 90])
     return _proven("3 levels, 100 items", policy, 0.1, 1e-8, repeat=5)
-
-
-def thousand() -> Figure:
-    return _proven("3 levels, 1,000 items", PrivacyPolicy(SCALED, [50, 50, 900]), 2, 1e-8)
 
 
 def retail() -> Figure:
@@ -88,20 +82,6 @@ def _proven(
     )
 
 
-def _dense() -> Figure:
-    """Table II with every item apart: all rays listed, no levels."""
-    policy = PrivacyPolicy(np.log([4, 6]), [1, 4])
-    apart = PrivacyPolicy(np.log([4, 6, 6, 6, 6]), np.ones(5))
-    people = [Scenario(str(x), one, np.eye(5)) for x, one in enumerate(np.eye(5))]
-    ours = seconds(lambda: best_design(policy), repeat=5)
-    theirs = seconds(lambda: solve_channel(apart, np.eye(5), people), repeat=5)
-    return Figure(
-        "best design, Table II, 5 items",
-        f"{ours * 1e3:.0f} ms",
-        peer=f"every item apart, all rays: {theirs * 1e3:.0f} ms",
-    )
-
-
 def _memory() -> Figure:
     most = max(peak_megabytes(task) for task in (solve_six, solve_ten_thousand))
     return Figure("peak memory, 6 levels and 10,000 levels", f"{most:.0f} MB", "500 MB", most < 500)
@@ -113,15 +93,6 @@ def solve_six() -> float:
 
 def solve_ten_thousand() -> float:
     return best_design(ten_thousand_levels(), tolerance=1e-3).worst_case_mse
-
-
-def _curve() -> Figure:
-    taken = seconds(lambda: [best_design(policy) for policy in _scales()], repeat=2)
-    return Figure("a curve over 20 scales of the budgets, 3 levels", f"{taken:.2f} s", "", None, "")
-
-
-def _scales() -> list[PrivacyPolicy]:
-    return [PrivacyPolicy(s * SCALED, [5, 5, 90]) for s in np.linspace(0.5, 2.4, 20)]
 
 
 if __name__ == "__main__":

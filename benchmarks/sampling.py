@@ -1,4 +1,4 @@
-"""Speed of the Sampling Privacy parameter search and of the guarantee's curves.
+"""Speed of the Sampling Privacy parameter search.
 
 Run: python benchmarks/sampling.py. Import of cvxpy and the first build of a program are
 left out (they are paid once a process); what is timed is a search with new parameters.
@@ -12,30 +12,21 @@ from itertools import count
 import numpy as np
 from measure import Figure, rows, seconds, show
 
-from planner.mechanisms.sampling_privacy import best_sampling, binomial_window, difference_delta
+from planner.mechanisms.sampling_privacy import best_sampling
 
 LIMIT = 0.050
-PEOPLE = 10**7
+VALUES = 1000
 REPEAT = 20
 
 
 def figures() -> list[Figure]:
-    return rows(_searches, _delta)
+    return rows(_search)
 
 
-def _searches() -> list[Figure]:
-    return list(map(_search, (1, 10, 100, 1000)))
-
-
-def _delta() -> Figure:
-    difference = seconds(lambda: _uncached(lambda: difference_delta(PEOPLE, 0.45, 0.001)))
-    return Figure(f"delta of the difference, {PEOPLE:,} people", f"{difference * 1e3:.1f} ms")
-
-
-def _search(values: int) -> Figure:
-    ours, theirs = _anew(values, search), _anew(values, fresh_program)
+def _search() -> Figure:
+    ours, theirs = _anew(VALUES, search), _anew(VALUES, fresh_program)
     return Figure(
-        f"Sampling Privacy parameter search, {values:,} value{'s' * (values > 1)}",
+        f"Sampling Privacy parameter search, {VALUES:,} values",
         f"{ours * 1e3:.1f} ms",
         "50 ms",
         ours < LIMIT,
@@ -66,11 +57,6 @@ def _anew(values: int, call: Callable[[list[float]], object]) -> float:
     asked = [question(values, k) for k in range(REPEAT + 1)]
     number = count()
     return seconds(lambda: call(asked[next(number)]), repeat=REPEAT)
-
-
-def _uncached(curve: Callable[[], float]) -> float:
-    binomial_window.cache_clear()
-    return curve()
 
 
 if __name__ == "__main__":

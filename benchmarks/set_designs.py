@@ -26,7 +26,7 @@ SCALED = np.array([1.0, 1.2, 2.0])
 
 
 def figures() -> list[Figure]:
-    return rows(the_example, one, two, four, randomising)
+    return rows(the_example, one, four, randomising)
 
 
 def the_example() -> Figure:
@@ -40,10 +40,6 @@ def the_example() -> Figure:
 
 def one() -> list[Figure]:
     return _baskets(1.0)
-
-
-def two() -> list[Figure]:
-    return _baskets(2.0)
 
 
 def four() -> list[Figure]:
