@@ -17,8 +17,7 @@ from planner.frames import Columns, Framed
 from planner.outsiders.blanket import Blanket
 from planner.outsiders.positive_part import Bracket, log_positive_part, positive_part
 from planner.outsiders.shapes import Seen
-from planner.outsiders.shown import delta_text
-from planner.policy.budget_text import rounded_up
+from planner.policy.budget_text import delta_text, rounded_up
 
 CONDITION = "holds if a shuffler or a secure sum stands between the people and whoever looks"
 MOST_PEOPLE = 10**9

@@ -103,3 +103,19 @@ def magnitude_up(value: float) -> str:
     ('1.3e-9', '1.3e+6')
     """
     return f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value)):.1e}"
+
+
+def delta_text(delta: float) -> str:
+    """A delta, one or two digits of it: as it is, or larger.
+
+    Examples
+    --------
+    >>> delta_text(1e-8), delta_text(1.21e-8)
+    ('1e-08', '1.3e-08')
+    """
+    for digits in (0, 1):
+        text = f"{delta:.{digits}e}"
+        if float(text) == delta:
+            return text
+    above = Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(delta))
+    return f"{float(above):.1e}"

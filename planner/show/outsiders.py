@@ -3,18 +3,19 @@
 People understand odds better than an epsilon (Nanayakkara, Smart, Cummings, Kaptchuk and Redmiles,
 "What Are the Chances? Explaining the Epsilon Parameter in Differential Privacy", USENIX Security
 2023, with 963 people): sentences are about guesses that are right for so many of 100 people.
+Figures are exact, and rounded to the private side.
 """
 
 from __future__ import annotations
 
-from math import exp
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from math import exp, floor, log10
 
 import numpy as np
 
 from planner.outsiders.guarantee import CONDITION
-from planner.outsiders.shown import delta_text, of_hundred, of_hundred_before, reach_up
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
-from planner.policy.budget_text import rounded_up
+from planner.policy.budget_text import delta_text, rounded_up
 from planner.show.blocks import Block, Heading, Sentence, rows_table, said
 from planner.show.kinds import WORDS
 
@@ -121,3 +122,46 @@ def _right_at_most(epsilon: float, delta: float = 0.0) -> str:
     as many as ``(e^epsilon + delta) / (1 + e^epsilon)`` are right.
     """
     return of_hundred(min(1.0, (1 + delta * exp(-epsilon)) / (1 + exp(-epsilon))))
+
+
+def of_hundred(share: float) -> str:
+    """Guesses that are right of 100: never fewer than there are.
+
+    Examples
+    --------
+    >>> of_hundred(0.88079), of_hundred(0.5), of_hundred(0.00123)
+    ('88.08', '50', '0.13')
+    """
+    return _of_hundred(share, ROUND_CEILING)
+
+
+def of_hundred_before(share: float) -> str:
+    """Guesses that are right of 100 without a report: never more, so that no gain looks smaller.
+
+    Examples
+    --------
+    >>> of_hundred_before(1 / 3), of_hundred_before(0.2)
+    ('33.33', '20')
+    """
+    return _of_hundred(share, ROUND_FLOOR)
+
+
+def reach_up(people: float) -> str:
+    """By how many people a false report moves a count: never shown smaller than it is.
+
+    Examples
+    --------
+    >>> reach_up(2.111), reach_up(1234.5)
+    ('2.12', '1,234.50')
+    """
+    return f"{_rounded(people, 2, ROUND_CEILING):,}"
+
+
+def _of_hundred(share: float, rounding: str) -> str:
+    """Two digits behind the point, or two that are not zero where the share is below 1 %."""
+    digits = 2 if share >= 0.01 else -floor(log10(share)) - 1
+    return f"{_rounded(share, digits + 2, rounding).scaleb(2):f}".rstrip("0").rstrip(".")
+
+
+def _rounded(value: float, digits: int, rounding: str) -> Decimal:
+    return Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=rounding)

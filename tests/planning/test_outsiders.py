@@ -17,14 +17,20 @@ from planner.outsiders import shuffled
 from planner.outsiders.blanket import Blanket
 from planner.outsiders.guarantee import central_delta
 from planner.outsiders.shapes import of_rows
-from planner.outsiders.shown import delta_text, of_hundred, of_hundred_before
 from planner.planning.choice import ByLevel
 from planner.planning.outsiders import negligible, outsider_view
 from planner.planning.sampled import ACKNOWLEDGEMENTS
+from planner.policy.budget_text import delta_text
 from planner.show.blocks import Sentence
 from planner.show.html import report_html
 from planner.show.json import to_json
-from planner.show.outsiders import outsider_blocks, together_sentence, view_sentences
+from planner.show.outsiders import (
+    of_hundred,
+    of_hundred_before,
+    outsider_blocks,
+    together_sentence,
+    view_sentences,
+)
 from planner.survey.questions import Categorical, Numeric, SampledChoice, Sampling
 from tests.mechanisms.listed import output_law
 
