@@ -212,14 +212,6 @@ class AnswerRateModel:
             return five_populations(self.domain, missing, self.spread)
         return (AssumedAnswers(self.mean, self.spread, missing, self.domain),)
 
-    @property
-    def whose(self) -> str:
-        """Of which answers errors are predicted, in words."""
-        if self.any_answers:
-            return "the least favourable answers"
-        place = "the worst of five means" if self.mean is None else f"answers around {self.mean:g}"
-        return place if self.domain.yes_no else f"{place} (spread {self.spread:.6g})"
-
     @cached_property
     def moments(self) -> list[tuple[float, float]]:
         """Mean of the answers, and of their squares, on ``[-1, 1]``: one pair for each people."""

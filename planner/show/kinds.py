@@ -212,7 +212,7 @@ class _OfNumbers(KindWords):
         model = plan.fact(AnswerRateModel)
         assert model is not None  # noqa: S101 - of numbers
         missing = 100 * (1 - plan.kind.answer_rate(plan.part.question))
-        return f"for {model.whose} {_DRAWN}, {missing:.3g} % of them without one"
+        return f"for {whose_answers(model)} {_DRAWN}, {missing:.3g} % of them without one"
 
     def assumed(self, plan: QuestionPlan) -> str:
         about: Any = plan.part.question
@@ -262,6 +262,14 @@ WORDS = {
     "numeric": _OfNumbers(),
     "sampled-choice": _OfTwoRounds(),
 }
+
+
+def whose_answers(model: AnswerRateModel) -> str:
+    """For whose answers the error of a mean is predicted."""
+    if model.any_answers:
+        return "the least favourable answers"
+    place = "the worst of five means" if model.mean is None else f"answers around {model.mean:g}"
+    return place if model.domain.yes_no else f"{place} (spread {model.spread:.6g})"
 
 
 def _weighted(asked: Any, what: str) -> str:

@@ -35,7 +35,7 @@ from planner.show.blocks import (
 )
 from planner.show.figures import error_figure
 from planner.show.json import to_json
-from planner.show.kinds import unprotected
+from planner.show.kinds import unprotected, whose_answers
 from planner.trial.simulate import Simulated, Trial
 
 _ROWS = 9
@@ -68,7 +68,7 @@ def answer_rate_blocks(
     name: str, plan: AnswerRatePlan, channels: ChannelCurve | None
 ) -> list[Block]:
     """The best budget, the curve around it, and what it rests on."""
-    best, whose = plan.best_planned(channels), f"for {plan.model.whose}"
+    best, whose = plan.best_planned(channels), f"for {whose_answers(plan.model)}"
     facts = (
         Fact("best budget", f"epsilon {best.epsilon:.3f}"),
         Fact("who answer", percent(best.answer_rate)),
