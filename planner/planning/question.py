@@ -23,8 +23,8 @@ from planner.planning.kind import AnyKind, F, PlanFacts, fact_of
 from planner.planning.mean import NumberKind
 from planner.planning.option import AnyPart, Option, Spending, least, over, rounded
 from planner.planning.outsiders import OutsiderView, outsider_view
+from planner.planning.rounds import Scheme, compared, own_ways
 from planner.planning.sampled import SampledKind
-from planner.planning.schemes import Scheme, own_ways
 from planner.planning.sets import Padded, SetKind
 from planner.planning.solve import TIGHT, Certified, largest_budgets
 from planner.planning.what_if import (
@@ -177,6 +177,15 @@ class QuestionPlan(Framed):
     def again(self) -> Scheme | None:
         """Errors of rounds, averages and changes; None where the first report serves all."""
         return own_ways(self.part, self.planned)[1][0] if self.part.parts > 1 else None
+
+    def ways(self, *, others: bool = True) -> tuple[list[Scheme], float | None]:
+        """Ways of asking it again, its own first, and what none undercuts: see ``rounds``.
+
+        Without ``others``, which take long, its own ways alone.
+        """
+        if not others:
+            return own_ways(self.part, self.planned)[1], None
+        return compared(self.part, self.planned, self.found, self.shared)
 
     @property
     def error_share(self) -> float:

@@ -20,7 +20,6 @@ from planner.planning.option import Option
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
 from planner.planning.plan import ComparedRow, SurveyPlan
 from planner.planning.question import QuestionPlan
-from planner.planning.rounds import compared
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.planning.shares import Allocation
@@ -139,7 +138,7 @@ def question_json(question: QuestionPlan) -> dict[str, Any]:
         told = {name: to_json(getattr(related, name)) for name in named.split()}
         document["joint"] = told | {"people_for_association": people}
     if question.question.rounds is not None:
-        ways, bound = compared(question)
+        ways, bound = question.ways()
         beside = [] if question.again is None else question.again.beside
         total = question.part.total
         errors = {name: {"stays": total(one), "anew": total(two)} for name, one, two in beside}

@@ -18,7 +18,6 @@ from planner.planning.mean import AnswerRateModel
 from planner.planning.outsiders import OutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
-from planner.planning.rounds import compared
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.policy.budget_text import magnitude_up, rounded_up
@@ -539,7 +538,7 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
     again = question.question.rounds
     if again is None:
         return []
-    ways, bound = compared(question, others=details)
+    ways, bound = question.ways(others=details)
     own, anew = ways[0], drawn_anew(again)
 
     def error(*squared: float | None) -> str:

@@ -10,8 +10,7 @@ from planner.errors import InputError
 from planner.planning.choice import ByLevel
 from planner.planning.ledger import Ledger
 from planner.planning.plan import compare_plans
-from planner.planning.rounds import compared, memoised_errors, spread
-from planner.planning.schemes import OneReport
+from planner.planning.rounds import OneReport, memoised_errors, spread
 from planner.solvers.design_search import history_bound
 from planner.survey.questions import AskedAgain
 
@@ -78,7 +77,7 @@ def planned(rounds):
 
 def test_ways_of_asking_again_of_a_planned_question():
     """Section 2 of the theory: 100 items, budget 1, 12 rounds; V = 359.95348518, people known."""
-    ways, bound = compared(planned({"count": 12, "changes": 1}))
+    ways, bound = planned({"count": 12, "changes": 1}).ways()
     errors = {one.name: one for one in ways}
     assert ways[0].name == "one report in one round"
     assert errors["one report in one round"].each == pytest.approx(4330.33182221, rel=1e-8)
@@ -86,13 +85,13 @@ def test_ways_of_asking_again_of_a_planned_question():
     assert errors["asked one time"].each == pytest.approx(359.95348518, rel=1e-7)
     assert errors["L-OSUE"].each == pytest.approx(1568.08, abs=0.005)
     assert bound == pytest.approx(1917.5121, rel=1e-4)
-    ways, bound = compared(planned({"count": 12, "changes": 1, "times_open": True}))
+    ways, bound = planned({"count": 12, "changes": 1, "times_open": True}).ways()
     assert ways[0].name == "one report of one value"
     assert 0.98 * ways[0].each < bound < ways[0].each
-    ways, bound = compared(planned({"count": 12}))
+    ways, bound = planned({"count": 12}).ways()
     assert bound == pytest.approx(4330.3005, rel=1e-4)
     assert all("value" not in one.name for one in ways)  # there is no number of changes
-    ways, bound = compared(planned({"count": 12, "changes": "never"}))
+    ways, bound = planned({"count": 12, "changes": "never"}).ways()
     assert ways[0].each == pytest.approx(359.95348518, rel=1e-7)
     assert bound <= ways[0].each
 
@@ -130,7 +129,7 @@ def test_a_bound_is_of_the_objective(about):
     levels = Level("a", 1.0, item_count=10, **{key: 0.0 for key in about if key == "prior"})
     levels = levels, Level("b", 2.0, item_count=90, **about)
     question = Categorical("q", levels, rounds={"count": 12})
-    ways, bound = compared(plan_survey(Survey("s", 1000, (question,))).question("q"))
+    ways, bound = plan_survey(Survey("s", 1000, (question,))).question("q").ways()
     assert 0.7 * ways[0].each < bound < ways[0].each
 
 
