@@ -29,8 +29,8 @@ from planner.estimates.channel import (
     shares_up_to,
     wanted_estimates,
 )
+from planner.estimates.counts import DrawnEstimates
 from planner.estimates.cross_table import CrossTable, pair_tables
-from planner.estimates.drawn import DrawnEstimates
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.asking import CollectedLaw, ItemCollected, NumberCollected, People

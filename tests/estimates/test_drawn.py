@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, hypergeom
 
-from planner.estimates.counts import Estimates
-from planner.estimates.drawn import DrawnEstimates
+from planner.estimates.counts import DrawnEstimates, Estimates
 from planner.mechanisms.collected import linear_estimates
 from planner.mechanisms.counting import Aggregate
 

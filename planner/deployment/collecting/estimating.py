@@ -23,8 +23,7 @@ from planner.deployment.collecting.reports import Key
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.estimates.channel import ChannelEstimates
-from planner.estimates.counts import Estimates, reach
-from planner.estimates.drawn import DrawnEstimates
+from planner.estimates.counts import DrawnEstimates, Estimates, reach
 from planner.estimates.groups import differences, weighted
 from planner.estimates.rows import NUMBERS, AnswerRows
 from planner.files import replace_file
