@@ -162,8 +162,12 @@ class SamplingPrivacy:
         stay = np.array([self.zero, *self.decoys])
         losses = np.zeros(self.items)
         protected = slice(int(self.everyone_has_value), None)
-        losses[protected] = np.log1p(self.sampling / stay[protected])
+        losses[protected] = self.losses_with(stay[protected])
         return losses
+
+    def losses_with(self, decoys: ArrayLike) -> Array:
+        """What a value's report in round two would say with other decoys of it, in nats."""
+        return np.log1p(self.sampling / np.asarray(decoys, dtype=np.float64))
 
     def _moved(self, aggregate: Aggregate) -> Whole:
         aggregate.require((2, self.items))

@@ -42,6 +42,7 @@ _GRID_POINTS, _FINER = 1000, 5  # and how often a hundred points more stand betw
 _BUDGETS = 27  # of a curve of best channels, each of which is solved
 _FEWEST = 1e-3  # share who answer, below which no channel is predicted
 _MEAN_TOLERANCE = 1e-3  # to which channels of a curve are solved
+_AROUND = 2.5  # times a budget, up to which others are looked at
 _RELIABLE = 5.0  # standard errors between the answer rate and 0
 
 
@@ -154,9 +155,11 @@ class AnswerRateModel:
         """Share of people who answer at each budget."""
         return np.asarray((1 - self.missing) * self.preferences.answer_rate(epsilon))
 
-    def rmse(self, name: str, epsilon: Array, fake: str = "top") -> Array:
+    def rmse(
+        self, name: str, epsilon: Array, fake: str = "top", rate: Array | None = None
+    ) -> Array:
         """Root mean squared error of a mechanism's mean, in the question's unit."""
-        rate = self.answer_rate(epsilon)
+        rate = self.answer_rate(epsilon) if rate is None else rate
         variance, bias = self.error(name, self.share * epsilon, rate, fake)
         return np.asarray(self.domain.radius * np.sqrt(variance / self.users + bias**2))
 
@@ -257,6 +260,8 @@ class ChannelCurve:
         answer, or no channel could be proven.
     relative_gap:
         Proven distance of each channel's variance from the best of its grid.
+    noise_rmse:
+        The error of the same channels if everybody answered.
     """
 
     model: AnswerRateModel
@@ -264,6 +269,7 @@ class ChannelCurve:
     answer_rate: Array
     channel_rmse: Array
     relative_gap: Array
+    noise_rmse: Array
 
     def best(self) -> BestBudget:
         """The best budget and those about as good; an :class:`InputError` if it is not known."""
@@ -276,14 +282,22 @@ class ChannelCurve:
         found = _least(self.channel_errors, self.model.preferences.kinks, *ends)
         return BestBudget(*found, float(self.model.answer_rate(found[0])))
 
-    def channel_errors(self, epsilons: ArrayLike) -> Array:
-        """The errors between the curve's budgets; ``inf`` outside them."""
+    def of_people(self, users: int) -> ChannelCurve:
+        """The same of another number of people asked: the channels do not change."""
+        grown, model = np.sqrt(self.model.users / users), replace(self.model, users=users)
+        errors = grown * self.channel_rmse, self.relative_gap, grown * self.noise_rmse
+        return ChannelCurve(model, self.epsilon, self.answer_rate, *errors)
+
+    def channel_errors(self, epsilons: ArrayLike, *, noise: bool = False) -> Array:
+        """The errors between the curve's budgets, or their ``noise``; ``inf`` outside them."""
         from scipy.interpolate import CubicSpline, PchipInterpolator
 
         known = np.isfinite(self.channel_rmse)
         # Where there are kinks, without swinging over.
         smooth = (PchipInterpolator if self.model.preferences.kinks.size else CubicSpline)(
-            self.epsilon[known], np.log(self.channel_rmse[known]), extrapolate=False
+            self.epsilon[known],
+            np.log((self.noise_rmse if noise else self.channel_rmse)[known]),
+            extrapolate=False,
         )
         return np.exp(np.nan_to_num(smooth(np.asarray(epsilons, dtype=np.float64)), nan=np.inf))
 
@@ -311,13 +325,14 @@ def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> 
     chosen = model.budgets() if epsilons is None else epsilons
     budgets = np.unique(positive_numbers("epsilons", chosen, MAX_EPSILON))
     curve, rate = offered_curve(model), model.answer_rate(budgets)
-    variance, gaps = np.full(budgets.shape, np.inf), np.full(budgets.shape, np.nan)
+    variance, noise, gaps = (np.full(budgets.shape, unknown) for unknown in (np.inf, 1.0, np.nan))
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
         with suppress(SolverError):
             found = curve.at(float(budgets[i]), tolerance=_MEAN_TOLERANCE)
             variance[i], gaps[i] = found.squared, found.law.certificate.relative_gap
-    rmse = model.domain.radius * np.sqrt(variance / model.users)
-    return ChannelCurve(model, budgets, rate, rmse, gaps)
+            noise[i] = channel_error(model, found.law, 1.0) / model.domain.radius**2
+    rmse, noise_rmse = model.domain.radius * np.sqrt(np.array([variance, noise]) / model.users)
+    return ChannelCurve(model, budgets, rate, rmse, gaps, noise_rmse)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -346,6 +361,13 @@ class AnswerRatePlan:
         if channels is None or self.mechanism == BISAMPLE:
             return float(self.offered.mean_rmse[0])
         return float(channels.channel_errors(self.offered.epsilon)[0])
+
+    def parts(self, channels: ChannelCurve | None) -> tuple[Array, Array]:
+        """The error of what is planned at each budget of ``curve``, and if everybody answered."""
+        at, model = self.curve.epsilon, self.model
+        if channels is None or self.mechanism == BISAMPLE:
+            return self.curve.mean_rmse, model.rmse(BISAMPLE, at, rate=np.ones(at.shape))
+        return channels.channel_errors(at), channels.channel_errors(at, noise=True)
 
     def channels(self) -> ChannelCurve | None:
         """The same people with the best channel of every budget.
@@ -385,6 +407,20 @@ def plan_answer_rate(
     return AnswerRatePlan(model, model.curve(), model.best(), offered, mechanism)
 
 
+def answer_rate_of(part: AnyPart) -> AnswerRatePlan:
+    """Predictions for a number at other budgets: all that somebody answers at, or some around it.
+
+    Without preferences the budget changes nobody's mind.
+    """
+    question = part.question
+    model = model_of(question, part.people, part.share)
+    found = plan_answer_rate(model, question.epsilon, question.mechanism)
+    if question.preferences is not None:
+        return found
+    top = min(_AROUND * question.epsilon, MAX_EPSILON)
+    return replace(found, curve=model.curve(np.linspace(top / 200, top, 200)))
+
+
 def plan_answer_rates(parts: Iterable[AnyPart]) -> dict[str, AnswerRatePlan]:
     """Plan every numeric question that states its people's preferences, by name.
 
@@ -394,8 +430,7 @@ def plan_answer_rates(parts: Iterable[AnyPart]) -> dict[str, AnswerRatePlan]:
     for part in parts:
         question, kinds = part.question, kinds | {part.asked.kind}
         if getattr(question, "preferences", None) is not None:
-            about = model_of(question, part.people, part.share), question.epsilon
-            plans[part.asked.name] = plan_answer_rate(*about, question.mechanism)
+            plans[part.asked.name] = answer_rate_of(part)
     if not plans:
         allowed = "'numeric', with [question.preferences], for one question at least"
         remedy = "Add [question.preferences] to a numeric question."

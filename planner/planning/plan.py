@@ -305,21 +305,31 @@ def _settled(
 ) -> tuple[list[AnyPart], Allocation | None]:
     """Every question's part: its budget, padding length, share and people."""
     users = survey.users
+    if len(questions) == 1:
+        return [part_of(questions[0], users, ledger)], None
     tolerated = [KINDS[question.kind].settled(question, users) for question in questions]
     left = [with_budget_left(question, ledger) for question in tolerated]
-    found, shares = None, np.ones(len(left))
-    fractions = shares
-    if len(left) == 1:
-        smallest_budget(left[0].policy)
-        left = [KINDS[left[0].kind].fitted(left[0], users)]
-    else:
-        split, some, found = _allocated(left, survey)
-        left, shares = split, found.shares
-        if survey.design != "split":
-            left, shares = some, fractions * found.some_each.share
-            fractions = found.some_each.fractions
+    split, some, found = _allocated(left, survey)
+    left, shares, fractions = split, found.shares, np.ones(len(left))
+    if survey.design != "split":
+        left, shares = some, fractions * found.some_each.share
+        fractions = found.some_each.fractions
     columns = questions, tolerated, left, shares.tolist(), fractions.tolist()
     return [Part(*one, users) for one in zip(*columns, strict=True)], found
+
+
+def part_of(
+    asked: Question, users: int, ledger: Ledger, share: float = 1.0, fraction: float = 1.0
+) -> AnyPart:
+    """One question's part, settled, at this ``share`` of the budgets and ``fraction`` of people."""
+    kind = KINDS[asked.kind]
+    if not kind.adds_up:
+        return Part(asked, asked, asked, share, fraction, users)
+    tolerated = kind.settled(asked, users)
+    left = with_budget_left(tolerated, ledger)
+    smallest_budget(left.policy)
+    fitted = kind.fitted(left, fraction * users, share)
+    return Part(asked, tolerated, fitted, share, fraction, users)
 
 
 def _allocated(
@@ -397,7 +407,8 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, .
 
 def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], float]:
     """By question, level and what it is; in the order of the plan."""
-    found = {("", "", "most spent (epsilon)"): plan.most_spent}
+    found: dict[tuple[str, str, str], float] = {("", "", "people"): plan.questions[0].everybody}
+    found["", "", "most spent (epsilon)"] = plan.most_spent
     if plan.objective_value is not None:
         found["", "", "objective"] = plan.objective_value
     for one in plan.questions:

@@ -39,7 +39,7 @@ from planner.planning.what_if import (
 from planner.solvers.answers import SubsetDesign, UnaryTable
 from planner.survey.questions import BEST, Question
 
-_POINTS, _DESIGNS = 50, 7  # of a curve; designs take longer
+_POINTS, _FEW_POINTS = 50, 7  # of a curve; what is no table takes longer
 
 KINDS: dict[str, AnyKind] = {
     "categorical": ChoiceKind(),
@@ -407,36 +407,28 @@ def _ranked(part: AnyPart, found: Sequence[Option], planned: Option) -> tuple[Op
     return tuple(sorted(ranked, key=lambda one: (rounded(one.error), one.name != planned.name)))
 
 
-def has_budget_curve(question: QuestionPlan) -> bool:
-    """Whether there is a :func:`budget_curve`, which takes time: of a design, several others."""
-    certified, known = question.certified, question.fact(Padded) is None
-    return known and certified is not None and certified.certificate is not None
-
-
 def budget_curve(
     question: QuestionPlan,
     scales: NDArray[np.float64] | None = None,
     level: str | None = None,
     tolerance: float = TIGHT,
-) -> Frontier | None:
+) -> Frontier:
     """The plan's error against a scale of the budgets that the question spends: all, or one level.
 
-    At scale 1 the total error is the plan's, of a round where it is asked again. None where the
-    budgets alone do not decide: for means, for sets, whose padding length changes too, and for
-    mechanisms with one budget for all.
+    At scale 1 the total error is the plan's, of a round where it is asked again, in people's shares
+    or a mean's half ranges. Sets keep their padding length. Levels have errors where a report of
+    theirs is about one answer. It takes time: each point is solved, to a ``tolerance``.
     """
-    planned = question.planned
-    if not has_budget_curve(question):
-        return None
-    policy = planned.law.policy
-    points = _POINTS if question.fact(SubsetDesign) is None else _DESIGNS
+    policy = question.deployed.policy
+    points = _POINTS if question.fact(UnaryTable) is not None else _FEW_POINTS
     chosen = usual_scales(policy, points) if scales is None else scales
     chosen = chosen[chosen * largest_budgets(policy).max() <= MAX_EPSILON]
-    part, planned = question.part.in_round(planned)
-    about = policy, chosen, (part.people, part.everybody), planned, part.fraction
-    curve = question.kind.curve(question.part, planned)
+    part, planned = question.part.in_round(question.planned)
+    names = policy.names if question.fact(ByLevel) and not question.fact(Padded) else ()
+    curve = question.kind.curve(question.part, question.planned)
 
     def at(scale: float = 1.0, *_: object, near: Option | None = None, **__: object) -> Option:
         return curve.at(scale, level, tolerance=tolerance, near=near)
 
-    return frontier_of(replace(curve, at=at), *about)
+    people = part.people, part.everybody
+    return frontier_of(replace(curve, at=at), names, chosen, people, planned, part.fraction)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
 from planner.arrays import Array
-from planner.errors import ConvergenceError, InputError, SolverError
+from planner.errors import ConvergenceError, InputError, PlannerError, SolverError
 from planner.frames import Columns, Framed
 from planner.limits import MAX_EPSILON
 from planner.patience import still_wanted
@@ -121,7 +121,7 @@ class Frontier(Framed):
     level_errors:
         Standard error of a rare item's share per level, shape ``(k, t)``.
     largest_gap:
-        Largest proven relative distance of any point from the optimum.
+        Largest proven relative distance of any point from the optimum; ``inf`` without a proof.
     """
 
     names: tuple[str, ...]
@@ -177,34 +177,38 @@ def frontier(
     if scales is not None:
         chosen = np.sort(positive_numbers("scales", scales, _largest_scale(policy)))
     curve = choice_curve("", policy, objective=objective or TOTAL, mechanism=model)
-    return frontier_of(curve, policy, chosen, (users, users))
+    return frontier_of(curve, policy.names, chosen, (users, users))
 
 
 def frontier_of(
     curve: Curve,
-    policy: PrivacyPolicy,
+    names: tuple[str, ...],
     scales: Array,
     people: tuple[int, int],
     near: Option | None = None,
     fraction: float = 1.0,
 ) -> Frontier:
-    """The points of a curve: of so many ``people`` who are asked, of all, a ``fraction``."""
-    found, failures = dict[float, Option](), list[SolverError]()
+    """The points of a curve: of so many ``people`` who are asked, of all, a ``fraction``.
+
+    With the errors of the levels that have ``names``.
+    """
+    found, failures = dict[float, Option](), list[PlannerError]()
     for one in sorted(scales.tolist(), key=lambda one: abs(log(one))):
         beside = min(found, key=lambda other: abs(log(other / one)), default=one)
         try:
             found[one] = curve.at(one, near=found.get(beside, near))
-        except SolverError as error:
+        except (InputError, SolverError) as error:  # budgets too small or too large for it
             failures.append(error)
     if not found:
         raise failures[0]
     solved, (asked, everybody) = [found[one] for one in sorted(found)], people
+    proofs = [getattr(one.law, "certificate", None) for one in solved]
     return Frontier(
-        policy.names,
+        names,
         np.array(sorted(found)),
         np.sqrt([one.errors.error(one.value, fraction) / everybody for one in solved]),
-        np.sqrt([one.law.noise / asked for one in solved]),
-        max(one.law.certificate.relative_gap for one in solved),
+        np.sqrt([one.law.noise / asked if names else [] for one in solved]),
+        max(inf if proof is None else proof.relative_gap for proof in proofs),
     )
 
 

@@ -6,7 +6,7 @@ The app and notebooks draw a chart with plotly, the report as a drawing without 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 from planner.errors import InputError
 from planner.estimates.channel import OrderedEstimates
 from planner.planning.mean import AnswerRatePlan, ChannelCurve
+from planner.planning.option import FLAT
+from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import PaddingPlan
 from planner.planning.what_if import Frontier
 from planner.trial.simulate import OneSurvey
@@ -23,13 +25,16 @@ from planner.trial.simulate import OneSurvey
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-# Okabe and Ito's palette: told apart by colour-blind readers.
+    from planner.planning.question import QuestionPlan
+
+# Okabe and Ito's palette: told apart by colour-blind readers. Where one is now is red alone.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 RED, SKY, GREY = "#D55E00", "#56B4E9", "#7F7F7F"
-CYCLE = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY)
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # not as many: pairs repeat after 30
+CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
+DASHES = ("solid", "dash", "dot", "dashdot")  # not as many: pairs repeat after 20
 _MOST_DRAWN_LEVELS = 8
 _HIDDEN_ABOVE = 30.0  # times the best error: beyond it the curves would flatten the rest
+_MORE_PRIVATE = "(left: more private)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +57,8 @@ class Line:
 class Chart:
     """Lines, the titles of their axes, and which of these are logarithmic or in per cent.
 
-    A ``turned`` chart has its ``x`` down the page, the first on top.
+    A ``turned`` chart has its ``x`` down the page, the first on top. ``left_out`` says what it does
+    not show, such as "8 of 16 levels".
     """
 
     lines: Sequence[Line]
@@ -60,13 +66,14 @@ class Chart:
     log: str = ""
     percent: bool = False
     turned: bool = False
+    left_out: str = ""
 
 
 def chart(plan: object) -> Figure:
     """The chart of something planned or estimated, as a plotly figure.
 
     Of a frontier, a padding length or an answer rate the error against what can be chosen; of
-    ordered answers the shares up to each in their band.
+    ordered answers the shares up to each in their band; of two rounds the loss against decoys.
 
     Raises
     ------
@@ -89,28 +96,65 @@ def chart(plan: object) -> Figure:
 
 def frontier_figure(curve: Frontier) -> Chart:
     """Error against the common scale of the budgets, in total and of at most eight levels."""
-    styles = zip(
-        curve.names[:_MOST_DRAWN_LEVELS], curve.level_errors.T, cycle(CYCLE), cycle(DASHES)
-    )
+    kept = curve.names[:_MOST_DRAWN_LEVELS]
+    styles = zip(kept, curve.level_errors.T, cycle(CYCLE), cycle(DASHES))
     lines = [
-        Line("all items", curve.scale, _positive(curve.total_error), GREY),
+        Line("all items" if kept else "error", curve.scale, _positive(curve.total_error), GREY),
         *(
             Line(f"a rare item of {name!r}", curve.scale, _positive(errors), colour, dash)
             for name, errors, colour, dash in styles
         ),
     ]
-    titles = "budgets times (left: more private)", "error, share of the people"
-    return Chart([*lines, _upright("these budgets", 1.0, lines, RED)], titles, "xy", percent=True)
+    titles = f"budgets times {_MORE_PRIVATE}", "error, share of the people"
+    here = _upright("these budgets", 1.0, lines, RED)
+    return Chart([*lines, here], titles, "xy", percent=True, left_out=_of(kept, curve.names))
 
 
-def explored_figure(curve: Frontier, over: str) -> Chart:
-    """Errors in people against the scale of the budgets, of all levels or of one: ``over``."""
-    drawn = frontier_figure(curve)
-    titles = f"{over}, times (left: more private)", "error, people"
-    return Chart(drawn.lines, titles, "xy")
+def error_units(plan: QuestionPlan) -> dict[str, Callable[[Any], Any]]:
+    """How a question's errors may be said, by the unit: its own first, then as papers have them."""
+    if plan.question.of_mean:
+        return {plan.question.unit: np.asarray, "squared, of the mean": np.square}
+    return {
+        "people": np.asarray,
+        "MSE a person": lambda error: np.square(error) / plan.users,
+        "MSE in all": np.square,
+    }
 
 
-def padding_figure(padding: PaddingPlan) -> Chart:
+def in_unit(drawn: Chart, unit: str, written: Callable[[Any], Any]) -> Chart:
+    """A chart of errors in one of the :func:`error_units`."""
+    lines = [replace(one, values=written(np.asarray(one.values))) for one in drawn.lines]
+    return replace(drawn, lines=lines, titles=(drawn.titles[0], f"error, {unit}"))
+
+
+def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Chart:
+    """A plan's errors against the scale of its budgets, or the budget of one ``level``.
+
+    With where it is, where the level's budget saturates, and what its targets ask for.
+    """
+    whole, policy, drawn = plan.part.whole, plan.deployed.policy, frontier_figure(curve)
+    own = float(policy.epsilons[policy.names.index(level)]) if level else 1.0
+    *curves, here = (
+        replace(one, x=own * np.asarray(one.x), values=whole * np.asarray(one.values))
+        for one in drawn.lines
+    )
+    ends = own * float(curve.scale[0]), own * float(curve.scale[-1])
+    marks, limit = list[Line](), plan.saturation_epsilon
+    if level and limit is not None and ends[0] < limit < ends[1]:
+        marks.append(_upright(f"more buys {level!r} nothing", limit, curves, GREY))
+    for target in plan.targets:
+        asked, found = target.target, target.budgets
+        if asked.kind == "error" and (asked.level is None or asked.level in curve.names):
+            whose = "" if asked.level is None else f", {asked.level!r}"
+            marks.append(Line(f"target{whose}", ends, [whole * asked.value] * 2, SKY, "dash"))
+        if found is not None and found.possible and not level and ends[0] < found.scale < ends[1]:
+            marks.append(_upright("targets met", found.scale, curves, SKY))
+    across = f"budget of {level!r}, nats" if level else "all budgets, times"
+    titles = f"{across} {_MORE_PRIVATE}", f"error, {plan.question.unit}"
+    return replace(drawn, lines=[*curves, *marks, here], titles=titles, percent=False)
+
+
+def padding_figure(padding: PaddingPlan, length: int | None = None) -> Chart:
     """Expected total error in people against the padding length, and its two parts."""
     parts = (
         ("total", padding.errors, BLUE, "solid"),
@@ -121,30 +165,87 @@ def padding_figure(padding: PaddingPlan) -> Chart:
         Line(name, padding.lengths, _positive(errors), colour, dash)
         for name, errors, colour, dash in parts
     ]
-    best = _upright("the best length", padding.length, lines, GREY)
-    return Chart([*lines, best], ("padding length", "error, people"), "y")
+    places = [_upright("the best length", padding.length, lines, GREY)]
+    if length is not None and length <= padding.lengths[-1]:
+        places.append(_upright("this length", length, lines, RED))
+    return Chart([*lines, *places], ("padding length", "error, people"), "y")
 
 
 def error_figure(plan: AnswerRatePlan, channels: ChannelCurve | None = None) -> Chart:
     """Predicted error of a mean against the budget: BiSample-MD, forced answers, a channel."""
-    curve, highest = plan.curve, _HIDDEN_ABOVE * plan.best.rmse
+    curve, best = plan.curve, plan.best_planned(channels)
     parts = [
         ("BiSample-MD", curve.mean_rmse, BLUE, "solid"),
         ("forced, at the top", curve.top_rmse, ORANGE, "dash"),
         ("forced, at random", curve.random_rmse, GREEN, "dot"),
     ]
     if channels is not None:
-        error = channels.channel_errors(curve.epsilon)
-        parts.append(("best channel", error, RED, "solid"))
+        parts.append(("best channel", channels.channel_errors(curve.epsilon), PURPLE, "solid"))
+    highest = _HIDDEN_ABOVE * plan.best.rmse
     lines = [
         Line(name, curve.epsilon, np.where(y < highest, y, np.nan), colour, dash)
         for name, y, colour, dash in parts
     ]
-    places = [_upright("best", plan.best_planned(channels).epsilon, lines, BLUE)]
-    if plan.offered is not None:
-        places.append(_upright("offered", float(plan.offered.epsilon[0]), lines, PURPLE))
-    titles = "epsilon (more private to the left)", "predicted error of the mean"
-    return Chart([*lines, *places], titles, "y")
+    places = _offered(plan, lines)
+    if plan.best.epsilon < curve.epsilon[-1]:
+        flat, (low, high) = [best.flat_lower, best.flat_upper], _reach(lines)
+        band, name = ([low] * 2, [high] * 2), f"within {100 * FLAT:g} % of the best"
+        places.append(Line(name, flat, [np.nan] * 2, GREY, limits=band))
+    return Chart([*places, *lines], (_ACROSS_BUDGETS, "predicted error of the mean"), "y")
+
+
+def answering_figure(plan: AnswerRatePlan) -> Chart:
+    """Who answers at each budget."""
+    lines = [Line("who answer", plan.curve.epsilon, plan.curve.answer_rate)]
+    return Chart(
+        [*lines, *_offered(plan, lines)], (_ACROSS_BUDGETS, "people who answer"), percent=True
+    )
+
+
+def parts_figure(plan: AnswerRatePlan, channels: ChannelCurve | None) -> Chart:
+    """A mean's predicted error against the budget, and its parts: noise, and what refusals add."""
+    total, noise = (np.where(np.isfinite(x), x, np.nan) for x in plan.parts(channels))
+    parts = (
+        ("error of the mean", total, BLUE, "solid"),
+        ("noise, if everybody answered", noise, GREEN, "dot"),
+        ("what refusals add", np.sqrt(np.maximum(total**2 - noise**2, 0)), ORANGE, "dash"),
+    )
+    shown = total < _HIDDEN_ABOVE * np.nanmin(total)
+    lines = [
+        Line(name, plan.curve.epsilon, _positive(np.where(shown, errors, np.nan)), colour, dash)
+        for name, errors, colour, dash in parts
+    ]
+    return Chart(
+        [*lines, *_offered(plan, lines)], (_ACROSS_BUDGETS, "predicted error of the mean"), "y"
+    )
+
+
+def _offered(plan: AnswerRatePlan, lines: Sequence[Line]) -> list[Line]:
+    if plan.offered is None:
+        return []
+    return [_upright("this budget", float(plan.offered.epsilon[0]), lines, RED)]
+
+
+_ACROSS_BUDGETS = f"epsilon {_MORE_PRIVATE}"
+
+
+def decoys_figure(plan: SamplingPlan) -> Chart:
+    """What a report of a value says in round two, against how often others send it as a decoy."""
+    mechanism, decoys = plan.mechanism, np.array(plan.mechanism.decoys)
+    ends = max(decoys.min() / 4, 1e-9), min(4 * decoys.max(), 1 - mechanism.sampling)
+    across, levels = np.geomspace(*ends, 50), plan.question.levels[:_MOST_DRAWN_LEVELS]
+    sampled = f"{100 * mechanism.sampling:.3g} % are sampled"
+    firsts = np.cumsum([0, *(len(one.yes_counts) for one in levels)])
+    lines = [Line(sampled, across, mechanism.losses_with(across), GREY)]
+    for level, at, colour in zip(levels, decoys[firsts[:-1]], cycle(CYCLE), strict=False):
+        lines.append(Line(f"{level.name!r}", [at], mechanism.losses_with([at]), colour, ""))
+    titles = "chance of a decoy, of each value", "loss in round two, nats"
+    return Chart(lines, titles, "x", left_out=_of(levels, plan.question.levels))
+
+
+def _of(shown: Sequence[object], every: Sequence[object]) -> str:
+    """What is left out, if it is."""
+    return f"{len(shown)} of {len(every)} levels" if len(shown) < len(every) else ""
 
 
 def ordered_figure(estimates: OrderedEstimates, truth: ArrayLike | None = None) -> Chart:
@@ -180,11 +281,14 @@ def _positive(values: ArrayLike) -> Any:
     return np.where(np.asarray(values) > 0, values, np.nan)  # a log axis has no zero
 
 
+def _reach(lines: Sequence[Line]) -> tuple[float, float]:
+    values = np.concatenate([line.values for line in lines])
+    return float(np.nanmin(values)), float(np.nanmax(values))
+
+
 def _upright(name: str, place: float, lines: Sequence[Line], colour: str) -> Line:
     """A dotted line over one ``x``, as high as the others reach."""
-    values = np.concatenate([line.values for line in lines])
-    ends = [float(np.nanmin(values)), float(np.nanmax(values))]
-    return Line(name, [place, place], ends, colour, "dot")
+    return Line(name, [place, place], list(_reach(lines)), colour, "dot")
 
 
 def plotly_of(drawn: Chart) -> Figure:
@@ -236,4 +340,5 @@ _CHARTS: dict[type, Callable[[Any], Chart]] = {
     PaddingPlan: padding_figure,
     AnswerRatePlan: error_figure,
     OrderedEstimates: ordered_figure,
+    SamplingPlan: decoys_figure,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from operator import itemgetter
-from typing import cast
 
 import numpy as np
 
@@ -14,11 +13,11 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import ByLevel
 from planner.planning.option import Option
 from planner.planning.plan import SurveyPlan
-from planner.planning.question import QuestionPlan, budget_curve, has_budget_curve
+from planner.planning.question import QuestionPlan, budget_curve
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.planning.shares import Allocation, SomeEach
-from planner.planning.what_if import BudgetAnswer, Frontier, TargetAnswer
+from planner.planning.what_if import BudgetAnswer, TargetAnswer
 from planner.policy.budget_text import digits_up, rounded_up
 from planner.show import kinds
 from planner.show.blocks import (
@@ -37,7 +36,7 @@ from planner.show.blocks import (
     said,
     texts,
 )
-from planner.show.figures import Chart, frontier_figure, ordered_figure, padding_figure
+from planner.show.figures import explored_figure, ordered_figure, padding_figure
 from planner.show.relating import apart_sentences, related_blocks
 
 ALLOCATION_ERRORS = (
@@ -514,16 +513,12 @@ def _figures(question: QuestionPlan) -> list[Block]:
         title = "What the result would look like if all answers were alike"
         alt = "Shares of the people up to each answer, in the band that covers them all."
         found.append(Figure(title, lambda: ordered_figure(expected), alt, "expected"))
-    if has_budget_curve(question):
-        alt = "Error falls as all budgets are scaled up; today's budgets are at factor 1."
-        title = "If all budgets were larger or smaller"
-        found.append(Figure(title, lambda: _budget_figure(question), alt, "scale"))
+    alt = "Error falls as all budgets are scaled up; today's budgets are at factor 1."
+    title = "If all budgets were larger or smaller"
+    found.append(
+        Figure(title, lambda: explored_figure(question, budget_curve(question)), alt, "scale")
+    )
     return [*found]
-
-
-def _budget_figure(question: QuestionPlan) -> Chart:
-    """Its error against a common scale of its budgets; solved when it is drawn."""
-    return frontier_figure(cast("Frontier", budget_curve(question)))
 
 
 def _large_budgets(plan: QuestionPlan) -> str:

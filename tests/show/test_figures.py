@@ -42,8 +42,12 @@ def test_curves_have_the_errors_of_the_plan():
     assert np.isnan(bias[-1])  # nothing is cut, which a log axis cannot show
     assert best.tolist() == [np.nanmin([bias, noise]), total.max()]
     rates = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 100_000, mean=0.5), 2.0)
-    missing, *_, best, offered = error_figure(rates).lines
-    assert (best.x[0], offered.x[0]) == (rates.best.epsilon, 2.0)
+    here, flat, missing, *_ = error_figure(rates).lines
+    best = rates.best
+    assert (here.x[0], flat.x) == (2.0, [best.flat_lower, best.flat_upper])
+    total, noise = rates.parts(None)
+    assert total.tolist() == rates.curve.mean_rmse.tolist()
+    assert (noise < total).all()
     small = rates.curve.mean_rmse < 30 * rates.best.rmse
     assert missing.values[small].tolist() == rates.curve.mean_rmse[small].tolist()
     with pytest.raises(InputError, match="plan is 'int' but must be a plan that has a chart"):

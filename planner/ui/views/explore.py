@@ -2,196 +2,277 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
 
-from planner.laws.schema import Document
+from planner.limits import MAX_PADDING_LENGTH
 from planner.planning.choice import ByLevel
-from planner.planning.curve import Curve
-from planner.planning.option import AnyPart
-from planner.planning.question import QuestionPlan, budget_curve, has_budget_curve, plan_question
-from planner.planning.what_if import Frontier
-from planner.policy.budget_text import rounded_up
-from planner.show.blocks import people, percent, rows_table
-from planner.show.figures import BLUE, RED, Chart, Line, explored_figure
-from planner.show.kinds import objective_name, share_of
+from planner.planning.mean import (
+    AnswerRateModel,
+    AnswerRatePlan,
+    ChannelCurve,
+    answer_rate_of,
+    channel_curve,
+)
+from planner.planning.plan import SurveyPlan, compare_plans, part_of
+from planner.planning.question import QuestionPlan, budget_curve, plan_question
+from planner.planning.sampled import SamplingPlan
+from planner.planning.sets import Padded
+from planner.show import figures
+from planner.show.blocks import people, said
+from planner.show.kinds import objective_name, words
+from planner.show.others import comparison_blocks
+from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import KIND_WORDS
 from planner.ui.fields import kept_item
-from planner.ui.results import looked_at, question_at, remembered
+from planner.ui.results import looked_at, remembered
 from planner.ui.state import session
 
-_TOGETHER = "all budgets together"
 _SCALES = np.geomspace(0.4, 2.5, 9)
+_TRIED_BUDGETS = np.geomspace(0.2, 8, 11)  # nats, at which channels are solved
 _WHILE_MOVING = 1e-3  # to which designs are solved while a hand moves
 _MOST_SLIDERS = 6
-_SMALLEST_BUDGET, _LARGEST_BUDGET = 0.05, 10.0
-_MOST_EXPLORED = 10_000_000
+_NATS = 0.05, 10.0
+_STILL = 0.005  # of an error: less has not moved
+_NO_ERRORS = "decoys", "budgets: who answers"
+"""Charts of something else."""
+
+
+class _Change(NamedTuple):
+    """What a slider writes: to a question by its name, or to the survey; in which row, and what."""
+
+    question: str
+    row: int | None
+    key: str
+    text: str
 
 
 def page() -> None:
     """Sliders, the chart that follows them, what changed, and what to do with it."""
-    render.header(
-        "Explore",
-        "Move a budget or the number of people: the chart follows. Nothing is changed until you "
-        "use it.",
-    )
+    render.header("Explore", "Move a slider: the chart follows. The survey stays as it is.")
     found, place, plan = looked_at(tuple(KIND_WORDS), "explore")
-    if found.mistakes or place is None or plan is None:
+    if found.mistakes or place is None or plan is None or found.plan is None:
         return
-    if not plan.kind.adds_up:
-        st.info("Of a question in two rounds the page Sampling Privacy shows what budgets buy.")
-        return
-    with render.complaint():
+    with render.complaint(), st.container(key="explore"):
         left, right = st.columns([1, 2])
         with left:
-            draft = _draft(plan, place)
-        explored = remembered(("explored", draft), partial(plan_question, draft))
-        with right:
-            _chart(explored, place)
-        st.markdown(render.plain(_changed(plan, explored)))
-        _pinned(explored, place)
-        use = (place, plan.part, draft)
-        st.button("Use these budgets", on_click=_use, args=use, disabled=draft == plan.part)
+            moved = _Sliders(found.plan, plan)
+        _buttons(moved, several=found.plan.several)
+        with right, render.complaint():
+            part, explored = moved.part, plan
+            if part is not plan.part:
+                explored = remembered(("explored", part), lambda: plan_question(part))
+            unit = _chart(explored)
+            st.markdown(render.plain(_changed(plan, explored, unit)))
+            render.render(said([words(explored).assumed(explored)], "note"))
+            moved.now = SurveyPlan(found.plan.survey, (explored,), None, found.plan.ledger)
+        _pinned(moved, plan.name)
 
 
-def _draft(plan: QuestionPlan, place: int) -> AnyPart:
-    """The question's part with the budgets and people of the sliders."""
-    part, asked = plan.part, plan.part.question
-    names = [one.name for one in asked.levels] or [asked.name]
-    budgets = asked.policy.epsilons.tolist()
-    moved = [
-        _slider(f"Budget of {render.plain(name)}", f"x-{place}-{k}-{session().revision}", budget)
-        for k, (name, budget) in enumerate(zip(names[:_MOST_SLIDERS], budgets, strict=False))
-    ]
-    if len(names) > _MOST_SLIDERS:
-        st.caption(f"The first {_MOST_SLIDERS} of {len(names)} levels; others stay.")
-    sizes = sorted({part.everybody, *(10**k * m for k in range(2, 7) for m in (1, 2, 5))})
-    everybody = st.select_slider(
-        "People", sizes, part.everybody, format_func="{:,}".format, key=f"x-{place}-people"
-    )
-    if asked.levels:
-        levels = [
-            one.replacing(epsilon=budget) for one, budget in zip(asked.levels, moved, strict=False)
-        ]
-        question = asked.replacing(levels=(*levels, *asked.levels[len(levels) :]))
-    else:
-        question = asked.replacing(epsilon=moved[0])
-    return (
-        part
-        if question == asked and everybody == part.everybody
-        else replace(
-            part, asked=question, tolerated=question, question=question, everybody=everybody
+class _Sliders:
+    """The question's part with what the sliders say, and the changes that this is to the survey.
+
+    What none of them moves stays as it is, to the last digit.
+    """
+
+    def __init__(self, survey: SurveyPlan, plan: QuestionPlan) -> None:
+        self.changes, self.left, before = list[_Change](), _MOST_SLIDERS, plan.part
+        self.pinned = False
+        self.now: SurveyPlan | None = None
+        asked: Any = before.asked
+        parts = [self._budgets(one, plan) for one in asked.together]
+        asked = parts[0] if len(parts) == 1 else asked.replacing(parts=tuple(parts))
+        if self.left < 0:
+            st.caption(f"The first {_MOST_SLIDERS} levels; others stay.")
+        users = self._users(before.everybody)
+        for label, key, now, most in _settings(plan):
+            at, ends = _Change(plan.name, None, key, ""), (1 if most > 1 else 0.0, most)
+            found = self._moved(label, at, now, ends, 1 if most > 1 else 0.005)
+            if found != now:
+                *table, last = key.split(".")
+                inner = {last: found}
+                asked = asked.replacing(
+                    **({table[0]: getattr(asked, table[0]).replacing(**inner)} if table else inner)
+                )
+        shares = {"Share of its budgets": before.share, "Asked of the people": before.fraction}
+        nowhere = _Change(plan.name, None, "", "")
+        share, fraction = (
+            self._moved(label, nowhere, now, (0.005, 0.995), 0.005) if now < 1 else now
+            for label, now in shares.items()
         )
-    )
+        self.any = bool(self.changes) or (share, fraction) != (before.share, before.fraction)
+        about = asked, users, survey.ledger, share, fraction
+        self.part = part_of(*about) if self.any else before
+
+    def _budgets(self, one: Any, plan: QuestionPlan) -> Any:
+        """A question with the budgets of its sliders, a level each."""
+        budgets = (one if one.levels else plan.part.tolerated).policy.epsilons.tolist()
+        several, rows = len(plan.part.asked.together) > 1, one.levels or (one,)
+        found = list(rows)
+        for row, (level, budget) in enumerate(zip(rows, budgets, strict=True)):
+            self.left -= 1
+            if self.left >= 0:
+                label = f"{one.name}: {level.name}" if several else f"Budget of {level.name}"
+                at = _Change(one.name, row if one.levels else None, "epsilon", "")
+                now = self._moved(label, at, budget, _NATS, 0.05)
+                found[row] = level if now == budget else level.replacing(epsilon=now)
+        return one.replacing(levels=tuple(found)) if one.levels else found[0]
+
+    def _users(self, users: int) -> int:
+        sizes = sorted({users, *(10**k * m for k in range(2, 7) for m in (1, 2, 5))})
+        key = f"x-users-{session().revision}"
+        found = st.select_slider("People", sizes, users, format_func="{:,}".format, key=key)
+        if found != users:
+            self.changes.append(_Change("", None, "users", f"{found:,}"))
+        return found
+
+    def _moved(self, label: str, at: _Change, now: Any, ends: tuple[Any, Any], step: Any) -> Any:
+        """A slider's value, ``now`` until it is moved; a share is shown in per cent."""
+        shown = min(max(now if step == 1 else round(now, 3), ends[0]), ends[1])
+        key = f"x-{at.question}-{at.row}-{label}-{session().revision}"
+        written = "percent" if step < _NATS[0] else None
+        found = st.slider(render.plain(label), *ends, shown, step, written, key=key)
+        if found == shown:
+            return now
+        if at.key:
+            self.changes.append(at._replace(text=f"{found:.4g}"))
+        return found
 
 
-def _slider(label: str, key: str, budget: float) -> float:
-    """A budget in nats; as it was while nobody moves it."""
-    shown = min(max(round(budget, 2), _SMALLEST_BUDGET), _LARGEST_BUDGET)
-    help_ = "Nats. To the left people are protected more."
-    moved = st.slider(label, _SMALLEST_BUDGET, _LARGEST_BUDGET, shown, 0.05, key=key, help=help_)
-    return budget if moved == shown else moved
+def _settings(plan: QuestionPlan) -> Iterator[tuple[str, str, Any, Any]]:
+    """What else there is to move: its label, where it is written, what it is, and at most."""
+    padded, model, sampling = (plan.fact(one) for one in (Padded, AnswerRateModel, SamplingPlan))
+    if isinstance(padded, Padded):
+        most = min(4 * padded.length + 4, MAX_PADDING_LENGTH)
+        yield "Padding length", "padding_length", padded.length, most
+    if isinstance(model, AnswerRateModel):
+        yield "Without an answer at any budget", "refusals", model.missing, 0.9
+    if isinstance(sampling, SamplingPlan):
+        yield "Sampled at most", "sampling.cap", sampling.question.sampling.cap, 0.95
 
 
-def _chart(explored: QuestionPlan, place: int) -> None:
-    """Errors over the scale of all budgets, or of one level's."""
-    if not has_budget_curve(explored):
-        curve = explored.curve
-        errors = remembered(("line", explored.part), lambda: _line(explored, curve))
-        lines = [
-            Line("error", _SCALES, errors, BLUE),
-            Line(
-                "here",
-                [1.0, 1.0],
-                [float(np.nanmin(errors)), float(np.nanmax(errors))],
-                RED,
-                "dash",
-            ),
-        ]
-        titles = "budget times (left: more private)", f"error{_unit(explored)}"
-        render.chart(Chart(lines, titles, "xy"), f"x-chart-{place}", "Error over the budget.")
-        return
-    names = [one.name for one in explored.part.question.levels]
-    over = _TOGETHER
+def _chart(plan: QuestionPlan) -> str:
+    """One chart, of what is chosen; the unit of errors."""
+    charts, units = _charts(plan), figures.error_units(plan)
+    above = st.columns([3, 2])
+    label = _chosen(above[0], "Against", list(charts), plan)
+    unit = _chosen(above[1], "Errors, in", list(units), plan)
+    drawn = remembered(("chart", label, plan.part), charts[label])
+    if label not in _NO_ERRORS:
+        drawn = figures.in_unit(drawn, unit, units[unit])
+    render.chart(drawn, "explored", f"{drawn.titles[1]}, against {drawn.titles[0]}")
+    return unit
+
+
+def _chosen(slot: Any, label: str, options: list[str], plan: QuestionPlan) -> str:
+    """One of a few, kept for each question."""
+    name = f"x-{label}-{plan.question.kind}-{plan.name}"
+    if session().typed.get(name) not in options:
+        session().typed.pop(name, None)
+    return str(kept_item(slot.selectbox, label, name, options[0], options=options))
+
+
+def _charts(plan: QuestionPlan) -> dict[str, Callable[[], figures.Chart]]:
+    """What there is to see of a question, by what it is drawn against."""
+    sampling, padded = plan.fact(SamplingPlan), plan.fact(Padded)
+    if plan.fact(AnswerRateModel) is not None:
+        rates, channels = _rates(plan)
+        return {
+            "budgets: the error": partial(figures.error_figure, rates, channels),
+            "budgets: the error's parts": partial(figures.parts_figure, rates, channels),
+            "budgets: who answers": partial(figures.answering_figure, rates),
+        }
+
+    def against(level: str = "") -> figures.Chart:
+        curve = budget_curve(plan, _SCALES, level or None, _WHILE_MOVING)
+        return figures.explored_figure(plan, curve, level)
+
+    found: dict[str, Callable[[], figures.Chart]] = {"all budgets": against}
+    names = plan.deployed.policy.names
     if 1 < len(names) <= _MOST_SLIDERS:
-        choices = {_TOGETHER: _TOGETHER} | {name: render.plain(name) for name in names}
-        over = kept_item(
-            st.segmented_control, "Against", f"x-over-{place}", _TOGETHER, options=choices
-        )
-    level = None if over in (None, _TOGETHER) else over
-    about = "curve", explored.part, level
-    found = remembered(about, lambda: budget_curve(explored, _SCALES, level, _WHILE_MOVING))
-    if found is not None:
-        drawn = explored_figure(_in_people(found, explored.users), over or _TOGETHER)
-        render.chart(drawn, f"x-chart-{place}", "Errors by level over the scale of budgets.")
+        found |= {f"the budget of {name}": partial(against, name) for name in names}
+    if padded is not None and padded.plan is not None:
+        found["the padding length"] = partial(figures.padding_figure, padded.plan, padded.length)
+    if sampling is not None:
+        found = {"decoys": partial(figures.decoys_figure, sampling)} | found
+    return found
 
 
-def _unit(plan: QuestionPlan) -> str:
-    return "" if plan.question.of_mean else " people"
+def _rates(plan: QuestionPlan) -> tuple[AnswerRatePlan, ChannelCurve | None]:
+    """Who answers at other budgets, and errors there; channels are solved once for all moves."""
+    part = plan.part
+    rates = answer_rate_of(part)
+    alike = part.question.replacing(epsilon=1.0, mechanism="best")
+    key = "channels", alike, part.share
+    found = remembered(key, lambda: channel_curve(rates.model, _TRIED_BUDGETS))
+    known = np.isfinite(found.channel_rmse).sum() > 1
+    return rates, found.of_people(part.people) if known else None
 
 
-def _in_people(found: Frontier, users: int) -> Frontier:
-    errors = found.total_error * users, found.level_errors * users
-    return replace(found, total_error=errors[0], level_errors=errors[1])
-
-
-def _line(explored: QuestionPlan, curve: Curve) -> np.ndarray:
-    part = explored.part
-    found = [curve.at(float(scale), tolerance=_WHILE_MOVING) for scale in _SCALES]
-    return np.array([part.total(one.errors.error(one.value, part.fraction)) for one in found])
-
-
-def _changed(plan: QuestionPlan, explored: QuestionPlan) -> str:
-    """What moved, against the survey as it is."""
-    if explored.part == plan.part:
-        return f"As in the survey: {objective_name(plan)} {people(plan.total_error)}{_unit(plan)}."
-    was, now = plan.total_error, explored.total_error
-    said = f"{objective_name(plan).capitalize()} from {people(was)} to {people(now)}{_unit(plan)}."
+def _changed(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> str:
+    """What moved, against the survey as it is, in one sentence."""
+    written, name = figures.error_units(plan)[unit], objective_name(plan)
+    now = people(float(figures.error_units(explored)[unit](explored.total_error)))
+    if explored is plan:
+        return f"As in the survey: {name} {now} {unit}."
+    text = f"{name.capitalize()} from {people(float(written(plan.total_error)))} to {now} {unit}"
     before, after = plan.fact(ByLevel), explored.fact(ByLevel)
-    if before is None or after is None:
-        return said
+    if before is None or after is None or len(before.names) != len(after.names):
+        return f"{text}."
     pairs = zip(before.names, before.standard_errors, after.standard_errors, strict=True)
     moved = [
-        f"{name!r} from {people(old)} to {people(new)}"
-        for name, old, new in pairs
-        if abs(new / old - 1) > 0.005
-    ][:_MOST_SLIDERS]
-    return f"{said} A count's error: {', '.join(moved) or 'nothing moved'}."
+        f"{one!r} from {people(old)} to {people(new)}"
+        for one, old, new in pairs
+        if abs(new / old - 1) > _STILL
+    ]
+    if not moved:
+        return f"{text}; no level's error moved."
+    more = f" and {len(moved) - _MOST_SLIDERS} more" if len(moved) > _MOST_SLIDERS else ""
+    rest = "" if len(moved) == len(before.names) else "; nothing else moved"
+    few = ", ".join(moved[:_MOST_SLIDERS])
+    return f"{text}; one answer's error, in people: {few}{more}{rest}."
 
 
-def _pinned(explored: QuestionPlan, place: int) -> None:
+def _buttons(moved: _Sliders, *, several: bool) -> None:
+    with st.container(horizontal=True):
+        use = (moved.changes,)
+        st.button("Use these budgets", on_click=_use, args=use, disabled=not moved.changes)
+        st.button("Back to the survey", on_click=_back, disabled=not moved.any)
+        moved.pinned = st.button("Pin this")
+    if several:
+        st.caption("Shares follow importance: with new budgets they are planned anew.")
+
+
+def _pinned(moved: _Sliders, name: str) -> None:
     """Two scenarios side by side."""
-    typed, name = session().typed, f"x-pinned-{place}"
-    kept: QuestionPlan | None = typed.get(name)
-    if st.button("Pin this beside what comes" if kept is None else "Pin this instead"):
-        typed[name] = kept = explored
-    if kept is None:
+    pins = session().typed.setdefault("x-pins", {})
+    if moved.now is None:
         return
-    rows = []
-    for label, one in (("pinned", kept), ("now", explored)):
-        budgets = ", ".join(
-            rounded_up(x, 2) for x in one.part.question.policy.epsilons[:_MOST_SLIDERS]
-        )
-        figures = people(one.total_error), percent(one.error_share)
-        rows.append((label, budgets, f"{one.everybody:,}", *figures))
-    headings = ("", "budgets", "people", "error", f"share of {share_of(kept)}")
-    render.render([rows_table("Side by side", headings, rows)])
+    if moved.pinned:
+        pins[name] = moved.now
+    if name in pins:
+        pair = compare_plans(pins[name], moved.now)
+        render.render(comparison_blocks(pair, ("as pinned", "as it is now")))
 
 
-def _use(place: int, was: AnyPart, draft: AnyPart) -> None:
+def _back() -> None:
+    session().revision += 1
+
+
+def _use(changes: list[_Change]) -> None:
     """Write what was moved to the survey; what was not stays as it was typed."""
     here = session()
     here.note()
-    question: Document = question_at(place)
-    rows = question.get("level") or [question]
-    moved = zip(rows, was.question.policy.epsilons, draft.question.policy.epsilons, strict=False)
-    for row, before, after in moved:
-        if after != before:
-            row["epsilon"] = f"{after:.4g}"
-    if draft.everybody != was.everybody:
-        here.document["survey"]["users"] = f"{draft.everybody:,}"
+    questions = {text_of(one.get("name")): one for one in here.document["question"]}
+    for change in changes:
+        holder = questions[change.question] if change.question else here.document["survey"]
+        if change.row is not None:
+            holder = holder["level"][change.row]
+        *table, key = change.key.split(".")
+        (holder.setdefault(table[0], {}) if table else holder)[key] = change.text
     here.revision += 1
