@@ -45,8 +45,8 @@ _MOST_ESTIMATES = 20
 _MOST_ROUND_LINES = 4
 _COMPARISON = (
     "Errors are in per cent of the people who answer (of half the range for a mean): total over "
-    "all items, or of one rare item of a level; in a round, where it is asked again. Of every "
-    "figure the smaller is better."
+    "all items, or of one rare item of a level; in a round, where it is asked again. Of errors "
+    "and budgets the smaller is better."
 )
 
 
@@ -57,7 +57,10 @@ def comparison_blocks(found: Sequence[ComparedRow], names: tuple[str, str]) -> l
         question = "" if row.question == before[0] else row.question
         level = "" if (row.question, row.level) == before else row.level
         difference = "" if row.change is None else change(row.change)
-        rows.append((question, level, row.what, people(row.first), people(row.second), difference))
+        written = "{:,.0f}".format if row.what == "people" else people
+        rows.append(
+            (question, level, row.what, written(row.first), written(row.second), difference)
+        )
         before = (row.question, row.level)
     headings = ("question", "level", "figure", "A", "B", "B against A")
     table = rows_table(f"A: {names[0]}   B: {names[1]}", headings, rows, words=3)

@@ -24,7 +24,7 @@ from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.show import figures
 from planner.show.blocks import people, said
-from planner.show.kinds import objective_name, words
+from planner.show.kinds import answers, objective_name, words
 from planner.show.others import comparison_blocks
 from planner.survey.values import text_of
 from planner.ui import render
@@ -69,7 +69,9 @@ def page() -> None:
                 explored = remembered(("explored", part), lambda: plan_question(part))
             unit = _chart(explored)
             st.markdown(render.plain(_changed(plan, explored, unit)))
-            render.render(said([words(explored).assumed(explored)], "note"))
+            whose = answers(explored)
+            assumed = words(explored).assumed(explored)
+            render.render(said([f"{whose[:1].upper()}{whose[1:]}. {assumed}"], "note"))
             moved.now = SurveyPlan(found.plan.survey, (explored,), None, found.plan.ledger)
         _pinned(moved, plan.name)
 
