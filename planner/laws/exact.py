@@ -174,7 +174,7 @@ def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:
         remedy = "Give a and b for every level."
         raise InputError("lengths of a and b", lengths, f"{size}, as many as levels", remedy)
     ones, zeros = unary_ratios(a, b, levels)
-    if not isinstance(levels.rule, str):
+    if levels.matrix is not None:
         for i in range(size):
             for j in range(size):
                 _check_pair(levels, ones, zeros, i, j, levels.demanded(i, j))

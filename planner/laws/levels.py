@@ -136,10 +136,13 @@ class Levels:
         levels = [dict(zip(keys, (*row[:3], list(row[3])), strict=True)) for row in rows]
         for level, against in zip(levels, self.against, strict=False):
             level.update({"against": against} if against < math.inf else {})
-        if isinstance(self.rule, str):
-            return {"rule": self.rule, "levels": levels}
-        matrix = [[None if math.isinf(one) else float(one) for one in row] for row in self.rule]
-        return {"rule": matrix, "levels": levels}
+        matrix = [[None if math.isinf(x) else float(x) for x in row] for row in self.matrix or ()]
+        return {"rule": matrix or self.rule, "levels": levels}
+
+    @property
+    def matrix(self) -> Sequence[Sequence[float]] | None:
+        """Pair budgets, where the rule is no name."""
+        return None if isinstance(self.rule, str) else self.rule
 
     # -- budgets ---------------------------------------------------------------------------
 
@@ -153,9 +156,8 @@ class Levels:
     @property
     def directed(self) -> bool:
         """Whether a pair's budget depends on which of the two is likelier."""
-        if isinstance(self.rule, str):
-            return self.rule == "one-sided"
-        return [*map(tuple, self.rule)] != [*zip(*self.rule, strict=True)]
+        table = [*map(tuple, self.matrix or ())]
+        return self.rule == "one-sided" or table != [*zip(*table, strict=True)]
 
     @property
     def dummy_level(self) -> int:
@@ -166,8 +168,8 @@ class Levels:
         """Budget of two elements of the levels, ``inf`` for none: a lone one has no other."""
         if i == j and self.item_counts[i] == 1:
             return math.inf
-        if not isinstance(self.rule, str):
-            return float(self.rule[i][j])
+        if self.matrix is not None:
+            return float(self.matrix[i][j])
         lowering = self.against or self.epsilons
         return of_both(self.rule, self.epsilons[i], self.epsilons[j], lowering[j])
 
@@ -180,9 +182,9 @@ class Levels:
         >>> two.least_demanded(), two.with_dummies(2).least_demanded()
         (1.5, 1.0)
         """
-        size = len(self.names)
-        if not isinstance(self.rule, str):
-            return min(self.demanded(i, j) for i in range(size) for j in range(size))
+        if self.matrix is not None:
+            places = range(len(self.names))
+            return min(self.demanded(i, j) for i in places for j in places)
         budgets = [one.epsilon for one in self.members for _ in range(min(one.elements, 2))]
         if len(budgets) < 2:
             return math.inf
@@ -199,7 +201,7 @@ class Levels:
         >>> Levels(("a", "b", "c"), (1.0,) * 3, (1, 1, 2), ((),) * 3, rule).apart()
         [['b'], ['a', 'c']]
         """
-        if isinstance(self.rule, str):
+        if self.matrix is None:
             return [list(self.names)]
         groups: list[set[int]] = []
         for i in range(len(self.names)):
@@ -293,7 +295,7 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text.strip()).casefold())
 
 
-def of_both(rule: str, x: float, y: float, against: float) -> float:
+def of_both(rule: Rule, x: float, y: float, against: float) -> float:
     """The budget of a pair under a rule of a name; ``against`` is that of the second."""
     return (x + y) / 2 if rule == "avg" else min(x, against)
 

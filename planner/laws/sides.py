@@ -187,7 +187,7 @@ class Sides(Shape):
         Of one group under a rule of names: the smallest of its levels, even if one item has it.
         """
         levels, found = self.levels, dict[tuple[int, int], float]()
-        if isinstance(levels.rule, str):
+        if levels.matrix is None:
             least = [(inf, inf)] * len(self.counts)
             for group, (_, *both) in zip(self.groups, levels.members, strict=True):
                 least[group] = min(least[group][0], both[0]), min(least[group][1], both[1])

@@ -79,8 +79,12 @@ class Description(BaseModel):
 
 
 def _blank(cell: object) -> bool:
-    cells = list(cell.values()) if isinstance(cell, dict) else [cell]
-    return bool(cells) and all(isinstance(one, str) and not one.strip() for one in cells)
+    match cell:
+        case dict():
+            return bool(cell) and all(type(one) is str and _blank(one) for one in cell.values())
+        case str():
+            return not cell.strip()
+    return False
 
 
 Models = Mapping[str, type[Description]]
@@ -162,22 +166,32 @@ def _words(where: Where, value: Json) -> tuple[list[str], Json]:
     """A place in words, rows by their name where they have one; and what stands there."""
     words, names = list[str](), list[Json]()
     for part in where:
-        if isinstance(part, str):
+        below = _inside(value, part)
+        if type(part) is str:
             names = _level_names(value) if part == "rule" else []
-            value = value.get(part) if isinstance(value, dict) else getattr(value, part, None)
             words.append(part)
         else:
-            value = value[part] if isinstance(value, list | tuple) else None
-            name = value.get("name") if isinstance(value, dict) else getattr(value, "name", "")
-            name = name or (names[part] if part < len(names) else "")
-            words[-1] += f" {name!r}" if name else f" {part + 1}"
+            number = int(part)
+            name = _inside(below, "name") or (names[number] if number < len(names) else "")
+            words[-1] += f" {name!r}" if name else f" {number + 1}"
+        value = below
     return words, value
 
 
 def _level_names(question: Json) -> list[Json]:
     """By which rows and columns of a matrix go."""
-    levels = question.get("level", ()) if isinstance(question, dict) else ()
-    return [level.get("name") for level in levels if isinstance(level, dict)]
+    levels = _inside(question, "level")
+    return [_inside(level, "name") for level in levels] if type(levels) is list else []
+
+
+def _inside(value: Json, part: str | int) -> Json:
+    """What stands there in a document, or in what was made of it; None if nothing does."""
+    match value:
+        case dict():
+            return value.get(part)
+        case list() | tuple():
+            return value[part] if type(part) is int else None
+    return getattr(value, str(part), None)
 
 
 _TABLE = ("a table of keys and values", "Write key = value under its [name].")

@@ -89,9 +89,12 @@ def document_of(survey: Survey) -> Document:
 
 def _listed(value: Json) -> Json:
     """With lists in place of tuples, as TOML has them."""
-    if isinstance(value, dict):
-        return {key: _listed(cell) for key, cell in value.items()}
-    return [_listed(one) for one in value] if isinstance(value, tuple) else value
+    match value:
+        case dict():
+            return {key: _listed(cell) for key, cell in value.items()}
+        case tuple():
+            return [_listed(one) for one in value]
+    return value
 
 
 def read_document(text: str, source: str | Path = "survey") -> Document:
@@ -139,12 +142,12 @@ def _require_plain(document: Document, source: str | Path) -> None:
     """What TOML allows and no survey needs: a character that ends a path, endless integers."""
     waiting: list[Json] = [document]
     while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += [*value, *value.values()]
-        elif isinstance(value, list):
-            waiting += value
-        elif isinstance(value, str) and "\0" in value:
-            raise FileError(source, f"{value!r} has a character U+0000", "Leave it out.")
-        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise FileError(source, "has a whole number beyond 64 bits", "Give a smaller one.")
+        match value := waiting.pop():
+            case dict():
+                waiting += [*value, *value.values()]
+            case list():
+                waiting += value
+            case str() if "\0" in value:
+                raise FileError(source, f"{value!r} has a character U+0000", "Leave it out.")
+            case int() if not -(2**63) <= value < 2**63:
+                raise FileError(source, "has a whole number beyond 64 bits", "Give a smaller one.")

@@ -189,8 +189,9 @@ _CHANGES = "Write never, any, or the most changes that one person's answer may m
 
 
 def _read_changes(value: object) -> str | int:
-    if isinstance(value, str) and value in ("never", "any"):
-        return value
+    match value:
+        case "never" | "any":
+            return value
     return read_count(value, 1, MOST_ROUNDS - 1, _CHANGES)
 
 
@@ -213,7 +214,7 @@ class AskedAgain(Description):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if self.times_open and not (isinstance(self.changes, int) and self.changes < self.count):
+        if self.times_open and (type(self.changes) is str or self.most_changes >= self.count):
             allowed = f"a number from 1 to {self.count - 1} where times are open"
             raise wrong(self.changes, allowed, _CHANGES, "changes")
         return self
@@ -221,15 +222,19 @@ class AskedAgain(Description):
     @property
     def most_changes(self) -> int:
         """Changes of one person's answer that are allowed for: of any number, one a round."""
-        known = {"never": 0, "any": self.count - 1}
-        return known[self.changes] if isinstance(self.changes, str) else self.changes
+        match self.changes:
+            case "never":
+                return 0
+            case int():
+                return self.changes
+        return self.count - 1
 
     @property
     def deployed(self) -> Rounds | None:
         """What the parameter file says; None where one report serves all rounds."""
         if self.changes == "never":
             return None
-        return Rounds(self.count, self.changes if self.times_open else None)  # type: ignore[arg-type]
+        return Rounds(self.count, self.most_changes if self.times_open else None)
 
 
 class BaseQuestion(Description):

@@ -315,13 +315,18 @@ def _transactions(
 
 def _cell(value: object) -> str:
     """A typed cell as text that means the same."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return json.dumps([_cell(one) for one in value])
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case list():
+            return json.dumps([_cell(one) for one in value])
+        case float() if math.isnan(value):
+            return ""
+        case float() if value.is_integer():
+            return str(int(value))
+    return str(value)
 
 
 def _json_lines(path: Path, _reading: Reading) -> tuple[str, Callable[[], NumberedRows]]:
@@ -337,7 +342,7 @@ def _json_lines(path: Path, _reading: Reading) -> tuple[str, Callable[[], Number
             except (ValueError, RecursionError) as error:
                 reason = f"line {number}, {line[:40]!r}, is not JSON: {error}"
                 raise FileError(path, reason, "Write an object a line.") from error
-            if not isinstance(found, dict):
+            if type(found) is not dict:
                 reason = f"line {number}, {line[:40]!r}, is no JSON object"
                 raise FileError(path, reason, 'Write {"question": "answer"} on each line.')
             yield number, found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import Annotated
 
@@ -28,6 +28,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from planner import arguments
 from planner.errors import InputError
+from planner.laws.schema import Json
 from planner.limits import MAX_COUNT, MOST_GROUPS
 from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE, PairRule
@@ -54,8 +55,9 @@ def wrong(value: object, allowed: str, remedy: str, *place: str | int) -> Valida
 
 def read_text(value: object) -> str:
     """Text that is not blank; blanks around it stay."""
-    if isinstance(value, str) and value.strip():
-        return value
+    match value:
+        case str() if value.strip():
+            return value
     raise InputError("text", value, "text that is not blank", "Fill it in, in quotes.")
 
 
@@ -67,9 +69,11 @@ def read_number(value: object) -> float:
     >>> read_number("5 %"), read_number("-1.5"), read_number(2)
     (0.05, -1.5, 2.0)
     """
-    if not isinstance(value, str):
-        return arguments.finite("number", value)
-    text = value.strip()
+    match value:
+        case str():
+            text = value.strip()
+        case _:
+            return arguments.finite("number", value)
     found = _NUMBER_OR_PERCENT.fullmatch(text) if len(text) <= _LONGEST else None
     if found and math.isfinite(float(found[1])):
         return float(found[1]) / (100 if found[2] else 1)
@@ -97,9 +101,11 @@ def read_count(
     argument: str = "number",
 ) -> int:
     """A whole number, or text with thousands marked or not: ``"100,000"``, ``"100 000"``."""
-    number = value
-    if isinstance(value, str) and _GROUPED.fullmatch(value.strip()):
-        number = int(re.sub(r"\D", "", value))
+    match value:
+        case str() if _GROUPED.fullmatch(value.strip()):
+            number: object = int(re.sub(r"\D", "", value))
+        case _:
+            number = value
     try:
         return arguments.whole_number("number", number, least, most)
     except InputError:
@@ -120,23 +126,29 @@ def split(value: object) -> object:
     >>> split("anemia, headache"), split('"40-49, male"; "50; older"')
     (['anemia', 'headache'], ['40-49, male', '50; older'])
     """
-    if isinstance(value, str):
-        cells = _cells(value, ";")
-        return [cell for cell in (cells if len(cells) > 1 else _cells(value, ",")) if cell]
-    return value.tolist() if isinstance(value, np.ndarray) else value
+    match value:
+        case str():
+            cells = _cells(value, ";")
+            return [cell for cell in (cells if len(cells) > 1 else _cells(value, ",")) if cell]
+        case np.ndarray():
+            return value.tolist()
+    return value
 
 
-def read_rule(value: object) -> str | PairRule | tuple[tuple[float | None, ...], ...]:
+def read_rule(value: Json) -> str | PairRule | tuple[tuple[float | None, ...], ...]:
     """A rule's name, one of one's own, or a matrix of budgets, where ``""`` is None, the usual."""
-    if isinstance(value, str | PairRule):
-        return value
-    rows = value.tolist() if isinstance(value, np.ndarray) else value
-    if not isinstance(rows, list | tuple) or not all(isinstance(row, list | tuple) for row in rows):
-        remedy = f'Write rule = "{DEFAULT_RULE}" if you are not sure: it is the usual one.'
-        raise InputError("rule", value, ALLOWED_RULES, remedy)
-    return tuple(
-        tuple(_pair_budget(cell, i, j) for j, cell in enumerate(row)) for i, row in enumerate(rows)
-    )
+    match value:
+        case str() | PairRule():
+            return value
+        case np.ndarray():
+            return read_rule(value.tolist())
+        case [*rows] if {*map(type, rows)} <= {list, tuple}:
+            numbered = (enumerate(row) for row in rows)
+            return tuple(
+                tuple(_pair_budget(cell, i, j) for j, cell in row) for i, row in enumerate(numbered)
+            )
+    remedy = f'Write rule = "{DEFAULT_RULE}" if you are not sure: it is the usual one.'
+    raise InputError("rule", value, ALLOWED_RULES, remedy)
 
 
 def read_path(value: object, about: ValidationInfo) -> str:
@@ -157,23 +169,28 @@ def read_language(value: object, about: ValidationInfo) -> str:
 
 def read_labels(value: object) -> tuple[tuple[str, str], ...]:
     """A table of texts, as its rows."""
-    if not isinstance(value, dict | tuple):
-        remedy = 'Write label = { HIV = "An HIV infection" }.'
-        raise InputError("label", value, "a table of texts by answer", remedy)
-    return tuple((answer, read_text(told)) for answer, told in dict(value).items())
+    remedy = 'Write label = { HIV = "An HIV infection" }.'
+    rows = _table(value, "label", "a table of texts by answer", remedy)
+    return tuple((answer, read_text(told)) for answer, told in rows)
+
+
+def _table(value: object, key: str, allowed: str, remedy: str) -> Iterable[tuple[str, Json]]:
+    """The rows of a table, as a file has it or as they were read."""
+    match value:
+        case dict() | tuple():
+            return dict(value).items()
+    raise InputError(key, value, allowed, remedy)
 
 
 def read_groups(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """A table of variables with their values; names serve as columns, and both as folders."""
     remedy = 'Write groups = { region = ["north", "south"] }.'
-    if not isinstance(value, dict | tuple):
-        raise InputError("groups", value, "a table of lists", remedy)
     found = []
-    for name, values in dict(value).items():
+    for name, values in _table(value, "groups", "a table of lists", remedy):
         if not _COLUMN.fullmatch(name) or name in ("report", "parameters", "group"):
             allowed = "of letters, digits and _, and not report, parameters or group"
             raise InputError("name of a group", name, allowed, remedy)
-        listed = tuple(map(read_text, values if isinstance(values, list | tuple) else ()))
+        listed = tuple(map(read_text, values)) if type(values) in (list, tuple) else ()
         if not 1 < len(set(listed)) == len(listed) <= MOST_GROUPS:
             allowed = f"a list of 2 to {MOST_GROUPS} different texts"
             raise InputError(f"groups.{name}", values, allowed, remedy)
@@ -191,9 +208,8 @@ def read_parts(value: object, about: ValidationInfo) -> tuple[tuple[str, float],
     """What each group counts for: a table of numbers, none negative and one above 0."""
     name = str(about.field_name)
     remedy = f"Write {name} = {{ north = 1.2, south = 0.9 }}, with every value of one variable."
-    if not isinstance(value, dict | tuple):
-        raise InputError(name, value, "a table of numbers", remedy)
-    parts = tuple((one, read_number(part)) for one, part in dict(value).items())
+    rows = _table(value, name, "a table of numbers", remedy)
+    parts = tuple((one, read_number(part)) for one, part in rows)
     numbers = [part for _, part in parts]
     if not numbers or min(numbers) < 0 or not any(numbers) or not all(map(math.isfinite, numbers)):
         raise InputError(name, numbers, "not negative, finite, and not all 0", remedy)
@@ -201,13 +217,12 @@ def read_parts(value: object, about: ValidationInfo) -> tuple[tuple[str, float],
 
 
 def _answer(value: object) -> str:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return str(value) if whole else read_text(value)
+    return str(value) if type(value) is int else read_text(value)
 
 
 def _code(value: object) -> str:
     """A cell that stands for no answer: blank, a word or a number such as -99."""
-    return str(value) if isinstance(value, str | int) else _answer(value)
+    return str(value) if type(value) in (str, int, bool) else read_text(value)
 
 
 def _somewhere(masses: tuple[float, ...]) -> tuple[float, ...]:
@@ -251,33 +266,39 @@ def text_of(value: object, key: str = "") -> str:
     >>> text_of(math.log(4), "epsilon"), text_of(100_000, "users")
     ('ln 4', '100,000')
     """
-    if value is None or isinstance(value, str):
-        return value or ""
-    if key == "users" and isinstance(value, int):
-        return f"{value:,}"
-    if key in ("epsilon", "against") and isinstance(value, float) and value < _MOST_LOGARITHM:
-        whole = round(math.exp(value))
-        if whole > 1 and math.log(whole) == value:
-            return f"ln {whole}"
-    if isinstance(value, int | float):
-        number = float(value)
-        whole = math.isfinite(number) and number == int(number) and abs(number) < 1e15
-        return str(int(number)) if whole else repr(number)
-    if isinstance(value, Sequence):
-        return "; ".join(_quoted(one) if isinstance(one, str) else text_of(one) for one in value)
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case int() if key == "users":
+            return f"{value:,}"
+        case float() if key in ("epsilon", "against") and _logarithm(value) == value:
+            return f"ln {round(math.exp(value))}"
+        case int() | float():
+            number = float(value)
+            whole = math.isfinite(number) and number == int(number) and abs(number) < 1e15
+            return str(int(number)) if whole else repr(number)
+        case [*cells]:
+            return "; ".join(_quoted(one) if type(one) is str else text_of(one) for one in cells)
     raise InputError("value", value, "a number, a text or a list of them", "Write it out.")
+
+
+def _logarithm(epsilon: float) -> float:
+    """Of the whole number above 1 that is nearest to ``e^epsilon``; 0 if there is none."""
+    whole = round(math.exp(epsilon)) if epsilon < _MOST_LOGARITHM else 0
+    return math.log(whole) if whole > 1 else 0.0
 
 
 def _pair_budget(value: object, i: int, j: int) -> float | None:
     """A number: the matrix says where it is out of range."""
-    text = value.strip().lower() if isinstance(value, str) else value
-    if text == "":
-        return None
     try:
-        if isinstance(text, str):
-            return math.inf if text == "inf" else parse_epsilon(text)
-        if isinstance(text, int | float) and not isinstance(text, bool):
-            return float(text)
+        match value:
+            case str():
+                text = value.strip().lower()
+                return None if not text else math.inf if text == "inf" else parse_epsilon(text)
+            case int() | float() if type(value) is not bool:
+                return float(value)
         remedy = 'Write a budget, "" for the usual one, or inf for a pair without protection.'
         raise InputError("budget", value, "a pair budget", remedy)
     except InputError as error:
