@@ -223,7 +223,7 @@ def _named(text: str, name: Callable[[str], str]) -> str:
 def _stated(value: object) -> str:
     if value is None:
         return "missing"
-    if isinstance(value, str | bytes | list | tuple | dict | set | frozenset) and not value:
+    if type(value) in (str, bytes, list, tuple, dict, set, frozenset) and not value:
         return "empty"
     return _shorten(value)
 

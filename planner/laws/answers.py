@@ -67,6 +67,11 @@ class Asked(LawPart, ABC):
     optional: ClassVar[Mapping[str, Schema]] = {}
     """Those that may be left out."""
 
+    decimals: ClassVar[bool] = False
+    """Whether a cell of a table may have a mark of decimals."""
+    several: ClassVar[bool] = False
+    """Whether a person has any number of items."""
+
     levels: Levels
 
     @classmethod
@@ -303,6 +308,7 @@ class Number(Asked):
 
     name: ClassVar[str] = "number"
     kind: ClassVar[str] = "numeric"
+    decimals: ClassVar[bool] = True
     keys: ClassVar[Mapping[str, Schema]] = {
         "epsilon": BUDGET,
         "lower": FINITE,
@@ -402,6 +408,7 @@ class OneOfSet(Item):
 
     name: ClassVar[str] = "one-of-set"
     kind: ClassVar[str] = "item-set"
+    several: ClassVar[bool] = True
     keys: ClassVar[Mapping[str, Schema]] = {
         "rule": choice("min"),
         "levels": LEVELS,
@@ -521,7 +528,7 @@ def _listed(cell: str) -> list[str]:
         items = json.loads(cell)
     except (ValueError, RecursionError):
         items = None
-    if not isinstance(items, list) or not all(type(item) in (str, int) for item in items):
+    if type(items) is not list or not all(type(item) in (str, int) for item in items):
         remedy = 'Write the items as a list in brackets: ["tea", "rice"].'
         raise InputError("answer", "text", "a JSON list of items", remedy)
     return [str(item) for item in items]

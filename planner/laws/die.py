@@ -102,7 +102,7 @@ class Die(Shape):
     def released(self) -> float:
         """The stated epsilon of released estimates, which a device cannot prove."""
         stated = self.guarantee["aggregates"]["epsilon"]
-        return inf if isinstance(stated, str) else float(stated)
+        return inf if stated == "infinite" else float(stated)
 
     @property
     def cells(self) -> int:

@@ -170,7 +170,7 @@ def _allowed(schema: Schema) -> str:
     if "anyOf" in schema:
         return " or ".join(_allowed(one) for one in schema["anyOf"])
     if "enum" in schema:
-        values = [repr(one) if isinstance(one, str) else str(one) for one in schema["enum"]]
+        values = [*map(repr, schema["enum"])]
         return values[0] if len(values) == 1 else f"one of {', '.join(values)}"
     if "pattern" in schema:
         return f"text of the form {schema['pattern']}"

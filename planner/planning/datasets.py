@@ -61,13 +61,13 @@ def read_known(path: str | Path, column: AnswerColumn, reading: Reading | None =
         The file cannot be read, or holds what is no answer or none at all.
     """
     file = AnswerFile(path, [column], reading)
-    if column.asked.kind == "numeric":
+    if column.asked.decimals:
         numbers = (np.nan if code is None else code for code in _given(file))
         return Known(np.fromiter(numbers, np.float64), file.said)
     names, (found,) = column.asked.levels.item_names(), file.columns
     for number, label in found.placed.items():
         names[number] = label
-    if column.asked.kind == "item-set":
+    if column.asked.several:
         sets = _sets(file)
         return Known(AnswerCounts(tuple(names), sets.counts(), sets), file.said)
     counts = np.bincount(np.fromiter(_given(file), np.int64), minlength=len(names))

@@ -130,7 +130,7 @@ class AnswerFile:
 
     def _decimal(self) -> str:
         """A comma, if the first numbers have some and no point."""
-        numbers = [one for one in self.columns if one.asked.kind == "numeric"]
+        numbers = [one for one in self.columns if one.asked.decimals]
         rows = list(islice(self.table.rows(), _ROWS_AT_A_TIME)) if numbers else []
         cells = [row[one.places[0]].strip() for one in numbers for _, row in rows]
         commas = any(_COMMA.fullmatch(cell) for cell in cells)
@@ -224,7 +224,7 @@ class _Codes(dict[Cell, Code]):
         if not text or (self.missing and folded(text) in self.missing):
             return self.asked.without(blank=not text and "" not in self.missing)
         number = text
-        if self.asked.kind == "numeric" and self.file.decimal == ",":
+        if self.asked.decimals and self.file.decimal == ",":
             number = "" if "." in text else text.replace(",", ".")  # a point between thousands?
         try:
             return self.asked.read_cell(number)
@@ -232,14 +232,14 @@ class _Codes(dict[Cell, Code]):
             raise _wrong(self.names[0], text, error.allowed, self._remedy(text)) from error
 
     def _remedy(self, text: str) -> str:
-        if self.asked.kind == "numeric":
+        if self.asked.decimals:
             return f"{_DECIMAL} {_CORRECT}" if "," in text or "." in text else _CORRECT
         wrong = (one for one in self.asked.texts(text) if self.asked.find(one) is None)
         names = {folded(name): name for row in self.asked.levels.items for name in row[:_LONG_CELL]}
         close = get_close_matches(folded(next(wrong, text)), names, 1)
         if close:
             return f"Did you mean {names[close[0]]!r}? {_CORRECT}"
-        if self.file.table.form.startswith("transactions") and self.asked.kind != "item-set":
+        if self.file.table.form.startswith("transactions") and not self.asked.several:
             return "Keep the first item of each person, or ask with the kind item-set."
         return _CORRECT if self.asked.levels.named else f"{_UNLISTED} {_CORRECT}"
 

@@ -115,10 +115,9 @@ class Client:
         memory: str | Path | Memory | None = None,
     ) -> None:
         if isinstance(parameters, Mapping):
-            document = parse_document(_dumped(parameters))
+            source, document = "parameters", parse_document(_dumped(parameters))
         else:
-            document = read_document(parameters)
-        source = "parameters" if isinstance(parameters, Mapping) else parameters
+            source, document = str(parameters), read_document(parameters)
         self._hash = content_hash(document)
         laws = read_questions(document, source, Law, DEVICE)
         self._laws = {law.name: law for law in laws}
@@ -173,7 +172,7 @@ class Client:
         FileError
             The memory cannot be used; nothing is released.
         """
-        if not isinstance(question, str) or question not in self._laws:
+        if type(question) is not str or question not in self._laws:
             remedy = "Name a question of the parameter file."
             raise InputError("question", question, f"one of {', '.join(self._laws)}", remedy)
         law = self._laws[question]

@@ -101,7 +101,7 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> Docu
         raise FileError(source, "is not text in UTF-8", EXPORT_REMEDY) from error
     except ValueError as error:
         raise FileError(source, f"the file: Invalid JSON: {error}", EXPORT_REMEDY) from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    if type(document) is not dict or document.get("format") != FORMAT:
         raise FileError(source, f"is not a parameter file (format {FORMAT!r})", EXPORT_REMEDY)
     version = document.get("version")
     if type(version) is not int or version != FILE_VERSION:
@@ -216,14 +216,15 @@ def _append(value: Json, parts: list[str], depth: int) -> None:
 
 
 def _scalar(value: Json) -> str:
-    if isinstance(value, str):
-        return encode_basestring(value)
-    if isinstance(value, float):
-        return _number(value)
-    if value is None or isinstance(value, bool):
-        return json.dumps(value)
-    if isinstance(value, int):
-        return str(value) if abs(value) <= _MAX_INTEGER else _number(_double(value))
+    match value:
+        case str():
+            return encode_basestring(value)
+        case float():
+            return _number(value)
+        case None | bool():
+            return json.dumps(value)
+        case int():
+            return str(value) if abs(value) <= _MAX_INTEGER else _number(_double(value))
     remedy = "Use text, numbers, true, false, null, lists and objects alone."
     raise InputError("a value", type(value).__name__, "one of JSON's types", remedy)
 

@@ -225,7 +225,7 @@ class Entries:
         """The only one of its name."""
         where, values = ("", ()) if name is None else (" WHERE name = ?", (name,))
         rows = self._ask(f"SELECT content FROM {{}}{suffix}{where}", *values)  # noqa: S608
-        if len(rows) != 1 or not isinstance(rows[0][0], bytes):
+        if len(rows) != 1 or type(rows[0][0]) is not bytes:
             raise self._file.damaged("its root" if name is None else "an entry")
         content: bytes = rows[0][0]
         return content

@@ -374,7 +374,7 @@ def _combined(
     columns = [(weight * value).sum(axis=0), together(error)]
     for side in (-1, 1):
         half = np.where(side * weight > 0, upper - value, value - lower)
-        drawn = z * error if law.asked.kind == "item-set" else np.maximum(half, z * error)
+        drawn = z * error if law.asked.several else np.maximum(half, z * error)
         beside = (np.abs(weight) * np.maximum(half - drawn, 0)).sum(axis=0)
         columns.append(columns[0] + side * (together(drawn, z) + beside))
     first, numbers = rounds[0].rows, np.full(rounds[0].rows.numbers.shape, np.nan)

@@ -384,7 +384,7 @@ def _about(file: pq.ParquetFile) -> tuple[Key, str]:
         about = json.loads(raw)
         key, number = (about["question"], about["round"]), about["file"]
         right = _metadata(key, number).encode() == raw and type(key[1]) in {int, NoneType}
-        right = right and isinstance(key[0], str) and bool(re.fullmatch("[0-9a-f]{32}", number))
+        right = right and type(key[0]) is str and bool(re.fullmatch("[0-9a-f]{32}", number))
     except (ValueError, TypeError, KeyError, RecursionError):
         right = False
     if not right:
