@@ -368,7 +368,8 @@ def law_of(question: Question, mechanism: object) -> CollectedLaw:
             what, name = f"mechanism of question {question.name!r}", type(mechanism).__name__
             remedy = "Take the mechanism that plan_survey chose for the question."
             raise InputError(what, name, "one that can be deployed", remedy)
-    if law.kind != question.way.kind:  # of a joint question that of its cells
+    kind = "categorical" if len(question.together) > 1 else question.kind  # of its cells
+    if law.kind != kind:
         allowed, remedy = repr(law.kind), "Plan the mechanism for this question."
         raise InputError(f"kind of question {question.name!r}", question.kind, allowed, remedy)
     return law.of(question)
