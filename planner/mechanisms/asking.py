@@ -71,6 +71,11 @@ class AskedCollected(Asked):
     def estimates(self, found: Found) -> Found:
         """Estimates of the answers, from those of what reports are about."""
 
+    @property
+    def longer(self) -> LongerSets | None:
+        """Which sets are cut, as stated or asked; None where nothing is known."""
+        return None
+
     def bias(self, people: People) -> Array:  # noqa: ARG002 - sets know better
         """By how much estimates are too large on average: not at all, unless sets are cut."""
         return np.zeros(1)
@@ -256,7 +261,9 @@ class NumberCollected(answers.Number, AskedCollected):
         law = (1 - share) * rows[below] + share * rows[below + 1]
         return np.where(np.isnan(answers)[:, None], rows[-1], law)
 
-    def variance(self, shape: Any, people: People) -> NumericVariance:
+    def variance(  # type: ignore[override]
+        self, shape: RowsCollected, people: People
+    ) -> NumericVariance:
         """To first order, of these answers, shape ``(n,)``, NaN allowed.
 
         InputError for bad values, or where nobody answered.
@@ -282,7 +289,9 @@ class NumberCollected(answers.Number, AskedCollected):
             float(covariance[1, 1]) / unit.size**2,
         )
 
-    def draw_aggregate(self, shape: Any, people: People, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(  # type: ignore[override]
+        self, shape: RowsCollected, people: People, rng: np.random.Generator
+    ) -> Aggregate:
         known, sizes = np.unique(self.domain.answers(people), return_counts=True, equal_nan=True)
         counts = rng.multinomial(sizes, self.output_law(shape, known)).sum(axis=0)
         return Aggregate(int(sizes.sum()), counts)

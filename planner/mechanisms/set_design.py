@@ -38,12 +38,6 @@ _CHUNK_ELEMENTS = 2**18  # elements of reports at once: what stays in the cache
 class StaircaseCollected(staircase.Staircase, Collected):
     """A set design, see :class:`planner.laws.staircase.Staircase`."""
 
-    @property
-    def lower_bound(self) -> float:
-        """Total squared error per person that no unbiased mechanism with its promises undercuts."""
-        levels = self.levels
-        return set_error_bound(levels.total, levels.dummies, levels.least_demanded(), self.cap)
-
     @classmethod
     def of(cls, levels: Levels, cap: float | None) -> StaircaseCollected:
         """The best design, with its ratios rounded up to whole numbers over 2^32.

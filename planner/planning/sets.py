@@ -24,11 +24,17 @@ from planner.arguments import whole_number
 from planner.arrays import Array, Whole
 from planner.errors import InputError, VerificationError, mark
 from planner.estimates.truncation import LongerSets
+from planner.laws.levels import Levels
 from planner.limits import MAX_EPSILON, MAX_WHOLE_SET
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.making import padded, set_design, unary
-from planner.mechanisms.set_design import best_set_design, rival_supports, set_error
-from planner.planning.choice import LevelTerms, SetPromises, levels_of, solved
+from planner.mechanisms.set_design import (
+    best_set_design,
+    rival_supports,
+    set_error,
+    set_error_bound,
+)
+from planner.planning.choice import LevelTerms, SetPromises, Terms, levels_of, solved
 from planner.planning.curve import Curve, choice_curve
 from planner.planning.datasets import set_model_of
 from planner.planning.kind import Importance, Kind, PlanFacts, fact_of
@@ -246,7 +252,7 @@ class Padded:
     assumed: bool = False
 
 
-class SetKind(Kind[ItemSet, Any]):
+class SetKind(Kind[ItemSet, CollectedLaw]):
     """A set of answers: reported whole, or one that is drawn of it with a table."""
 
     def mechanisms(self, question: ItemSet) -> list[str]:
@@ -402,7 +408,7 @@ class SetKind(Kind[ItemSet, Any]):
         spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
         return np.minimum(spent, mechanism.shape.largest())
 
-    def facts(self, part: Part[ItemSet], planned: Option, mechanism: Any) -> PlanFacts:
+    def facts(self, part: Part[ItemSet], planned: Option, mechanism: CollectedLaw) -> PlanFacts:
         """Its levels, what padding costs, the table, or what is promised of whole sets."""
         length, sets = part.question.padding_length or 1, set_model_of(part.deployed)
         whole = planned.name == SET_DESIGN
@@ -437,11 +443,11 @@ def whole_sets(part: Part[ItemSet], length: int) -> Option:
     if cap is not None:  # more is no use
         cap = min(cap, length * policy.plain(1).least_demanded())
     try:
-        found: Any = set_design(policy, length, cap)
+        found = set_design(policy, length, cap)
     except (InputError, VerificationError) as error:
         return Option(SET_DESIGN, inf, ErrorLaw(), refused=error.reason)
     law = LevelTerms.alike(policy, found)
-    bound = found.shape.lower_bound if set_model_of(question) is None else None
+    bound = _least_of_all(found.levels, cap) if set_model_of(question) is None else None
     return Option(SET_DESIGN, *_error_of_whole(part, length, law), law, bound or None)
 
 
@@ -473,7 +479,7 @@ def least_error(part: Part[ItemSet]) -> float:
     return found.errors.error(found.value, part.fraction)
 
 
-def _padding(part: Part[ItemSet], law: Any, sets: SetModel) -> PaddingPlan:
+def _padding(part: Part[ItemSet], law: Terms | None, sets: SetModel) -> PaddingPlan:
     """Every padding length of what is planned with a table, or else of the set design."""
     if isinstance(law, UnaryTable):
         return plan_padding(law, part.people, sets)
@@ -483,10 +489,16 @@ def _padding(part: Part[ItemSet], law: Any, sets: SetModel) -> PaddingPlan:
 
 def _promises(part: Part[ItemSet], planned: Option) -> SetPromises:
     law, shape = planned.law, planned.law.mechanism.shape
-    length, epsilon, bound = shape.levels.dummies, shape.levels.least_demanded(), shape.lower_bound
-    error = float(set_error(shape.levels.total, length, law.a[0], law.b[0]))
-    gap = error / bound - 1 if bound else inf
-    return SetPromises(epsilon, shape.cap, length, gap, _with_larger_cap(part, planned))
+    levels, bound = shape.levels, _least_of_all(shape.levels, shape.cap)
+    error = float(set_error(levels.total, levels.dummies, law.a[0], law.b[0]))
+    about = levels.least_demanded(), shape.cap, levels.dummies, error / bound - 1 if bound else inf
+    return SetPromises(*about, _with_larger_cap(part, planned))
+
+
+def _least_of_all(levels: Levels, cap: float | None) -> float:
+    """What no unbiased mechanism with these promises undercuts."""
+    epsilon = levels.least_demanded()
+    return set_error_bound(levels.total, levels.dummies, epsilon, cap or epsilon)
 
 
 def _with_larger_cap(part: Part[ItemSet], planned: Option) -> tuple[float, float] | None:
