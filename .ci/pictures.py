@@ -192,6 +192,28 @@ def one_sided() -> str:
     return svg_of(Chart(lines, titles, "y"), one_sided.__doc__)
 
 
+def many_levels() -> str:
+    """Error per person over the number of levels: best table, best of all, bound."""
+    levels, tables, best = [2, 3, 5, 8, 12], [], []
+    for each in levels:
+        policy = PrivacyPolicy(np.linspace(1, 2, each), [20] * each)
+        tables.append(solve(policy).worst_case_mse / each)
+        best.append(best_design(policy))
+    lines = [
+        Line("rule min, best table", levels, tables, ORANGE, "dot"),
+        Line("best design", levels, [x.worst_case_mse / x.policy.size for x in best], GREEN),
+        Line(
+            "no mechanism is below",
+            levels,
+            [x.certificate.lower_bound / x.policy.size for x in best],
+            BLUE,
+            "dash",
+        ),
+    ]
+    titles = "levels, budgets evenly from 1 to 2", "error per person and level"
+    return svg_of(Chart(lines, titles), many_levels.__doc__)
+
+
 def item_sets() -> str:
     """Error per person against the padding length: padding and sampling, set design, its bound."""
     lengths = list(range(1, 21))
@@ -347,6 +369,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "certificate": certificate,
     "designs": designs,
     "one-sided": one_sided,
+    "many-levels": many_levels,
     "item-sets": item_sets,
     "reduction": reduction,
     "exact-integers": exact_integers,

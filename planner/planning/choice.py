@@ -346,7 +346,10 @@ def solved(
     law: Certified | None
     law, refused = tried(policy, name, objective)
     if must:
-        law, refused = solve_for(policy, name, objective), ""
+        law = solve_for(policy, name, objective)
+        if name == DESIGN and law.design is None:
+            raise InputError.because("mechanism", refused, 'Take "best" or "opt0".')
+        refused = ""
     if law is None:
         return Option(name, np.inf, errors, refused=refused)
     bound = None if law.certificate is None else law.certificate.lower_bound

@@ -27,7 +27,7 @@ _MOST_LEVELS = 1_000  # whose pairs are looked at
 class At(Protocol):
     """What a question has with its budgets times ``scale``, above 0, of one ``level`` alone or all.
 
-    ``tolerance`` is the gap to which a design is solved, in less time from one that is ``near``.
+    ``tolerance`` is the gap to which a design is solved.
     """
 
     def __call__(
@@ -36,7 +36,6 @@ class At(Protocol):
         level: str | None = None,
         *,
         tolerance: float = TIGHT,
-        near: Option | None = None,
     ) -> Option:
         """The option there, with its proof."""
 
@@ -45,7 +44,7 @@ class At(Protocol):
 class Curve:
     """A question's error with one mechanism at any scale of its budgets, and its weight in a sum.
 
-    ``at(scale, level=None, tolerance=1e-6, near=None)`` is the :class:`Option` there. ``errors``
+    ``at(scale, level=None, tolerance=1e-6)`` is the :class:`Option` there. ``errors``
     make its squared error; ``convex`` says that this is proven convex in the scale of all budgets;
     ``carried`` is what its part of a sum is at least at larger scales, by a bound at a smaller one.
 
@@ -111,10 +110,8 @@ def choice_curve(
         level: str | None = None,
         *,
         tolerance: float = TIGHT,
-        near: Option | None = None,
     ) -> Option:
-        begin = None if near is None else near.law
-        found = solve_for(scaled(policy, scale, level), mechanism, objective, tolerance, begin)
+        found = solve_for(scaled(policy, scale, level), mechanism, objective, tolerance)
         proof = found.certificate
         proven = None if proof is None else proof.solved_bound or proof.lower_bound
         return Option(mechanism, found.value(objective), law, found, proven)

@@ -423,12 +423,12 @@ def budget_curve(
     points = _POINTS if question.fact(UnaryTable) is not None else _FEW_POINTS
     chosen = usual_scales(policy, points) if scales is None else scales
     chosen = chosen[chosen * largest_budgets(policy).max() <= MAX_EPSILON]
-    part, planned = question.part.in_round(question.planned)
+    part = question.part.in_round(question.planned)[0]
     names = policy.names if question.fact(ByLevel) and not question.fact(Padded) else ()
     curve = question.kind.curve(question.part, question.planned)
 
-    def at(scale: float = 1.0, *_: object, near: Option | None = None, **__: object) -> Option:
-        return curve.at(scale, level, tolerance=tolerance, near=near)
+    def at(scale: float = 1.0, *_: object, **__: object) -> Option:
+        return curve.at(scale, level, tolerance=tolerance)
 
     people = part.people, part.everybody
-    return frontier_of(replace(curve, at=at), names, chosen, people, planned, part.fraction)
+    return frontier_of(replace(curve, at=at), names, chosen, people, part.fraction)

@@ -194,10 +194,7 @@ class _Trace:
         """Solve the question at ``share``, unless it was (of convex errors, nearly there)."""
         aside = _NEAR * share if self.curve.convex else 0.0
         if all(abs(share - tried) > aside for tried, *_ in self._points):
-            beside = min(self._options, key=lambda one: abs(one - share), default=share)
-            near = None if tolerance == TIGHT else self._options.get(beside)  # TIGHT: as plans ask
-            found = self.curve.at(share, tolerance=tolerance, near=near)
-            self._options[share], weight = found, self.curve.weight
+            found, weight = self.curve.at(share, tolerance=tolerance), self.curve.weight
             insort(self._points, (share, weight * found.squared, weight * found.squared_bound))
 
     def refine(self, guess: float, weak: float) -> None:

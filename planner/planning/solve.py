@@ -31,6 +31,7 @@ TOTAL = Objective()
 Certified = UnaryTable | SubsetDesign
 """A table or a design, with its proof."""
 
+_NO_BETTER = "no design of so many levels and items is found that is better than the best table"
 _MOST_LOST = 1e-4
 _REMEMBERED, _SMALL_PROBLEM = 256, 1_000  # problems, of at most so many levels
 
@@ -40,17 +41,10 @@ def solve_for(
     name: str = "opt0",
     objective: Objective = TOTAL,
     tolerance: float = TIGHT,
-    near: Certified | None = None,
 ) -> Certified:
-    """The best table of a model, a baseline, or the best design of at most five levels.
-
-    ``near`` is what is best at similar budgets: a design is found from there in half the time.
-    """
+    """The best table of a model, a baseline, or the best design; a table if none is better."""
     solved = _solved if policy.size <= _SMALL_PROBLEM else _solved.__wrapped__
-    if name != DESIGN:
-        return solved(policy, name, objective, TIGHT, None)
-    begin = None if near is None or near.policy == policy else near.design
-    return solved(policy, name, objective, tolerance, begin)
+    return solved(policy, name, objective, tolerance if name == DESIGN else TIGHT)
 
 
 def tried(
@@ -65,6 +59,8 @@ def tried(
         found = solve_for(policy, name, objective)
         if isinstance(found, SubsetDesign):
             _check_deployable(found)
+        elif name == DESIGN:
+            return found, _NO_BETTER
     except (InputError, SolverError, VerificationError) as error:
         return found, error.reason
     return found, ""
@@ -82,14 +78,13 @@ def _solved(
     name: str,
     objective: Objective,
     tolerance: float,
-    near: SubsetDesign | None,
 ) -> Certified:
     still_wanted()
     if name in BASELINES:
         return baseline(policy, name)
     if name != DESIGN:
         return solve(policy, name, objective=objective)
-    return best_design(policy, objective, tolerance, near)
+    return best_design(policy, objective, tolerance)
 
 
 _drawn = lru_cache(maxsize=_REMEMBERED)(drawn_design)  # of a design, which is equal to itself alone

@@ -88,7 +88,7 @@ def relaxations(curve: Curve, now: Option, fraction: float = 1.0) -> tuple[Relax
         if largest[i] + RELAX_BY > MAX_EPSILON:
             continue
         name = policy.names[i]
-        after = curve.at(1 + RELAX_BY / float(policy.epsilons[i]), name, near=now)
+        after = curve.at(1 + RELAX_BY / float(policy.epsilons[i]), name)
         # What is planned now keeps the relaxed budgets, too.
         value = min(after.value, now.value)
         saving = 1 - sqrt(min(now.errors.error(value, fraction) / error, 1.0))
@@ -185,7 +185,6 @@ def frontier_of(
     names: tuple[str, ...],
     scales: Array,
     people: tuple[int, int],
-    near: Option | None = None,
     fraction: float = 1.0,
 ) -> Frontier:
     """The points of a curve: of so many ``people`` who are asked, of all, a ``fraction``.
@@ -194,9 +193,8 @@ def frontier_of(
     """
     found, failures = dict[float, Option](), list[PlannerError]()
     for one in sorted(scales.tolist(), key=lambda one: abs(log(one))):
-        beside = min(found, key=lambda other: abs(log(other / one)), default=one)
         try:
-            found[one] = curve.at(one, near=found.get(beside, near))
+            found[one] = curve.at(one)
         except (InputError, SolverError) as error:  # budgets too small or too large for it
             failures.append(error)
     if not found:
@@ -304,7 +302,6 @@ class _TargetSearch:
     largest: float
     start: float = 0.0
     importance: Importance = None
-    near: Option | None = None
 
     def smallest(self) -> BudgetAnswer:
         """The answer at this importance."""
@@ -314,14 +311,14 @@ class _TargetSearch:
 
         def excess(at: float) -> float:
             try:
-                option = curve.at(exp(at), near=self.near)
+                option = curve.at(exp(at))
             except ConvergenceError:  # the error cannot be told from rounding
                 return -1.0
             return max(log(min(self.reach(option, t), 1e300) / t.value) for t in self.targets)
 
         step = _STEP if self.mechanism in MODELS else _STEP_OF_DESIGNS
         at = smallest_scale(excess, low, high, self.start, step)
-        option, policy = curve.at(exp(at), near=self.near), scaled(self.policy, exp(at))
+        option, policy = curve.at(exp(at)), scaled(self.policy, exp(at))
         possible = at < high or excess(high) <= 0
         limit = getattr(option.law, "saturation_epsilon", None) or inf
         over = possible and policy.rule.by_level and policy.epsilons.max() > limit * (1 + 1e-9)
@@ -506,7 +503,7 @@ def _smallest(
     policy, cap = part.deployed.policy, getattr(part.deployed, "cap", None)
     largest = min(_largest_scale(policy), MAX_EPSILON / cap if cap else inf)
     about = curve, planned.name, policy, (target,), reach, largest
-    found = _TargetSearch(*about, near=planned).with_importance()
+    found = _TargetSearch(*about).with_importance()
     few, total = part.in_round(kind.total(part, found.option))
     errors = total.errors
     aside = errors.spread * (1 / few.fraction - 1) / part.everybody if target.of_all else 0.0

@@ -7,7 +7,7 @@ solvers take as it is; a faster way of its own, as the rules min and avg have, i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -226,7 +226,7 @@ class PairRule:
         """The same of opt2."""
         return None
 
-    def windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...] | None:
+    def windows(self, epsilons: Array) -> Iterable[tuple[Array, Array]] | None:
         """Ends of the log likelihoods that one report may have, for all extreme rays.
 
         Each window is a smallest and a largest value per level, shape ``(t,)`` each; any
@@ -315,7 +315,7 @@ class MinRule(PairRule):
         mine, others = self._budgets(epsilons, against=against)
         return np.minimum(mine, _largest_other(others, own))
 
-    def windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...]:
+    def windows(self, epsilons: Array) -> Iterator[tuple[Array, Array]]:
         """``[max(0, E - against), min(E, eps)]`` for every range ``E`` that can be tight.
 
         Of those up to the smallest ``against`` the largest holds all others.
@@ -325,9 +325,9 @@ class MinRule(PairRule):
         ranges = np.unique([*up, *down, most])
         ranges = ranges[ranges <= most]
         first = max(1, int(np.searchsorted(ranges, down.min(), "right")))
-        highs = [np.minimum(span, up) for span in ranges[first - 1 :]]
-        lows = [np.maximum(0.0, span - down) for span in ranges[first - 1 :]]
-        return tuple((np.minimum(low, high), high) for low, high in zip(lows, highs, strict=True))
+        for span in ranges[first - 1 :]:
+            high = np.minimum(span, up)
+            yield np.minimum(np.maximum(0.0, span - down), high), high
 
     def reduction(self, epsilons: Array) -> Reduction | None:
         """``s_i + w_i = 2 min(eps_i, T) - T``: a level with ``eps_i >= T`` is saturated."""

@@ -91,11 +91,6 @@ class KindWords:
                 f"The design has {types} type{'s' * (types > 1)} of reports. Each says its type "
                 f"and the sides of all {items:,} answers, {offer.report_bytes(items):,} bytes."
             )
-            if design.merges_budgets:
-                found.append(
-                    "Levels with similar budgets are treated as one of "
-                    f"{design.types.item_counts.size}, with the smallest budget of each."
-                )
         return found
 
     def guessed(self, view: OutsiderView) -> str:

@@ -19,7 +19,7 @@ from planner.frames import Columns, Framed
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.types import NO_SPLIT, OutputTypes, Variances, pooled, usable
+from planner.solvers.types import NO_SPLIT, OutputTypes, Variances
 
 _SAME = 1e-6  # of an error: what rounding may take from it before nothing is claimed of it
 _UNBIASED = 1e-7  # of a report's largest value: below the noise of fewer than 10^14 people
@@ -221,7 +221,7 @@ class SubsetDesign(_Solved):
         What the design keeps, and what was minimised.
     types, groups:
         The types of reports (:class:`OutputTypes`), over groups of levels, and the group of each
-        level, shape ``(t,)``: levels with the same budgets, or too many to tell apart, share one.
+        level, shape ``(t,)``: levels with the same budgets share one.
     prior:
         Shares of people in the groups for which the estimator is best, shape ``(groups,)``: the
         least favourable ones, unless the objective assumes others.
@@ -265,13 +265,6 @@ class SubsetDesign(_Solved):
     def design(self) -> SubsetDesign:
         """What answers are drawn from, as of a design of sets: itself."""
         return self
-
-    @property
-    def merges_budgets(self) -> bool:
-        """Whether some levels give up budget to others of their group."""
-        policy = self.policy.with_changes(usable(self.policy))
-        least, most = (pooled(policy, self.groups, one) for one in (np.minimum, np.maximum))
-        return not np.array_equal(least.bounds(), most.bounds())
 
     @property
     def variances(self) -> Variances:

@@ -197,6 +197,8 @@ class Ends:
         self.first = np.flatnonzero(first)
         self.every = [question.columns(logs) for logs in self.logs]
 
+    searched = True
+
     def start(self) -> GameColumns:
         """Rays, or runs of neighbours."""
         return self._found([self.first] * len(self.logs))

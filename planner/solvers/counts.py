@@ -15,7 +15,7 @@ branch and bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,11 +23,11 @@ import numpy as np
 
 from planner.arrays import Array, Flags, Whole
 from planner.patience import still_wanted
-from planner.solvers.game import SLACK, Game, GameColumns, Multipliers, ratios, worst
+from planner.solvers.game import MOST_NEW, SLACK, Game, GameColumns, Multipliers, ratios, worst
 from planner.solvers.rays import Windows
 
 _ROUNDED = 2.0**-52  # of a window's high end: more than both of its ends are off by
-_FIRST = 300  # types to begin with, over all windows
+_MOST_SEARCHED, _MOST_BITS = 5, 16  # levels, or counts of all of them, that are all bounded
 _SWEEPS = 12
 _WORK = 100_000  # boxes divided
 _MOST_BOXES = 4096  # bounded at once: a limit on memory
@@ -37,15 +37,16 @@ _MOST_BOXES = 4096  # bounded at once: a limit on memory
 class DesignProblem:
     """Levels, windows and weights of one component; ``prior`` is ``None`` for the worst case.
 
-    With ``spread`` what stands on a side are histories of answers, any share of which can: an item
-    is counted as ``fine``, and differences within a level count that many times.
+    ``asked`` are the weights that a bound is about, less than those solved where nobody minds. With
+    ``spread`` what stands on a side are histories of answers, any share of which can: of such a
+    problem there is a bound alone, and differences within a level count that many times.
     """
 
     item_counts: Whole
     windows: Windows  # logarithms
     weights: Array
     prior: Array | None = None
-    fine: int = 1
+    asked: Array | None = None
     spread: Array | None = None
 
     @property
@@ -56,17 +57,23 @@ class DesignProblem:
     @property
     def several(self) -> Whole:
         """The levels of more than one item."""
-        return np.flatnonzero(self.item_counts > self.fine)
+        return np.flatnonzero(self.item_counts > 1)
+
+    @property
+    def differences(self) -> Array:
+        """How much differences within a level count: its items but one, times ``spread``."""
+        several = self.item_counts - 1.0
+        return np.asarray(several if self.spread is None else self.spread * several)
+
+    @property
+    def both_weights(self) -> tuple[Array, Array]:
+        """The weights that are solved, and those asked for."""
+        return self.weights, self.weights if self.asked is None else self.asked
 
     def game(self, weights: Array) -> Game:
         """The game in which these are the weights of the levels' errors; values are per item."""
-        M, root, counted = self.items / self.fine, np.sqrt(weights), self.item_counts
-        items, factor = counted / self.fine, np.ones(counted.size)
-        if self.spread is not None:
-            factor = self.spread * np.sqrt((items - 1) / items * counted / (counted - 1))
-        within = [
-            np.array([[root[i] * factor[i] * np.sqrt((items[i] - 1) / M)]]) for i in self.several
-        ]
+        M, root, m = self.items, np.sqrt(weights), self.item_counts
+        within = [np.array([[root[i] * np.sqrt((m[i] - 1) / M)]]) for i in self.several]
         wanted = (np.diag(root) / M, *within)
         offsets = weights / M
         if self.prior is not None:
@@ -122,47 +129,33 @@ class Boxes(NamedTuple):
 class Counts:
     """Climbs to types that refute multipliers, and proves by branch and bound what none exceeds."""
 
-    def __init__(
-        self, problem: DesignProblem, tolerance: float, near: Iterable[Whole] = ()
-    ) -> None:
-        self.problem, self.slack, self.near = problem, tolerance / 400, near
+    def __init__(self, problem: DesignProblem, tolerance: float, first: Whole) -> None:
+        self.problem, self.slack, self.first = problem, tolerance / 400, first
         self.game = problem.game(problem.weights)
+        m = problem.item_counts
+        self.searched = m.size <= _MOST_SEARCHED or np.log2(m + 1.0).sum() <= _MOST_BITS
 
     def start(self) -> GameColumns:
-        """Items of some levels high, of one level, of all but one, and splits near by.
-
-        In every window; "some" are as many as with that level alone. In the widest one whole levels
-        too: these corners enclose what probabilities must sum to, so that some weights do.
-        """
-        m, (low, high) = self.problem.item_counts, self.problem.windows
-        some = np.rint(m / (1 + np.exp(high - low))).astype(np.int64)
-        corners = m * (np.arange(2**m.size)[:, None] >> np.arange(m.size) & 1)
-        each = max(2, _FIRST // (2 * m.size + 2))
-        widest = (high.min(axis=1) - low.max(axis=1)).argmax()
-        tables = [np.column_stack([np.full(len(corners), widest), corners])]
-        for window in np.unique(np.linspace(0, len(low) - 1, each).astype(np.int64)):
-            middle = np.maximum(1, some[window])
-            one = np.diag(middle)
-            rows = np.vstack([middle, one, middle - one, *self.near])
-            tables.append(np.column_stack([np.full(len(rows), window), rows]))
-        return self.problem.columns(np.unique(np.vstack(tables), axis=0))
+        """The types to begin with."""
+        return self.problem.columns(self.first)
 
     def price(self, multipliers: Multipliers, columns: GameColumns) -> tuple[GameColumns, float]:
         """Types with large ratios, climbed to from those at hand and from corners."""
-        priced = _Priced(self, multipliers)
+        priced = Priced(self, multipliers)
         found = np.unique(priced.improved(np.vstack([columns.about, priced.corners()])), axis=0)
-        return worst(self.game, multipliers, self.problem.columns(found))
+        most = max(MOST_NEW, len(columns.sums) // 3)
+        return worst(self.game, multipliers, self.problem.columns(found), most)
 
     def prove(self, multipliers: Multipliers) -> tuple[GameColumns, float]:
-        """What was missed, and a ratio that no type exceeds."""
-        priced = _Priced(self, multipliers)
+        """What was missed, and a ratio that no type exceeds: infinite where it is not searched."""
+        if not self.searched:
+            return self.problem.columns(self.first[:0]), np.inf
+        priced = Priced(self, multipliers)
         types, ratio = largest_ratio(priced, priced.every, 1.0, self.slack)
-        if self.problem.spread is not None:
-            ratio += priced.between(ratio)
         return self.problem.columns(types), ratio
 
 
-class _Priced:
+class Priced:
     """Charges and covers of all types for given multipliers, each times its people."""
 
     def __init__(self, oracle: Counts, multipliers: Multipliers) -> None:
@@ -190,21 +183,6 @@ class _Priced:
     def ratios(self, types: Whole) -> Array:
         """Rounded up; infinite where the multipliers do not cover a type."""
         return ratios(self.game, self.multipliers, self.problem.columns(types))
-
-    def between(self, ratio: float) -> float:
-        """How much larger than ``ratio``, which no count exceeds, that of a share between them is.
-
-        Along the way from a count to the next, charges exceed their chord by at most a quarter of
-        what their curvature says, and covers fall as little below theirs.
-        """
-        step = self.gap / self.m
-        bent = (
-            self.curve / np.square(self.m) + ratio * np.abs(self.rows * self.people) * step**2
-        ).sum(axis=1)
-        gained = np.where(self.rows > 0, self.low, self.low + self.gap) @ self.rows
-        least = np.maximum(gained, 0) * (self.low @ self.people)
-        with np.errstate(divide="ignore"):
-            return float((bent / 4 / least).max() * (1 + SLACK * self.m.size))
 
     # -- the quadratic --------------------------------------------------------
 
@@ -332,7 +310,7 @@ def _promising(count: Whole, items: int, slope: Array, bend: Array) -> Whole:
     return tries
 
 
-def largest_ratio(priced: _Priced, boxes: Boxes, seen: float, slack: float) -> tuple[Whole, float]:
+def largest_ratio(priced: Priced, boxes: Boxes, seen: float, slack: float) -> tuple[Whole, float]:
     """Types with the largest ratios, and a ratio that none in the boxes exceeds.
 
     Boxes of counts are divided until each is known to hold no ratio above ``(1 + slack)``
@@ -360,7 +338,7 @@ def largest_ratio(priced: _Priced, boxes: Boxes, seen: float, slack: float) -> t
     return best, max(ceiling, seen * (1 + slack))
 
 
-def _best(priced: _Priced, types: Whole, seen: float, best: Whole) -> tuple[float, Whole]:
+def _best(priced: Priced, types: Whole, seen: float, best: Whole) -> tuple[float, Whole]:
     """The largest ratio so far, and the types that were it once."""
     if not len(types):
         return seen, best

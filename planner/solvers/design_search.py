@@ -8,26 +8,32 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.arrays import Array, Whole
-from planner.errors import ConvergenceError, InputError
-from planner.policy.objective import Objective
+from planner.errors import ConvergenceError, InputError, SolverError
+from planner.policy.objective import LEAST_WEIGHT, Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
-from planner.solvers.answers import Certificate, SubsetDesign
+from planner.solvers.answers import Certificate, SubsetDesign, UnaryTable
 from planner.solvers.counts import Counts, DesignProblem
 from planner.solvers.generation import Generated, fewest, generate
-from planner.solvers.levels import merge
-from planner.solvers.rays import components_of, windows_of
-from planner.solvers.types import OutputTypes, grouped
+from planner.solvers.histories import FineCounts, FineProblem
+from planner.solvers.rays import components_of, one_window, windows_of
+from planner.solvers.relaxed import MOST_LEVELS, Relaxed, relaxed, types_near
+from planner.solvers.solving import solve
+from planner.solvers.types import OutputTypes, grouped, pooled, usable
 
-_MERGED_TOLERANCE = 1e-3  # where merging levels costs far more
-_FINE, _CLOSE_BOUND = 2**12, 3e-4  # parts of a level of histories; to which these are solved
+_FIRST = 25  # types to begin with, for each level
+_BEGUN, _CLOSE_BOUND = 0.05, 1e-5  # to which bounds are solved to begin with, and of histories
+_FINE, _CLOSE_SEARCH = 2**12, 3e-4  # parts of a level of histories; to which these are searched
+_MOST_HISTORIES = 5  # levels of histories that are searched
+_FEW = 3  # levels of which a design is proven the best, so that no table has to be compared
+_MOST_THINNED = 500  # numbers that weights keep when types are left out: each is a long sum
+_MOST_DESIGNED = 64  # levels of a design: it takes about half their square of types
 
 
 def best_design(
     policy: PrivacyPolicy,
     objective: Objective | str | None = None,
     tolerance: float = 1e-6,
-    near: SubsetDesign | None = None,
-) -> SubsetDesign:
+) -> SubsetDesign | UnaryTable:
     """Find the mechanism with the smallest error of all that keep ``policy``, with proof.
 
     Not the best table of bit probabilities, which :func:`planner.solve` finds, but the best
@@ -43,15 +49,13 @@ def best_design(
         ``"worst-case"`` or ``"expected"``, with weights if wanted. An assumed prior must sum to 1.
     tolerance:
         The relative gap to prove, above 0 and below 1.
-    near:
-        A design of similar budgets, to begin from.
 
     Returns
     -------
     SubsetDesign
-        Its certificate states the gap that was reached, which may be larger than asked for. If
-        more than five levels differ, neighbours are merged, those of no importance aside: the gap
-        says what that costs, and the best table can be better. Under a matrix none are merged.
+        Its certificate states the gap that was reached, which may be larger than asked for. Where
+        no design is found that is better, the best table, whose certificate is about all mechanisms
+        too: with one window and many items a level, and for very many levels.
 
     Raises
     ------
@@ -82,25 +86,18 @@ def best_design(
         raise InputError("objective", chosen.kind, allowed, "Use solve() for the best table.")
     if not 0 < tolerance < 1:
         raise InputError("tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6.")
-    weights, prior = _weights(chosen, policy), _prior(chosen)
-    density = 0 * weights[0] if prior is None else prior / policy.item_counts
-    merged = merge(policy, np.column_stack([weights[0], density]))
-    items = np.bincount(merged.groups, policy.item_counts)
-    means = [np.bincount(merged.groups, one * policy.item_counts) / items for one in weights]
-    shares = None if prior is None else np.bincount(merged.groups, prior).astype(np.float64)
-    enough = tolerance if merged.exact else max(tolerance, _MERGED_TOLERANCE)
-    found = _solve(merged.kept, np.array(means), shares, enough, near)
-    bounds = found.bounds
-    if not merged.exact:  # no mechanism has less error where less of it counts
-        least = grouped(weights.T, merged.groups, np.minimum).T
-        people = None if prior is None else items * grouped(density, merged.groups, np.minimum)
-        bounds = _solve(merged.allowed, least, people, enough, near).bounds
-    if not found.types.tells_apart(found.prior):
+    groups, asked = _merged(policy, chosen)
+    table = _table(policy, chosen) if asked.policy.size > _FEW else None
+    found = _solve(asked, tolerance, np.inf if table is None else table.objective_value)
+    answers: list[SubsetDesign | UnaryTable] = [] if table is None else [table]
+    if found.types is not None and found.types.tells_apart(found.prior):
+        answers.append(SubsetDesign(policy, found.types, groups, found.prior, chosen))
+    if not answers:
         reason = "Rounding hides at these budgets what tells the items apart"
         raise ConvergenceError(reason, "Take larger ones.")
-    design = SubsetDesign(policy, found.types, merged.groups, found.prior, chosen)
-    certificate = Certificate.of(design.objective_value, bounds[1], "mechanisms", bounds[0])
-    return replace(design, certificate=certificate)
+    best, (solved, bound) = min(answers, key=lambda one: one.objective_value), found.bounds
+    certificate = Certificate.of(best.objective_value, bound, "mechanisms", solved)
+    return replace(best, certificate=certificate)
 
 
 def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) -> float:
@@ -109,32 +106,91 @@ def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) ->
     Answers of level ``i`` change within it, by a law whose factor ``f`` is ``spread[i]``, shape
     ``(t,)``: docs/theory/rounds.md, theorem 3. Any change of budgets is the caller's to rule out.
     """
-    weights, prior = _weights(objective, policy), _prior(objective)
-    density = 0 * spread if prior is None else prior / policy.item_counts
-    merged = merge(policy, np.column_stack([weights[0], density, spread]))
-    (least, asked), factor = (
-        grouped(one.T, merged.groups, np.minimum).T for one in (weights, spread)
-    )
-    allowed, bounds = merged.allowed, [0.0]
-    people = grouped(density, merged.groups, np.minimum) * allowed.item_counts
-    for at in components_of(allowed):
-        m, mass = allowed.item_counts[at], float(people[at].sum()) if prior is not None else 1.0
-        if not (mass and m.sum() > 1):
-            continue
-        fine = -(-_FINE // int(m.min()))
-        assumed = None if prior is None else people[at] / mass
-        problem = DesignProblem(
-            m * fine, windows_of(allowed, at), least[at], assumed, fine, factor[at]
-        )
-        oracle = Counts(problem, _CLOSE_BOUND)
-        found = generate(oracle.game, oracle, _CLOSE_BOUND, problem.game(asked[at]))
-        bounds.append(mass * max(0.0, int(m.sum()) * found.bound))
-    return max(bounds) if prior is None else sum(bounds)
+    _, asked = _merged(policy, objective, spread)
+    merged, prior, bounds = asked.policy, asked.prior, [0.0]
+    for at in components_of(merged):
+        mass = 1.0 if prior is None else float(prior[at].sum())
+        if mass and merged.item_counts[at].sum() > 1:
+            bound = _history_bound(asked, at)
+            bounds.append(mass * int(merged.item_counts[at].sum()) * max(0.0, bound))
+    return float(max(bounds) if prior is None else sum(bounds))
 
 
-def _weights(objective: Objective, policy: PrivacyPolicy) -> Array:
-    """As they are solved, and as they are asked for: those of levels that nobody minds are 0."""
-    return np.array([objective.item_weights(policy), objective.item_weights(policy, 0.0)])
+def _history_bound(asked: _Asked, at: Whole) -> float:
+    """Of one component, per item: where levels are few a search proves more than forms do."""
+    bound = _bound(asked, at, _CLOSE_BOUND)
+    if at.size > _MOST_HISTORIES:
+        return float(bound.bounds[1])
+    given = asked.problem(at)
+    fine = -(-_FINE // int(given.item_counts.min()))
+    about = given.windows, given.weights, given.prior, given.asked, given.spread
+    problem = FineProblem(given.item_counts * fine, *about, fine)
+    oracle = FineCounts(problem, _CLOSE_SEARCH, types_near(problem, bound, _FIRST * at.size))
+    wanted = problem.game(problem.both_weights[1])
+    return generate(oracle.game, oracle, _CLOSE_SEARCH, wanted, bound.bounds).bound
+
+
+class _Asked(NamedTuple):
+    """A policy over groups of levels; weights as they are solved and as they are asked for.
+
+    The latter, ``(2, t)``, differ in those of levels that nobody minds. ``prior`` are shares of
+    people, ``spread`` what :func:`history_bound` says, or None.
+    """
+
+    policy: PrivacyPolicy
+    weights: Array
+    prior: Array | None
+    spread: Array | None
+
+    def problem(self, at: Whole) -> DesignProblem:
+        """That of one component, its people summing to 1."""
+        people = None if self.prior is None else self.prior[at]
+        if people is not None:
+            people = people / people.sum() if people.any() else None
+        spread = None if self.spread is None else self.spread[at]
+        m, (solved, asked) = self.policy.item_counts[at], self.weights[:, at]
+        return DesignProblem(m, windows_of(self.policy, at), solved, people, asked, spread)
+
+    def pooled(self, groups: Whole) -> _Asked:
+        """Over fewer groups that may do more, and whose errors count less."""
+        policy, items = pooled(self.policy, groups, np.maximum), self.policy.item_counts
+        prior = self.prior
+        if prior is not None:
+            prior = grouped(prior / items, groups, np.minimum) * grouped(items, groups, np.add)
+        spread = None if self.spread is None else grouped(self.spread, groups, np.minimum)
+        return _Asked(policy, grouped(self.weights.T, groups, np.minimum).T, prior, spread)
+
+
+def _merged(
+    policy: PrivacyPolicy, objective: Objective, spread: Array | None = None
+) -> tuple[Whole, _Asked]:
+    """The group of each level, and what is asked: levels alike are one, which loses nothing.
+
+    Averaging over permutations of items with the same budgets never hurts, and under the rule min
+    budget above twice the smallest is of no use. Levels of a matrix are never merged.
+    """
+    weights = [objective.item_weights(policy, least) for least in (LEAST_WEIGHT, 0.0)]
+    prior, items, groups = _prior(objective), policy.item_counts, np.arange(policy.size)
+    used = PrivacyPolicy(usable(policy), items, policy.rule)
+    if policy.rule.by_level:
+        against = 0 * items if policy.against is None else policy.against
+        people = 0 * items if prior is None else prior / items
+        extra = 0 * items if spread is None else spread
+        alike = np.column_stack([used.epsilons, against, *weights, people, extra])
+        _, first, kind = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+        groups = first.argsort().argsort()[kind.reshape(-1)]
+    shares = None if prior is None else grouped(prior, groups, np.add)
+    means = np.array([grouped(one, groups, np.minimum) for one in weights])
+    factor = None if spread is None else grouped(spread, groups, np.minimum)
+    return groups, _Asked(pooled(used, groups), means, shares, factor)
+
+
+def _table(policy: PrivacyPolicy, objective: Objective) -> UnaryTable | None:
+    """The best table, if one is found."""
+    try:
+        return solve(policy, objective=objective)
+    except (InputError, SolverError):
+        return None
 
 
 def _prior(objective: Objective) -> Array | None:
@@ -148,65 +204,88 @@ def _prior(objective: Objective) -> Array | None:
 
 
 class _SolvedDesign(NamedTuple):
-    """Types over levels or groups, their estimator's prior, bounds for both weights, ``(2,)``."""
+    """Types over groups, or None, their estimator's prior, bounds for both weights, ``(2,)``."""
 
-    types: OutputTypes
+    types: OutputTypes | None
     prior: Array
     bounds: Array
 
 
-def _solve(
-    policy: PrivacyPolicy,
-    weights: Array,
-    prior: Array | None,
-    close: float,
-    near: SubsetDesign | None,
-) -> _SolvedDesign:
+def _solve(asked: _Asked, close: float, table: float) -> _SolvedDesign:
     """Each component alone: nobody of another one can be taken for somebody of this."""
-    components, begin = components_of(policy), np.zeros((0, policy.size), dtype=np.int64)
-    if near is not None and np.array_equal(near.types.item_counts, policy.item_counts):
-        begin = near.types.high_counts
-    parts = [_solve_component(policy, at, weights, prior, close, begin[:, at]) for at in components]
+    policy, components = asked.policy, components_of(asked.policy)
+    parts = [_solve_component(asked, at, close, table) for at in components]
     if len(parts) == 1:
         return parts[0]
-    total = sum(part.types.size for part in parts)
+    every = [part.types for part in parts if part.types is not None]  # under a matrix, all
+    total = sum(types.size for types in every)
     low, high = np.zeros((2, total, policy.size))
     counts = np.zeros((total, policy.size), dtype=np.int64)
     shares, first = np.zeros(policy.size), 0
-    for levels, part in zip(components, parts, strict=True):
-        types = part.types
+    for levels, part, types in zip(components, parts, every, strict=True):
         place = np.ix_(np.arange(first, first + types.size), levels)
         low[place], high[place], counts[place] = types.low, types.high, types.high_counts
         shares[levels] = part.prior / len(parts)
         first += types.size
-    amounts = np.concatenate([part.types.weights for part in parts])
     bounds = np.array([part.bounds for part in parts])
+    amounts = np.concatenate([types.weights for types in every])
     types = OutputTypes(policy.item_counts, amounts, low, high, counts)
-    return _SolvedDesign(types, shares, bounds.max(axis=0) if prior is None else bounds.sum(axis=0))
+    return _SolvedDesign(
+        types, shares, bounds.max(axis=0) if asked.prior is None else bounds.sum(axis=0)
+    )
 
 
-def _solve_component(
-    policy: PrivacyPolicy,
-    levels: Whole,
-    weights: Array,
-    prior: Array | None,
-    close: float,
-    begin: Whole,
-) -> _SolvedDesign:
+def _solve_component(asked: _Asked, at: Whole, close: float, table: float) -> _SolvedDesign:
     """The bound is the component's part of the objective: times its share of assumed people."""
-    m, (weights, asked) = policy.item_counts[levels], weights[:, levels]
+    m, mass = asked.policy.item_counts[at], 1.0
+    if asked.prior is not None:
+        mass = float(asked.prior[at].sum())
     if m.sum() == 1:  # nothing to tell it from: its answer is known
         one = np.ones((1, 1))
         return _SolvedDesign(OutputTypes(m, one[0], one, one, m[None]), one[0], np.zeros(2))
-    mass = 1.0 if prior is None else float(prior[levels].sum())
-    assumed = None if prior is None or mass == 0 else prior[levels] / mass
-    problem = DesignProblem(m, windows_of(policy, levels), weights, assumed)
-    oracle = Counts(problem, close, begin)
-    found = generate(oracle.game, oracle, close, problem.game(asked))
-    types = _types_of(problem, found)
-    shares = found.answer.multipliers.scenarios if assumed is None else assumed
-    bounds = mass * np.maximum(problem.items * np.array([found.solved, found.bound]), 0.0)
-    return _SolvedDesign(types, shares / shares.sum(), bounds)
+    bound = _bound(asked, at, _BEGUN if at.size <= _FEW else close / 4)
+    scaled = mass * int(m.sum())
+    if (
+        bound.people.size != at.size
+        or at.size > _MOST_DESIGNED
+        or (table <= (1 + close) * scaled * bound.bounds[1])
+    ):
+        return _SolvedDesign(None, bound.people, np.maximum(scaled * bound.bounds, 0.0))
+    problem = asked.problem(at)
+    size = max(_FIRST * at.size, round(1.3 * at.size * (at.size + 1) / 2))
+    oracle = Counts(problem, close, types_near(problem, bound, size))
+    wanted = problem.game(problem.both_weights[1])
+    try:
+        found = generate(oracle.game, oracle, close, wanted, bound.bounds)
+    except ConvergenceError:
+        if not np.isfinite(table):
+            raise
+        return _SolvedDesign(None, bound.people, np.maximum(scaled * bound.bounds, 0.0))
+    people = found.answer.multipliers.scenarios if problem.prior is None else problem.prior
+    bounds = scaled * np.maximum(np.array([found.solved, found.bound]), 0.0)
+    return _SolvedDesign(_types_of(problem, found), people / people.sum(), bounds)
+
+
+def _bound(asked: _Asked, at: Whole, close: float) -> Relaxed:
+    """What no mechanism undercuts, per item: of too many levels that of coarser ones."""
+    if at.size > MOST_LEVELS and (asked.prior is not None or not one_window(asked.policy)):
+        asked = asked.pooled(_coarser(asked))
+        at, close = np.arange(asked.policy.size), max(close, 1e-3)
+    return relaxed(asked.problem(at), close)
+
+
+def _coarser(asked: _Asked) -> Whole:
+    """About two dozen groups of levels of similar budgets, more of them where budgets are small.
+
+    Levels that nobody minds are a group of their own.
+    """
+    minds = asked.weights[1] > 0
+    order = np.lexsort((asked.policy.epsilons, ~minds))
+    share = np.cumsum(np.where(minds, asked.policy.item_counts, 0)[order])
+    place = np.minimum((share - 1) / share[-1], 1 - 1e-9) ** (2 / 3) * (MOST_LEVELS - 2)
+    groups = np.empty(order.size, dtype=np.int64)
+    groups[order] = np.where(minds[order], place.astype(np.int64), MOST_LEVELS)
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)
 
 
 def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:
@@ -216,7 +295,9 @@ def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:
     mean, *within = columns.parts
     first, second = np.triu_indices(mean.shape[1])
     rows = np.hstack([mean[:, first] * mean[:, second], *(part**2 for part in within)]).T / people
-    live, amounts = fewest(rows, amounts)
+    live = np.arange(amounts.size)
+    if len(rows) <= _MOST_THINNED or live.size > len(rows):
+        live, amounts = fewest(rows, amounts)
     about, amounts = columns.about[live], amounts / problem.scale(columns.about[live])
     for _ in range(3):
         about, amounts = about[amounts > 0], amounts[amounts > 0]

@@ -18,6 +18,8 @@ _GENERATION_ROUNDS, _PATIENCE = (
 )  # and those without a better bound after which digits are used up
 _WAY = 0.5  # from the newest multipliers to the best ones: between them prices lead further
 _TIGHT, _SENT = 0.05, 1e-3  # below 1, and of the largest weight: other columns go
+_WORK = 6e8  # cubes of columns at hand, after which what was found is enough
+_KEPT = 0.7  # of columns, when a few are left out that weigh little
 _PROVEN_DIGITS = 1e-12
 _PRESENT = 1e-10  # of the largest weight: less is noise
 _LOST = 1e-3  # of a direction's largest entry: a smaller one is none to divide by
@@ -25,8 +27,15 @@ _RANK = 1e-8  # relative, of singular values: weights have about that many digit
 _MOVED = 1e-7  # of the sums: what dropping columns may cost
 
 
+_NOTHING = Multipliers((), np.zeros(0), np.zeros(0))
+
+
 class Oracle(Protocol):
     """Finds the columns that refute multipliers, or shows that there are none."""
+
+    @property
+    def searched(self) -> bool:
+        """Whether :meth:`prove` can prove anything."""
 
     def start(self) -> GameColumns:
         """Some hundred that tell all symbols apart."""
@@ -50,60 +59,143 @@ class Generated(NamedTuple):
     solved: float
 
 
-def generate(game: Game, oracle: Oracle, tolerance: float, asked: Game | None = None) -> Generated:
+def generate(
+    game: Game,
+    oracle: Oracle,
+    tolerance: float,
+    asked: Game | None = None,
+    known: Array | tuple[float, float] = (-np.inf, -np.inf),
+) -> Generated:
     """Add columns until the bound on all of them is within ``tolerance`` of the value.
 
     If rounds or digits run out first, the gap that is left is proven all the same. ``asked`` is the
-    game without the least weights of what nobody minds.
+    game without the least weights of what nobody minds; ``known`` are bounds for both.
     """
-    columns, centre, near, news = oracle.start(), None, None, list[GameColumns]()
-    likely, bound, best, lowest, stuck = -np.inf, -np.inf, np.inf, np.inf, 0
-    charged = -np.inf
+    growth = _Growth(game, oracle, tolerance, asked or game, known)
     for left in reversed(range(_GENERATION_ROUNDS)):
         still_wanted()
-        columns = columns.joined(*news)
-        # Where the bound does not move, multipliers that are hardly charged need more digits.
-        close = max(_PROVEN_DIGITS, tolerance / 100 / 10**stuck)
-        answer = saddle(game, columns, close, near)
-        near, newest, news = answer, answer.multipliers, []
-        for way in (_WAY, 0.0) if centre is not None else (0.0,):
-            here = newest.between(centre, way) if centre is not None else newest
-            new, largest = oracle.price(here, columns)
-            news.append(new)
-            value = lower_bound(game, here, max(1.0, largest))
-            if value > likely:
-                likely, centre = value, here
-        if centre is not None:  # a new column may exceed the best multipliers after all
-            likely = _charged(game, centre, news, likely)
-            gap = answer.value - likely
-            stuck, best = (0, gap) if gap < 0.9 * best else (stuck + 1, best)
-            over = left == 0 or stuck >= _PATIENCE
-            if over or gap <= tolerance / 2 * likely:
-                missed, largest = oracle.prove(centre)
-                bound = max(bound, lower_bound(game, centre, max(1.0, largest)))
-                charged = max(charged, lower_bound(asked or game, centre, max(1.0, largest)))
-                likely = _charged(game, centre, [missed], likely)
-                if over or answer.value - bound <= tolerance * bound or not len(missed.sums):
-                    break
-                news.append(missed)
-            if gap <= tolerance / 2 * likely:
-                continue  # only digits are missing
-        if likely > -np.inf and answer.value < lowest:
-            # Where the value stands still, what is dropped would come back round after round.
-            share = answer.weights * columns.sums.max(axis=1)
-            tight = 1 - min(_TIGHT, gap / abs(likely))
-            kept = (ratios(game, newest, columns) > tight) | (share > _SENT * share.max())
-            columns, lowest = columns.take(kept), answer.value
-            near = near._replace(weights=answer.weights[kept])
-    answer = continued(game, columns, answer, _PROVEN_DIGITS)
+        growth.solve()
+        if growth.enough or growth.price(last=left == 0):
+            break
+        growth.drop()
+    columns, answer = growth.columns, growth.answer
+    if oracle.searched:
+        answer = continued(game, columns, answer, _PROVEN_DIGITS)
+    else:
+        most = answer.value + (answer.value - growth.bounds[0]) / 10
+        columns, answer = _heaviest(game, columns, answer, most, growth.close)
     order, _ = columns.order()  # whatever order they were found in
     columns, answer = columns.take(order), answer._replace(weights=answer.weights[order])
-    return Generated(columns, answer, charged, bound)
+    return Generated(columns, answer, *growth.bounds[::-1].tolist())
 
 
-def _charged(game: Game, at: Multipliers, news: list[GameColumns], likely: float) -> float:
-    largest = max(float(ratios(game, at, new).max(initial=1.0)) for new in news)
-    return min(likely, lower_bound(game, at, largest))
+class _Growth:
+    """The columns at hand, and the best multipliers so far: ``centre``.
+
+    These prove ``likely`` if no column exceeds them by more than those seen. ``bounds`` of the
+    game, and of the one asked for, are what the oracle proved.
+    """
+
+    answer: SaddlePoint
+
+    def __init__(
+        self,
+        game: Game,
+        oracle: Oracle,
+        tolerance: float,
+        asked: Game,
+        known: Array | tuple[float, float],
+    ) -> None:
+        self.game, self.oracle, self.tolerance, self.asked = game, oracle, tolerance, asked
+        self.columns, self.news = oracle.start(), list[GameColumns]()
+        self.near: SaddlePoint | None = None
+        self.bounds = np.array(known)
+        self.likely, self.centre = -np.inf, _NOTHING
+        self.gap = self.closest = self.lowest = np.inf
+        self.stuck, self.work, self.reached, self.close = 0, 0, 0.0, 0.0
+
+    def solve(self) -> None:
+        """The best weights of all columns found."""
+        self.columns = self.columns.joined(*self.news)
+        # Where the bound does not move, multipliers that are hardly charged need more digits.
+        self.close = max(_PROVEN_DIGITS, max(self.tolerance, self.reached) / 100 / 10**self.stuck)
+        self.answer = saddle(self.game, self.columns, self.close, self.near)
+        self.near, self.work = self.answer, self.work + len(self.columns.sums) ** 3
+        if not self.oracle.searched:
+            self.reached = self.answer.value / self.bounds[0] - 1
+
+    @property
+    def enough(self) -> bool:
+        """Whether the bound is near enough."""
+        bound = float(self.bounds[0])
+        return self.answer.value - bound <= self.tolerance * bound
+
+    def price(self, *, last: bool) -> bool:
+        """Look for columns that exceed the newest multipliers; whether the search is over."""
+        newest, self.news = self.answer.multipliers, []
+        ways = [newest] if self.centre is _NOTHING else [newest.between(self.centre, _WAY), newest]
+        for here in ways:
+            new, largest = self.oracle.price(here, self.columns)
+            self.news.append(new)
+            value = lower_bound(self.game, here, max(1.0, largest))
+            if value > self.likely:
+                self.likely, self.centre = value, here
+        if self.centre is _NOTHING:
+            return False
+        self._charge(self.news)  # a new column may exceed the best multipliers after all
+        self.gap = self.answer.value - self.likely
+        fallen = self.gap < 0.9 * self.closest
+        self.stuck, self.closest = (0, self.gap) if fallen else (self.stuck + 1, self.closest)
+        over = last or self.stuck >= _PATIENCE
+        near = self.tolerance / 2 * self.likely
+        if not self.oracle.searched:  # a tenth of a gap that stays is not worth more columns
+            over |= self.work > _WORK * min(max(1.0, self.reached / 1e-3), 4.0)
+            near = max(near, (self.answer.value - self.bounds[0]) / 10)
+        return (over or self.gap <= near) and self._prove(over=over)
+
+    def _prove(self, *, over: bool) -> bool:
+        """What the centre proves; whether the search is over."""
+        missed, largest = self.oracle.prove(self.centre)
+        games = self.game, self.asked
+        proven = [lower_bound(game, self.centre, max(1.0, largest)) for game in games]
+        self.bounds = np.maximum(self.bounds, proven)
+        self._charge([missed])
+        self.news.append(missed)
+        return over or self.enough or not len(missed.sums)
+
+    def _charge(self, news: list[GameColumns]) -> None:
+        largest = max(float(ratios(self.game, self.centre, new).max(initial=1.0)) for new in news)
+        self.likely = min(self.likely, lower_bound(self.game, self.centre, largest))
+
+    def drop(self) -> None:
+        """Let columns go that are not charged in full and hardly sent.
+
+        Where only digits are missing, or the value stands still, they would come back.
+        """
+        answer = self.answer
+        settled = self.gap <= self.tolerance / 2 * self.likely
+        if settled or self.likely == -np.inf or answer.value >= self.lowest:
+            return
+        share = answer.weights * self.columns.sums.max(axis=1)
+        tight = 1 - min(_TIGHT, self.gap / abs(self.likely))
+        charged = ratios(self.game, answer.multipliers, self.columns)
+        kept = (charged > tight) | (share > _SENT * share.max())
+        self.columns, self.lowest = self.columns.take(kept), answer.value
+        self.near = answer._replace(weights=answer.weights[kept])
+
+
+def _heaviest(
+    game: Game, columns: GameColumns, answer: SaddlePoint, most: float, close: float
+) -> tuple[GameColumns, SaddlePoint]:
+    """Without the lightest columns, as long as the rest are good for a value of ``most``."""
+    while True:
+        share = answer.weights * columns.sums.max(axis=1)
+        kept = np.argsort(-share)[: round(_KEPT * share.size)]
+        fewer, near = columns.take(kept), answer._replace(weights=answer.weights[kept])
+        found = saddle(game, fewer, close, near)
+        if not found.value <= most:
+            return columns, answer
+        columns, answer = fewer, found
 
 
 def fewest(rows: Array, weights: Array) -> tuple[NDArray[np.int64], Array]:

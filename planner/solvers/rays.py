@@ -10,6 +10,7 @@ by walking along its edges. Budgets are floats, that is exact fractions, and are
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +62,12 @@ def windows_of(policy: PrivacyPolicy, levels: NDArray[np.int64]) -> Windows:
     low, high = (np.array(values) for values in zip(*ends, strict=True))
     least = low.min(axis=1, keepdims=True)
     return Windows(low - least, high - least)
+
+
+def one_window(policy: PrivacyPolicy) -> bool:
+    """Whether all likelihoods that one report may have are one box, whatever the levels are."""
+    ends = policy.rule.windows(policy.epsilons)
+    return ends is not None and len(list(islice(ends, 2))) == 1
 
 
 def components_of(policy: PrivacyPolicy) -> list[NDArray[np.int64]]:

@@ -264,9 +264,9 @@ def test_no_problem_is_solved_twice(name, monkeypatch):
         solved[program.policy, program.model.name, program.objective] += 1
         return solve_by(program, method)
 
-    def designed(policy, objective, tolerance, near):
+    def designed(policy, objective, tolerance):
         solved[policy, "subset-design", objective, tolerance] += 1
-        return best_design(policy, objective, tolerance, near)
+        return best_design(policy, objective, tolerance)
 
     monkeypatch.setattr(solving, "_solve_by", counted)
     monkeypatch.setattr(solving_once, "best_design", designed)

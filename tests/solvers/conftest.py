@@ -14,7 +14,7 @@ COUNTED = {
     "saddle._second_order": lambda *_: 1,
     "game._sides": lambda _, __, columns: len(columns.sums),
     "counts._promising": lambda *_: 1,
-    "counts._Priced.bounded": lambda _, boxes, __: boxes.window.size,
+    "counts.Priced.bounded": lambda _, boxes, __: boxes.window.size,
 }
 FILE = Path(__file__).with_name("work.json")
 MOST = json.loads(FILE.read_text())

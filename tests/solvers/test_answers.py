@@ -123,15 +123,6 @@ def test_levels_of_one_group_have_their_own_errors():
     np.testing.assert_allclose(design.level_errors, 2 * other[0, 0] + own[0])
 
 
-def test_levels_alike_give_up_nothing():
-    two = best_design(PrivacyPolicy([1.0, 1.5], [5, 5]))
-    some = PrivacyPolicy([1.0, 1.5, 1.8], [5, 2, 3])
-    assert SubsetDesign(some, two.types, [0, 1, 1], two.prior).merges_budgets
-    alike = best_design(PrivacyPolicy([1.0, 2.0, 1.0], [2, 3, 4]))
-    assert alike.groups.tolist() == [0, 1, 0]
-    assert not alike.merges_budgets
-
-
 KEEP = 0.75
 MATRIX = np.array([[KEEP, 1 - KEEP], [1 - KEEP, KEEP]])
 RESPONDENTS = PrivacyPolicy([np.log(3)] * 2, [1, 1], names=["no", "yes"])

@@ -1,21 +1,14 @@
-"""Levels merged: exactly where nothing is lost, honestly where something is."""
+"""Levels that are one: alike, beyond what a rule can use, and components that never meet."""
 
 from decimal import Decimal, localcontext
-from itertools import combinations
 from math import inf
 
 import numpy as np
 import pytest
 
 from planner import Objective, PrivacyPolicy, best_design
-from planner.solvers import levels
-from planner.solvers.levels import merge
 from planner.solvers.rays import components_of
 from planner.solvers.types import pooled
-
-
-def _merged(policy, alike=None):
-    return merge(policy, np.ones((policy.size, 1)) if alike is None else alike)
 
 
 def test_equal_budgets_are_one_level_and_its_best_design_is_subset_selection():
@@ -39,12 +32,20 @@ def test_equal_budgets_are_one_level_and_its_best_design_is_subset_selection():
         assert design.worst_case_mse == pytest.approx(float(smallest), rel=1e-9)
 
 
-def test_budget_above_twice_the_smallest_merges_exactly():
-    merged = _merged(PrivacyPolicy([1.0, 2.0, 3.0, 40.0], [1, 2, 3, 4]))
-    assert merged.exact
-    assert merged.groups.tolist() == [0, 1, 1, 1]
+def test_budget_above_twice_the_smallest_is_one_level():
+    design = best_design(PrivacyPolicy([1.0, 2.0, 3.0, 40.0], [1, 2, 3, 4]))
+    assert design.groups.tolist() == [0, 1, 1, 1]
     near, far = (best_design(PrivacyPolicy([1.0, top], [3, 4])) for top in (2.0, 9.0))
     assert near.worst_case_mse == far.worst_case_mse
+
+
+def test_levels_of_other_weights_or_people_stay_apart():
+    policy = PrivacyPolicy([1.0, 2.0, 3.0, 1.0], [5, 1, 1, 5])
+    assert best_design(policy).groups.tolist() == [0, 1, 1, 0]
+    weighed = best_design(policy, Objective(weights=[1, 1, 2, 1]))
+    assert weighed.groups.tolist() == [0, 1, 2, 0]
+    expected = Objective("expected", prior=[0.1, 0.3, 0.3, 0.3])
+    assert best_design(policy, expected).groups.tolist() == [0, 1, 1, 2]
 
 
 def test_a_group_of_single_items_has_the_budgets_of_their_pairs_alone():
@@ -53,55 +54,6 @@ def test_a_group_of_single_items_has_the_budgets_of_their_pairs_alone():
     for least in (np.minimum, np.maximum):
         of_groups = pooled(policy, np.array([0, 0, 1]), least).bounds()
         assert of_groups.tolist() == [[0.5, 0.6], [0.6, 0.7]]
-
-
-def test_fewer_levels_cost_what_the_gap_says(monkeypatch):
-    policy = PrivacyPolicy([1.0, 1.1, 1.8, 1.9, 1.0], [3, 3, 9, 9, 1])
-    drawn = Objective("expected", weights=(1, 2, 1, 1, 0), prior=(0.1, 0.1, 0.25, 0.25, 0.3))
-    exact = best_design(policy, drawn, tolerance=1e-4)
-    monkeypatch.setattr(levels, "MOST_SOLVED", 2)
-    few = best_design(policy, drawn)
-    assert few.groups.tolist() == [0, 0, 1, 1, 2]
-    assert few.certificate.lower_bound <= exact.certificate.lower_bound * (1 + 1e-4)
-    assert exact.objective_value < few.objective_value  # budgets were given up
-    gap = few.objective_value / few.certificate.lower_bound - 1
-    assert 0.01 < few.certificate.relative_gap == pytest.approx(gap)
-    for least, most in zip(few.pair_losses, policy.bounds(), strict=True):
-        assert (least <= most * (1 + 1e-9)).all()
-
-
-@pytest.mark.parametrize("rule", ["min", "avg"])
-def test_many_levels_are_merged_both_ways(rule):
-    rng = np.random.default_rng(4)
-    policy = PrivacyPolicy(rng.uniform(1, 1.2, 9), rng.integers(1, 4, 9), rule)
-    merged = _merged(policy)
-    assert (merged.exact, merged.kept.size) == (False, 5)
-    for i, j in np.ndindex(9, 9):
-        if i != j or policy.item_counts[i] > 1:
-            at = tuple(merged.groups[[i, j]])
-            assert merged.kept.bounds()[at] <= policy.bounds()[i, j] <= merged.allowed.bounds()[at]
-
-
-def test_a_line_is_cut_where_it_costs_least():
-    rng = np.random.default_rng(6)
-    for most in (1, 2, 3, 4, 9):
-        places, items = rng.permutation(100)[:7] * 1.0, rng.integers(1, 9, 7)
-        order, label = places.argsort(), levels.cut_line(places, items, most)
-        ways = [np.split(order, cuts) for cuts in combinations(range(1, 7), min(most, 7) - 1)]
-        ways.append([np.flatnonzero(label == k) for k in np.unique(label)])
-        *others, found = [
-            sum(items[one].sum() * np.ptp(places[one]) for one in groups) for groups in ways
-        ]
-        assert found == pytest.approx(min(others))
-
-
-def test_ten_thousand_levels_answer():
-    rng = np.random.default_rng(5)
-    policy = PrivacyPolicy(rng.uniform(1, 1.01, 10_000), rng.integers(1, 100, 10_000))
-    design = best_design(policy, tolerance=1e-3)
-    assert design.groups.shape == (10_000,)
-    assert 0 < design.certificate.relative_gap < 0.02
-    assert design.certificate.lower_bound < design.worst_case_mse
 
 
 def test_components_are_solved_alone_and_the_worst_counts():

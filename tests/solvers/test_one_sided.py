@@ -52,7 +52,7 @@ def test_known_optima(epsilons, against, items, error):
     assert design.certificate.relative_gap <= 2e-9
     assert (design.pair_losses <= policy.bounds() * (1 + 1e-12)).all()
     limited = against is not None and min(against) < max(epsilons)
-    assert (len(policy.rule.windows(policy.epsilons)) == 1) == (not limited)
+    assert (len(list(policy.rule.windows(policy.epsilons))) == 1) == (not limited)
 
 
 def test_two_answers_are_told_apart_by_two_rays():

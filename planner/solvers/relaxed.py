@@ -1,0 +1,514 @@
+"""Bounds on all mechanisms without a search, for any number of levels (docs/theory/many-levels.md).
+
+A value of a level is the low or the high one: its square is affine in it. So the squared deviations
+within a level are a quadratic in the level's mean, and what Theorem 1 asks of every type,
+
+    |A u|^2 + sum_i d_i E_i <= (l . u) (p . u),    E_i = (high_i - u_i) (u_i - low_i),
+
+is one of a quadratic over a box: ``u' S u >= sum_i d_i E_i`` with ``S = (l p' + p l') / 2 - A' A``.
+It holds for all whole counts if for some ``x >= d`` and ``y >= 0`` the form
+
+    u' S u + sum_i x_i (u_i - low_i) (u_i - high_i) - sum_i y_i (u_i - a_i) (u_i - b_i)
+
+is nowhere negative, ``a_i`` and ``b_i`` being means of neighbouring counts: one matrix a window.
+Means ``u`` are scaled by the root of the level's share of the items; errors are per item.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.arrays import Array, Whole
+from planner.patience import still_wanted
+from planner.solvers.counts import DesignProblem
+from planner.solvers.game import SLACK
+
+MOST_LEVELS = 28
+"""Levels for which all windows' matrices are found together: a step then takes 0.1 seconds."""
+
+_MOST_CUT, _ROUGH = 16, 1e-3  # up to which levels, and bounds, whole counts are worth a program
+_DENSE = 2000  # levels up to which an explicit bound has its eigenvalues to the last digit
+_SHORTER, _CENTRED = 4.0, 3.0  # by which the barrier falls, and how near its centre that is
+_STEPS, _HALVINGS = 400, 40
+_BENT = (0.0, 1e-11, 1e-9, 1e-7, 1e-5, 1e-3)  # of a matrix that rounding left indefinite
+_FEW = 8  # levels up to which types of every window have some level on one side
+_DRAWN = 10  # types for each that is kept
+
+
+class Relaxed(NamedTuple):
+    """A bound, and what types are like where it is reached.
+
+    ``bounds``: errors per item that no mechanism undercuts, for the weights that are solved and
+    those that are asked for. ``people``: least favourable shares, or those assumed. Of the ``k``
+    windows: their share of the reports, ``(k,)``, the mean of their types' ``u``, ``(k, t)``, and
+    its covariance, ``(k, t, t)``. ``within`` is ``d``, ``shared`` is ``S``.
+    """
+
+    bounds: Array
+    people: Array
+    reports: Array
+    mean: Array
+    varied: Array
+    within: Array
+    shared: Array
+
+
+def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
+    """The bound of a problem, to about ``close`` of the best that such forms prove.
+
+    With one window and many levels in closed form (theorem 5), else by an interior-point method.
+
+    Raises
+    ------
+    ConvergenceError
+        These budgets are too large for it, or levels too many.
+
+    Examples
+    --------
+    >>> from planner.policy.policy import PrivacyPolicy
+    >>> from planner.solvers.rays import windows_of
+    >>> policy = PrivacyPolicy(np.linspace(1, 3, 12), [20] * 12, "avg")
+    >>> windows = windows_of(policy, np.arange(12))
+    >>> found = relaxed(DesignProblem(policy.item_counts, windows, np.ones(12)))
+    >>> round(240 * float(found.bounds[0]), 3)  # the best table has 290.489
+    282.894
+    """
+    (k, t), m = problem.windows.low.shape, problem.item_counts
+    together = k == 1 and problem.windows.low.max() < problem.windows.high.min()
+    if together and problem.prior is None and (t > MOST_LEVELS or close > _ROUGH):
+        return explicit(problem)
+    first = _Forms(problem).solved(close)
+    if k == 1 or t > _MOST_CUT or problem.spread is not None or close > _ROUGH:
+        return first
+    low, high = box_of(problem)
+    share = np.divide(first.mean - low, high - low, out=np.zeros_like(low), where=high > low)
+    whole = np.floor(np.clip(share * m + 1e-6, 0, m - 1))
+    # The only item of a level has no count between its two: below both is one that cuts nothing.
+    second = _Forms(problem, np.where(m > 1, whole, -1.0), first.people).solved(close)
+    return max(first, second, key=lambda one: one.bounds[0])
+
+
+def box_of(problem: DesignProblem) -> tuple[Array, Array]:
+    """The low and the high end of the means of every window's levels, ``(k, t)`` each."""
+    low, high = problem.windows
+    middle = (low.min(axis=1, keepdims=True) + high.max(axis=1, keepdims=True)) / 2
+    root = np.sqrt(problem.item_counts / problem.items)
+    return np.exp(low - middle) * root, np.exp(high - middle) * root
+
+
+def explicit(problem: DesignProblem) -> Relaxed:
+    """The bound of one window in closed form, but for one search in one dimension (theorem 5)."""
+    from scipy.optimize import minimize_scalar
+
+    f, weights = problem.item_counts / problem.items, problem.weights
+    if problem.spread is not None:
+        weights = weights * problem.spread**2
+    root, ((low,), (high,)) = np.sqrt(f), box_of(problem)
+    low, high = low / root, high / root
+    most, least = 1 / low.max(), 1 / high.min()
+
+    def room(c: float) -> Array:
+        return np.asarray((1 - c * low) * (c * high - 1))
+
+    found = minimize_scalar(
+        lambda c: float(np.sum(weights * f / room(c))),
+        bounds=(least + 1e-9 * (most - least), most - 1e-9 * (most - least)),
+        method="bounded",
+        options={"xatol": 1e-13 * most},
+    )
+    d = weights / room(found.x) ** 2
+    middle, both = f * d * (low + high) / 2, float(np.sum(f * d * low * high))
+    total = float(middle.sum() ** 2 / both - f @ d)
+    people = middle / middle.sum()
+    q = middle / root
+    if f.size > _DENSE:
+        bounds, none = _bounds(problem, d, d, d, total, people), np.zeros((1, 0, 0))
+        return Relaxed(bounds, people, np.ones(1), root[None] / found.x, none, d, none[0])
+    shared = np.outer(q, q) / both - np.diag(d)
+    turned = np.eye(f.size) - np.outer(root, people / root)
+    sizes = np.abs(turned).T @ np.abs(shared) @ np.abs(turned)
+    bounds = _bounds(problem, d, -turned.T @ shared @ turned, sizes, total, people)
+    spread = (high - 1 / found.x) * (1 / found.x - low)
+    varied = np.diag(spread) - np.outer(spread * q, spread * q) / (spread @ q**2)
+    return Relaxed(
+        bounds, people, np.ones(1), root[None] / found.x, varied[None] / problem.items, d, shared
+    )
+
+
+def _bounds(
+    problem: DesignProblem,
+    within: Array,
+    square: Array,
+    doubt: Array,
+    total: float,
+    people: Array,
+) -> Array:
+    """``reach^2 / (4 total) - people's weights``, rounded down.
+
+    ``square`` is ``A' A``, ``doubt`` the sizes of what was added up for it; or both are ``d``: one
+    eigenvalue of what explicit bounds add to it is below 0, so that all but the largest stay.
+    """
+    one, found = 1 / problem.items, []
+    several = 2 * one * problem.differences
+    for weights in problem.both_weights:
+        if square.ndim == 1:
+            values = np.sort(weights * square)[:-1]
+        else:
+            root = np.sqrt(weights)
+            off = SLACK * np.linalg.norm(root[:, None] * doubt * root)
+            values = np.linalg.eigvalsh(root[:, None] * square * root) - off
+        reach = 2 * one * np.sqrt(np.maximum(values, 0)).sum()
+        reach += several @ np.sqrt(weights * within)
+        bound = reach**2 / (4 * total)
+        found.append(bound - one * (weights @ people) - 4 * SLACK * bound)
+    return np.array(found)
+
+
+class _Point(NamedTuple):
+    """Where a program is: ``x`` and ``y`` of every window, ``(k, c)``, then ``S``, ``l, p, d``."""
+
+    forms: Array
+    shared: Array
+    rows: Array
+    people: Array
+    within: Array
+
+    def moved(self, by: _Point, way: float) -> _Point:
+        """So much of the way on."""
+        return _Point(*(mine + way * step for mine, step in zip(self, by, strict=True)))
+
+
+class _Forms:
+    """The largest bound that forms prove, by Newton's method from the interior.
+
+    To twice the root terms of the bound, less ``l``'s sum and what people's answers take off, it
+    adds ``mu`` times the logarithms of all that has to be positive: determinants, ``x - d``, ``y``
+    and people. Each form is a sum of columns ``v`` with ``+-x v v'``, less the squared half widths
+    in its last corner. Unknowns of one window alone are eliminated.
+    """
+
+    def __init__(
+        self, problem: DesignProblem, counts: Array | None = None, people: Array | None = None
+    ) -> None:
+        self.problem, m = problem, problem.item_counts
+        self.root, (low, high) = np.sqrt(m / problem.items), box_of(problem)
+        pairs = [(low, high)]
+        if counts is not None:
+            step = (high - low) / m
+            pairs.append((low + counts * step, low + (counts + 1) * step))
+        middle = np.hstack([(a + b) / 2 for a, b in pairs])
+        self.half = np.hstack([(b - a) / 2 for a, b in pairs]) ** 2  # 0 where flat
+        (k, c), t = middle.shape, m.size
+        self.sign = np.where(np.arange(c) < t, 1.0, -1.0)
+        self.columns = np.zeros((k, t + 1, c))
+        self.columns[:, np.arange(c) % t, np.arange(c)] = 1
+        self.columns[:, t] = -middle
+        # An only item is at an end: there x may have any sign, and d plays no part.
+        self.bounded = np.tile(np.arange(c) >= t, (k, 1)) | (np.resize(m, c) > 1)
+        # Where a level has one value only, that is put for u: it needs no box.
+        flat = np.tile(low == high, c // t)
+        self.columns[np.broadcast_to(flat[:, None], self.columns.shape)] = 0
+        self.bounded[flat] = False
+        self.flat = np.pad(flat[:, :t], ((0, 0), (0, 1)))
+        self.put = np.eye(t + 1) * ~self.flat[:, None]
+        self.put[:, :t, t] = np.where(self.flat[:, :t], low, 0)
+        self.assumed = problem.prior is not None
+        shares = m / problem.items if people is None else people
+        self.people = problem.prior if problem.prior is not None else shares
+
+    def solved(self, close: float) -> Relaxed:
+        """The bound at the best point found; whatever it is, it is proven."""
+        at = self._start()
+        barriers = self.half.size + sum(self.columns.shape[:2]) * len(self.half) + at.rows.size
+        mu, left = float(self.root @ at.rows) / barriers, _STEPS
+        while left > 0:
+            left -= 1
+            still_wanted()
+            try:
+                with np.errstate(all="ignore"):
+                    by, rise = self._newton(at, mu)
+                    moved = self._searched(at, mu, by, rise)
+            except np.linalg.LinAlgError:
+                break  # digits are used up
+            at = at if moved is None else moved
+            if moved is None or rise < _CENTRED * mu:
+                if mu * barriers < close * float(self.root @ at.rows):
+                    break
+                mu /= _SHORTER
+        return self._proven(at)
+
+    # -- the program ------------------------------------------------------------------------------
+
+    def _start(self) -> _Point:
+        """A point inside: about the middle of a box a form grows faster than the box costs."""
+        t = self.root.size
+        p = np.maximum(self.people, 1e-3 / t) / self.root
+        half = np.maximum(self.half[:, :t], 0.002 * self.half[:, :t].max(axis=1, keepdims=True))
+        half = np.maximum(half, 1e-6 * self.root**2)
+        x = p / np.sqrt(half)
+        forms = np.hstack([x, np.full((len(x), self.sign.size - t), 1e-3 * x.mean())])
+        point = _Point(forms, 0 * np.eye(t), p, self.people / self.root, x.min(axis=0) / 2)
+        rise, turn = 1.0, 1e-3 * float(x.mean())
+        for _ in range(_HALVINGS):
+            both = rise * np.outer(p, point.people)
+            point = point._replace(shared=(both + both.T) / 2 - turn * np.eye(t), rows=rise * p)
+            if np.linalg.eigvalsh(self._forms(point)).min() > 0:
+                break
+            rise, turn = 2 * rise, turn / 2
+            point.forms[:, t:] /= 2
+        # At the best scale the sum of l is the bound, about what a table's error is.
+        widest = np.maximum(self.half[:, :t].max(axis=0), 1e-6 * self.root**2)
+        size = float(self.problem.weights @ (self.root**4 / widest) / (self.root @ point.rows))
+        return _Point(*(size * one for one in point))._replace(people=point.people)
+
+    def _forms(self, at: _Point) -> Array:
+        """The matrix of every window, ``(k, t + 1, t + 1)``."""
+        signed = self.sign * at.forms
+        forms = (self.columns * signed[:, None]) @ self.columns.transpose(0, 2, 1)
+        forms[:, -1, -1] -= (signed * self.half).sum(axis=1)
+        forms[:, :-1, :-1] += at.shared
+        forms = self.put.transpose(0, 2, 1) @ forms @ self.put
+        forms[self.flat[:, :, None] & self.flat[:, None] & np.eye(len(forms[0]), dtype=bool)] = 1
+        return forms
+
+    def _inverse(self, at: _Point) -> Array:
+        """Of these matrices: moments of types, up to a factor."""
+        return np.asarray(self.put @ np.linalg.inv(self._forms(at)) @ self.put.transpose(0, 2, 1))
+
+    def _square(self, at: _Point) -> Array:
+        """``A' A``."""
+        both = np.outer(at.rows, at.people)
+        return np.asarray((both + both.T) / 2 - at.shared)
+
+    def _gain(self, at: _Point) -> float:
+        problem, root = self.problem, np.sqrt(self.problem.weights)
+        values = np.linalg.eigvalsh(root[:, None] * self._square(at) * root)
+        several = problem.differences * np.sqrt(problem.weights * at.within)
+        reach = 2 * float(several.sum() + np.sqrt(np.maximum(values, 0)).sum()) / problem.items
+        taken = float(problem.weights * self.root @ at.people) / problem.items
+        return reach - float(self.root @ at.rows) - taken
+
+    def _slack(self, at: _Point) -> Array:
+        """What ``x`` has above ``d``, and ``y``; 1 where it has no bound."""
+        least = np.concatenate([at.within, np.zeros(self.sign.size - at.within.size)])
+        return np.where(self.bounded, at.forms - least, 1.0)
+
+    def _value(self, at: _Point, mu: float) -> float:
+        """The gain with its barriers; ``-inf`` outside."""
+        slack, d = self._slack(at), at.within[self.problem.item_counts > 1]
+        people = np.ones(1) if self.assumed else at.people
+        if min(slack.min(), d.min(initial=1.0), people.min()) <= 0:
+            return -np.inf
+        try:
+            factors = np.linalg.cholesky(self._forms(at)), np.linalg.cholesky(self._square(at))
+        except np.linalg.LinAlgError:
+            return -np.inf
+        volume = sum(2 * np.log(np.diagonal(one, axis1=-2, axis2=-1)).sum() for one in factors)
+        volume += np.log(slack).sum() + np.log(people).sum()
+        return self._gain(at) + mu * float(volume)
+
+    def _searched(self, at: _Point, mu: float, by: _Point, rise: float) -> _Point | None:
+        """The first point on the way that gains enough, halving the step; None if none does."""
+        here, way = self._value(at, mu), 1.0
+        for _ in range(_HALVINGS):
+            then = at.moved(by, way)
+            if self._value(then, mu) >= here + 0.1 * way * rise - 1e-12 * abs(here):
+                return then
+            way /= 2
+        return None
+
+    def _newton(self, at: _Point, mu: float) -> tuple[_Point, float]:
+        """Newton's direction, and how fast the value rises along it.
+
+        Unknowns are ``S`` on and above its diagonal, ``l``, ``d`` and ``p``, in this order; ``H``
+        is minus the second derivatives, ``g`` the first.
+        """
+        t, problem, inverse = self.root.size, self.problem, self._inverse(at)
+        (i, j), once = _pairs(t), np.where(np.eye(t) > 0, 0.5, 1.0)[_pairs(t)]
+        n, size = i.size, i.size + 3 * t
+        rows, within, people = (slice(n + x * t, n + x * t + t) for x in range(3))
+        slope, of_square = self._of_square(at, mu)
+        # From S, l and p to A' A = (l p' + p l') / 2 - S.
+        to = np.zeros((2, n, t))
+        for side, other in zip(to, (at.people, at.rows), strict=True):
+            np.add.at(side, (np.arange(n), i), other[j] / 2)
+            np.add.at(side, (np.arange(n), j), other[i] / 2)
+        way, where = np.hstack([-np.eye(n), *to]), np.r_[: n + t, people]
+        H, g = np.zeros((size, size)), np.zeros(size)
+        H[np.ix_(where, where)] = way.T @ of_square @ way
+        H[:n, :n] += _curvature(inverse[:, :t, :t], np.full(len(inverse), mu))
+        H[rows, people] -= slope
+        H[people, rows] -= slope
+        g[:n] = (mu * inverse[:, :t, :t].sum(axis=0) - slope)[i, j] * 2 * once
+        g[rows] = slope @ at.people - self.root
+        g[people] = slope @ at.rows - problem.weights * self.root / problem.items
+        several = problem.item_counts > 1
+        d = np.where(several, at.within, 1.0)
+        gain = np.where(several, problem.differences, 0.0) * np.sqrt(problem.weights)
+        g[within] = gain / problem.items / np.sqrt(d)
+        H[within, within] += np.diag(g[within] / (2 * d) + ~several)
+        if not self.assumed:
+            H[people, people] += np.diag(mu / at.people**2)
+            g[people] += mu / at.people
+        # Of every window x and y, whose part is eliminated.
+        slack = self._slack(at)
+        push = np.where(self.bounded, mu / slack, 0.0)
+        bend, x = push**2 / mu, np.arange(t)
+        g[within] -= push[:, :t].sum(axis=0)
+        H[within, within] += np.diag(bend[:, :t].sum(axis=0))
+        rise, mixed, across = self._of_windows(inverse, mu)
+        rise, across = rise + push, np.pad(across, ((0, 0), (0, 3 * t), (0, 0)))
+        mixed[:, np.arange(bend.shape[1]), np.arange(bend.shape[1])] += bend
+        across[:, n + t + x, x] = -bend[:, :t]
+        part = across @ np.linalg.inv(mixed)
+        H -= np.tensordot(part, across, axes=([0, 2], [0, 2]))
+        by = self._solved(H, g - np.einsum("kuc,kc->u", part, rise), people.start)
+        forms = np.linalg.solve(mixed, (rise - np.einsum("kuc,u->kc", across, by))[..., None])
+        shared = np.zeros((t, t))
+        shared[i, j] = shared[j, i] = by[:n]
+        step = _Point(forms[..., 0], shared, by[rows], by[people], by[within])
+        return step, float(g @ by + (rise * step.forms).sum())
+
+    def _of_square(self, at: _Point, mu: float) -> tuple[Array, Array]:
+        """What the value gains by ``A' A``: its slope, and minus its second derivatives.
+
+        The roots' trace has divided differences as its curvature: a few products of vectors.
+        """
+        weight, square = np.sqrt(self.problem.weights), self._square(at)
+        values, axes = np.linalg.eigh(weight[:, None] * square * weight)
+        roots, turned = np.sqrt(np.maximum(values, np.finfo(float).tiny)), weight[:, None] * axes
+        kernel = 1 / ((roots[:, None] + roots) * np.outer(roots, roots)) / self.problem.items
+        sizes, kernels = np.linalg.eigh(kernel)
+        kept = np.abs(sizes) > 1e-9 * np.abs(sizes).max()
+        stack = np.einsum("ia,as,ja->sij", turned, kernels[:, kept], turned)
+        back = np.linalg.inv(square)
+        slope = (turned / roots) @ turned.T / self.problem.items + mu * back
+        return slope, _curvature(np.vstack([stack, back[None]]), np.append(sizes[kept], mu))
+
+    def _of_windows(self, inverse: Array, mu: float) -> tuple[Array, Array, Array]:
+        """Of the determinants: slopes by ``x`` and ``y``, and minus their second derivatives.
+
+        Those by two of them, ``(k, c, c)``, and by ``S`` and one of them, ``(k, n, c)``.
+        """
+        columns, half, sign, t = self.columns, self.half, self.sign, self.root.size
+        i, j = _pairs(t)
+        moved, side = inverse @ columns, inverse[:, :t, t]
+        last, corner = moved[:, t], inverse[:, t, t, None]
+        product = columns.transpose(0, 2, 1) @ moved
+        rise = mu * sign * (np.diagonal(product, axis1=1, axis2=2) - half * corner)
+        mixed = product**2 + half[:, :, None] * half[:, None] * corner[:, :, None] ** 2
+        mixed -= half[:, :, None] * last[:, None] ** 2 + half[:, None] * last[:, :, None] ** 2
+        mixed *= mu * np.outer(sign, sign)
+        mixed += (
+            np.eye(sign.size) * (np.abs(columns).sum(axis=1) == 0)[:, None]
+        )  # of columns that are put
+        across = moved[:, i] * moved[:, j] - (side[:, i] * side[:, j])[:, :, None] * half[:, None]
+        return rise, mixed, across * (mu * np.where(i == j, 1.0, 2.0))[:, None] * sign
+
+    def _solved(self, H: Array, g: Array, fixed: int) -> Array:
+        """``H x = g``, people's shares summing to 1: where they bend it upwards they stay."""
+        from scipy.linalg import cho_factor, cho_solve
+
+        scale = 1 / np.sqrt(np.maximum(np.abs(np.diag(H)), np.finfo(float).tiny))
+        H, g = H * np.outer(scale, scale), g * scale
+        plane = np.append(np.zeros(fixed), self.root) * scale
+        plane /= np.linalg.norm(plane)
+        if not self.assumed:
+            with suppress(np.linalg.LinAlgError):
+                factor = cho_factor(H + np.outer(plane, plane))
+                found, back = cho_solve(factor, np.column_stack([g, plane])).T
+                return np.asarray((found - back * (plane @ found) / (plane @ back)) * scale)
+        for bent in _BENT:
+            with suppress(np.linalg.LinAlgError):
+                factor = cho_factor(H[:fixed, :fixed] + bent * np.eye(fixed))
+                found = cho_solve(factor, g[:fixed])
+                return np.pad(found, (0, self.root.size)) * scale
+        raise np.linalg.LinAlgError
+
+    def _proven(self, at: _Point) -> Relaxed:
+        """What holds after rounding: what that may take from a form, more of people gives back."""
+        t, (low, high) = self.root.size, box_of(self.problem)
+        people = at.people * self.root
+        people = people / people.sum()
+        at = at._replace(people=people / self.root)
+        forms, columns = self._forms(at), np.abs(self.columns)
+        terms = (columns * at.forms[:, None]) @ columns.transpose(0, 2, 1)
+        terms[:, -1, -1] += (at.forms * self.half).sum(axis=1)
+        terms[:, :-1, :-1] += np.abs(at.shared)
+        terms = self.put.transpose(0, 2, 1) @ terms @ self.put
+        scale = np.hstack([1 / high, np.ones((len(high), 1))])
+        scale = scale[:, :, None] * scale[:, None]
+        least = np.linalg.eigvalsh(forms * scale)[:, 0]
+        least -= SLACK * np.linalg.norm(terms * scale, axis=(1, 2))
+        # Scaled means are at most 1, of t levels.
+        short = float((np.maximum(0, -least) * (t + 1) / (low @ at.people) ** 2).max())
+        total = float(self.root @ at.rows + SLACK * (self.root @ np.abs(at.rows))) + short
+        sizes = np.abs(np.outer(at.rows, at.people))
+        doubt = (sizes + sizes.T) / 2 + np.abs(at.shared)
+        bounds = _bounds(self.problem, at.within, self._square(at), doubt, total, people)
+        try:
+            inverse = self._inverse(at)
+        except np.linalg.LinAlgError:  # digits are used up; types to begin with need few
+            values, axes = np.linalg.eigh(forms)
+            values = np.maximum(values, SLACK * values[:, -1:])
+            inverse = self.put @ ((axes / values[:, None]) @ axes.transpose(0, 2, 1))
+            inverse = inverse @ self.put.transpose(0, 2, 1)
+        reports, side = inverse[:, t, t], inverse[:, :t, t]
+        mean = side / reports[:, None]
+        varied = inverse[:, :t, :t] / reports[:, None, None] - mean[:, :, None] * mean[:, None]
+        return Relaxed(bounds, people, reports, mean, varied, at.within, at.shared)
+
+
+@lru_cache(maxsize=4)
+def _pairs(t: int) -> tuple[Whole, Whole]:
+    """Entries on and above the diagonal of a matrix."""
+    return np.triu_indices(t)
+
+
+def _curvature(stack: Array, factors: Array) -> Array:
+    """Of the sum of ``f tr(Y X Y X)`` over matrices ``Y``, by entries of a symmetric ``X``."""
+    t = stack.shape[1]
+    i, j = _pairs(t)
+    flat, once = stack.reshape(len(stack), -1), np.where(i == j, 0.5, 1.0)
+    every = ((flat.T * factors) @ flat).reshape(t, t, t, t)
+    a, b, c, d = i[:, None], i, j[:, None], j
+    return np.asarray(2 * (every[a, b, c, d] + every[a, d, c, b]) * np.outer(once, once))
+
+
+def types_near(problem: DesignProblem, found: Relaxed, size: int) -> Whole:
+    """About ``size`` types, rows of window and counts, sampled round what the bound says they are.
+
+    Of ten draws for each the nearest ones to where the bound is reached are kept.
+    """
+    rng, m = np.random.default_rng(0), problem.item_counts
+    low, high = box_of(problem)
+    share = found.reports * (found.mean @ np.sqrt(m / problem.items))
+    rows = []
+    for e, part in enumerate(np.maximum(2, size * share / share.sum()).astype(np.int64).tolist()):
+        gap, step = high[e] - low[e], (high[e] - low[e]) / m
+        middle = np.divide(found.mean[e] - low[e], step, out=np.zeros(m.size), where=gap > 0)
+        middle = np.clip(middle, 0, m)
+        rounded = step**2 * (middle % 1) * (1 - middle % 1)  # varies as much by itself
+        values, axes = np.linalg.eigh(found.varied[e] - np.diag(rounded))
+        normal = rng.standard_normal((_DRAWN * part, m.size))
+        u = normal @ (axes * np.sqrt(np.maximum(values, 0))).T
+        count = middle + np.divide(u, step, out=np.zeros_like(u), where=gap > 0)
+        count = np.floor(np.clip(count, 0, m) + rng.random(u.shape))
+        count = np.where(gap > 0, np.clip(count, 0, m), 0)
+        u = low[e] + gap * count / m
+        room = ((u @ found.shared) * u).sum(axis=1) - ((high[e] - u) * (u - low[e])) @ found.within
+        best = np.argsort(room / (u @ (found.people / np.sqrt(m))) ** 2)[:part]
+        rows.append(np.column_stack([np.full(best.size, e), count[best].astype(np.int64)]))
+        if (
+            m.size <= _FEW or e == share.argmax()
+        ):  # all items of one level on a side: these tell any levels apart
+            inside = np.minimum(np.maximum(1, np.rint(middle)), m - 1)
+            every = np.tile(inside, (2, m.size, 1))
+            every[:, np.arange(m.size), np.arange(m.size)] = 0 * m, m
+            every = np.vstack([inside, every.reshape(-1, m.size)]).astype(np.int64)
+            rows.append(np.column_stack([np.full(len(every), e), np.where(gap > 0, every, 0)]))
+    return np.unique(np.vstack(rows), axis=0)

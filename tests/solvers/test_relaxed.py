@@ -1,0 +1,207 @@
+"""Bounds for any number of levels: known values, an independent program, types that try to break
+them, and the designs that are sampled from them."""
+
+from functools import partial
+from itertools import product
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from planner import Level, Objective, PrivacyPolicy, Survey, best_design, plan_survey, solve
+from planner.solvers.counts import DesignProblem
+from planner.solvers.rays import windows_of
+from planner.solvers.relaxed import _Forms, box_of, explicit, relaxed
+from planner.survey.questions import Categorical
+from tests.mechanisms.decisions import mean_square_is
+from tests.policies import log_uniform
+
+TO_3, TO_2 = (partial(np.linspace, 1, most) for most in (3, 2))
+SCALED, THREE = (1, 1.2, 2), (1, 1.5, 2)
+VALUES = [  # rule, budgets, items, weights, prior, the largest bound of such forms
+    ("avg", [1], [20], None, None, 65.52263350),
+    ("avg", [1, 3], [20] * 2, None, None, 72.37254162),
+    ("avg", [1, 2, 3], [20] * 3, None, None, 89.23179240),
+    ("avg", TO_3(5), [20] * 5, None, None, 129.97544680),
+    ("avg", TO_3(8), [20] * 8, None, None, 194.87834560),
+    ("avg", TO_3(12), [20] * 12, None, None, 282.89387650),
+    ("avg", TO_3(12), [1] * 12, None, None, 9.69813703),
+    ("avg", SCALED, [5, 5, 90], None, None, 96.32376700),
+    ("avg", THREE, [10, 20, 30], [1, 2, 0.5], None, 102.13804608),
+    ("avg", THREE, [10, 20, 30], None, [0.2, 0.3, 0.5], 84.54527687),
+    ("min", SCALED, [5, 5, 90], None, None, 174.922219),
+    ("min", THREE, [20, 20, 60], None, None, 267.809342),
+    ("min", THREE, [20, 20, 60], [1, 2, 0.5], None, 253.431946),
+    ("min", THREE, [20, 20, 60], None, [0.2, 0.3, 0.5], 266.583493),
+    ("min", TO_2(6), [20] * 6, None, None, 353.0031539),
+]
+EXPLICIT = [  # rule, budgets, items, weights, the bound in closed form
+    ("avg", TO_3(8), [20] * 8, None, 194.74704120),
+    ("avg", TO_3(12), [20] * 12, None, 282.78925088),
+    ("avg", TO_3(50), [20] * 50, None, 1126.19047297),
+    ("avg", TO_3(50), [1] * 50, None, 51.28979995),
+    ("avg", TO_3(1000), [20] * 1000, None, 22240.39881568),
+    ("avg", TO_3(50), [20_000] * 50, None, 1131553.50471697),
+    ("avg", THREE, [10, 20, 30], [1, 2, 0.5], 101.96366131),
+    ("one-sided", TO_3(8), [20] * 8, None, 188.28207125),
+    ("one-sided", TO_3(50), [20] * 50, None, 1087.89236232),
+    ("one-sided", TO_3(1000), [20] * 1000, None, 21485.79419348),
+    ("one-sided", TO_3(50), [20_000] * 50, None, 1093112.99894897),
+]
+
+
+def problem_of(rule, budgets, items, weights=None, prior=None):
+    policy = PrivacyPolicy(budgets, items, rule)
+    weights = np.ones(policy.size) if weights is None else np.array(weights, dtype=float)
+    prior = None if prior is None else np.array(prior)
+    windows = windows_of(policy, np.arange(policy.size))
+    return DesignProblem(policy.item_counts, windows, weights, prior)
+
+
+@pytest.mark.parametrize(("rule", "budgets", "items", "weights", "prior", "value"), VALUES)
+def test_known_values(rule, budgets, items, weights, prior, value):
+    problem = problem_of(rule, budgets, items, weights, prior)
+    found = _Forms(problem).solved(1e-9)
+    assert problem.items * found.bounds[0] == pytest.approx(value, rel=1e-8)
+    assert found.people.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("rule", "budgets", "items", "weights", "value"), EXPLICIT)
+def test_known_values_in_closed_form(rule, budgets, items, weights, value):
+    problem = problem_of(rule, budgets, items, weights)
+    assert problem.items * explicit(problem).bounds[0] == pytest.approx(value, rel=1e-8)
+
+
+def conic(problem, people):
+    """The same program for given people, as a linear matrix inequality a window."""
+    f, (low, high) = problem.item_counts / problem.items, box_of(problem)
+    (k, t), root, p = low.shape, np.sqrt(f), people / np.sqrt(f)
+    d, rows, shared, third = cp.Variable(t), cp.Variable(t), *(
+        cp.Variable((t, t), symmetric=True) for _ in range(2)
+    )  # fmt: skip
+    both = cp.reshape(rows, (t, 1), order="C") @ p[None]
+    wide = (both + both.T) / 2 - shared
+    held = [cp.bmat([[wide, third], [third, np.eye(t)]]) >> 0]
+    for e in range(k):
+        x = cp.Variable(t)
+        side = cp.reshape(-cp.multiply(x, (low[e] + high[e]) / 2), (t, 1), order="C")
+        corner = cp.reshape((low[e] * high[e]) @ x, (1, 1), order="C")
+        held += [x >= d, cp.bmat([[shared + cp.diag(x), side], [side.T, corner]]) >> 0]
+    reach = (f - 1 / problem.items) @ cp.sqrt(d) + cp.trace(third) / problem.items
+    program = cp.Problem(cp.Maximize(2 * reach - root @ rows), held)
+    program.solve(solver=cp.CLARABEL)
+    return problem.items * program.value - 1
+
+
+@pytest.mark.parametrize(("rule", "budgets"), [("min", (1, 1.3, 1.4, 1.9)), ("avg", SCALED)])
+def test_another_solver_proves_as_much(rule, budgets):
+    problem = problem_of(rule, budgets, [20, 3, 30, 9][: len(budgets)])
+    found = _Forms(problem).solved(1e-9)
+    assert problem.items * found.bounds[0] == pytest.approx(conic(problem, found.people), rel=3e-6)
+
+
+def room(problem, found, types):
+    """By how much what a type has exceeds what it is charged, as a share of its people squared."""
+    low, high = box_of(problem)
+    window, counts = types[:, 0], types[:, 1:]
+    u = low[window] + (high - low)[window] * counts / problem.item_counts
+    spread = ((high[window] - u) * (u - low[window])) @ found.within
+    covered = np.einsum("ni,ij,nj->n", u, found.shared, u)
+    return (covered - spread) / (u @ (found.people / np.sqrt(problem.item_counts))) ** 2
+
+
+@pytest.mark.parametrize("rule", ["min", "avg", "one-sided"])
+def test_no_type_of_three_levels_exceeds_what_is_proven(rule):
+    """Every type of every window: and some reach it, or less could be proven."""
+    problem = problem_of(rule, THREE, [12, 9, 15])
+    found = relaxed(problem, 1e-9)
+    splits = list(product(*(range(m + 1) for m in problem.item_counts)))
+    windows = range(len(problem.windows.low))
+    left = room(problem, found, np.array([(e, *split) for e in windows for split in splits]))
+    scale = np.abs(found.shared).max()
+    assert -1e-9 * scale < left.min() < 0.01 * scale
+
+
+@pytest.mark.parametrize("rule", ["min", "avg"])
+def test_climbing_from_anywhere_exceeds_nothing(rule):
+    """300 random types of twelve levels, each level's count in turn the one that leaves least."""
+    problem, rng = problem_of(rule, TO_2(12), [20] * 12), np.random.default_rng(3)
+    found = relaxed(problem, 1e-5)
+    types = rng.integers(21, size=(300, 13))
+    types[:, 0] %= len(problem.windows.low)
+    for level in np.tile(np.arange(1, 13), 3):
+        tried = np.repeat(types[:, None], 21, axis=1)
+        tried[:, :, level] = np.arange(21)
+        left = room(problem, found, tried.reshape(-1, 13)).reshape(-1, 21)
+        types = tried[np.arange(300), left.argmin(axis=1)]
+    assert left.min() > -1e-9 * np.abs(found.shared).max()
+
+
+@pytest.mark.parametrize("rule", ["min", "avg", "one-sided"])
+def test_no_bound_is_above_the_best_over_all_rays(rule):
+    rng = np.random.default_rng(5)
+    for _ in range(4):
+        items = rng.integers(1, 4, 3)
+        policy = PrivacyPolicy(log_uniform(rng, 0.4, 3, 3), items, rule)
+        best, problem = (
+            best_design(policy, tolerance=1e-8),
+            problem_of(rule, policy.epsilons, items),
+        )
+        for found in (_Forms(problem).solved(1e-6), relaxed(problem, 1e-6)):
+            assert problem.items * found.bounds[0] <= best.worst_case_mse * (1 + 1e-12)
+
+
+def test_what_nobody_minds_is_charged():
+    policy = PrivacyPolicy(TO_3(6), [20] * 6, "avg")
+    found = best_design(policy, Objective(weights=[1, 1, 1, 0, 1, 1]), tolerance=1e-4)
+    solved, asked = found.certificate.solved_bound, found.certificate.lower_bound
+    assert 0.99 * solved < asked < solved <= found.objective_value < 1.0001 * solved
+
+
+@pytest.mark.parametrize(
+    ("rule", "budgets", "items", "gap"),
+    [
+        ("avg", TO_3(12), [20] * 12, 1e-6),
+        ("one-sided", TO_3(12), [20] * 12, 1e-6),
+        ("min", TO_2(8), [20] * 8, 1e-4),
+        ("min", TO_2(12), [1] * 12, 1e-6),  # few items: searched
+    ],
+)
+def test_designs_of_many_levels(rule, budgets, items, gap):
+    policy = PrivacyPolicy(budgets, items, rule)
+    design = best_design(policy)
+    assert design.certificate.over == "mechanisms"
+    assert design.certificate.relative_gap < gap
+    assert design.worst_case_mse < 0.98 * solve(policy).worst_case_mse
+    assert (design.pair_losses <= policy.bounds() * (1 + 1e-12)).all()
+    assert design.types.probabilities.sum(axis=(1, 2)) == pytest.approx(np.ones(len(items)))
+
+
+@pytest.mark.parametrize(
+    ("rule", "budgets", "each", "gap"),
+    [
+        ("avg", TO_3(1000), 20, 3.4e-4),  # the bound is 7 below, however many the levels are
+        ("avg", TO_3(1000), 1000, 7e-6),
+        ("min", TO_2(100), 20, 0.08),
+        ("avg", np.linspace(1, 1.01, 10_000), 50, 1e-4),
+    ],
+)
+def test_where_no_design_is_better_the_best_table_is_taken(rule, budgets, each, gap):
+    policy = PrivacyPolicy(budgets, [each] * len(budgets), rule)
+    found, table = best_design(policy), solve(policy)
+    assert found.objective_value == table.objective_value
+    assert found.certificate.over == "mechanisms"
+    assert 0 < found.certificate.relative_gap < gap
+
+
+def test_deployed_reports_of_twelve_levels_err_as_predicted():
+    """600 collections of 330 people; a tenth more or less would be seen."""
+    levels = [Level(f"l{k}", epsilon, item_count=2) for k, epsilon in enumerate(TO_2(12))]
+    asked = Categorical("q", levels, mechanism="subset-design")
+    law = plan_survey(Survey("s", 330, (asked,))).questions[0].law
+    people, rng = np.repeat(np.arange(12) * 5 // 2, 2), np.random.default_rng(6)
+    drawn = [law.estimate(law.draw_aggregate(people, rng)).values for _ in range(600)]
+    errors, predicted = np.array(drawn) - people, law.variance(people).sum()
+    assert mean_square_is(errors, predicted)
+    assert not mean_square_is(errors, 1.1 * predicted)
+    assert not mean_square_is(errors, 0.9 * predicted)
