@@ -303,10 +303,9 @@ def share_of(plan: QuestionPlan) -> str:
 
 
 def within(gap: float) -> str:
-    """A relative gap in words, with the digits that are no rounding noise, rounded up."""
-    if gap < 1e-3:
-        return f"a factor of 1 + {max(gap, 1e-9):.0e}"
-    return f"{math.ceil(100 * gap)} %"
+    """A relative gap in percent, rounded up to one digit where it is below 1 %."""
+    digits = max(0, -math.floor(math.log10(max(100 * gap, 1e-4)) + 1e-9))
+    return f"{math.ceil(max(gap, 1e-6) * 10 ** (digits + 2) - 1e-6) / 10**digits:g} %"
 
 
 def odds_sentence(plan: QuestionPlan, level: int) -> str:
@@ -389,16 +388,22 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
         gap = math.sqrt(1 + proof.relative_gap) - 1
         yield _Proof(gap, f"{among} {estimates}", what)
     elif channel is None and sets is None:
+        proofs = []
         if table is not None and question.proven_gap is not None:
             padded = question.fact(Padded)
             at = "" if padded is None else f" at padding length {padded.length}"
             among = f"{table.model} table that keeps these budgets{at}"
             where = f" of those with a bit for each answer{at}"
-            yield _Proof(question.proven_gap, among, what, where)
+            proofs.append(_Proof(question.proven_gap, among, what, where))
         if question.noise_gap is not None:
             among = "mechanism of any kind that keeps these budgets and answers once, with any"
             asked = "" if question.fraction == 1 else ", as of those who are asked,"
-            yield _Proof(question.noise_gap, f"{among} unbiased estimate,", what + asked)
+            where = "" if table is None else " of all mechanisms"
+            of_all = _Proof(question.noise_gap, f"{among} unbiased estimate,", what + asked, where)
+            # Where no design is better than a table, that is what is said of it in short.
+            none_better = any(one.of_all and one.refused for one in question.found)
+            proofs.insert(0 if none_better else len(proofs), of_all)
+        yield from proofs
 
 
 # Sets

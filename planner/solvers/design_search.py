@@ -23,8 +23,10 @@ from planner.solvers.types import OutputTypes, grouped, pooled, usable
 _FIRST = 25  # types to begin with, for each level
 _BEGUN, _CLOSE_BOUND = 0.05, 1e-5  # to which bounds are solved to begin with, and of histories
 _FINE, _CLOSE_SEARCH = 2**12, 3e-4  # parts of a level of histories; to which these are searched
-_MOST_HISTORIES = 5  # levels of histories that are searched
-_FEW = 3  # levels of which a design is proven the best, so that no table has to be compared
+_SEARCHED_LEVELS = 5  # levels of histories that are searched
+_PROVEN_LEVELS = (
+    3  # levels of which a design is proven the best, so that no table has to be compared
+)
 _MOST_THINNED = 500  # numbers that weights keep when types are left out: each is a long sum
 _MOST_DESIGNED = 64  # levels of a design: it takes about half their square of types
 
@@ -87,7 +89,7 @@ def best_design(
     if not 0 < tolerance < 1:
         raise InputError("tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6.")
     groups, asked = _merged(policy, chosen)
-    table = _table(policy, chosen) if asked.policy.size > _FEW else None
+    table = _table(policy, chosen) if asked.policy.size > _PROVEN_LEVELS else None
     found = _solve(asked, tolerance, np.inf if table is None else table.objective_value)
     answers: list[SubsetDesign | UnaryTable] = [] if table is None else [table]
     if found.types is not None and found.types.tells_apart(found.prior):
@@ -119,7 +121,7 @@ def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) ->
 def _history_bound(asked: _Asked, at: Whole) -> float:
     """Of one component, per item: where levels are few a search proves more than forms do."""
     bound = _bound(asked, at, _CLOSE_BOUND)
-    if at.size > _MOST_HISTORIES:
+    if at.size > _SEARCHED_LEVELS:
         return float(bound.bounds[1])
     given = asked.problem(at)
     fine = -(-_FINE // int(given.item_counts.min()))
@@ -243,7 +245,7 @@ def _solve_component(asked: _Asked, at: Whole, close: float, table: float) -> _S
     if m.sum() == 1:  # nothing to tell it from: its answer is known
         one = np.ones((1, 1))
         return _SolvedDesign(OutputTypes(m, one[0], one, one, m[None]), one[0], np.zeros(2))
-    bound = _bound(asked, at, _BEGUN if at.size <= _FEW else close / 4)
+    bound = _bound(asked, at, _BEGUN if at.size <= _PROVEN_LEVELS else close / 4)
     scaled = mass * int(m.sum())
     if (
         bound.people.size != at.size

@@ -12,22 +12,18 @@ from planner.patience import still_wanted
 from planner.solvers.game import Game, GameColumns, Multipliers, lower_bound, ratios
 from planner.solvers.saddle import SaddlePoint, continued, saddle
 
-_GENERATION_ROUNDS, _PATIENCE = (
-    60,
-    12,
-)  # and those without a better bound after which digits are used up
+_GENERATION_ROUNDS = 60
+_PATIENCE = 12  # rounds without a better bound after which digits are used up
 _WAY = 0.5  # from the newest multipliers to the best ones: between them prices lead further
 _TIGHT, _SENT = 0.05, 1e-3  # below 1, and of the largest weight: other columns go
-_WORK = 6e8  # cubes of columns at hand, after which what was found is enough
+_CUBES = 6e8  # cubes of columns at hand, after which what was found is enough
 _KEPT = 0.7  # of columns, when a few are left out that weigh little
 _PROVEN_DIGITS = 1e-12
 _PRESENT = 1e-10  # of the largest weight: less is noise
 _LOST = 1e-3  # of a direction's largest entry: a smaller one is none to divide by
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
 _MOVED = 1e-7  # of the sums: what dropping columns may cost
-
-
-_NOTHING = Multipliers((), np.zeros(0), np.zeros(0))
+_NO_MULTIPLIERS = Multipliers((), np.zeros(0), np.zeros(0))
 
 
 class Oracle(Protocol):
@@ -110,7 +106,7 @@ class _Growth:
         self.columns, self.news = oracle.start(), list[GameColumns]()
         self.near: SaddlePoint | None = None
         self.bounds = np.array(known)
-        self.likely, self.centre = -np.inf, _NOTHING
+        self.likely, self.centre = -np.inf, _NO_MULTIPLIERS
         self.gap = self.closest = self.lowest = np.inf
         self.stuck, self.work, self.reached, self.close = 0, 0, 0.0, 0.0
 
@@ -128,19 +124,24 @@ class _Growth:
     def enough(self) -> bool:
         """Whether the bound is near enough."""
         bound = float(self.bounds[0])
-        return self.answer.value - bound <= self.tolerance * bound
+        value = self.answer.value * (1 + self.answer.distance)  # far from its conditions, nothing
+        return value - bound <= self.tolerance * bound
 
     def price(self, *, last: bool) -> bool:
         """Look for columns that exceed the newest multipliers; whether the search is over."""
         newest, self.news = self.answer.multipliers, []
-        ways = [newest] if self.centre is _NOTHING else [newest.between(self.centre, _WAY), newest]
+        ways = (
+            [newest]
+            if self.centre is _NO_MULTIPLIERS
+            else [newest.between(self.centre, _WAY), newest]
+        )
         for here in ways:
             new, largest = self.oracle.price(here, self.columns)
             self.news.append(new)
             value = lower_bound(self.game, here, max(1.0, largest))
             if value > self.likely:
                 self.likely, self.centre = value, here
-        if self.centre is _NOTHING:
+        if self.centre is _NO_MULTIPLIERS:
             return False
         self._charge(self.news)  # a new column may exceed the best multipliers after all
         self.gap = self.answer.value - self.likely
@@ -149,7 +150,7 @@ class _Growth:
         over = last or self.stuck >= _PATIENCE
         near = self.tolerance / 2 * self.likely
         if not self.oracle.searched:  # a tenth of a gap that stays is not worth more columns
-            over |= self.work > _WORK * min(max(1.0, self.reached / 1e-3), 4.0)
+            over |= self.work > _CUBES * min(max(1.0, self.reached / 1e-3), 4.0)
             near = max(near, (self.answer.value - self.bounds[0]) / 10)
         return (over or self.gap <= near) and self._prove(over=over)
 

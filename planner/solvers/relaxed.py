@@ -30,13 +30,16 @@ from planner.solvers.game import SLACK
 MOST_LEVELS = 28
 """Levels for which all windows' matrices are found together: a step then takes 0.1 seconds."""
 
-_MOST_CUT, _ROUGH = 16, 1e-3  # up to which levels, and bounds, whole counts are worth a program
-_DENSE = 2000  # levels up to which an explicit bound has its eigenvalues to the last digit
+_MOST_CUT, _WORTH_CUTS = (
+    16,
+    1e-3,
+)  # up to which levels, and bounds, whole counts are worth a program
+_EXACT_LEVELS = 2000  # levels up to which an explicit bound has its eigenvalues to the last digit
 _SHORTER, _CENTRED = 4.0, 3.0  # by which the barrier falls, and how near its centre that is
-_STEPS, _HALVINGS = 400, 40
+_FORM_STEPS, _FORM_HALVINGS = 400, 40
 _BENT = (0.0, 1e-11, 1e-9, 1e-7, 1e-5, 1e-3)  # of a matrix that rounding left indefinite
-_FEW = 8  # levels up to which types of every window have some level on one side
-_DRAWN = 10  # types for each that is kept
+_EVERY_SIDE = 8  # levels up to which types of every window have some level on one side
+_DRAWN_TYPES = 10  # types for each that is kept
 
 
 class Relaxed(NamedTuple):
@@ -79,10 +82,10 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     """
     (k, t), m = problem.windows.low.shape, problem.item_counts
     together = k == 1 and problem.windows.low.max() < problem.windows.high.min()
-    if together and problem.prior is None and (t > MOST_LEVELS or close > _ROUGH):
+    if together and problem.prior is None and (t > MOST_LEVELS or close > _WORTH_CUTS):
         return explicit(problem)
     first = _Forms(problem).solved(close)
-    if k == 1 or t > _MOST_CUT or problem.spread is not None or close > _ROUGH:
+    if k == 1 or t > _MOST_CUT or problem.spread is not None or close > _WORTH_CUTS:
         return first
     low, high = box_of(problem)
     share = np.divide(first.mean - low, high - low, out=np.zeros_like(low), where=high > low)
@@ -125,7 +128,7 @@ def explicit(problem: DesignProblem) -> Relaxed:
     total = float(middle.sum() ** 2 / both - f @ d)
     people = middle / middle.sum()
     q = middle / root
-    if f.size > _DENSE:
+    if f.size > _EXACT_LEVELS:
         bounds, none = _bounds(problem, d, d, d, total, people), np.zeros((1, 0, 0))
         return Relaxed(bounds, people, np.ones(1), root[None] / found.x, none, d, none[0])
     shared = np.outer(q, q) / both - np.diag(d)
@@ -224,7 +227,7 @@ class _Forms:
         """The bound at the best point found; whatever it is, it is proven."""
         at = self._start()
         barriers = self.half.size + sum(self.columns.shape[:2]) * len(self.half) + at.rows.size
-        mu, left = float(self.root @ at.rows) / barriers, _STEPS
+        mu, left = float(self.root @ at.rows) / barriers, _FORM_STEPS
         while left > 0:
             left -= 1
             still_wanted()
@@ -253,7 +256,7 @@ class _Forms:
         forms = np.hstack([x, np.full((len(x), self.sign.size - t), 1e-3 * x.mean())])
         point = _Point(forms, 0 * np.eye(t), p, self.people / self.root, x.min(axis=0) / 2)
         rise, turn = 1.0, 1e-3 * float(x.mean())
-        for _ in range(_HALVINGS):
+        for _ in range(_FORM_HALVINGS):
             both = rise * np.outer(p, point.people)
             point = point._replace(shared=(both + both.T) / 2 - turn * np.eye(t), rows=rise * p)
             if np.linalg.eigvalsh(self._forms(point)).min() > 0:
@@ -314,7 +317,7 @@ class _Forms:
     def _searched(self, at: _Point, mu: float, by: _Point, rise: float) -> _Point | None:
         """The first point on the way that gains enough, halving the step; None if none does."""
         here, way = self._value(at, mu), 1.0
-        for _ in range(_HALVINGS):
+        for _ in range(_FORM_HALVINGS):
             then = at.moved(by, way)
             if self._value(then, mu) >= here + 0.1 * way * rise - 1e-12 * abs(here):
                 return then
@@ -494,7 +497,7 @@ def types_near(problem: DesignProblem, found: Relaxed, size: int) -> Whole:
         middle = np.clip(middle, 0, m)
         rounded = step**2 * (middle % 1) * (1 - middle % 1)  # varies as much by itself
         values, axes = np.linalg.eigh(found.varied[e] - np.diag(rounded))
-        normal = rng.standard_normal((_DRAWN * part, m.size))
+        normal = rng.standard_normal((_DRAWN_TYPES * part, m.size))
         u = normal @ (axes * np.sqrt(np.maximum(values, 0))).T
         count = middle + np.divide(u, step, out=np.zeros_like(u), where=gap > 0)
         count = np.floor(np.clip(count, 0, m) + rng.random(u.shape))
@@ -503,12 +506,27 @@ def types_near(problem: DesignProblem, found: Relaxed, size: int) -> Whole:
         room = ((u @ found.shared) * u).sum(axis=1) - ((high[e] - u) * (u - low[e])) @ found.within
         best = np.argsort(room / (u @ (found.people / np.sqrt(m))) ** 2)[:part]
         rows.append(np.column_stack([np.full(best.size, e), count[best].astype(np.int64)]))
-        if (
-            m.size <= _FEW or e == share.argmax()
-        ):  # all items of one level on a side: these tell any levels apart
+        if m.size <= _EVERY_SIDE or e == share.argmax():
+            # All items of one level on a side: these tell any levels apart.
             inside = np.minimum(np.maximum(1, np.rint(middle)), m - 1)
             every = np.tile(inside, (2, m.size, 1))
             every[:, np.arange(m.size), np.arange(m.size)] = 0 * m, m
             every = np.vstack([inside, every.reshape(-1, m.size)]).astype(np.int64)
             rows.append(np.column_stack([np.full(len(every), e), np.where(gap > 0, every, 0)]))
+    rows.append(_enclosing(problem))
     return np.unique(np.vstack(rows), axis=0)
+
+
+def _enclosing(problem: DesignProblem) -> Whole:
+    """Corners of the widest window, one more than levels, weights of which sum to the same for all.
+
+    A level is high in a share of them that makes its mean that of the others.
+    """
+    low, high = (np.exp(end - problem.windows.high.max()) for end in problem.windows)
+    ends = low.max(axis=1), high.min(axis=1)
+    e, m = int(np.argmax(ends[1] / ends[0])), problem.item_counts
+    gap = high[e] - low[e]
+    share = np.divide((ends[0][e] + ends[1][e]) / 2 - low[e], gap, out=0 * gap, where=gap > 0)
+    place = np.argsort(np.argsort(-share))
+    corners = np.where((np.arange(m.size + 1)[:, None] > place) & (gap > 0), m, 0)
+    return np.column_stack([np.full(m.size + 1, e), corners])
