@@ -13,7 +13,7 @@ from measure import Figure, rows, seconds, show
 from planner import PrivacyPolicy, allocate, choice_curve, solve
 from planner.planning.solve import scaled
 from planner.planning.what_if import frontier, smallest_budgets, usual_scales
-from planner.survey.questions import Target
+from planner.survey.levels import Target
 
 
 def figures() -> list[Figure]:

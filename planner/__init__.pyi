@@ -70,6 +70,8 @@ from planner.solvers.solving import solve as solve
 from planner.solvers.types import OutputTypes as OutputTypes
 from planner.survey.file import load_survey as load_survey
 from planner.survey.file import survey_from_text as survey_from_text
+from planner.survey.levels import Level as Level
+from planner.survey.levels import Target as Target
 from planner.survey.numeric_domain import NumericDomain as NumericDomain
 from planner.survey.preferences import EmpiricalPreferences as EmpiricalPreferences
 from planner.survey.preferences import HistogramPreferences as HistogramPreferences
@@ -78,14 +80,12 @@ from planner.survey.preferences import read_preferences as read_preferences
 from planner.survey.questions import Categorical as Categorical
 from planner.survey.questions import ItemSet as ItemSet
 from planner.survey.questions import Joint as Joint
-from planner.survey.questions import Level as Level
 from planner.survey.questions import Numeric as Numeric
 from planner.survey.questions import Ordinal as Ordinal
 from planner.survey.questions import Question as Question
 from planner.survey.questions import SampledChoice as SampledChoice
 from planner.survey.questions import Sampling as Sampling
-from planner.survey.questions import Survey as Survey
-from planner.survey.questions import Target as Target
 from planner.survey.sets import AssumedSets as AssumedSets
+from planner.survey.survey import Survey as Survey
 
 __version__: str

@@ -12,7 +12,8 @@ import pytest
 from planner.planning.option import Part
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
-from planner.survey.questions import BaseQuestion, Survey
+from planner.survey.questions import BaseQuestion
+from planner.survey.survey import Survey
 from tests.cli.running import shown
 from tests.imports import MODULES, PACKAGE, ROOT, imports_of
 

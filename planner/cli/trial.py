@@ -30,11 +30,11 @@ from planner.errors import InputError
 
 if TYPE_CHECKING:
     from planner.laws.answers import Answer
-    from planner.survey.questions import Question, Survey
+    from planner.survey.questions import Question
+    from planner.survey.survey import Survey
 
 
 _FAULTY = 4  # exit code when a fault was found
-_KINDS = ("categorical", "joint", "item-set", "ordinal", "numeric")
 
 
 def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -88,7 +88,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 
 def _pick(survey: Survey, name: str) -> Question:
-    fitting = {one.name: one for one in survey.questions if one.kind in _KINDS}
+    fitting = {one.name: one for one in survey.questions if not one.apart}
     if name in fitting:
         return fitting[name]
     if not name and len(fitting) == 1:

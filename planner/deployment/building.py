@@ -10,7 +10,8 @@ from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.laws.schema import Document
 from planner.mechanisms.making import law_of
-from planner.survey.questions import Question, Survey
+from planner.survey.questions import Question
+from planner.survey.survey import Survey
 from planner.version import VERSION as PLANNER_VERSION
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from planner.limits import MEBIBYTE
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Reports
 from planner.mechanisms.words import Words, system_words
-from planner.survey.questions import Survey
 from planner.survey.reading import AnswerColumn, AnswerFile
+from planner.survey.survey import Survey
 from planner.survey.tables import Reading
 
 _BLOCK_BYTES = 32 * MEBIBYTE  # of the reports that are drawn before they are written

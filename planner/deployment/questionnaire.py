@@ -24,7 +24,8 @@ from planner.files import read_text
 from planner.laws.law import Law
 from planner.laws.schema import Document
 from planner.limits import JOINED
-from planner.survey.questions import Question, Survey
+from planner.survey.questions import Question
+from planner.survey.survey import Survey
 
 MOST_CHOICES = 5000
 """Answers of a question on the page, which lists them all."""

@@ -25,14 +25,8 @@ from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import ONE_SIDED, rule_of
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
-from planner.survey.questions import (
-    BEST,
-    SET_DESIGN,
-    Categorical,
-    LevelledQuestion,
-    Target,
-    wrong_targets,
-)
+from planner.survey.levels import Target, wrong_targets
+from planner.survey.questions import BEST, SET_DESIGN, Categorical, LevelledQuestion
 
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000

@@ -33,7 +33,8 @@ from planner.planning.sets import Padded
 from planner.planning.shares import Allocation, allocate
 from planner.solvers.solving import smallest_budget
 from planner.survey.file import load_survey
-from planner.survey.questions import Question, Survey
+from planner.survey.questions import Question
+from planner.survey.survey import Survey
 
 _OFFERED = 100, 6  # cells and levels of a joint question that is offered beside a plan
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
@@ -125,7 +126,8 @@ class SurveyPlan(Framed):
 
         Examples
         --------
-        >>> from planner.survey.questions import Categorical, Level
+        >>> from planner.survey.levels import Level
+        >>> from planner.survey.questions import Categorical
         >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
         >>> plan = plan_survey(Survey("s", 10_000, (Categorical("a", levels, mechanism="grr"),)))
         >>> (view,) = plan.outsiders().questions
@@ -254,7 +256,8 @@ def plan_survey(
 
     Examples
     --------
-    >>> from planner.survey.questions import Categorical, Level
+    >>> from planner.survey.levels import Level
+    >>> from planner.survey.questions import Categorical
     >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
     >>> plan = plan_survey(Survey("s", 1000, (Categorical("a", levels), Categorical("b", levels))))
     >>> [round(question.share, 6) for question in plan.questions], plan.allocation.better
@@ -387,7 +390,8 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, .
 
     Examples
     --------
-    >>> from planner.survey.questions import Categorical, Level
+    >>> from planner.survey.levels import Level
+    >>> from planner.survey.questions import Categorical
     >>> def plan(epsilon):
     ...     asked = Categorical("q", (Level("low", epsilon, item_count=4),))
     ...     return plan_survey(Survey("s", 1000, (asked,)))

@@ -205,7 +205,7 @@ def law_at(
 
     Examples
     --------
-    >>> from planner.survey.questions import Level
+    >>> from planner.survey.levels import Level
     >>> from planner.survey.sets import AssumedSets
     >>> about = ItemSet("q", (Level("a", 1.0, item_count=4),), sets=AssumedSets([0, 1, 1]))
     >>> [law_at(about, 100, length)[0].prior for length in (1, 2)], law_at(about, 100, 2)[1].bias

@@ -38,7 +38,7 @@ from planner.planning.solve import (
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.models import MODELS
-from planner.survey.questions import Target
+from planner.survey.levels import Target
 
 RELAX_BY = 0.1  # nats
 _MOST_PRICED = 10

@@ -12,7 +12,7 @@ from planner.errors import FileError
 from planner.files import read_text
 from planner.laws.schema import Document, Json
 from planner.survey.description import Description, Mistake, mistakes
-from planner.survey.questions import Survey
+from planner.survey.survey import Survey
 
 _LARGEST = 16  # MiB
 

@@ -1,9 +1,7 @@
-"""What is asked: a survey of questions of five kinds; its file has the same tables and keys."""
+"""Questions, kind by kind; a file has the same tables and keys."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
@@ -23,14 +21,15 @@ from planner.errors import InputError, mark
 from planner.laws.answers import MEAN_OF_SCORES, SHARES_UP_TO, Item, ItemOrNone, OneOfSet, Ordered
 from planner.laws.answers import Asked as WayOfAsking
 from planner.laws.answers import Number as NumberOrNone
-from planner.laws.levels import Levels, folded
+from planner.laws.levels import Levels
 from planner.laws.rounds import MOST_ROUNDS, Rounds
 from planner.laws.schema import Document
-from planner.limits import JOINED, MAX_COUNT, MAX_JOINT_CELLS, MAX_PADDING_LENGTH
+from planner.limits import JOINED, MAX_JOINT_CELLS, MAX_PADDING_LENGTH
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE, ONE_SIDED
-from planner.survey.description import Description, Where, told_apart
+from planner.survey.description import Description, told_apart
+from planner.survey.levels import Level, Target, check_items, wrong_targets
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import AnyPreferences
 from planner.survey.reading import AnswerColumn
@@ -39,15 +38,9 @@ from planner.survey.values import (
     Answers,
     Budget,
     Codes,
-    CountRow,
-    Grouping,
     Labels,
-    Language,
     Name,
-    NamedFile,
-    NotNegative,
     Numbers,
-    Parts,
     Positive,
     Share,
     WrittenNumber,
@@ -70,119 +63,7 @@ MAX_ORDERED_ANSWERS = 16
 """All subsets of the answers are tried: with more, planning takes minutes."""
 USUAL_MISSING = 0.1
 """Share of people without an answer to a question for a number that states none."""
-_LIKE_A_NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
 RuleOf = str | tuple[tuple[float, ...], ...]
-
-
-class Level(Description):
-    """A privacy level: answers that share a budget, ``epsilon`` nats, above 0 and at most 50.
-
-    Attributes
-    ----------
-    name, items:
-        Distinct within the question.
-    item_count:
-        Number of answers, at least 1, while they are not listed.
-    yes_counts:
-        For a sampled choice: how many people are expected to have each item.
-    prior:
-        How many of a person's answers are expected here, 0 to the number of items. For all levels
-        of a question, and the expected error is minimised, or for none.
-    importance:
-        How much this level's error matters beside the others', at least 0; below a millionth of the
-        largest counts as that: every answer is estimated.
-    against:
-        Under the rule ``"one-sided"`` alone: how far a report may lower the odds of these answers
-        against others, as ``epsilon`` is written; None for as far as raising those of others does.
-
-    Examples
-    --------
-    >>> Level("severe", "ln 4", ["HIV", "cancer"]).item_count
-    2
-    """
-
-    name: Name
-    epsilon: Budget
-    items: Answers = ()
-    item_count: Annotated[int, count(1, MAX_COUNT, "Count the answers.")] = 0
-    yes_counts: CountRow = ()
-    prior: NotNegative | None = None
-    importance: NotNegative = 1.0
-    against: Budget | None = None
-
-    @model_validator(mode="after")
-    def _count(self) -> Self:
-        if not self.items and not self.item_count:
-            remedy = f"List the level's items, or give their number as {mark('item_count')}."
-            raise InputError("items", (), "a list of answers", remedy)
-        if self.items and self.item_count not in (0, len(self.items)):
-            allowed = f"the number of items listed, {len(self.items)}"
-            remedy = f"Leave {mark('item_count')} out: listed items are counted."
-            raise wrong(self.item_count, allowed, remedy, "item_count")
-        self.__dict__["item_count"] = self.item_count or len(self.items)
-        return self
-
-    @model_serializer(mode="wrap")
-    def _written(self, write: SerializerFunctionWrapHandler) -> Document:
-        listed = {"item_count"} if self.items else set()
-        return {key: cell for key, cell in write(self).items() if key not in listed}
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The answers' names, or the level's with a number while only their number is known."""
-        return self.items or tuple(f"{self.name} {k + 1}" for k in range(self.item_count))
-
-
-class Target(Description):
-    """A requirement on one question, in shares of the users, from 1e-12 to below 1.
-
-    Either ``error`` is given, the root of the largest total mean squared error over all items (of
-    a ``level``: the standard error of a rare item's share), or ``detect``, the smallest share at
-    which an item must be told apart from one that nobody has (one-sided 95 % test, power 80 %).
-
-    Examples
-    --------
-    >>> Target(error=0.01, level="severe").text
-    "standard error of a rare item of 'severe' at most 1 %"
-    """
-
-    error: Annotated[Share, Field(ge=1e-12, lt=1)] | None = None
-    detect: Annotated[Share, Field(ge=1e-12, lt=1)] | None = None
-    level: Name | None = None
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if (self.error is None) == (self.detect is None):
-            remedy = "Give the largest error, or the smallest share to detect; two targets if both."
-            given = self.error, self.detect
-            raise InputError("(error, detect)", given, "exactly one of the two", remedy)
-        return self
-
-    @property
-    def kind(self) -> str:
-        """``"error"`` or ``"detect"``."""
-        return "detect" if self.error is None else "error"
-
-    @property
-    def of_all(self) -> bool:
-        """Whether it is about the total error of the whole question."""
-        return self.error is not None and self.level is None
-
-    @property
-    def value(self) -> float:
-        """The number asked for, a share of the users."""
-        return self.detect or 0.0 if self.error is None else self.error
-
-    @property
-    def text(self) -> str:
-        """The requirement in words."""
-        share = f"{100 * self.value:.4g} %"
-        if self.kind == "detect":
-            whose = "every item" if self.level is None else f"every item of {self.level!r}"
-            return f"{whose} detectable from {share} of the users"
-        if self.level is None:
-            return f"total error at most {share} of the users"
-        return f"standard error of a rare item of {self.level!r} at most {share}"
 
 
 _CHANGES = "Write never, any, or the most changes that one person's answer may make."
@@ -249,6 +130,10 @@ class BaseQuestion(Description):
     """
 
     tag: ClassVar[str] = "kind"
+    draws_one: ClassVar[bool] = False
+    """Whether a person gives one of several answers, whose counts are wanted."""
+    apart: ClassVar[bool] = False
+    """Whether it spends budgets of its own nature beside the other questions' ones."""
     name: Name
     mechanism: str = BEST
     weight: Positive = 1.0
@@ -286,11 +171,6 @@ class BaseQuestion(Description):
         return (cast("Question", self),)
 
     @property
-    def draws_one(self) -> bool:
-        """Whether a person gives one of several answers, whose counts are wanted."""
-        return False
-
-    @property
     def unit(self) -> str:
         """Of its error: ``"people"``, or ``"units of the question"`` for a mean."""
         return "units of the question" if self.of_mean else "people"
@@ -298,24 +178,6 @@ class BaseQuestion(Description):
     def _check_targets(self, levels: list[str]) -> None:
         for i, key, error in wrong_targets(self.targets, levels):
             raise at("target", i, key, error=error)
-
-
-def wrong_targets(
-    targets: Iterable[Target], levels: Sequence[str]
-) -> Iterator[tuple[int, str, InputError]]:
-    """Which target and key of it name no level, or contradict an earlier target."""
-    seen: dict[tuple[str, str | None], float] = {}
-    for i, target in enumerate(targets):
-        if target.level is not None and target.level not in levels:
-            remedy = "Name a level of the question, or leave it out for the whole question."
-            error = InputError.unknown("level", target.level, levels, remedy)
-            yield i, "level", error
-        earlier = seen.setdefault((target.kind, target.level), target.value)
-        if earlier != target.value:
-            allowed = f"the same as the other target for it, {earlier:g}"
-            remedy = "These targets contradict each other: keep the one that you need."
-            error = InputError(target.kind, target.value, allowed, remedy)
-            yield i, target.kind, error
 
 
 class Levelled(BaseQuestion):
@@ -336,10 +198,7 @@ class Levelled(BaseQuestion):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        return self._fitted()
-
-    def _fitted(self) -> Self:
-        _check_items(self.levels)
+        check_items(self.levels)
         if isinstance(self.rule, tuple):
             epsilons = [level.epsilon for level in self.levels]
             self.__dict__["rule"] = tuple(
@@ -354,7 +213,7 @@ class Levelled(BaseQuestion):
         _ = self.policy  # checks rule and matrix, once
         self._check_targets([level.name for level in self.levels])
         for i, level in enumerate(self.levels):
-            wanted = level.item_count if isinstance(self, SampledChoice) else 0
+            wanted = level.item_count if self.apart else 0
             if len(level.yes_counts) != wanted:
                 remedy = "Sampling Privacy alone expects, per value, how many people have it."
                 allowed = "one count per item" if wanted else "left out unless 'sampled-choice'"
@@ -436,13 +295,9 @@ class Categorical(Levelled):
     [1, 3]
     """
 
+    draws_one: ClassVar[bool] = True
     kind: Literal["categorical"] = "categorical"
     criterion: Criterion = "total"
-
-    @property
-    def draws_one(self) -> bool:
-        """They do."""
-        return True
 
     def _check(self) -> None:
         priors = [level.prior for level in self.levels if level.prior is not None]
@@ -475,7 +330,8 @@ class Joint(Categorical):
         default=(), validation_alias="level", serialization_alias="level"
     )
 
-    def _fitted(self) -> Self:
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
         if not 2 <= len(self.of) <= 3:
             raise wrong(self.of, "two or three questions", "Name those of a table.", "of")
         if self.rounds is not None:
@@ -490,7 +346,7 @@ class Joint(Categorical):
         self.__dict__["rule"] = self.parts[0].rule
         if not self.levels:
             self._join()
-        return super()._fitted()
+        return super()._fits()  # type: ignore[operator]
 
     def _join(self) -> None:
         if {one.rule for one in self.parts} not in ({DEFAULT_RULE}, {ONE_SIDED}):
@@ -532,9 +388,6 @@ class Joint(Categorical):
     def together(self) -> tuple[Question, ...]:
         """Its parts."""
         return self.parts
-
-
-_OF_A_PART = {"weight": 1.0, "targets": (), "rounds": None, "mechanism": BEST, "criterion": "total"}
 
 
 _LENGTH = "Leave it out to have the best one computed."
@@ -715,6 +568,7 @@ class Sampling(Description):
 class SampledChoice(Levelled):
     """One answer or none, asked twice (Sampling Privacy); levels have ``yes_counts``."""
 
+    apart: ClassVar[bool] = True
     kind: Literal["sampled-choice"] = "sampled-choice"
     mechanism: str = "sampling-privacy"
     rule: Literal["min"] = "min"
@@ -749,6 +603,7 @@ class Numeric(BaseQuestion):
     """
 
     first: ClassVar[tuple[str, ...]] = ("name", "lower", "upper")
+    levels: ClassVar[tuple[Level, ...]] = ()  # all numbers have one budget
     kind: Literal["numeric"] = "numeric"
     mechanism: str = BEST
     lower: WrittenNumber
@@ -765,11 +620,6 @@ class Numeric(BaseQuestion):
         _ = self.domain
         self._check_targets([])
         return self
-
-    @property
-    def levels(self) -> tuple[Level, ...]:
-        """None: all numbers have one budget."""
-        return ()
 
     @property
     def of_mean(self) -> bool:
@@ -826,150 +676,6 @@ QUESTIONS: dict[str, type[BaseQuestion]] = {
     "joint": Joint,
 }
 AnyQuestion = Annotated[Question, told_apart("kind", _WHICH_KIND, QUESTIONS, usual="categorical")]
-
-
-class Survey(Description):
-    """A named set of one or more questions, of different names, asked of ``users`` people.
-
-    By ``design`` everybody answers everything, with a share of the budgets each (``"split"``), one
-    question at its full budget (``"one-each"``), or ``asked`` of them (``"some-each"``; None for
-    the best number). ``ledger`` is a file of earlier collections from the same people, or None.
-    The page that people answer shows ``title`` (the name when left out), ``intro`` and ``thanks``;
-    its own words are of the ``language`` (``"en"``, ``"de"``, or a file of words). ``missing`` are
-    cells of a file of answers that stand for none, unless a question has its own.
-
-    ``groups`` are what the collector knows of who reports, and nobody randomises: a region, say,
-    with its values. Of one of them, each value may have in ``weights`` what one person of it counts
-    for, or in ``population`` how many people there are, or their share.
-    """
-
-    name: Name
-    users: Annotated[int, count(1, MAX_COUNT, "Say how many people will be asked, in digits.")]
-    questions: Annotated[tuple[AnyQuestion, ...], Strict(False)] = Field(
-        min_length=1, validation_alias="question", serialization_alias="question"
-    )
-    design: Literal["split", "one-each", "some-each"] = "split"
-    ledger: NamedFile | None = None
-    asked: Annotated[int, count(1, MAX_COUNT, "Leave it out for the best.")] | None = None
-    title: Name | None = None
-    intro: Name | None = None
-    thanks: Name | None = None
-    language: Language = "en"
-    groups: Grouping = ()
-    weights: Parts = ()
-    population: Parts = ()
-    missing: Codes | None = None
-
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        _distinct((("question", i, "name"), one.name) for i, one in enumerate(self.questions))
-        self._join()
-        if self.weights and self.population:
-            remedy = "Give one of the two: a weight is what one person counts for."
-            raise wrong("given", "left out beside weights", remedy, "population")
-        parts = self.weights or self.population
-        if parts and not any({*values} == {name for name, _ in parts} for _, values in self.groups):
-            allowed = "of all values of one of the groups, and of no others"
-            remedy = "Single people have no weights: a weight of one's own is a name."
-            which = "weights" if self.weights else "population"
-            raise wrong([name for name, _ in parts], allowed, remedy, which)
-        if self.missing is not None:
-            self.__dict__["questions"] = tuple(
-                one if one.missing is not None else one.replacing(missing=self.missing)
-                for one in self.questions
-            )
-        if self.asked is not None:
-            sharing = sum(not isinstance(one, SampledChoice) for one in self.questions)
-            most = max(1, sharing) if self.design == "some-each" else 0
-            if self.asked > most:
-                allowed = f"at most {most}, the number of questions"
-                allowed = allowed if most else "given for the design some-each alone"
-                remedy = 'Leave it out, or set design = "some-each".'
-                raise wrong(self.asked, allowed, remedy, "asked")
-        return self
-
-    def _join(self) -> None:
-        """Joint questions get their parts, which are no questions of their own then."""
-        known: dict[str, Question] = {one.name: one for one in self.questions}
-        for i, one in enumerate(self.questions):
-            if isinstance(one, Joint) and not one.parts:
-                try:
-                    parts = tuple(self._part(one, name, known) for name in one.of)
-                    known[one.name] = one.replacing(parts=parts)
-                except InputError as error:
-                    raise at("question", i, "of", error=error) from None
-                known = {name: other for name, other in known.items() if name not in one.of}
-        self.__dict__["questions"] = tuple(known.values())
-
-    def _part(self, joint: Joint, name: str, known: dict[str, Question]) -> Categorical:
-        """The question of that name, of one answer each and nothing of its own."""
-        part, names = known.get(name), [one.name for one in self.questions]
-        if name not in names:
-            raise InputError.unknown("of", name, names, "Name questions of this survey.")
-        if type(part) is not Categorical or joint.of.count(name) > 1:
-            allowed = "two or three different questions of one answer each, in one joint question"
-            raise InputError("of", name, allowed, "Name others.")
-        i, remedy = self.questions.index(part), f"It is asked within {joint.name!r}: say it there."
-        for key, usual in _OF_A_PART.items():
-            if getattr(part, key) != usual:
-                raise wrong(getattr(part, key), "left out", remedy, "question", i, key)
-        for k, level in enumerate(part.levels):
-            if level.prior is not None or level.importance != 1:
-                key = "importance" if level.prior is None else "prior"
-                remedy = "All pairs of answers count alike."
-                place = "question", i, "level", k, key
-                raise wrong(getattr(level, key), "left out", remedy, *place)
-        return part
-
-    @model_serializer(mode="wrap")
-    def _written(self, write: SerializerFunctionWrapHandler) -> Document:
-        found = write(self)
-        tables = [row for one in found["question"] for row in (*one.pop("parts", ()), one)]
-        return {"name": self.name, **found, "question": tables}
-
-    def group_shares(self) -> dict[str, dict[str, float]]:
-        """Expected share of the people in each value of each known group.
-
-        By its ``population`` where it is stated, else all values alike.
-        """
-        population = dict(self.population)
-        found = {}
-        for name, values in self.groups:
-            own = population if {*population} == {*values} else dict.fromkeys(values, 1.0)
-            found[name] = {value: own[value] / sum(own.values()) for value in values}
-        return found
-
-
-def _distinct(named: Iterable[tuple[Where, str]], homes: Sequence[str] = ()) -> None:
-    """No two have the same name, but for case; the homes are said of where the first one is."""
-    seen: dict[str, tuple[Where, str]] = {}
-    for place, name in named:
-        first, other = seen.setdefault(folded(name), (place, name))
-        if first is not place:
-            alike = "" if name == other else f" by more than {other!r} is"
-            home = f"; it is in {homes[int(first[1])]!r} already" if homes else ""
-            allowed = f"different from every other{alike}{home}"
-            remedy = "Rename one of the two, or delete it."
-            raise at(*place, error=InputError("name", name, allowed, remedy))
-
-
-def _check_items(levels: tuple[Level, ...]) -> None:
-    """Names and items differ; items that go by their number have no name like one."""
-    _distinct((("level", i, "name"), level.name) for i, level in enumerate(levels))
-    items = [
-        (("level", i, "items", k), item)
-        for i, level in enumerate(levels)
-        for k, item in enumerate(level.items)
-    ]
-    _distinct(items, [level.name for level in levels])
-    total = sum(level.item_count for level in levels)
-    unlisted = {folded(level.name): level.item_count for level in levels if not level.items}
-    for place, item in () if len(items) == total else items:
-        name, _, number = folded(item).rpartition(" ")
-        taken = _LIKE_A_NUMBER.fullmatch(number) and 0 < int(number) <= unlisted.get(name, 0)
-        if taken or (_LIKE_A_NUMBER.fullmatch(item) and int(item) < total):
-            allowed = "no number, as items of other levels go by theirs"
-            raise at(*place, error=InputError("item", item, allowed, "Name all items, or none."))
 
 
 def _usual(cell: float | None, epsilons: list[float], i: int, j: int) -> float:

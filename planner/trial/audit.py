@@ -31,8 +31,8 @@ from planner.laws.answers import LEFT_OUT, Answer, Code
 from planner.mechanisms import inputs
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.words import system_words
-from planner.survey.questions import Survey
 from planner.survey.reading import AnswerFile
+from planner.survey.survey import Survey
 from planner.survey.tables import Reading
 from planner.trial.black_box import BlackBox
 

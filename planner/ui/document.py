@@ -24,7 +24,8 @@ from planner.errors import InputError
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.schema import Document
 from planner.survey.description import Mistake
-from planner.survey.questions import QUESTIONS, Survey
+from planner.survey.questions import QUESTIONS
+from planner.survey.survey import Survey
 from planner.survey.values import text_of
 
 FieldRow = dict[str, str]

@@ -20,7 +20,7 @@ from planner.planning.plan import SurveyPlan, plan_survey
 from planner.planning.question import QuestionPlan
 from planner.survey.description import Mistake
 from planner.survey.file import settle
-from planner.survey.questions import Survey
+from planner.survey.survey import Survey
 from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import cleaned, is_empty, joint_of, kind_of, label_of, sentence_of

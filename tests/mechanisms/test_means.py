@@ -18,8 +18,9 @@ from planner.mechanisms.rivals import bisample_variance, missing_variance
 from planner.mechanisms.rounding import drawn_channel, integers_of
 from planner.planning.channels import five_populations
 from planner.policy.policy import PrivacyPolicy
+from planner.survey.levels import Level
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Level, Numeric, Ordinal
+from planner.survey.questions import Numeric, Ordinal
 from tests.effort import tries
 from tests.laws.oracle import true_exp
 from tests.mechanisms.decisions import mean_is, mean_square_is

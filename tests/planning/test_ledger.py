@@ -10,7 +10,9 @@ from planner import FileError, InputError, PrivacyPolicy
 from planner.planning.ledger import Ledger, LedgerEntry, read_ledger, record_collection
 from planner.planning.plan import plan_survey
 from planner.survey.file import survey_text
-from planner.survey.questions import Categorical, Level, Numeric, Survey
+from planner.survey.levels import Level
+from planner.survey.questions import Categorical, Numeric
+from planner.survey.survey import Survey
 from tests.cli.running import shown
 
 DAY = datetime.date(2026, 3, 1)

@@ -16,8 +16,10 @@ from planner.planning.datasets import PilotSets
 from planner.planning.plan import plan_survey
 from planner.planning.sets import Padded, plan_padding, plan_whole_sets
 from planner.show.kinds import cap_sentence, promises_of
-from planner.survey.questions import Categorical, ItemSet, Level, Survey, Target
+from planner.survey.levels import Level, Target
+from planner.survey.questions import Categorical, ItemSet
 from planner.survey.sets import AssumedSets
+from planner.survey.survey import Survey
 
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [2, 2, 6])
 LEVELS = np.repeat([0, 1, 2], [2, 2, 6])

@@ -14,7 +14,8 @@ from planner.planning.curve import choice_curve
 from planner.planning.solve import relaxed, scaled
 from planner.planning.what_if import frontier, relaxations
 from planner.policy.rules import DEFAULT_RULE, AvgRule, MatrixRule, MinRule, PairRule, rule_of
-from planner.survey.questions import Categorical, Level
+from planner.survey.levels import Level
+from planner.survey.questions import Categorical
 from tests.policies import RULES, random_policy, seeds
 
 

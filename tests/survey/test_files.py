@@ -12,19 +12,11 @@ from planner import FileError, load_survey
 from planner.laws.levels import folded
 from planner.planning.plan import plan_survey
 from planner.survey.file import document_of, settle, survey_from_text, survey_text
+from planner.survey.levels import Level, Target
 from planner.survey.preferences import EmpiricalPreferences, HistogramPreferences, NormalPreferences
-from planner.survey.questions import (
-    Categorical,
-    ItemSet,
-    Level,
-    Numeric,
-    Ordinal,
-    SampledChoice,
-    Sampling,
-    Survey,
-    Target,
-)
+from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
 from planner.survey.sets import AssumedSets
+from planner.survey.survey import Survey
 from tests.surveys import EXAMPLES, GOOD
 
 SETS = GOOD.replace('"categorical"', '"item-set"').replace(

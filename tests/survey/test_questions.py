@@ -5,9 +5,11 @@ import pytest
 from pydantic import BaseModel
 
 from planner import InputError
+from planner.survey.levels import Level, Target
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Ordinal, Survey, Target
+from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal
 from planner.survey.sets import AssumedSets
+from planner.survey.survey import Survey
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
 QUESTION = Categorical("q", LEVELS)

@@ -22,9 +22,11 @@ from planner.planning import datasets
 from planner.planning.datasets import read_known, set_model_of
 from planner.planning.plan import plan_survey
 from planner.survey import reading, tables
+from planner.survey.levels import Level
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Ordinal, Survey
+from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal
 from planner.survey.sets import AssumedSets
+from planner.survey.survey import Survey
 from planner.survey.tables import Reading
 from planner.trial.audit import answers_in
 from planner.ui import known_answers
@@ -279,7 +281,8 @@ import pandas, pyarrow.parquet, openpyxl
 from planner.errors import FileError
 from planner.planning import datasets
 from planner.planning.datasets import read_known
-from planner.survey.questions import ItemSet, Level, Numeric
+from planner.survey.levels import Level
+from planner.survey.questions import ItemSet, Numeric
 pages = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (pages + 2**30,) * 2)
 levels = Level("l", 1.0, tuple("ab")), Level("n", 1.0, item_count=5)

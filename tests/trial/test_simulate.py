@@ -15,15 +15,9 @@ from planner.planning.datasets import AnswerCounts
 from planner.planning.plan import plan_survey
 from planner.planning.sets import Padded
 from planner.survey.file import load_survey
-from planner.survey.questions import (
-    AskedAgain,
-    Categorical,
-    ItemSet,
-    Level,
-    Numeric,
-    Ordinal,
-    Survey,
-)
+from planner.survey.levels import Level
+from planner.survey.questions import AskedAgain, Categorical, ItemSet, Numeric, Ordinal
+from planner.survey.survey import Survey
 from planner.trial.simulate import Trial
 from tests.surveys import EXAMPLES
 

@@ -1,0 +1,189 @@
+"""Levels of answers, what is wanted of their errors, and which names may stand side by side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Self
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from planner.errors import InputError, mark
+from planner.laws.levels import folded
+from planner.laws.schema import Document
+from planner.limits import MAX_COUNT
+from planner.survey.description import Description, Where
+from planner.survey.values import (
+    Answers,
+    Budget,
+    CountRow,
+    Name,
+    NotNegative,
+    Share,
+    at,
+    count,
+    wrong,
+)
+
+_LIKE_A_NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
+
+
+class Level(Description):
+    """A privacy level: answers that share a budget, ``epsilon`` nats, above 0 and at most 50.
+
+    Attributes
+    ----------
+    name, items:
+        Distinct within the question.
+    item_count:
+        Number of answers, at least 1, while they are not listed.
+    yes_counts:
+        For a sampled choice: how many people are expected to have each item.
+    prior:
+        How many of a person's answers are expected here, 0 to the number of items. For all levels
+        of a question, and the expected error is minimised, or for none.
+    importance:
+        How much this level's error matters beside the others', at least 0; below a millionth of the
+        largest counts as that: every answer is estimated.
+    against:
+        Under the rule ``"one-sided"`` alone: how far a report may lower the odds of these answers
+        against others, as ``epsilon`` is written; None for as far as raising those of others does.
+
+    Examples
+    --------
+    >>> Level("severe", "ln 4", ["HIV", "cancer"]).item_count
+    2
+    """
+
+    name: Name
+    epsilon: Budget
+    items: Answers = ()
+    item_count: Annotated[int, count(1, MAX_COUNT, "Count the answers.")] = 0
+    yes_counts: CountRow = ()
+    prior: NotNegative | None = None
+    importance: NotNegative = 1.0
+    against: Budget | None = None
+
+    @model_validator(mode="after")
+    def _count(self) -> Self:
+        if not self.items and not self.item_count:
+            remedy = f"List the level's items, or give their number as {mark('item_count')}."
+            raise InputError("items", (), "a list of answers", remedy)
+        if self.items and self.item_count not in (0, len(self.items)):
+            allowed = f"the number of items listed, {len(self.items)}"
+            remedy = f"Leave {mark('item_count')} out: listed items are counted."
+            raise wrong(self.item_count, allowed, remedy, "item_count")
+        self.__dict__["item_count"] = self.item_count or len(self.items)
+        return self
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> Document:
+        listed = {"item_count"} if self.items else set()
+        return {key: cell for key, cell in write(self).items() if key not in listed}
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The answers' names, or the level's with a number while only their number is known."""
+        return self.items or tuple(f"{self.name} {k + 1}" for k in range(self.item_count))
+
+
+class Target(Description):
+    """A requirement on one question, in shares of the users, from 1e-12 to below 1.
+
+    Either ``error`` is given, the root of the largest total mean squared error over all items (of
+    a ``level``: the standard error of a rare item's share), or ``detect``, the smallest share at
+    which an item must be told apart from one that nobody has (one-sided 95 % test, power 80 %).
+
+    Examples
+    --------
+    >>> Target(error=0.01, level="severe").text
+    "standard error of a rare item of 'severe' at most 1 %"
+    """
+
+    error: Annotated[Share, Field(ge=1e-12, lt=1)] | None = None
+    detect: Annotated[Share, Field(ge=1e-12, lt=1)] | None = None
+    level: Name | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.error is None) == (self.detect is None):
+            remedy = "Give the largest error, or the smallest share to detect; two targets if both."
+            given = self.error, self.detect
+            raise InputError("(error, detect)", given, "exactly one of the two", remedy)
+        return self
+
+    @property
+    def kind(self) -> str:
+        """``"error"`` or ``"detect"``."""
+        return "detect" if self.error is None else "error"
+
+    @property
+    def of_all(self) -> bool:
+        """Whether it is about the total error of the whole question."""
+        return self.error is not None and self.level is None
+
+    @property
+    def value(self) -> float:
+        """The number asked for, a share of the users."""
+        return self.detect or 0.0 if self.error is None else self.error
+
+    @property
+    def text(self) -> str:
+        """The requirement in words."""
+        share = f"{100 * self.value:.4g} %"
+        if self.kind == "detect":
+            whose = "every item" if self.level is None else f"every item of {self.level!r}"
+            return f"{whose} detectable from {share} of the users"
+        if self.level is None:
+            return f"total error at most {share} of the users"
+        return f"standard error of a rare item of {self.level!r} at most {share}"
+
+
+def wrong_targets(
+    targets: Iterable[Target], levels: Sequence[str]
+) -> Iterator[tuple[int, str, InputError]]:
+    """Which target and key of it name no level, or contradict an earlier target."""
+    seen: dict[tuple[str, str | None], float] = {}
+    for i, target in enumerate(targets):
+        if target.level is not None and target.level not in levels:
+            remedy = "Name a level of the question, or leave it out for the whole question."
+            error = InputError.unknown("level", target.level, levels, remedy)
+            yield i, "level", error
+        earlier = seen.setdefault((target.kind, target.level), target.value)
+        if earlier != target.value:
+            allowed = f"the same as the other target for it, {earlier:g}"
+            remedy = "These targets contradict each other: keep the one that you need."
+            error = InputError(target.kind, target.value, allowed, remedy)
+            yield i, target.kind, error
+
+
+def require_distinct(named: Iterable[tuple[Where, str]], homes: Sequence[str] = ()) -> None:
+    """No two have the same name, but for case; the homes are said of where the first one is."""
+    seen: dict[str, tuple[Where, str]] = {}
+    for place, name in named:
+        first, other = seen.setdefault(folded(name), (place, name))
+        if first is not place:
+            alike = "" if name == other else f" by more than {other!r} is"
+            home = f"; it is in {homes[int(first[1])]!r} already" if homes else ""
+            allowed = f"different from every other{alike}{home}"
+            remedy = "Rename one of the two, or delete it."
+            raise at(*place, error=InputError("name", name, allowed, remedy))
+
+
+def check_items(levels: tuple[Level, ...]) -> None:
+    """Names and items differ; items that go by their number have no name like one."""
+    require_distinct((("level", i, "name"), level.name) for i, level in enumerate(levels))
+    items = [
+        (("level", i, "items", k), item)
+        for i, level in enumerate(levels)
+        for k, item in enumerate(level.items)
+    ]
+    require_distinct(items, [level.name for level in levels])
+    total = sum(level.item_count for level in levels)
+    unlisted = {folded(level.name): level.item_count for level in levels if not level.items}
+    for place, item in () if len(items) == total else items:
+        name, _, number = folded(item).rpartition(" ")
+        taken = _LIKE_A_NUMBER.fullmatch(number) and 0 < int(number) <= unlisted.get(name, 0)
+        if taken or (_LIKE_A_NUMBER.fullmatch(item) and int(item) < total):
+            allowed = "no number, as items of other levels go by theirs"
+            raise at(*place, error=InputError("item", item, allowed, "Name all items, or none."))
