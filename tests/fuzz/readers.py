@@ -13,8 +13,8 @@ from planner.deployment import Client
 from planner.deployment.bulk import column_of, perturb_file
 from planner.deployment.collecting.collector import Checkpoint, collect
 from planner.deployment.collecting.engines import _Worker
-from planner.deployment.collecting.one_file import Expected, count_file
-from planner.deployment.collecting.reports import seal
+from planner.deployment.collecting.one_file import count_file
+from planner.deployment.collecting.reports import Expected, seal
 from planner.deployment.parameters import parse_parameters
 from planner.laws.answers import LEFT_OUT
 from planner.planning.ledger import read_ledger

@@ -15,8 +15,8 @@ import pytest
 
 from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.engines import _Worker
-from planner.deployment.collecting.one_file import Expected, count_file
-from planner.deployment.collecting.reports import seal
+from planner.deployment.collecting.one_file import count_file
+from planner.deployment.collecting.reports import Expected, seal
 from planner.deployment.parameters import parse_parameters
 from planner.errors import VerificationError
 from planner.limits import DENOMINATOR as D

@@ -21,12 +21,11 @@ from planner.deployment.collecting.groups import Group
 from planner.deployment.collecting.one_file import (
     REPORT_SUFFIXES,
     CountedFile,
-    Expected,
     FileCount,
     count_file,
     stamp_of,
 )
-from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE, Key
+from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE, Expected, Key
 from planner.deployment.collecting.stored import Stored, place_of
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError

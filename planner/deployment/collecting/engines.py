@@ -24,7 +24,8 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary, finalize
 
-from planner.deployment.collecting.one_file import Expected, FileCount, count_file, serve
+from planner.deployment.collecting.one_file import FileCount, count_file, serve
+from planner.deployment.collecting.reports import Expected
 from planner.errors import InputError
 
 if TYPE_CHECKING:

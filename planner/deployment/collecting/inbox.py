@@ -10,15 +10,13 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from planner.deployment.client.client import Report
 from planner.deployment.client.sealed import SqlRows
 from planner.deployment.collecting.collector import OPEN_FOLDER
-from planner.deployment.collecting.one_file import Expected, counter
-from planner.deployment.collecting.reports import ID_SIZE, Key, key_of, mark_of, read_grouped
+from planner.deployment.collecting.one_file import counter
+from planner.deployment.collecting.reports import ID_SIZE, Expected, Key, Received
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.files import database_error, replace_file
@@ -33,15 +31,6 @@ CREATE TABLE IF NOT EXISTS known (id INTEGER PRIMARY KEY, content BLOB);
 CREATE TABLE IF NOT EXISTS waiting (id INTEGER PRIMARY KEY, line BLOB);
 CREATE TABLE IF NOT EXISTS counted (question, round, users, counts, UNIQUE (question, round));
 """
-
-
-class Received(NamedTuple):
-    """A line that is right: the report, its question and round, its mark, and the line itself."""
-
-    report: Report
-    key: Key
-    mark: bytes
-    line: bytes
 
 
 class Inbox:
@@ -114,10 +103,7 @@ class Inbox:
         InputError
             It is none; ``where`` is named.
         """
-        right = self.expected
-        one, group = read_grouped(line.removesuffix(b"\n"), where, right.groups, self._folders)
-        key = key_of(one, where, right.parameters, right.sizes)
-        return Received(one, key, mark_of(one, group), line)
+        return self.expected.read(line.removesuffix(b"\n"), where, self._folders)
 
     def add(self, bodies: Sequence[Sequence[Received]]) -> list[str]:
         """Keep the reports of each body, all or none; empty, or why none. Durable on return.

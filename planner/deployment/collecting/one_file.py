@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +13,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from planner.deployment.collecting.groups import Group, Groups
-from planner.deployment.collecting.reports import Batch, Key, line_batches, parquet_batches
+from planner.deployment.collecting.groups import Group
+from planner.deployment.collecting.reports import (
+    Batch,
+    Expected,
+    Key,
+    line_batches,
+    parquet_batches,
+)
 from planner.deployment.collecting.stored import place_of
-from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.asking import CollectedLaw
@@ -62,11 +67,7 @@ def counter(law: CollectedLaw) -> Counter:
 
 
 def read_batches(
-    path: str | Path,
-    parameters: str,
-    sizes: Mapping[Key, int],
-    groups: Groups,
-    without: Collection[bytes] = (),
+    path: str | Path, expected: Expected, without: Collection[bytes] = ()
 ) -> Iterator[Batch]:
     """The reports of a file in batches of bounded size.
 
@@ -76,12 +77,8 @@ def read_batches(
     ----------
     path:
         ``.parquet``, ``.jsonl`` or ``.ndjson``, in small or capital letters.
-    parameters:
-        The parameter hash that every report must carry.
-    sizes:
-        Bytes of a report for every question and round.
-    groups:
-        The declared groups, of which every report is one.
+    expected:
+        What every report must be like.
     without:
         Marks of reports to leave out of a file of lines.
 
@@ -93,9 +90,9 @@ def read_batches(
     path = place_of(path)
     try:
         if path.suffix.lower() == ".parquet":
-            yield from parquet_batches(path, parameters, sizes, groups)
+            yield from parquet_batches(path, expected)
         else:
-            yield from line_batches(path, parameters, sizes, groups, without)
+            yield from line_batches(path, expected, without)
     except MemoryError as error:  # Arrow's own is one, too
         raise FileError(path, "needs more memory than there is", "Use smaller files.") from error
     except (pa.ArrowException, OSError) as error:
@@ -103,23 +100,6 @@ def read_batches(
         raise FileError(path, f"is corrupt or truncated: {reason}", "Get it again.") from error
     except InputError as error:
         raise FileError(path, error.reason, error.remedy) from error
-
-
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Expected:
-    """What report files must be like: the parameter hash, and each question's law."""
-
-    parameters: str
-    laws: dict[str, CollectedLaw]
-    sizes: dict[Key, int]
-    groups: Groups
-
-    @classmethod
-    def of(cls, parameters: Parameters) -> Expected:
-        """From verified parameters."""
-        laws = {law.name: law for law in parameters.questions}
-        sizes = {(name, number): law.size for name, law in laws.items() for number in law.rounds}
-        return cls(parameters.hash, laws, sizes, Groups(parameters.groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +152,7 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
         stamp = stamp_of(path)
         file_id, marks, repeated = "", [], 0
         counters: dict[tuple[Key, Group], Counter] = {}
-        about = expected.parameters, expected.sizes, expected.groups
-        for batch in read_batches(path, *about, without):
+        for batch in read_batches(path, expected, without):
             file_id = batch.file_id
             marks.append(batch.marks)
             repeated = batch.repeated

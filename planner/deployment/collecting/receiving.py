@@ -26,8 +26,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from planner.deployment.collecting.inbox import Inbox, Received
-from planner.deployment.collecting.reports import Key, longest_line
+from planner.deployment.collecting.inbox import Inbox
+from planner.deployment.collecting.reports import Key, Received
 from planner.errors import FileError, InputError
 from planner.limits import MEBIBYTE
 from planner.mechanisms.counting import Aggregate
@@ -69,7 +69,7 @@ class Receiver:
     ) -> None:
         self._inbox, self._page, self._origins = inbox, page, frozenset(origins)
         self._organiser = organiser
-        self._longest = max(BODY_BYTES, longest_line(inbox.expected.sizes, inbox.expected.groups))
+        self._longest = max(BODY_BYTES, inbox.expected.longest_line)
         self._queue: asyncio.Queue[tuple[list[Received], asyncio.Future[str]]]
         self._queue = asyncio.Queue()
         self._disk = ThreadPoolExecutor(1)

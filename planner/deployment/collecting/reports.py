@@ -20,6 +20,7 @@ from hashlib import blake2b, sha256
 from io import BufferedIOBase, BytesIO
 from pathlib import Path
 from types import NoneType, TracebackType
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -30,8 +31,10 @@ from xxhash import xxh3_128
 from planner.deployment.client.client import Report
 from planner.deployment.collecting.groups import Group, Groups
 from planner.deployment.collecting.stored import Stored, place_of
+from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
+from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Reports
 
 Key = tuple[str, int | None]
@@ -86,10 +89,65 @@ def mark(report_id: str, content: str) -> bytes:
     return b"".join(blake2b(part, digest_size=ID_SIZE).digest() for part in parts)
 
 
-def mark_of(one: Report, group: Group) -> bytes:
-    """The :func:`mark` of a report of a group."""
-    said = f"{one.round_number}\n{one.payload.hex()}\n{one.question}"
-    return mark(one.report_id, "\n".join((said, *group)))
+class Received(NamedTuple):
+    """A line that is right: its report, question and round, group and :func:`mark`, and itself."""
+
+    report: Report
+    key: Key
+    group: Group
+    mark: bytes
+    line: bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Expected:
+    """What reports must be like: the parameter hash, each question's law, declared groups.
+
+    ``sizes`` are the bytes of a report of every question and round.
+    """
+
+    parameters: str
+    laws: dict[str, CollectedLaw]
+    sizes: dict[Key, int]
+    groups: Groups
+
+    @classmethod
+    def of(cls, parameters: Parameters) -> Expected:
+        """From verified parameters."""
+        laws = {law.name: law for law in parameters.questions}
+        sizes = {(name, number): law.size for name, law in laws.items() for number in law.rounds}
+        return cls(parameters.hash, laws, sizes, Groups(parameters.groups))
+
+    @property
+    def longest_line(self) -> int:
+        """Bytes that the line of a report can need; more would only take memory."""
+        longest = max(12 * len(key[0]) + 4 * -(-n // 3) for key, n in self.sizes.items())
+        return _FRAME_BYTES * (1 + len(self.groups.values)) + longest
+
+    def read(self, line: bytes, where: str, folders: Mapping[str, str]) -> Received:
+        """What a line without its end says, if a client of these parameters may have written it.
+
+        Its group stands on it or in the names of ``folders``.
+
+        Raises
+        ------
+        InputError
+            It is none; ``where`` is named.
+        """
+        own, told = self.groups.off_line(line, where)
+        one, group = read_line(own, where), self.groups.settled(folders, told, where)
+        key = one.question, one.round_number
+        if one.parameters != self.parameters:
+            what = f"parameters of {where}"
+            raise InputError(what, one.parameters, self.parameters, _OTHER_PARAMETERS)
+        if key not in self.sizes:
+            reason = f"{where} is of question and round {key}, not one in the parameter file"
+            raise InputError.because("question and round", reason, _OTHER_PARAMETERS)
+        if len(one.payload) != self.sizes[key]:
+            allowed = f"{self.sizes[key]} bytes"
+            raise InputError(f"length of {where}", len(one.payload), allowed, REPORTS_REMEDY)
+        said = f"{one.round_number}", one.payload.hex(), one.question, *group
+        return Received(one, key, group, mark(one.report_id, "\n".join(said)), line + b"\n")
 
 
 MAX_JSON_BYTES = 64 * 2**20
@@ -98,20 +156,11 @@ _FRAME_BYTES = 1024  # of a line, for all but its question and its report
 
 
 def line_batches(
-    path: Path,
-    parameters: str,
-    sizes: Mapping[Key, int],
-    groups: Groups,
-    without: Collection[bytes] = (),
+    path: Path, expected: Expected, without: Collection[bytes] = ()
 ) -> Iterator[Batch]:
     """A batch for each question, round and group in a file of at most 64 MiB, named by its content.
 
-    Parameters
-    ----------
-    path, parameters, sizes, groups:
-        As for :func:`~planner.deployment.collecting.one_file.read_batches`.
-    without:
-        Marks of reports that are left out.
+    Reports with the marks in ``without`` are left out.
 
     Raises
     ------
@@ -121,10 +170,10 @@ def line_batches(
     if path.stat().st_size > MAX_JSON_BYTES:
         remedy = "Write the reports to a Parquet file, or to several smaller files."
         raise InputError.because("size", f"the file has more than {MAX_JSON_BYTES} bytes", remedy)
-    data, limit = path.read_bytes(), longest_line(sizes, groups)
+    data, limit = path.read_bytes(), expected.longest_line
     lines, number, seen, repeated = BytesIO(data), 0, dict[bytes, bytes](), 0
     found: dict[tuple[Key, Group], tuple[list[bytes], list[bytes]]] = {}
-    folders = groups.of_folders(path)
+    folders = expected.groups.of_folders(path)
     while line := lines.readline(limit + 1):
         number += 1
         if len(line) > limit:
@@ -133,9 +182,7 @@ def line_batches(
         if not line.endswith(b"\n"):
             reason = "the last line is cut off: no newline ends it"
             raise InputError.because("line", reason, REPORTS_REMEDY)
-        one, group = read_grouped(line[:-1], f"line {number}", groups, folders)
-        key = key_of(one, f"line {number}", parameters, sizes)
-        digests = mark_of(one, group)
+        one, key, group, digests, _ = expected.read(line[:-1], f"line {number}", folders)
         first = seen.setdefault(digests[:ID_SIZE], digests)
         if first != digests:
             reason = f"line {number} has the id {one.report_id!r} of an earlier line, and differs"
@@ -147,37 +194,8 @@ def line_batches(
             payloads.append(one.payload)
             marks.append(digests)
     for (key, group), (payloads, marks) in found.items():
-        rows = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, sizes[key])
+        rows = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(len(payloads), -1)
         yield Batch(key, rows, sha256(data).hexdigest(), b"".join(marks), repeated, group)
-
-
-def longest_line(sizes: Mapping[Key, int], groups: Groups) -> int:
-    """Bytes that the line of a report can need; more would only take memory."""
-    longest = max(12 * len(key[0]) + 4 * -(-n // 3) for key, n in sizes.items())
-    return _FRAME_BYTES * (1 + len(groups.values)) + longest
-
-
-def read_grouped(
-    line: bytes, where: str, groups: Groups, folders: Mapping[str, str]
-) -> tuple[Report, Group]:
-    """The report of a line, and the group that line and folders say; InputError as below."""
-    own, told = groups.off_line(line, where)
-    return read_line(own, where), groups.settled(folders, told, where)
-
-
-def key_of(one: Report, where: str, parameters: str, sizes: Mapping[Key, int]) -> Key:
-    """Question and round of a report that is expected; InputError for any other."""
-    key = one.question, one.round_number
-    if one.parameters != parameters:
-        what = f"parameters of {where}"
-        raise InputError(what, one.parameters, parameters, _OTHER_PARAMETERS)
-    if key not in sizes:
-        reason = f"{where} is of question and round {key}, not one in the parameter file"
-        raise InputError.because("question and round", reason, _OTHER_PARAMETERS)
-    if len(one.payload) != sizes[key]:
-        allowed = f"{sizes[key]} bytes"
-        raise InputError(f"length of {where}", len(one.payload), allowed, REPORTS_REMEDY)
-    return key
 
 
 _LINE = re.compile(
@@ -314,9 +332,7 @@ class ReportWriter:
             self._file.write_table(table, row_group_size=max(1, _ROW_GROUP_BYTES // self._size))
 
 
-def parquet_batches(
-    path: Path, parameters: str, sizes: Mapping[Key, int], groups: Groups
-) -> Iterator[Batch]:
+def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
     """Batches of at most 32 MiB of reports; nothing is parsed before the seal is checked.
 
     Raises
@@ -327,15 +343,16 @@ def parquet_batches(
         The file is corrupt all the same.
     """
     check_seal(path)
+    groups = expected.groups
     # Unbuffered, a column of a row group is read as it is stored; buffered, a page's header would
     # be believed when it says how long the page is.
     source = path.open() if isinstance(path, Stored) else path
     with pq.ParquetFile(source, buffer_size=0, pre_buffer=False) as file:
         key, file_id = _about(file)
-        if key not in sizes:
+        if key not in expected.sizes:
             allowed = "ones of the parameter file"
             raise InputError("question and round", key, allowed, _OTHER_PARAMETERS)
-        size, schema = sizes[key], file.schema_arrow
+        size, schema = expected.sizes[key], file.schema_arrow
         right = [pa.field("report", pa.binary(size)), pa.field("parameters", _HASHES)]
         told = [pa.field(name, GROUPED) for name in groups.values if name in schema.names]
         if not schema.equals(pa.schema([*right, *told])):
@@ -345,7 +362,7 @@ def parquet_batches(
             raise InputError("columns", found, allowed, REPORTS_REMEDY)
         _check_codecs(file.metadata)
         _check_expansion(file.metadata.num_rows * size, path.stat().st_size)
-        hashes = bytes.fromhex(parameters)
+        hashes = bytes.fromhex(expected.parameters)
         for number in range(file.num_row_groups):
             _check_size(file.metadata.row_group(number), size, number)
             for rows in file.iter_batches(max(1, _BATCH_BYTES // size), row_groups=[number]):

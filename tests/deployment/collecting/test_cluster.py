@@ -12,7 +12,7 @@ from threading import Event, Thread
 import pytest
 
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.one_file import Expected
+from planner.deployment.collecting.reports import Expected
 from planner.errors import InputError
 from tests.deployment.report_files import KEY, draw, write, write_crashing
 

@@ -10,7 +10,7 @@ import pytest
 from planner.deployment.collecting import engines
 from planner.deployment.collecting.collector import collect, report_files
 from planner.deployment.collecting.engines import _Worker, local_engine
-from planner.deployment.collecting.one_file import Expected
+from planner.deployment.collecting.reports import Expected
 from planner.errors import InputError
 from tests.deployment.report_files import KEY, draw, write, write_crashing
 

@@ -10,9 +10,8 @@ import pytest
 
 from planner.deployment.collecting import reports
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.groups import Groups
-from planner.deployment.collecting.one_file import Expected, count_file, read_batches
-from planner.deployment.collecting.reports import ReportWriter, check_seal, seal
+from planner.deployment.collecting.one_file import count_file, read_batches
+from planner.deployment.collecting.reports import Expected, ReportWriter, check_seal, seal
 from planner.errors import InputError
 from tests.deployment.report_files import KEY, counted, draw, write
 
@@ -25,7 +24,7 @@ def rows(one_question, rng):
 
 
 def batches(path, parameters):
-    return list(read_batches(path, parameters.hash, {KEY: 8}, Groups({})))
+    return list(read_batches(path, Expected.of(parameters)))
 
 
 def test_row_groups_are_bounded(one_question, tmp_path, rows, monkeypatch):

@@ -4,7 +4,8 @@ import pytest
 
 from planner.deployment import Client
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.one_file import Expected, count_file
+from planner.deployment.collecting.one_file import count_file
+from planner.deployment.collecting.reports import Expected
 from planner.deployment.collecting.stored import Stored, _system, place_of
 from planner.errors import FileError
 from tests.deployment.object_store import object_store
