@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from planner.deployment.parameters import Parameters
 
 
-QUARANTINED = 3
-"""Exit code when reports were counted but some files were left out."""
+QUARANTINED = 3  # exit code when reports were counted but some files were left out
 
 
 def schema() -> None:

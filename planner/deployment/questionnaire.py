@@ -27,8 +27,7 @@ from planner.limits import JOINED
 from planner.survey.questions import Question
 from planner.survey.survey import Survey
 
-MOST_CHOICES = 5000
-"""Answers of a question on the page, which lists them all."""
+MOST_CHOICES = 5000  # answers of a question on the page, which lists them all
 _LANGUAGES = ("en", "de")
 _ADDRESS = re.compile(r"(https?)://([A-Za-z0-9.-]+|\[::1\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?")
 _HERE = ("localhost", "127.0.0.1", "[::1]")

@@ -26,6 +26,7 @@ from planner.laws.schema import (
     Json,
     Schema,
     choice,
+    described,
     either,
     list_of,
     record,
@@ -38,14 +39,13 @@ from planner.limits import DENOMINATOR, EXPORT_REMEDY, MAX_COUNT, MAX_PADDING_LE
 _MAX_ANSWERS = 32
 SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = WANTED = ("shares up to", "counts", "mean of scores")
 ANY_ANSWER = "any answer or none"
+# In place of an answer: a person who has none, where the question has no answer for that.
 LEFT_OUT = "left out"
-"""In place of an answer: a person who has none, where the question has no answer for that."""
 _FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _MARKS = (";", "|", ",", None)  # between the items of a cell; blanks are the last that is tried
-Answer = Json
-"""What a person gives: a name or number, a number or none, a list."""
+Answer = Json  # what a person gives: a name or number, a number or none, a list
+# An answer, checked, as its way of asking takes it: an item's number, a number or none, a set.
 Code = Json
-"""An answer, checked, as its way of asking takes it: an item's number, a number or none, a set."""
 
 
 @dataclass(frozen=True)
@@ -58,19 +58,13 @@ class Asked(LawPart, ABC):
         The items, with the dummies that reports may be about.
     """
 
-    name: ClassVar[str]
-    """Its name in the file, the value of ``asked``."""
-    kind: ClassVar[str]
-    """The kind of question in a survey."""
-    keys: ClassVar[Mapping[str, Schema]]
-    """Its keys of a question."""
-    optional: ClassVar[Mapping[str, Schema]] = {}
-    """Those that may be left out."""
+    name: ClassVar[str]  # its name in the file, the value of asked
+    kind: ClassVar[str]  # the kind of question in a survey
+    keys: ClassVar[Mapping[str, Schema]]  # its keys of a question
+    optional: ClassVar[Mapping[str, Schema]] = {}  # those that may be left out
 
-    decimals: ClassVar[bool] = False
-    """Whether a cell of a table may have a mark of decimals."""
-    several: ClassVar[bool] = False
-    """Whether a person has any number of items."""
+    decimals: ClassVar[bool] = False  # whether a cell of a table may have a mark of decimals
+    several: ClassVar[bool] = False  # whether a person has any number of items
 
     levels: Levels
 
@@ -241,22 +235,23 @@ class Ordered(Item):
     kind: ClassVar[str] = "ordinal"
     keys: ClassVar[Mapping[str, Schema]] = {
         **Item.keys,
-        "order": list_of(whole(0, _MAX_ANSWERS - 1), 2)
-        | {"description": "The items' numbers, from the lowest answer to the highest."},
-        "scores": list_of(FINITE, 0)
-        | {
-            "description": "What each answer, in their order, counts for in a mean; empty if no "
-            "mean is wanted."
-        },
-        "wanted": choice(*WANTED)
-        | {"description": "Of which the error is small. For a mean nothing else is estimated."},
+        "order": described(
+            list_of(whole(0, _MAX_ANSWERS - 1), 2),
+            "The items' numbers, from the lowest answer to the highest.",
+        ),
+        "scores": described(
+            list_of(FINITE, 0),
+            "What each answer, in their order, counts for in a mean; empty if no mean is wanted.",
+        ),
+        "wanted": described(
+            choice(*WANTED), "Of which the error is small. For a mean nothing else is estimated."
+        ),
     }
 
     optional: ClassVar[Mapping[str, Schema]] = {
-        "no_answer": {
-            **FLAG,
-            "description": "Whether the last answer is outside the order: for who has no other.",
-        },
+        "no_answer": described(
+            FLAG, "Whether the last answer is outside the order: for who has no other."
+        ),
     }
 
     order: tuple[int, ...]
@@ -314,11 +309,11 @@ class Number(Asked):
         "lower": FINITE,
         "upper": FINITE,
         "yes_no": FLAG,
-        "points": whole(2, 63)
-        | {
-            "description": "Even grid points from the lower to the upper end; an answer between "
-            "two is rounded to either at random, without bias."
-        },
+        "points": described(
+            whole(2, 63),
+            "Even grid points from the lower to the upper end; an answer between "
+            "two is rounded to either at random, without bias.",
+        ),
     }
 
     lower: float
@@ -413,24 +408,24 @@ class OneOfSet(Item):
         "rule": choice("min"),
         "levels": LEVELS,
         "padding_length": whole(1, MAX_PADDING_LENGTH),
-        "longer_sets": either(
-            list_of(
-                record(
-                    {
-                        "size": whole(2, MAX_COUNT),
-                        "share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-                    }
+        "longer_sets": described(
+            either(
+                list_of(
+                    record(
+                        {
+                            "size": whole(2, MAX_COUNT),
+                            "share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+                        }
+                    ),
+                    0,
                 ),
-                0,
+                {"type": "null"},
             ),
-            {"type": "null"},
-        )
-        | {
-            "description": "share of the people have a set of more items than the size before, or "
+            "share of the people have a set of more items than the size before, or "
             "than the padding length for the first; no set has more than the last size; none is "
             "longer if the list is empty, and nothing is known if it is null. A statement of the "
-            "planner, on which upper limits of estimates rest; no reader can check it."
-        },
+            "planner, on which upper limits of estimates rest; no reader can check it.",
+        ),
     }
 
     padding_length: int

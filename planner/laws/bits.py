@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 from planner.errors import InputError
 from planner.laws.exact import check_unary, log_upper_bound, unary_ratios
 from planner.laws.levels import Levels
-from planner.laws.schema import PROBABILITY, Schema, list_of
+from planner.laws.schema import PROBABILITY, Schema, described, list_of
 from planner.laws.shape import Own, Shape, Wanted, octets, packed
 from planner.laws.source import Source, words
 from planner.limits import DENOMINATOR, EXPORT_REMEDY
@@ -32,10 +32,14 @@ class Bits(Shape):
     name: ClassVar[str] = "bits"
     asked: ClassVar[tuple[str, ...]] = ("item", "one-of-set")
     keys: ClassVar[Mapping[str, Schema]] = {
-        "a": list_of(PROBABILITY)
-        | {"description": "Of each level, 2^32 times the probability that the answer's bit is 1."},
-        "b": list_of(PROBABILITY)
-        | {"description": "Of each level, 2^32 times the probability that another's bit is 1."},
+        "a": described(
+            list_of(PROBABILITY),
+            "Of each level, 2^32 times the probability that the answer's bit is 1.",
+        ),
+        "b": described(
+            list_of(PROBABILITY),
+            "Of each level, 2^32 times the probability that another's bit is 1.",
+        ),
     }
 
     a: tuple[int, ...]

@@ -13,7 +13,7 @@ from planner.laws.hashing import Hash
 from planner.laws.levels import Levels, PairBudget
 from planner.laws.rounds import ROUNDS, Rounds
 from planner.laws.rows import Rows
-from planner.laws.schema import TEXT, Document, check, choice, record
+from planner.laws.schema import TEXT, Document, check, choice, described, record
 from planner.laws.shape import Shape
 from planner.laws.sides import Sides
 from planner.laws.source import Source
@@ -32,11 +32,11 @@ class Halves(NamedTuple):
         return [(self.asked[name], one) for one in self.shapes.values() for name in one.asked]
 
 
+# What a person's device needs of each, and no more.
 DEVICE = Halves(
     {one.name: one for one in (Bits, Sides, Rows, Staircase, Hash, Die)},
     {one.name: one for one in (Item, ItemOrNone, Ordered, Number, OneOfSet, WholeSet)},
 )
-"""What a person's device needs of each, and no more."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def question_form(asked: type[Asked], shape: type[Shape]) -> Document:
     """The form of a question: a JSON Schema."""
     about = {
         "name": TEXT,
-        "mechanism": {**TEXT, "description": "A name for people; no reader acts on it."},
+        "mechanism": described(TEXT, "A name for people; no reader acts on it."),
         "asked": choice(asked.name),
         "law": choice(shape.name),
         "denominator": choice(DENOMINATOR),

@@ -18,6 +18,7 @@ from planner.laws.schema import (
     Document,
     Schema,
     choice,
+    described,
     either,
     list_of,
     record,
@@ -41,10 +42,11 @@ _LEVEL = record(
 _LEVEL["properties"]["against"] = BUDGET  # which may be left out
 LEVELS: Schema = list_of(_LEVEL)
 _NAMED_RULES = choice("min", "avg", "one-sided")
-RULE: Schema = either(_NAMED_RULES, list_of(list_of(either(BUDGET, {"type": "null"})))) | {
-    "description": "Pair budgets: of both levels the smaller, the mean, epsilon of the likelier or "
+RULE: Schema = described(
+    either(_NAMED_RULES, list_of(list_of(either(BUDGET, {"type": "null"})))),
+    "Pair budgets: of both levels the smaller, the mean, epsilon of the likelier or "
     "against of the other if that is smaller; or a matrix, null where none is demanded.",
-}
+)
 
 
 class PairBudget(NamedTuple):

@@ -14,8 +14,8 @@ from typing import Self
 
 from planner.laws.schema import Document, choice, either, record, whole
 
+# What a deployment of one value has to acknowledge, word for word.
 TIMES_OPEN = "An observer may see when an answer changes."
-"""What a deployment of one value has to acknowledge, word for word."""
 MOST_ROUNDS = 1000
 _COUNT = whole(2, MOST_ROUNDS)
 ROUNDS = either(

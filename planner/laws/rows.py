@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import Likelihoods, check_ratio
-from planner.laws.schema import PROBABILITY, Schema, list_of, whole
+from planner.laws.schema import PROBABILITY, Schema, described, list_of, whole
 from planner.laws.shape import BIAS, SCALE, VALUE, Own, Shape, Wanted, has_shape
 from planner.laws.source import Source, words
 from planner.limits import DENOMINATOR as D
@@ -37,22 +37,22 @@ class Rows(Shape):
     name: ClassVar[str] = "rows"
     asked: ClassVar[tuple[str, ...]] = ("ordered", "number")
     keys: ClassVar[Mapping[str, Schema]] = {
-        "rows": list_of(list_of(PROBABILITY), 2)
-        | {
-            "description": "2^32 times the probability of each report, for every answer in the "
-            "order of the levels; each row sums to 2^32."
-        },
-        "values": list_of(list_of(VALUE))
-        | {
-            "description": "What each report adds to each wanted number: of ordered answers the "
+        "rows": described(
+            list_of(list_of(PROBABILITY), 2),
+            "2^32 times the probability of each report, for every answer in the "
+            "order of the levels; each row sums to 2^32.",
+        ),
+        "values": described(
+            list_of(list_of(VALUE)),
+            "What each report adds to each wanted number: of ordered answers the "
             "people up to each but the last, or the sum of the scores; of numbers the sum of all "
-            "on [-1, 1], and how many there are."
-        },
-        "blocks": list_of(whole(1, MAX_REPORTS), 0)
-        | {
-            "description": "Sizes of blocks of reports that together have one probability in all "
-            "rows; empty if there are none."
-        },
+            "on [-1, 1], and how many there are.",
+        ),
+        "blocks": described(
+            list_of(whole(1, MAX_REPORTS), 0),
+            "Sizes of blocks of reports that together have one probability in all "
+            "rows; empty if there are none.",
+        ),
     }
 
     rows: tuple[tuple[int, ...], ...]

@@ -18,10 +18,8 @@ from typing import Any
 from planner.errors import InputError
 from planner.limits import DENOMINATOR, EXPORT_REMEDY, MAX_EPSILON
 
-Json = Any
-"""A value of a JSON document, or of TOML."""
-Document = dict[str, Json]
-"""An object in one, as it is read and written."""
+Json = Any  # a value of a JSON document, or of TOML
+Document = dict[str, Json]  # an object in one, as it is read and written
 Schema = Mapping[str, Json]
 
 TEXT: Schema = {"type": "string", "minLength": 1}
@@ -78,7 +76,12 @@ def record(properties: Mapping[str, Schema], description: str = "") -> Document:
         "required": list(properties),
         "additionalProperties": False,
     }
-    return schema | ({"description": description} if description else {})
+    return described(schema, description) if description else schema
+
+
+def described(schema: Schema, description: str) -> Document:
+    """The same, with a word on what it means."""
+    return {**schema, "description": description}
 
 
 def check(value: Json, schema: Schema, place: str = "", where: str = "") -> None:

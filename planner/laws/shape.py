@@ -14,15 +14,13 @@ from planner.laws.levels import Levels, PairBudget
 from planner.laws.schema import Document, Json, Schema
 from planner.laws.source import Source
 
-Own = tuple[int, ...]
-"""The elements that a person's report is about: one, or all of a whole set."""
+Own = tuple[int, ...]  # the elements that a person's report is about: one, or all of a whole set
 Wanted = Sequence[Sequence[Fraction]]
 BIAS = 10**9  # an estimate is off by one part in so many of what a person counts for, at most
 SCALE = 2**80
 VALUE: Schema = {"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40}
 _BIT_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
-MOST_LISTED = 200
-"""Levels of which all pairs are listed."""
+MOST_LISTED = 200  # levels of which all pairs are listed
 
 
 class LawPart:
@@ -42,14 +40,11 @@ class Shape(LawPart, ABC):
         The elements that a report can be about, level by level, dummies last, and their budgets.
     """
 
-    name: ClassVar[str]
-    """Its name in the file, the value of ``law``."""
-    keys: ClassVar[Mapping[str, Schema]]
-    """Its keys of a question, each a field of the class."""
-    asked: ClassVar[tuple[str, ...]]
-    """The ways of asking that it serves."""
+    name: ClassVar[str]  # its name in the file, the value of law
+    keys: ClassVar[Mapping[str, Schema]]  # its keys of a question, each a field of the class
+    asked: ClassVar[tuple[str, ...]]  # the ways of asking that it serves
+    # The rounds in which reports are made; None where there are none.
     rounds: ClassVar[tuple[int | None, ...]] = (None,)
-    """The rounds in which reports are made; ``None`` where there are none."""
 
     levels: Levels
 

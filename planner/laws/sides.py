@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import Likelihoods, check_ratio
 from planner.laws.levels import Levels, of_both
-from planner.laws.schema import Schema, list_of, whole
+from planner.laws.schema import Schema, described, list_of, whole
 from planner.laws.shape import BIAS, SCALE, VALUE, Own, Shape, Wanted, has_shape, octets, packed
 from planner.laws.source import Source, choose_all, words
 from planner.limits import DENOMINATOR as D
@@ -52,20 +52,22 @@ class Sides(Shape):
     name: ClassVar[str] = "sides"
     asked: ClassVar[tuple[str, ...]] = ("item",)
     keys: ClassVar[Mapping[str, Schema]] = {
-        "groups": list_of(whole(0, MAX_GROUPS - 1)) | {"description": "The group of each level."},
-        "types": list_of(list_of(whole(0, MAX_COUNT)))
-        | {"description": "For every type, how many elements of each group are on the high side."},
-        "weights": list_of(list_of(list_of(whole(0, D))))
-        | {
-            "description": "For every group, 2^32 times the probabilities of each type with the "
-            "own element on the low and on the high side; they sum to 2^32."
-        },
-        "values": list_of(list_of(list_of(VALUE)), 0)
-        | {
-            "description": "People with an item: the sum over all reports of the value, by type, "
+        "groups": described(list_of(whole(0, MAX_GROUPS - 1)), "The group of each level."),
+        "types": described(
+            list_of(list_of(whole(0, MAX_COUNT))),
+            "For every type, how many elements of each group are on the high side.",
+        ),
+        "weights": described(
+            list_of(list_of(list_of(whole(0, D)))),
+            "For every group, 2^32 times the probabilities of each type with the "
+            "own element on the low and on the high side; they sum to 2^32.",
+        ),
+        "values": described(
+            list_of(list_of(list_of(VALUE)), 0),
+            "People with an item: the sum over all reports of the value, by type, "
             "group, and the item's side (low, high). Empty for one type of one group, where the "
-            "weights leave no choice."
-        },
+            "weights leave no choice.",
+        ),
     }
 
     groups: tuple[int, ...]

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import check_ratio, log_upper_bound
-from planner.laws.schema import BUDGET, Schema, list_of, whole
+from planner.laws.schema import BUDGET, Schema, described, list_of, whole
 from planner.laws.shape import Own, Shape, Wanted, octets
 from planner.laws.source import Source, below, order
 from planner.limits import DENOMINATOR as D
@@ -42,13 +42,13 @@ class Staircase(Shape):
     name: ClassVar[str] = "staircase"
     asked: ClassVar[tuple[str, ...]] = ("whole-set",)
     keys: ClassVar[Mapping[str, Schema]] = {
-        "held": whole(1, MAX_COUNT) | {"description": "Elements of a report."},
-        "cap": {**BUDGET, "description": "Budget of any two sets."},
-        "ratios": list_of(whole(1, D))
-        | {
-            "description": "2^32 times the probability of a report over that of one with one more "
-            "own element, from the fewest that a report can have to one below the most."
-        },
+        "held": described(whole(1, MAX_COUNT), "Elements of a report."),
+        "cap": described(BUDGET, "Budget of any two sets."),
+        "ratios": described(
+            list_of(whole(1, D)),
+            "2^32 times the probability of a report over that of one with one more "
+            "own element, from the fewest that a report can have to one below the most.",
+        ),
     }
 
     held: int

@@ -51,18 +51,15 @@ from planner.survey.values import (
     wrong,
 )
 
-ORDINAL = "ordinal"
-"""One answer out of a few in order: brackets, ages, agreement from 1 to 5."""
-SET_DESIGN = "set-design"
-"""Asks for one report about the whole set."""
+ORDINAL = "ordinal"  # one answer out of a few in order: brackets, ages, agreement from 1 to 5
+SET_DESIGN = "set-design"  # asks for one report about the whole set
+# Asks for whichever mechanism has the smallest error; planning says which one that is.
 BEST = "best"
-"""Asks for whichever mechanism has the smallest error; planning says which one that is."""
+# Asks for the best of all mechanisms for what is wanted: a mean, or shares of ordered answers.
 CHANNEL = "channel"
-"""Asks for the best of all mechanisms for what is wanted: a mean, or shares of ordered answers."""
-MAX_ORDERED_ANSWERS = 16
-"""All subsets of the answers are tried: with more, planning takes minutes."""
+MAX_ORDERED_ANSWERS = 16  # all subsets of the answers are tried: with more, planning takes minutes
+# Share of people without an answer to a question for a number that states none.
 USUAL_MISSING = 0.1
-"""Share of people without an answer to a question for a number that states none."""
 RuleOf = str | tuple[tuple[float, ...], ...]
 
 
@@ -130,10 +127,10 @@ class BaseQuestion(Description):
     """
 
     tag: ClassVar[str] = "kind"
+    # Whether a person gives one of several answers, whose counts are wanted.
     draws_one: ClassVar[bool] = False
-    """Whether a person gives one of several answers, whose counts are wanted."""
+    # Whether it spends budgets of its own nature beside the other questions' ones.
     apart: ClassVar[bool] = False
-    """Whether it spends budgets of its own nature beside the other questions' ones."""
     name: Name
     mechanism: str = BEST
     weight: Positive = 1.0
@@ -659,8 +656,8 @@ class Numeric(BaseQuestion):
 
 
 LevelledQuestion = Joint | Categorical | ItemSet | Ordinal | SampledChoice
+# For annotations: a question of any kind, told apart by kind.
 Question = LevelledQuestion | Numeric
-"""For annotations: a question of any kind, told apart by ``kind``."""
 
 
 _WHICH_KIND = (

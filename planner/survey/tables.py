@@ -451,5 +451,5 @@ _OTHERS: dict[str, Callable[[Path, Reading], tuple[str, Callable[[], NumberedRow
     ".parquet": _parquet,
     ".xlsx": _excel,
 }
+# How names of files end that are usual; any other is text, too.
 SUFFIXES = ("csv", "tsv", *(one[1:] for one in (*_TRANSACTIONS, *_OTHERS)))
-"""How names of files end that are usual; any other is text, too."""

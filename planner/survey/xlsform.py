@@ -15,6 +15,7 @@ from planner.laws.levels import folded
 from planner.laws.schema import Document
 from planner.survey.tables import excel_rows
 
+# What a form does not say, and is to be filled in.
 _OPEN = {
     "users": "How many people will be asked.",
     "epsilon": 'The budget, such as "ln 4"; give answers that need another a level of their own.',
@@ -22,7 +23,6 @@ _OPEN = {
     "lower": "The smallest number that counts.",
     "upper": "The largest number that counts.",
 }
-"""What a form does not say, and is to be filled in."""
 _ONE, _SEVERAL, _NUMBERS = "select_one", "select_multiple", ("integer", "decimal", "range")
 _BOUND = re.compile(r"\.\s*([<>])=?\s*(-?[\d.]+)|(start|end)\s*=\s*(-?[\d.]+)")
 _GROUP = re.compile("(begin|end)[_ ](group|repeat)")

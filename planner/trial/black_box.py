@@ -27,8 +27,8 @@ _POLL = 0.01  # seconds between two looks
 _MARK = "LDP_PLANNER_AUDIT"  # in the environment, by which daemons are found
 
 
+# Of answers makes one line each, in order, none longer than the number of bytes on average.
 BlackBox = Callable[[Sequence[Answer], int], list[bytes]]
-"""Of answers makes one line each, in order, none longer than the number of bytes on average."""
 
 
 @dataclass(frozen=True, slots=True)

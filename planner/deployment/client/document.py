@@ -35,6 +35,7 @@ from planner.laws.schema import (
     Schema,
     check,
     choice,
+    described,
     either,
     list_of,
     record,
@@ -339,16 +340,18 @@ def file_form() -> Document:
         }
     )
     parts = {name: list_of(_NOT_NEGATIVE, 0) for name in ("weights", "population")}
-    groups = list_of(record({"name": TEXT, "values": list_of(TEXT, 2), **parts})) | {
-        "description": "What the collector knows of who reports, and nobody randomises: each "
+    groups = described(
+        list_of(record({"name": TEXT, "values": list_of(TEXT, 2), **parts})),
+        "What the collector knows of who reports, and nobody randomises: each "
         "report is of one value of each; of one of them, what a person of each value counts for, "
-        "or how many people there are of each. Left out where there is none."
-    }
+        "or how many people there are of each. Left out where there is none.",
+    )
     part = record({"name": TEXT, "answers": list_of(TEXT)})
-    joint = list_of(record({"question": TEXT, "of": list_of(part, 2)})) | {
-        "description": "The questions that a joint one is of: its answers are theirs, joined by "
-        f"{JOINED!r}. Left out where there is none."
-    }
+    joint = described(
+        list_of(record({"question": TEXT, "of": list_of(part, 2)})),
+        "The questions that a joint one is of: its answers are theirs, joined by "
+        f"{JOINED!r}. Left out where there is none.",
+    )
     return always | {"properties": always["properties"] | {"groups": groups, "joint": joint}}
 
 

@@ -29,8 +29,7 @@ _DATABASE = b"SQLite format 3\x00"
 _PAGES = 256
 _DIGEST_SIZE = 32  # of a checksum, and of a name
 
-MemoryKey = tuple[str, str, str]
-"""Parameter hash, user and question."""
+MemoryKey = tuple[str, str, str]  # parameter hash, user and question
 SqlRows = list[Json]
 
 _DAMAGED = "Report nothing with it, nor with a new one: that would spend the budget again."

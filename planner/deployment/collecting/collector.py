@@ -33,8 +33,7 @@ from planner.laws.schema import Document
 from planner.mechanisms.counting import Aggregate
 
 _ENDINGS = ", ".join(REPORT_SUFFIXES)
-OPEN_FOLDER = ".receiving"
-"""Of a receiver, below the folder of its files: what is in no file yet."""
+OPEN_FOLDER = ".receiving"  # of a receiver, below the folder of its files: what is in no file yet
 
 
 def report_files(
@@ -349,8 +348,8 @@ def _named() -> Iterator[None]:
         raise FileError("temporary directory", f"cannot be written: {error}", remedy) from error
 
 
+# What becomes of reports whose file was counted and is no longer there.
 Missing = Literal["refuse", "keep", "drop"]
-"""What becomes of reports whose file was counted and is no longer there."""
 MISSING: dict[str, Missing] = {choice: choice for choice in get_args(Missing)}
 _SAVE_SECONDS = 2.0
 

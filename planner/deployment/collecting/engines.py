@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from distributed import Future as DaskFuture
 
 F = TypeVar("F")
+# Counts files and gives the results in the order of the files.
 Engine = Callable[[Sequence[Path], Expected], Iterator[FileCount]]
-"""Counts files and gives the results in the order of the files."""
 
 
 def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCount]:
@@ -109,8 +109,8 @@ class _Workers:
 
 
 _STARTING = Lock()
+# They end when what they expect is given up, as Dask does at the end of a collection.
 _WORKERS: WeakKeyDictionary[Expected, _Workers] = WeakKeyDictionary()
-"""They end when what they expect is given up, as Dask does at the end of a collection."""
 
 
 class _Worker:

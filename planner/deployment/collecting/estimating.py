@@ -31,17 +31,17 @@ from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate, stacked
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".json")
+# lower to upper covers the answer's true number with the stated confidence; the joint limits
+# cover all answers of a question together; an empty limit claims nothing. processed is biased,
+# see remark. Of counts share is their share of the people, with its limits; of a difference
+# between two groups it is that of their shares, and p the chance of a larger one if there is
+# none.
 COLUMNS = pa.schema(
     [(name, pa.string()) for name in ("question", "group", "of", "level", "answer")]
     + [("users", pa.int64())]
     + [(name, pa.float64()) for name in (*NUMBERS, "share", "share_lower", "share_upper", "p")]
     + [("remark", pa.string())]
 )
-"""``lower`` to ``upper`` covers the answer's true number with the stated confidence; the
-``joint`` limits cover all answers of a question together; an empty limit claims nothing.
-``processed`` is biased, see ``remark``. Of counts ``share`` is their share of the people, with its
-limits; of a difference between two groups it is that of their shares, and ``p`` the chance of a
-larger one if there is none."""
 
 
 def estimates_table(

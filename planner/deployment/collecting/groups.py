@@ -14,8 +14,8 @@ from pathlib import Path
 
 from planner.errors import InputError
 
+# A value of each declared variable, in their order; empty where none is declared.
 Group = tuple[str, ...]
-"""A value of each declared variable, in their order; empty where none is declared."""
 _ON_LINE = re.compile(rb'^(.*"check":"[0-9a-f]{16}"),"group":(\{.*\})\}$', re.DOTALL)
 
 

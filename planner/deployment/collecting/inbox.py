@@ -23,8 +23,8 @@ from planner.files import database_error, replace_file
 from planner.limits import MEBIBYTE
 from planner.mechanisms.counting import Aggregate, Counter
 
+# Reports that wait in the database become a file once they are as many.
 SEALED_BYTES = 16 * MEBIBYTE
-"""Reports that wait in the database become a file once they are as many."""
 _INBOX_TABLES = """
 PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
 CREATE TABLE IF NOT EXISTS known (id INTEGER PRIMARY KEY, content BLOB);

@@ -28,10 +28,10 @@ from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate, Counter, Reports
 
 REPORT_SUFFIXES = (".parquet", ".jsonl", ".ndjson")
+# That the counting of a file may take, besides what the libraries take once they are loaded.
 MAX_WORKER_BYTES = 2**30
-"""That the counting of a file may take, besides what the libraries take once they are loaded."""
+# The same, for each sum of the plan: its name, and what honest reports count for, are needed.
 MAX_CELL_BYTES = 256
-"""The same, for each sum of the plan: its name, and what honest reports count for, are needed."""
 
 
 class ActiveCounter:

@@ -32,13 +32,11 @@ from planner.errors import FileError, InputError
 from planner.limits import MEBIBYTE
 from planner.mechanisms.counting import Aggregate
 
-BODY_BYTES = MEBIBYTE // 4
-"""Of one request, unless a single line may be longer."""
-HELD_BYTES = 64 * MEBIBYTE
-"""Of all requests that are under way; more are told to come again."""
+BODY_BYTES = MEBIBYTE // 4  # of one request, unless a single line may be longer
+HELD_BYTES = 64 * MEBIBYTE  # of all requests that are under way; more are told to come again
 LINES_A_SECOND = 10_000
+# More push the one out that has been without a whole request for the longest time.
 MOST_CONNECTIONS = 1000
-"""More push the one out that has been without a whole request for the longest time."""
 REQUEST_SECONDS = 15.0
 _ENDING_SECONDS = 2  # for requests under way; the rest is fast
 _BACKLOG = 1000

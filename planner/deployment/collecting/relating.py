@@ -16,8 +16,8 @@ from planner.limits import JOINED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate
 
+# Of what rows are, the rows, and a chance each where they are no counts.
 RelatedRows = tuple[str, AnswerRows, Array | None]
-"""Of what rows are, the rows, and a chance each where they are no counts."""
 INDEPENDENCE, CRAMERS_V = "independence", "Cramér's V"
 ODDS_RATIO = "odds ratio of "
 

@@ -37,8 +37,7 @@ from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Reports
 
-Key = tuple[str, int | None]
-"""Question and round (``None`` for a question that has no rounds)."""
+Key = tuple[str, int | None]  # question and round (None for a question that has no rounds)
 ID_SIZE = 16
 MARK_SIZE = 2 * ID_SIZE
 
@@ -227,14 +226,14 @@ def read_line(line: bytes, where: str) -> Report:
 
 
 MAX_ROW_GROUP_BYTES = 256 * 2**20
+# Reports may take so many times the bytes of their file, besides one row group's worth.
 _MAX_EXPANSION = 64
-"""Reports may take so many times the bytes of their file, besides one row group's worth."""
 _ROW_GROUP_BYTES = 8 * 2**20
 _BATCH_BYTES = 4 * _ROW_GROUP_BYTES
 _METADATA = b"ldp-planner-reports"
 _HASHES = pa.dictionary(pa.int32(), pa.binary())
+# The type of a column that says of which group each report is.
 GROUPED = pa.dictionary(pa.int32(), pa.string())
-"""The type of a column that says of which group each report is."""
 _FILE_FORM = 1
 
 
