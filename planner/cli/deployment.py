@@ -69,8 +69,7 @@ def verify(params: ParameterFile, json_output: JsonOption = False) -> None:
 
     parameters = _parameters(params)  # verifies; a file that does not verify is refused
     pairs = [{"name": one.name, "pairs": pair_rows(one)} for one in parameters.questions]
-    proven = {"verified": True, "questions": pairs}
-    show(verification_blocks(parameters), proven, json=json_output)
+    show(verification_blocks(parameters), {"verified": True, "questions": pairs}, json=json_output)
 
 
 def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -223,8 +222,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     blocks = result_blocks(parameters, collection, estimates, confidence)
     if report is not None:
         replace_file(report, page_of(f"{parameters.survey}: result", blocks))
-    document = collection_json(collection, estimates) if json_output else None
-    show(blocks, document, json=json_output)
+    show(blocks, collection_json(collection, estimates) if json_output else None, json=json_output)
     if out is not None and not json_output:
         say(f"All {len(estimates):,} estimates written to {out}")
     if collection.quarantined:

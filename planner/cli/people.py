@@ -50,8 +50,7 @@ def questionnaire(
     size, rounds = len(page.encode()), max(law.rounds[-1] or 0 for law in found.questions)
     number = round_number or 1 if rounds else None
     if json_output:
-        written = {"written": str(out), "bytes": size, "parameters": found.hash, "round": number}
-        print_json(written)
+        print_json({"written": str(out), "bytes": size, "parameters": found.hash, "round": number})
         return
     which = f" for round {number} of {rounds}" if rounds else ""
     what = f"{size / 1000:.0f} kB, parameters {found.hash[:16]}"

@@ -93,8 +93,7 @@ def _pick(survey: Survey, name: str) -> Question:
         return fitting[name]
     if not name and len(fitting) == 1:
         return next(iter(fitting.values()))
-    remedy = "Choose one with --question NAME."
-    raise InputError.unknown("question", name, tuple(fitting), remedy)
+    raise InputError.unknown("question", name, tuple(fitting), "Choose one with --question NAME.")
 
 
 def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command

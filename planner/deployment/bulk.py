@@ -119,8 +119,7 @@ def column_of(
     for one in () if survey is None else survey.questions:
         if one.name == law.name:
             return one.answer_column._replace(asked=law.asked)
-    columns = tuple(name for name, _ in parts)
-    return AnswerColumn(law.name, law.asked, columns, joined=bool(parts))
+    return AnswerColumn(law.name, law.asked, tuple(name for name, _ in parts), joined=bool(parts))
 
 
 def _shuffled(file: IO[bytes], size: int) -> Iterator[Reports]:

@@ -127,8 +127,7 @@ class Parameters:
         if name is None and len(names) == 1:
             return self.questions[0]
         if name not in names:
-            remedy = "Name one of its questions."
-            raise InputError.unknown("question", name, names, remedy)
+            raise InputError.unknown("question", name, names, "Name one of its questions.")
         return self.questions[names.index(name)]
 
 

@@ -30,11 +30,12 @@ from planner.laws.schema import (
     either,
     list_of,
     record,
+    unfit,
     whole,
 )
 from planner.laws.shape import LawPart, Own, Wanted, as_lists
 from planner.laws.source import Source, choose, order, words
-from planner.limits import DENOMINATOR, EXPORT_REMEDY, MAX_COUNT, MAX_PADDING_LENGTH
+from planner.limits import DENOMINATOR, MAX_COUNT, MAX_PADDING_LENGTH
 
 _MAX_ANSWERS = 32
 SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = WANTED = ("shares up to", "counts", "mean of scores")
@@ -265,16 +266,16 @@ class Ordered(Item):
         order, scores, size = question["order"], question["scores"], levels.total
         if size > _MAX_ANSWERS or sorted(order) != list(range(size)):
             allowed = f"the numbers of all items once, at most {_MAX_ANSWERS}"
-            raise InputError("order", order, allowed, EXPORT_REMEDY)
+            raise unfit("order", order, allowed)
         if len(scores) not in (0, size):
-            raise InputError("scores", scores, f"{size} numbers, or none", EXPORT_REMEDY)
+            raise unfit("scores", scores, f"{size} numbers, or none")
         wanted = question["wanted"]
         if wanted == MEAN_OF_SCORES and not scores:
-            raise InputError("scores", scores, f"given for {wanted!r}", EXPORT_REMEDY)
+            raise unfit("scores", scores, f"given for {wanted!r}")
         outside = question.get("no_answer", False)
         if outside and (wanted == MEAN_OF_SCORES or size < 3):
             allowed = f"left out for {wanted!r} of {size} answers"
-            raise InputError("no_answer", outside, allowed, EXPORT_REMEDY)
+            raise unfit("no_answer", outside, allowed)
         return cls(levels, tuple(order), tuple(map(float, scores)), wanted, outside)
 
     def document(self) -> Document:
@@ -330,10 +331,9 @@ class Number(Asked):
     def read(cls, question: Document) -> Self:
         lower, upper = (float(question[key]) for key in ("lower", "upper"))
         if not lower < upper or not math.isfinite(upper - lower):
-            allowed = f"above lower, which is {lower!r}, by a finite amount"
-            raise InputError("upper", upper, allowed, EXPORT_REMEDY)
+            raise unfit("upper", upper, f"above lower, which is {lower!r}, by a finite amount")
         if question["yes_no"] and question["points"] != 2:
-            raise InputError("points", question["points"], "2: no and yes", EXPORT_REMEDY)
+            raise unfit("points", question["points"], "2: no and yes")
         points, epsilon = question["points"], float(question["epsilon"])
         return cls.over(lower, upper, question["yes_no"], points, epsilon)
 
@@ -442,7 +442,7 @@ class OneOfSet(Item):
         for size, share in longer:
             if size <= before or share > above:
                 allowed = f"of sizes that rise from above {length}, and shares that do not rise"
-                raise InputError("longer_sets", (size, share), allowed, EXPORT_REMEDY)
+                raise unfit("longer_sets", (size, share), allowed)
             before, above = size, share
         return cls(levels, length, longer)
 
@@ -454,8 +454,7 @@ class OneOfSet(Item):
     def code(self, answer: Answer) -> Code:
         if type(answer) not in (list, tuple, set, frozenset):
             remedy = "Put the items into a list, [] if there are none."
-            allowed = "a list of items, empty for none"
-            raise InputError("answer", _type_of(answer), allowed, remedy)
+            raise InputError("answer", _type_of(answer), "a list of items, empty for none", remedy)
         found = sorted(map(self.number, answer))
         if len(set(found)) < len(found):
             remedy = "Give each item once."

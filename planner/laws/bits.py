@@ -10,13 +10,12 @@ from functools import cached_property
 from itertools import chain, repeat
 from typing import ClassVar, Self
 
-from planner.errors import InputError
 from planner.laws.exact import check_unary, log_upper_bound, unary_ratios
 from planner.laws.levels import Levels
-from planner.laws.schema import PROBABILITY, Schema, described, list_of
+from planner.laws.schema import PROBABILITY, Schema, described, list_of, unfit
 from planner.laws.shape import Own, Shape, Wanted, octets, packed
 from planner.laws.source import Source, words
-from planner.limits import DENOMINATOR, EXPORT_REMEDY
+from planner.limits import DENOMINATOR
 
 
 @dataclass(frozen=True)
@@ -49,10 +48,10 @@ class Bits(Shape):
         size = len(self.levels.names)
         for key, column in (("a", self.a), ("b", self.b)):
             if len(column) != size:
-                raise InputError(key, len(column), f"{size} integers, one a level", EXPORT_REMEDY)
+                raise unfit(key, len(column), f"{size} integers, one a level")
         for name, top, bottom in zip(self.levels.names, self.a, self.b, strict=True):
             if bottom >= top:
-                raise InputError(f"b of level {name!r}", bottom, f"below a = {top}", EXPORT_REMEDY)
+                raise unfit(f"b of level {name!r}", bottom, f"below a = {top}")
 
     def check(self, wanted: Wanted | None) -> None:
         del wanted

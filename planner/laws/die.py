@@ -157,8 +157,7 @@ class Die(Shape):
     @property
     def _promised(self) -> list[tuple[str, float]]:
         """Each level and, if an answer may be none, none, with its budget."""
-        budgets = [*self.levels.epsilons, self.none_epsilon]
-        found = list(zip(self.labels, budgets, strict=True))
+        found = list(zip(self.labels, [*self.levels.epsilons, self.none_epsilon], strict=True))
         return found[:-1] if self.everyone_has_value else found
 
     def draw(self, own: Own, source: Source) -> bytes:

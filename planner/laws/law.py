@@ -13,12 +13,12 @@ from planner.laws.hashing import Hash
 from planner.laws.levels import Levels, PairBudget
 from planner.laws.rounds import ROUNDS, Rounds
 from planner.laws.rows import Rows
-from planner.laws.schema import TEXT, Document, check, choice, described, record
+from planner.laws.schema import TEXT, Document, check, choice, described, record, unfit
 from planner.laws.shape import Shape
 from planner.laws.sides import Sides
 from planner.laws.source import Source
 from planner.laws.staircase import Staircase
-from planner.limits import DENOMINATOR, EXPORT_REMEDY
+from planner.limits import DENOMINATOR
 
 
 class Halves(NamedTuple):
@@ -83,7 +83,7 @@ class Law:
         asked, shape = halves.asked[question["asked"]], halves.shapes[question["law"]]
         if asked.name not in shape.asked:
             allowed = f"{' or '.join(map(repr, shape.asked))} for law {shape.name!r}"
-            raise InputError(f"asked{where}", asked.name, allowed, EXPORT_REMEDY)
+            raise unfit(f"asked{where}", asked.name, allowed)
         check(question, question_form(asked, shape), where=where)
         try:
             way = asked.read(question)

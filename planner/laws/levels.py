@@ -22,6 +22,7 @@ from planner.laws.schema import (
     either,
     list_of,
     record,
+    unfit,
     whole,
 )
 from planner.limits import EXPORT_REMEDY, MAX_COUNT
@@ -112,7 +113,7 @@ class Levels:
         against = tuple(float(row.get("against", math.inf)) for row in rows)
         if rule != "one-sided":
             if min(against) < math.inf:
-                raise InputError("against", min(against), "left out under this rule", EXPORT_REMEDY)
+                raise unfit("against", min(against), "left out under this rule")
             against = ()
         levels = cls(tuple(names), tuple(epsilons), tuple(counts), tuple(items), rule, 0, against)
         if levels.total < least:
@@ -306,7 +307,7 @@ def _rule(rule: str | list[list[float | None]], size: int) -> Rule:
     if isinstance(rule, str):
         return rule
     if len(rule) != size or any(len(row) != size for row in rule):
-        raise InputError("rule", rule, f"a name or a {size} x {size} matrix", EXPORT_REMEDY)
+        raise unfit("rule", rule, f"a name or a {size} x {size} matrix")
     matrix = tuple(
         tuple(math.inf if entry is None else float(entry) for entry in row) for row in rule
     )
@@ -315,7 +316,7 @@ def _rule(rule: str | list[list[float | None]], size: int) -> Rule:
         for i in range(size)
         for j in range(size)
     ):
-        raise InputError("rule", rule, "null in both directions, or in neither", EXPORT_REMEDY)
+        raise unfit("rule", rule, "null in both directions, or in neither")
     if any(all(map(math.isinf, row)) for row in matrix):
         remedy = "A level that is protected against nothing needs no randomisation."
         raise InputError("rule", rule, "finite for at least one pair of each level", remedy)

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import Likelihoods, check_ratio
-from planner.laws.schema import PROBABILITY, Schema, described, list_of, whole
+from planner.laws.schema import PROBABILITY, Schema, described, list_of, unfit, whole
 from planner.laws.shape import BIAS, SCALE, VALUE, Own, Shape, Wanted, has_shape
 from planner.laws.source import Source, words
 from planner.limits import DENOMINATOR as D
@@ -63,16 +63,16 @@ class Rows(Shape):
         size, reports = len(self.rows), len(self.rows[0])
         if size > MAX_ROWS or reports > MAX_REPORTS:
             allowed = f"at most {MAX_ROWS} rows of {MAX_REPORTS} reports"
-            raise InputError("rows", (size, reports), allowed, EXPORT_REMEDY)
+            raise unfit("rows", (size, reports), allowed)
         if size != self.levels.total:
             allowed = f"one for each of {self.levels.total} answers"
-            raise InputError("rows", size, allowed, EXPORT_REMEDY)
+            raise unfit("rows", size, allowed)
         for key, table in (("rows", self.rows), ("values", self.values)):
             if not has_shape(table, (len(table), reports)):
                 reason = f"{key} is not of the shape {len(table)} x {reports}"
                 raise InputError.because(key, reason, EXPORT_REMEDY)
         if self.blocks and sum(self.blocks) != reports:
-            raise InputError("blocks", list(self.blocks), f"{reports} together", EXPORT_REMEDY)
+            raise unfit("blocks", list(self.blocks), f"{reports} together")
 
     def check(self, wanted: Wanted | None) -> None:
         for x, row in enumerate(self.rows):

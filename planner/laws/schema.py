@@ -84,6 +84,11 @@ def described(schema: Schema, description: str) -> Document:
     return {**schema, "description": description}
 
 
+def unfit(argument: str, value: object, allowed: str) -> InputError:
+    """What is wrong in a parameter file."""
+    return InputError(argument, value, allowed, EXPORT_REMEDY)
+
+
 def check(value: Json, schema: Schema, place: str = "", where: str = "") -> None:
     """Check a parsed value against a schema.
 
@@ -115,7 +120,7 @@ def check(value: Json, schema: Schema, place: str = "", where: str = "") -> None
     one of 'a', 1 or 'b'
     """
     if not _fits(value, schema):
-        raise InputError(_name(place, where), value, _allowed(schema), EXPORT_REMEDY)
+        raise unfit(_name(place, where), value, _allowed(schema))
     if "properties" in schema:
         _check_keys(value, schema, place, where)
         for key, one in value.items():
@@ -129,15 +134,13 @@ def check(value: Json, schema: Schema, place: str = "", where: str = "") -> None
 def _check_keys(value: Document, schema: Schema, place: str, where: str) -> None:
     for key in schema["required"]:
         if key not in value:
-            raise InputError(_name(_join(place, key), where), None, "given", EXPORT_REMEDY)
+            raise unfit(_name(_join(place, key), where), None, "given")
     if schema["additionalProperties"]:
         return
     for key in value:
         if key not in schema["properties"]:
             owner = f" of {place}{where}" if place else where or " of the document"
-            raise InputError(
-                f"key{owner}", key, f"one of {', '.join(schema['properties'])}", EXPORT_REMEDY
-            )
+            raise unfit(f"key{owner}", key, f"one of {', '.join(schema['properties'])}")
 
 
 def _fits(value: Json, schema: Schema) -> bool:

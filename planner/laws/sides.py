@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import Likelihoods, check_ratio
 from planner.laws.levels import Levels, of_both
-from planner.laws.schema import Schema, described, list_of, whole
+from planner.laws.schema import Schema, described, list_of, unfit, whole
 from planner.laws.shape import BIAS, SCALE, VALUE, Own, Shape, Wanted, has_shape, octets, packed
 from planner.laws.source import Source, choose_all, words
 from planner.limits import DENOMINATOR as D
@@ -79,10 +79,10 @@ class Sides(Shape):
         levels, kinds, size = len(self.levels.names), len(self.types), len(self.weights)
         if len(self.groups) != levels or set(self.groups) != set(range(size)):
             allowed = f"one of {size} for each of {levels} levels, from 0"
-            raise InputError("groups", list(self.groups), allowed, EXPORT_REMEDY)
+            raise unfit("groups", list(self.groups), allowed)
         if size > MAX_GROUPS or kinds > MAX_TYPES:
             allowed = f"at most {MAX_TYPES} types of {MAX_GROUPS} groups"
-            raise InputError("types", (kinds, size), allowed, EXPORT_REMEDY)
+            raise unfit("types", (kinds, size), allowed)
         valued = (kinds, size, 2) if kinds * size > 1 else (0,)
         for key, shape in (
             ("types", (kinds, size)),
@@ -96,9 +96,9 @@ class Sides(Shape):
             for g, (high, count) in enumerate(zip(row, self.counts, strict=True)):
                 if high > count:
                     allowed = f"at most the {count} elements"
-                    raise InputError(f"types[{o}][{g}]", high, allowed, EXPORT_REMEDY)
+                    raise unfit(f"types[{o}][{g}]", high, allowed)
         if sum(self.counts) < 2:
-            raise InputError("levels", sum(self.counts), "at least 2 elements", EXPORT_REMEDY)
+            raise unfit("levels", sum(self.counts), "at least 2 elements")
 
     @cached_property
     def counts(self) -> tuple[int, ...]:

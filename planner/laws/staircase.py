@@ -11,13 +11,13 @@ from itertools import accumulate
 from math import comb, prod
 from typing import ClassVar
 
-from planner.errors import InputError, VerificationError
+from planner.errors import VerificationError
 from planner.laws.exact import check_ratio, log_upper_bound
-from planner.laws.schema import BUDGET, Schema, described, list_of, whole
+from planner.laws.schema import BUDGET, Schema, described, list_of, unfit, whole
 from planner.laws.shape import Own, Shape, Wanted, octets
 from planner.laws.source import Source, below, order
 from planner.limits import DENOMINATOR as D
-from planner.limits import EXPORT_REMEDY, MAX_COUNT, MAX_WHOLE_SET
+from planner.limits import MAX_COUNT, MAX_WHOLE_SET
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ class Staircase(Shape):
     def require_fit(self) -> None:
         if self.levels.dummies > MAX_WHOLE_SET:
             allowed = f"at most {MAX_WHOLE_SET:,} where a report is about the whole set"
-            raise InputError("padding_length", self.levels.dummies, allowed, EXPORT_REMEDY)
+            raise unfit("padding_length", self.levels.dummies, allowed)
         if not 1 <= self.held < self.cells:
-            raise InputError("held", self.held, f"from 1 to {self.cells - 1}", EXPORT_REMEDY)
+            raise unfit("held", self.held, f"from 1 to {self.cells - 1}")
         if len(self.ratios) != len(self.hits) - 1:
             allowed = f"{len(self.hits) - 1}, one less than possible numbers of own elements"
-            raise InputError("number of ratios", len(self.ratios), allowed, EXPORT_REMEDY)
+            raise unfit("number of ratios", len(self.ratios), allowed)
 
     def check(self, wanted: Wanted | None) -> None:
         del wanted

@@ -378,8 +378,7 @@ class Joint(Categorical):
             return own
         away = [cell for one in self.parts for cell in one.missing or ()]
         named = tuple((*one.columns, one.name)[0] for one in self.parts)
-        missing = self.missing or tuple(away) or None
-        return own._replace(columns=named, missing=missing, joined=True)
+        return own._replace(columns=named, missing=self.missing or tuple(away) or None, joined=True)
 
     @property
     def together(self) -> tuple[Question, ...]:

@@ -116,8 +116,7 @@ class AnswerFile:
         parts[0] += ", decimal commas" if self.decimal == "," else ""
         for column in self.columns:
             if column.left_out:
-                left = f"{column.left_out:,} without an answer to {column.name!r} left out"
-                parts.append(left)
+                parts.append(f"{column.left_out:,} without an answer to {column.name!r} left out")
             placed = [
                 f"{column.asked.levels.item_name(k)} is {label!r}"
                 for k, label in islice(column.placed.items(), 4)
@@ -167,8 +166,7 @@ class _Codes(dict[Cell, Code]):
         suspects = named if first in map(folded, titles) else titles
         if len(self.names) == 1 and any(map(self._is_one, suspects)):
             reason = f"the first line, {', '.join(titles)[:_SHOWN]!r}, holds an answer, no header"
-            remedy = "Name the columns in a line of their own."
-            raise FileError(file.table.path, reason, remedy)
+            raise FileError(file.table.path, reason, "Name the columns in a line of their own.")
         alone = len(titles) == file.asked == 1 and not file.reading.place_unlisted
         self.names = tuple(titles) if alone and not wanted.columns else self.names
         self.places = [file.table.place(name) for name in self.names]

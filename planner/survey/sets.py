@@ -99,8 +99,7 @@ class AssumedSets(Description):
             raise InputError("(sizes, pilot)", given, "one of the two", remedy)
         if self.sizes and not any(self.sizes[1:]):
             remedy = "Give the share of people with 0, 1, 2, ... items, in this order."
-            allowed = "above 0 for some set with items"
-            raise wrong(self.sizes, allowed, remedy, "sizes")
+            raise wrong(self.sizes, "above 0 for some set with items", remedy, "sizes")
         return self
 
     @cached_property

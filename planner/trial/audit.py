@@ -135,8 +135,7 @@ def audit_client(
     block = max(1, _AUDIT_BYTES // run.longest)
     again = order[: min(block, _REPEATED * len(run.asked))]
     try:
-        first = run.count(box, again)
-        run.repeats(first, run.read(box, again)[0], again)
+        run.repeats(run.count(box, again), run.read(box, again)[0], again)
         for start in range(again.size, order.size, block):
             run.count(box, order[start : start + block])
     except _Malformed as fault:

@@ -353,13 +353,11 @@ def _counts(
     levels = question.levels
     weights = np.repeat([one.importance for one in levels], [one.item_count for one in levels])
     if getattr(question, "criterion", "total") == "minimax":  # the error of the item that is worst
-        worst = np.arange(weights.size) == np.argmax(weights * expected)
-        weights = np.where(worst, weights, 0.0)
+        weights = np.where(np.arange(weights.size) == np.argmax(weights * expected), weights, 0.0)
 
     def draw(rng: np.random.Generator) -> Found:
         some = asked.of_counts(known.counts, rng) if sets is None else asked.of_sets(sets, rng)
-        found = law.shape.estimate(law.draw_aggregate(some, rng))
-        return law.asked.estimates(asked.scaled(found))
+        return law.asked.estimates(asked.scaled(law.shape.estimate(law.draw_aggregate(some, rng))))
 
     def gap(rng: np.random.Generator) -> tuple[float, float]:
         return float(weights @ np.square(draw(rng).values - truth)), nan
@@ -383,8 +381,7 @@ def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleS
         return estimate_ordered(shown, reports, people=asked.whole, no_answer=outside)
 
     def draw(rng: np.random.Generator) -> Whole:
-        some = asked.of_counts(people, rng)
-        return np.asarray(rng.multinomial(some, channel.matrix).sum(axis=0))
+        return np.asarray(rng.multinomial(asked.of_counts(people, rng), channel.matrix).sum(axis=0))
 
     def mean_of(found: ChannelEstimates) -> Estimate:
         return large_sample(found.values[0], found.covariance[0, 0], _TRIAL_CONFIDENCE)

@@ -190,8 +190,7 @@ class Client:
             return self._released(question, kept)
         kept = memory.change(key, partial(_next_round, law, code, round_number))
         if round_number == 1:  # what is kept is the throw of the die
-            drawn = kept[1 + _ID_BYTES :]
-            kept = kept[: 1 + _ID_BYTES] + law.output(drawn, code, round_number)
+            kept = kept[: 1 + _ID_BYTES] + law.output(kept[1 + _ID_BYTES :], code, round_number)
         return self._released(question, kept[1:], round_number)
 
     def own_round(self, question: str, user: str) -> int | None:

@@ -188,8 +188,7 @@ def _encoded(value: Json) -> Iterator[bytes]:
             yield part.encode()
     except UnicodeEncodeError:
         reason = "a text has half of a surrogate pair, which is no character"
-        remedy = "Remove that half."
-        raise InputError.because("text", reason, remedy) from None
+        raise InputError.because("text", reason, "Remove that half.") from None
 
 
 def _append(value: Json, parts: list[str], depth: int) -> None:

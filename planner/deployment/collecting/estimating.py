@@ -242,8 +242,7 @@ def _with_sizes(
     if not rounds:
         remedy = "Collect them first, or estimate without set sizes."
         raise InputError.because("reports", f"question {of_sizes.name!r} has none", remedy)
-    longer = of_sizes.asked.set_sizes(of_sizes.shape.estimate(stacked(rounds)))
-    return law.with_sizes(longer)
+    return law.with_sizes(of_sizes.asked.set_sizes(of_sizes.shape.estimate(stacked(rounds))))
 
 
 def _table(
@@ -380,5 +379,4 @@ def _combined(
     first, numbers = rounds[0].rows, np.full(rounds[0].rows.numbers.shape, np.nan)
     numbers[:4] = columns
     users, nothing = sum(one.rows.users for one in rounds), [""] * len(first.answers)
-    notes = _notes(rounds)
-    return replace(first, users=users, numbers=numbers, processing=nothing, notes=notes)
+    return replace(first, users=users, numbers=numbers, processing=nothing, notes=_notes(rounds))

@@ -91,8 +91,7 @@ class Inbox:
             self._database.executescript(_INBOX_TABLES)
             lines = self._waiting()
         self._bytes = sum(map(len, lines))
-        waiting = [self.read(line, "a line in the database") for line in lines]
-        self._count(waiting, self._counters)
+        self._count([self.read(line, "a line in the database") for line in lines], self._counters)
         self.seal()  # also what was killed while it wrote a file
 
     def read(self, line: bytes, where: str) -> Received:

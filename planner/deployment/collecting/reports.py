@@ -389,8 +389,7 @@ def _grouped(
 
 
 def _metadata(key: Key, number: str) -> str:
-    about = {"version": _FILE_FORM, "question": key[0], "round": key[1], "file": number}
-    return json.dumps(about)
+    return json.dumps({"version": _FILE_FORM, "question": key[0], "round": key[1], "file": number})
 
 
 def _about(file: pq.ParquetFile) -> tuple[Key, str]:
