@@ -18,11 +18,11 @@ from planner.mechanisms.rivals import direct_encoding
 from planner.planning.curve import Curve, choice_curve
 from planner.planning.kind import Importance, Kind, PlanFacts
 from planner.planning.option import AnyPart, ErrorLaw, Option, Part
-from planner.planning.solve import DESIGN, TIGHT, TOTAL, Certified, solve_for, tried
-from planner.policy import logodds
+from planner.planning.solve import DESIGN, TIGHT, Certified, solve_for, tried
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import ONE_SIDED, rule_of
+from planner.solvers.answers import TwoChances
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
 from planner.survey.levels import Target, wrong_targets
@@ -96,49 +96,23 @@ def check_targets(targets: Iterable[Target], levels: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LevelTerms:
+class LevelTerms(TwoChances):
     """What a mechanism that treats the items of a level alike does, as tables say it of themselves.
 
-    ``a`` and ``b`` are the probabilities that a report supports an item, if it is the person's
-    answer and if not; ``noise`` is the variance of one item's count per user, ``signal`` what a
-    user who has it adds; shape ``(t,)`` each.
+    The ``mechanism`` is None where it is not deployed here.
     """
 
     policy: PrivacyPolicy
-    mechanism: CollectedLaw | None
     a: Array
     b: Array
-    noise: Array
-    signal: Array
+    mechanism: CollectedLaw | None = None
 
     @classmethod
     def alike(cls, policy: PrivacyPolicy, mechanism: CollectedLaw) -> Self:
         """Of a mechanism that treats all items alike."""
         chances = (mechanism.shape.support() or [])[0]
         a, b = (np.full(policy.size, float(chance)) for chance in chances)
-        return cls.with_probabilities(policy, a, b, mechanism)
-
-    @classmethod
-    def with_probabilities(
-        cls, policy: PrivacyPolicy, a: Array, b: Array, mechanism: CollectedLaw | None = None
-    ) -> Self:
-        """The terms of support probabilities by level, shape ``(t,)`` each."""
-        noise = logodds.noise_from_probabilities(a, b)
-        return cls(policy, mechanism, a, b, noise, logodds.signal_from_probabilities(a, b))
-
-    @property
-    def least_b(self) -> Array:
-        """As ``b``, which is the same whatever the other answer is."""
-        return self.b
-
-    @property
-    def worst_case_mse(self) -> float:
-        """Total mean squared error per user for the least favourable answers."""
-        return self.value(TOTAL)
-
-    def value(self, objective: Objective) -> float:
-        """The error per user in the sense of an objective."""
-        return objective.coefficients(self.policy).evaluate(self.noise, self.signal)
+        return cls(policy, a, b, mechanism)
 
 
 Terms = Certified | LevelTerms
@@ -321,7 +295,7 @@ def _others(part: Part[Categorical]) -> list[Option]:
         if name not in BASELINES
     }
     if plain and np.ptp(policy.room(np.zeros(policy.size))) > 0:  # else it is that response
-        plain["direct"] = LevelTerms.with_probabilities(policy, *direct_encoding(policy))
+        plain["direct"] = LevelTerms(policy, *direct_encoding(policy))
     return _tables(part, (*MODELS, *BASELINES)) + [
         Option(name, terms.value(objective), errors, terms, compared=name == "direct" or not few)
         for name, terms in plain.items()

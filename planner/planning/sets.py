@@ -468,7 +468,7 @@ def _rivals(part: Part[ItemSet], whole: Option) -> list[Option]:
     policy, levels, found = part.deployed.policy, whole.law.mechanism.levels, []
     about = levels.total, levels.dummies, levels.least_demanded()
     for name, chances in rival_supports(*about).items():
-        terms = LevelTerms.with_probabilities(policy, *np.outer(chances, np.ones(policy.size)))
+        terms = LevelTerms(policy, *np.outer(chances, np.ones(policy.size)))
         found.append(Option(name, *_error_of_whole(part, about[1], terms), compared=True))
     return found
 

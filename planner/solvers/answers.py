@@ -91,8 +91,40 @@ class _Solved:
         return self.value(Objective())
 
 
+class TwoChances(_Solved):
+    """What tables and mechanisms that treat a level's items alike share: ``a`` and ``b``, ``(t,)``.
+
+    They are the probabilities that a report supports an item, if it is the person's answer and if
+    not.
+    """
+
+    __slots__ = ()
+    policy: PrivacyPolicy
+    a: Array
+    b: Array
+
+    @property
+    def least_b(self) -> Array:
+        """As ``b``, which is the same whatever the other answer is."""
+        return self.b
+
+    @property
+    def noise(self) -> Array:
+        """Variance of one item's estimated count per user who lacks it, shape ``(t,)``."""
+        return logodds.noise_from_probabilities(self.a, self.b)
+
+    @property
+    def signal(self) -> Array:
+        """Extra variance per user who has the item, shape ``(t,)``; may be negative."""
+        return logodds.signal_from_probabilities(self.a, self.b)
+
+    def value(self, objective: Objective) -> float:
+        """The error per user in the sense of any objective."""
+        return objective.coefficients(self.policy).evaluate(self.noise, self.signal)
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class UnaryTable(_Solved, Framed):
+class UnaryTable(TwoChances, Framed):
     """Bit probabilities per privacy level, with what they cost and why they are right.
 
     Attributes
@@ -134,25 +166,6 @@ class UnaryTable(_Solved, Framed):
             pair = (float(self.a[i]), float(self.b[i]))
             remedy = "Is b, the chance of a false 1, swapped with a?"
             raise InputError(f"(a, b) of level {i}", pair, "such that 0 < b < a < 1", remedy)
-
-    @property
-    def least_b(self) -> Array:
-        """As ``b``, which is the same whatever the other answer is."""
-        return self.b
-
-    @property
-    def noise(self) -> Array:
-        """Variance of one item's estimated count per user who lacks it, shape ``(t,)``."""
-        return logodds.noise_from_probabilities(self.a, self.b)
-
-    @property
-    def signal(self) -> Array:
-        """Extra variance per user who has the item, shape ``(t,)``; may be negative."""
-        return logodds.signal_from_probabilities(self.a, self.b)
-
-    def value(self, objective: Objective) -> float:
-        """The error per user in the sense of any objective."""
-        return objective.coefficients(self.policy).evaluate(self.noise, self.signal)
 
     @property
     def pair_losses(self) -> Array:
