@@ -262,10 +262,7 @@ def bisample_error(epsilon: float, assumed: AssumedAnswers) -> float:
 
 
 def _solve(
-    policy: PrivacyPolicy,
-    grid: Array,
-    scenarios: Sequence[Scenario],
-    tolerance: float,
+    policy: PrivacyPolicy, grid: Array, scenarios: Sequence[Scenario], tolerance: float
 ) -> Channel:
     """Solve on ``[-1, 1]``, where numbers are near 1, and bring the answer back."""
     center, radius = (grid[-1] + grid[0]) / 2, (grid[-1] - grid[0]) / 2

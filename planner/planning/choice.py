@@ -303,12 +303,7 @@ def _others(part: Part[Categorical]) -> list[Option]:
 
 
 def solved(
-    policy: PrivacyPolicy,
-    name: str,
-    objective: Objective,
-    errors: ErrorLaw,
-    *,
-    must: bool,
+    policy: PrivacyPolicy, name: str, objective: Objective, errors: ErrorLaw, *, must: bool
 ) -> Option:
     """A table or design; if it ``must`` be found, errors of the solver are raised."""
     law: Certified | None

@@ -31,11 +31,7 @@ class At(Protocol):
     """
 
     def __call__(
-        self,
-        scale: float = 1.0,
-        level: str | None = None,
-        *,
-        tolerance: float = TIGHT,
+        self, scale: float = 1.0, level: str | None = None, *, tolerance: float = TIGHT
     ) -> Option:
         """The option there, with its proof."""
 
@@ -105,12 +101,7 @@ def choice_curve(
     """
     law = errors or ErrorLaw(spread=float(1 - 1 / policy.item_counts.sum()))
 
-    def at(
-        scale: float = 1.0,
-        level: str | None = None,
-        *,
-        tolerance: float = TIGHT,
-    ) -> Option:
+    def at(scale: float = 1.0, level: str | None = None, *, tolerance: float = TIGHT) -> Option:
         found = solve_for(scaled(policy, scale, level), mechanism, objective, tolerance)
         proof = found.certificate
         proven = None if proof is None else proof.solved_bound or proof.lower_bound

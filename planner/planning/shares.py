@@ -111,9 +111,7 @@ class Allocation:
 
 
 def allocate(
-    curves: Sequence[Curve],
-    alone: Sequence[Curve] | None = None,
-    asked: int | None = None,
+    curves: Sequence[Curve], alone: Sequence[Curve] | None = None, asked: int | None = None
 ) -> Allocation:
     """The shares with the smallest weighted sum of the errors per user, with proof.
 

@@ -73,12 +73,7 @@ def forget() -> None:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _solved(
-    policy: PrivacyPolicy,
-    name: str,
-    objective: Objective,
-    tolerance: float,
-) -> Certified:
+def _solved(policy: PrivacyPolicy, name: str, objective: Objective, tolerance: float) -> Certified:
     still_wanted()
     if name in BASELINES:
         return baseline(policy, name)

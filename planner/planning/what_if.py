@@ -27,14 +27,7 @@ from planner.planning.choice import achieved, check_targets, users_needed
 from planner.planning.curve import Curve, choice_curve
 from planner.planning.kind import AnyKind, Importance, PlanFacts
 from planner.planning.option import AnyPart, Option
-from planner.planning.solve import (
-    DESIGN,
-    TOTAL,
-    Certified,
-    crossing,
-    largest_budgets,
-    scaled,
-)
+from planner.planning.solve import DESIGN, TOTAL, Certified, crossing, largest_budgets, scaled
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.models import MODELS
@@ -383,10 +376,7 @@ class _TargetSearch:
 
 
 def smallest_budgets(
-    policy: PrivacyPolicy,
-    users: int,
-    targets: Target | Sequence[Target],
-    model: str = "opt0",
+    policy: PrivacyPolicy, users: int, targets: Target | Sequence[Target], model: str = "opt0"
 ) -> BudgetAnswer:
     """The smallest common scale of the budgets at which all targets are met; of one answer.
 

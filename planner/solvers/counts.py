@@ -279,10 +279,7 @@ class Priced:
 
 
 def _peak(
-    raised: Callable[[Array], tuple[Array, Array]],
-    hessian: Array,
-    nu: Array,
-    wide: Flags,
+    raised: Callable[[Array], tuple[Array, Array]], hessian: Array, nu: Array, wide: Flags
 ) -> Array:
     """About where the concave functions are largest: a tangent plane may touch anywhere."""
     place = np.arange(wide.shape[1])

@@ -32,9 +32,7 @@ _MOST_DESIGNED = 64  # levels of a design: it takes about half their square of t
 
 
 def best_design(
-    policy: PrivacyPolicy,
-    objective: Objective | str | None = None,
-    tolerance: float = 1e-6,
+    policy: PrivacyPolicy, objective: Objective | str | None = None, tolerance: float = 1e-6
 ) -> SubsetDesign | UnaryTable:
     """Find the mechanism with the smallest error of all that keep ``policy``, with proof.
 

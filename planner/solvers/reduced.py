@@ -76,11 +76,7 @@ class Minimum:
 
 
 def minimise_convex(
-    faces: Callable[[float], tuple[Face, Face]],
-    low: float,
-    high: float,
-    guess: float,
-    kinks: Array,
+    faces: Callable[[float], tuple[Face, Face]], low: float, high: float, guess: float, kinks: Array
 ) -> Minimum:
     """Bracketing Newton search for the point where the slope changes sign.
 

@@ -143,12 +143,7 @@ def explicit(problem: DesignProblem) -> Relaxed:
 
 
 def _bounds(
-    problem: DesignProblem,
-    within: Array,
-    square: Array,
-    doubt: Array,
-    total: float,
-    people: Array,
+    problem: DesignProblem, within: Array, square: Array, doubt: Array, total: float, people: Array
 ) -> Array:
     """``reach^2 / (4 total) - people's weights``, rounded down.
 
