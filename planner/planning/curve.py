@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
-from typing import Protocol
 
 import numpy as np
 
@@ -24,25 +23,15 @@ from planner.policy.policy import PrivacyPolicy
 _MOST_LEVELS = 1_000  # whose pairs are looked at
 
 
-class At(Protocol):
-    """What a question has with its budgets times ``scale``, above 0, of one ``level`` alone or all.
-
-    ``tolerance`` is the gap to which a design is solved.
-    """
-
-    def __call__(
-        self, scale: float = 1.0, level: str | None = None, *, tolerance: float = TIGHT
-    ) -> Option:
-        """The option there, with its proof."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
     """A question's error with one mechanism at any scale of its budgets, and its weight in a sum.
 
-    ``at(scale, level=None, tolerance=1e-6)`` is the :class:`Option` there. ``errors``
-    make its squared error; ``convex`` says that this is proven convex in the scale of all budgets;
-    ``carried`` is what its part of a sum is at least at larger scales, by a bound at a smaller one.
+    ``at(scale=1, level=None, tolerance=1e-6)`` is the :class:`Option` there, with its proof: with
+    budgets times ``scale``, above 0, of one ``level`` alone or all, a design solved to the
+    ``tolerance``. ``errors`` make its squared error; ``convex`` says that this is proven convex in
+    the scale of all budgets; ``carried`` is what its part of a sum is at least at larger scales, by
+    a bound at a smaller one.
 
     Raises
     ------
@@ -61,7 +50,7 @@ class Curve:
     weight: float
     errors: ErrorLaw
     mechanism: str
-    at: At
+    at: Callable[..., Option]
     convex: bool = False
     carried: Callable[[Array, Array, Array], Array] | None = None
 
@@ -145,7 +134,7 @@ def mean_curve(
     """
     arguments.budget("epsilon", epsilon)
 
-    def at(scale: float = 1.0, *_: object, **__: object) -> Option:
+    def at(scale: float = 1.0, **_: object) -> Option:
         p = float(logodds.p(np.array(scale * epsilon)))
         value = float(error(4 * p * (1 + p)))
         return Option("bisample-md", value, ErrorLaw(), bound=value)

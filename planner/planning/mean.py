@@ -486,7 +486,7 @@ def offered_curve(model: AnswerRateModel) -> Curve:
     Its error is that for the model's people, a share of half the range.
     """
 
-    def at(scale: float = 1.0, *_: object, tolerance: float = 1e-5, **__: object) -> Option:
+    def at(scale: float = 1.0, tolerance: float = 1e-5, **_: object) -> Option:
         rate = float(model.answer_rate(scale))
         channel = best_for(model, model.share * scale, max(0.0, 1 - rate), tolerance)
         value = channel_error(model, channel, rate) / model.domain.radius**2
@@ -531,7 +531,7 @@ class NumberKind(Kind[Numeric, object]):
         if planned.name != BISAMPLE:
             return super().curve(part, planned)
         whole = self.shared(part.question, part.everybody)
-        return replace(whole, at=lambda scale=1.0, *_, **__: whole.at(part.share * scale))
+        return replace(whole, at=lambda scale=1.0, **_: whole.at(part.share * scale))
 
     def searched(
         self, part: Part[Numeric], planned: Option, importance: Importance = None

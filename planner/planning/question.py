@@ -370,19 +370,14 @@ def plan_question(part: AnyPart) -> QuestionPlan:
     kind = KINDS[part.asked.kind]
     found = kind.options(part)
     name = part.asked.mechanism
-    if name == BEST:
-        best = least(found)
-        if best is None:
-            remedy = "Ask for a mechanism by its name to see why."
-            raise InputError("mechanism", BEST, "one that can be planned", remedy)
-        name = best.name
-    planned = next(one for one in found if one.name == name)
+    planned = least(found if name == BEST else [one for one in found if one.name == name])
+    if planned is None:
+        remedy = "Ask for a mechanism by its name to see why."
+        raise InputError("mechanism", name, "one that can be planned", remedy)
     found = [one if one is planned else kind.compared(part, one) for one in found]
     mechanism = kind.deployed(part, planned)
-    facts, deployed = (
-        kind.facts(part, planned, mechanism),
-        part.deployed.replacing(mechanism=name),
-    )
+    facts = kind.facts(part, planned, mechanism)
+    deployed = part.deployed.replacing(mechanism=planned.name)
     return QuestionPlan(
         part=part,
         deployed=deployed,
@@ -425,10 +420,5 @@ def budget_curve(
     chosen = chosen[chosen * largest_budgets(policy).max() <= MAX_EPSILON]
     part = question.part.in_round(question.planned)[0]
     names = policy.names if question.fact(ByLevel) and not question.fact(Padded) else ()
-    curve = question.kind.curve(question.part, question.planned)
-
-    def at(scale: float = 1.0, *_: object, **__: object) -> Option:
-        return curve.at(scale, level, tolerance=tolerance)
-
-    people = part.people, part.everybody
-    return frontier_of(replace(curve, at=at), names, chosen, people, part.fraction)
+    people = part.people, part.everybody, part.fraction
+    return frontier_of(question.curve, names, chosen, people, level=level, tolerance=tolerance)

@@ -81,7 +81,7 @@ def relaxations(curve: Curve, now: Option, fraction: float = 1.0) -> tuple[Relax
         if largest[i] + RELAX_BY > MAX_EPSILON:
             continue
         name = policy.names[i]
-        after = curve.at(1 + RELAX_BY / float(policy.epsilons[i]), name)
+        after = curve.at(1 + RELAX_BY / float(policy.epsilons[i]), level=name)
         # What is planned now keeps the relaxed budgets, too.
         value = min(after.value, now.value)
         saving = 1 - sqrt(min(now.errors.error(value, fraction) / error, 1.0))
@@ -170,29 +170,29 @@ def frontier(
     if scales is not None:
         chosen = np.sort(positive_numbers("scales", scales, _largest_scale(policy)))
     curve = choice_curve("", policy, objective=objective or TOTAL, mechanism=model)
-    return frontier_of(curve, policy.names, chosen, (users, users))
+    return frontier_of(curve, policy.names, chosen, (users, users, 1.0))
 
 
 def frontier_of(
     curve: Curve,
     names: tuple[str, ...],
     scales: Array,
-    people: tuple[int, int],
-    fraction: float = 1.0,
+    people: tuple[int, int, float],
+    **about: object,
 ) -> Frontier:
-    """The points of a curve: of so many ``people`` who are asked, of all, a ``fraction``.
+    """The points of a curve: of so many ``people`` who are asked, of all, a fraction.
 
-    With the errors of the levels that have ``names``.
+    With the errors of the levels that have ``names``; ``about`` says more of each point.
     """
     found, failures = dict[float, Option](), list[PlannerError]()
     for one in sorted(scales.tolist(), key=lambda one: abs(log(one))):
         try:
-            found[one] = curve.at(one)
+            found[one] = curve.at(one, **about)
         except (InputError, SolverError) as error:  # budgets too small or too large for it
             failures.append(error)
     if not found:
         raise failures[0]
-    solved, (asked, everybody) = [found[one] for one in sorted(found)], people
+    solved, (asked, everybody, fraction) = [found[one] for one in sorted(found)], people
     proofs = [getattr(one.law, "certificate", None) for one in solved]
     return Frontier(
         names,
