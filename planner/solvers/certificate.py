@@ -12,7 +12,7 @@ their value's precision: near the optimum each Newton step squares the error.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from planner.arrays import Array
 from planner.errors import ConvergenceError
 from planner.policy.rules import PrivacyRows
 from planner.solvers.models import Program
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 _RADII = (0.5, 0.01)  # largest relative step; Clarabel stalls at one or the other
 _STAY = 1e-9
@@ -47,7 +50,7 @@ class _Tangent(NamedTuple):
     pieces: tuple[float, Array, Array, Array]
     unit: float  # of the objective, that all numbers are near 1
     cost: Array
-    matrix: Any  # sparse
+    matrix: sp.csr_array
     limit: Array
 
 

@@ -24,6 +24,9 @@ from planner.policy.objective import Coefficients, Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import PrivacyRows, Reduction
 
+Expression = Any
+"""Of cvxpy, which is loaded where it is needed; or a constraint."""
+
 
 class Atoms(NamedTuple):
     """Error terms of each level, ``(t,)``, and their slopes by coordinate, ``(c, t)``."""
@@ -66,7 +69,9 @@ class _Opt0:
         noise = np.array([[d2p * (1 + q), dp * dq], [dp * dq, p * d2q]])
         return Curvature(noise, np.array([[-d2p, none], [none, d2q]]))
 
-    def expressions(self, u: Any, unit: Array) -> tuple[Any, Any, list[Any]]:
+    def expressions(
+        self, u: Expression, unit: Array
+    ) -> tuple[Expression, Expression, list[Expression]]:
         """``noise``, ``signal`` and constraints at ``u * unit`` for cvxpy variables near 1."""
         import cvxpy as cp
 
@@ -114,7 +119,9 @@ class _Opt1(_Opt0):
         both = super().curvature(self.mix @ v)
         return Curvature(*(one.sum(axis=(0, 1))[None, None] for one in both))
 
-    def expressions(self, u: Any, unit: Array) -> tuple[Any, Any, list[Any]]:
+    def expressions(
+        self, u: Expression, unit: Array
+    ) -> tuple[Expression, Expression, list[Expression]]:
         import cvxpy as cp
 
         log_p, p0 = _log_p(u[0], unit[0]), logodds.p(unit[0])
@@ -150,7 +157,9 @@ class _Opt2:
     def curvature(self, v: Array) -> Curvature:
         return Curvature((1.5 / v[0] ** 4)[None, None], np.zeros((1, 1, v.shape[1])))
 
-    def expressions(self, u: Any, unit: Array) -> tuple[Any, Any, list[Any]]:
+    def expressions(
+        self, u: Expression, unit: Array
+    ) -> tuple[Expression, Expression, list[Expression]]:
         import cvxpy as cp
 
         noise = cp.multiply(0.25 / unit[0] ** 2, cp.power(u[0], -2)) - 1
@@ -254,7 +263,7 @@ def _positive(values: Array) -> Array:
     return values
 
 
-def _log_p(u: Any, unit: Array) -> Any:
+def _log_p(u: Expression, unit: Array) -> Expression:
     """``log p(u * unit) - log p(unit)`` as a convex cvxpy expression."""
     import cvxpy as cp
 

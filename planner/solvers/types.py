@@ -15,7 +15,7 @@ linear estimator, and the variances. Nothing in them grows with the number of it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arrays import Array
 from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
+
+N = TypeVar("N", bound=np.generic)
 
 NO_SPLIT = 1e-6
 """Sides whose likelihoods differ by less, relatively, tell nothing apart."""
@@ -308,7 +310,7 @@ def usable(policy: PrivacyPolicy) -> Array:
     return np.minimum(policy.epsilons, most)
 
 
-def grouped(values: NDArray[Any], groups: NDArray[np.int64], by: np.ufunc) -> NDArray[Any]:
+def grouped(values: NDArray[N], groups: NDArray[np.int64], by: np.ufunc) -> NDArray[N]:
     """Sums, or smallest values, of the levels of each group, of which none is empty."""
     order = np.argsort(groups, kind="stable")
     starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1))
