@@ -21,6 +21,8 @@ from planner.show.plan import costs, plan_blocks
 if TYPE_CHECKING:
     from planner.planning.plan import SurveyPlan
 
+Place = Callable[[Any], float]
+"""Where a value or a name stands in a drawing."""
 _MOST_PAGE_ROWS = 40
 _WIDTH, _LEFT, _RIGHT, _PLOT, _SVG_SIZES = 760, 90, 744, 300, 18  # of a drawing, in pixels
 _MOST_AXIS_NAMES = 12
@@ -201,7 +203,7 @@ def svg_of(drawn: Chart, alt: str) -> str:
     return f'<svg {size} role="img" font-size="12">{title}\n' + "\n".join(parts) + "\n</svg>"
 
 
-def _drawn(line: Line, right: Callable[[Any], float], up: Callable[[Any], float]) -> Iterable[str]:
+def _drawn(line: Line, right: Place, up: Place) -> Iterable[str]:
     def points(values: Sequence[float]) -> list[tuple[float, float]]:
         return [(right(x), up(y)) for x, y in zip(line.x, values, strict=True) if isfinite(y)]
 
@@ -224,19 +226,19 @@ def _drawn(line: Line, right: Callable[[Any], float], up: Callable[[Any], float]
 
 def _axis(
     values: Sequence[Any], start: float, end: float, *, log: bool
-) -> tuple[Callable[[Any], float], Sequence[Any]]:
+) -> tuple[Place, Sequence[str | float]]:
     """Where a value is on the page, and which values are written there."""
     names = list(dict.fromkeys(value for value in values if isinstance(value, str)))
     if names:
         step = (end - start) / len(names)
         places = {name: start + step * (k + 0.5) for k, name in enumerate(names)}
         return places.__getitem__, names[:: ceil(len(names) / _MOST_AXIS_NAMES)]
-    scaled: Callable[[Any], float] = log10 if log else float
+    scaled: Place = log10 if log else float
     known = [scaled(value) for value in values if isfinite(value)] or [0.0, 1.0]
     pad = 0.04 * (max(known) - min(known)) or 0.5
     low, high = min(known) - pad, max(known) + pad
 
-    def place(value: Any) -> float:
+    def place(value: float) -> float:
         return start + (end - start) * (scaled(value) - low) / (high - low)
 
     if log:

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from planner.deployment.parameters import Parameters
+from planner.laws.schema import Document
 from planner.outsiders.guarantee import ShuffledGuarantee
 from planner.planning.choice import ByLevel
 from planner.planning.joint import Related
@@ -97,7 +98,7 @@ def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
     return [to_json(one) for one in thing]
 
 
-def plan_json(plan: SurveyPlan, parameters: Parameters | None = None) -> dict[str, Any]:
+def plan_json(plan: SurveyPlan, parameters: Parameters | None = None) -> Document:
     """A planned survey; ``parameters`` is null where there is no one file."""
     survey, found = plan.survey, plan.allocation
     about = {
@@ -116,12 +117,12 @@ def plan_json(plan: SurveyPlan, parameters: Parameters | None = None) -> dict[st
     }
 
 
-def question_json(question: QuestionPlan) -> dict[str, Any]:
+def question_json(question: QuestionPlan) -> Document:
     """One question's plan."""
     levels, padded = question.fact(ByLevel), question.fact(Padded)
     shown = range(min(len(levels.names), _MOST_EXPLAINED) if levels else 0)
     odds = [kinds.odds_sentence(question, level) for level in shown]
-    document: dict[str, Any] = {
+    document: Document = {
         **to_json(question),
         "levels": levels and to_json(levels) | {"odds": odds},
         "padding_length": padded and padded.length,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isinf
-from typing import Any
 
 import numpy as np
 
 from planner.deployment.parameters import Parameters
+from planner.laws.law import Law
+from planner.laws.schema import Document
 from planner.planning.mean import AnswerRatePlan, BestBudget, ChannelCurve
 from planner.planning.option import FLAT
 from planner.planning.plan import ComparedRow
@@ -142,9 +143,9 @@ def _curves(plan: AnswerRatePlan, channels: ChannelCurve | None, best: BestBudge
     ]
 
 
-def pair_rows(question: Any) -> list[dict[str, Any]]:
+def pair_rows(law: Law) -> list[Document]:
     """Each pair's realised and demanded budget; ``None`` where none is demanded."""
-    names = question.shape.labels
+    names = law.shape.labels
     return [
         {
             "level": names[pair.first],
@@ -152,11 +153,11 @@ def pair_rows(question: Any) -> list[dict[str, Any]]:
             "realised": pair.realised,
             "demanded": None if isinf(pair.demanded) else pair.demanded,
         }
-        for pair in question.pairs
+        for pair in law.pairs
     ]
 
 
-def pairs_table(law: Any) -> Table:
+def pairs_table(law: Law) -> Table:
     """What is proven of a law, pair by pair of levels."""
     rows = [
         (level, against, rounded_up(realised, 12), "none" if most is None else lowered(most, 12))
@@ -180,7 +181,7 @@ def verification_blocks(parameters: Parameters) -> list[Block]:
 # Simulations
 
 
-def simulation_json(trial: Trial, results: Sequence[Simulated]) -> dict[str, Any]:
+def simulation_json(trial: Trial, results: Sequence[Simulated]) -> Document:
     """A simulation for programs; the first mechanism is the deployed one."""
     padded = trial.planned.fact(Padded)
     return {
