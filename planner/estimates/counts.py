@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import is_number
 from planner.arrays import Array, Whole
 from planner.errors import InputError
 from planner.frames import Columns, Framed
@@ -180,7 +181,7 @@ def reach(confidence: float, together: int = 1) -> float:
 
 def tail_share(confidence: float, together: int = 1) -> float:
     """Chance that each of so many limits may miss; InputError for what is no confidence."""
-    if not (isinstance(confidence, int | float) and 0 < confidence < 1):
+    if not (is_number(confidence) and 0 < confidence < 1):
         remedy = "Use 0.95 for limits that miss one time in twenty."
         raise InputError("confidence", confidence, "a share strictly between 0 and 1", remedy)
     return (1 - confidence) / together

@@ -83,7 +83,7 @@ class SamplingPrivacy:
     def __post_init__(self) -> None:
         sampling = _probability("sampling", self.sampling)
         zero = _probability("zero", self.zero)
-        if not isinstance(self.decoys, Sequence | np.ndarray) or not len(self.decoys):
+        if np.ndim(self.decoys) != 1 or not len(self.decoys):
             remedy = "Write [0.1, 0.2] for two values."
             raise InputError("decoys", self.decoys, "a list with one probability per value", remedy)
         decoys = [_probability(f"decoys[{j}]", decoy) for j, decoy in enumerate(self.decoys)]

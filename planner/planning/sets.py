@@ -481,10 +481,10 @@ def least_error(part: Part[ItemSet]) -> float:
 
 def _padding(part: Part[ItemSet], law: Terms | None, sets: SetModel) -> PaddingPlan:
     """Every padding length of what is planned with a table, or else of the set design."""
-    if isinstance(law, UnaryTable):
-        return plan_padding(law, part.people, sets)
-    question = part.deployed
-    return plan_whole_sets(question.policy, question.cap, part.people, sets)
+    match law:
+        case UnaryTable():
+            return plan_padding(law, part.people, sets)
+    return plan_whole_sets(part.deployed.policy, part.deployed.cap, part.people, sets)
 
 
 def _promises(part: Part[ItemSet], planned: Option) -> SetPromises:

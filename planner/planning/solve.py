@@ -57,8 +57,8 @@ def tried(
     found = None
     try:
         found = solve_for(policy, name, objective)
-        if isinstance(found, SubsetDesign):
-            _check_deployable(found)
+        if found.design is not None:
+            _check_deployable(found.design)
         elif name == DESIGN:
             return found, _NO_BETTER
     except (InputError, SolverError, VerificationError) as error:

@@ -77,24 +77,25 @@ def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
     >>> to_json({"errors": np.array([1.0, np.inf]), "place": Path("a")})
     {'errors': [1.0, None], 'place': 'a'}
     """
-    if thing is None or isinstance(thing, (bool, int, str)):
-        return thing
-    if isinstance(thing, (np.generic, np.ndarray)):
-        return to_json(thing.tolist())
-    if isinstance(thing, float):
-        return thing if math.isfinite(thing) else None
-    if isinstance(thing, Mapping):
-        return {str(key): to_json(value) for key, value in thing.items()}
+    match thing:
+        case None | bool() | int() | str():
+            return thing
+        case np.generic() | np.ndarray():
+            return to_json(thing.tolist())
+        case float():
+            return thing if math.isfinite(thing) else None
+        case Mapping():
+            return {str(key): to_json(value) for key, value in thing.items()}
+        case BaseModel():
+            return thing.model_dump(mode="json")
+        case Path():
+            return str(thing)
     if is_dataclass(thing):
         named = _NAMES_OF.get(type(thing))
         names = named.split() if named else [field.name for field in fields(thing)]
         values = {name: getattr(thing, name) for name in names}
         values |= {name: say(thing) for name, say in _SAID.get(type(thing), {}).items()}
         return {name: to_json(v() if callable(v) else v) for name, v in values.items()}
-    if isinstance(thing, BaseModel):
-        return thing.model_dump(mode="json")
-    if isinstance(thing, Path):
-        return str(thing)
     return [to_json(one) for one in thing]
 
 
