@@ -395,7 +395,7 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, .
     >>> def plan(epsilon):
     ...     asked = Categorical("q", (Level("low", epsilon, item_count=4),))
     ...     return plan_survey(Survey("s", 1000, (asked,)))
-    >>> row = compare_plans(plan(1.0), plan(2.0))[1]
+    >>> row = compare_plans(plan(1.0), plan(2.0))[2]
     >>> row.level, row.what, round(row.change, 3)
     ('low', 'spent (epsilon)', 1.0)
     """
