@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import sys
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -70,7 +70,8 @@ for _command in (
 app.command("import")(import_form)
 app.command("app", short_help="Open the app in the browser.")(open_app)
 
-_UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's own, or typer's copy of it
+# Click's own, or typer's copy of it; what it has its parameters' errors have, too.
+_UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
 
 
 def run() -> NoReturn:
@@ -89,7 +90,7 @@ def run() -> NoReturn:
     sys.exit(code)
 
 
-def _usage_sentence(error: Any) -> str:
+def _usage_sentence(error: typer.BadParameter) -> str:
     command = "ldp-planner" if error.ctx is None else error.ctx.command_path
     return f"{error.format_message().rstrip('.?')}. Try: {command} --help"
 

@@ -148,12 +148,12 @@ def octets(bits: int) -> int:
 
 def as_tuples(value: Json) -> Json:
     """Lists as tuples, at any depth."""
-    return tuple(map(as_tuples, value)) if isinstance(value, list) else value
+    return tuple(map(as_tuples, value)) if type(value) is list else value
 
 
 def as_lists(value: Json) -> Json:
     """Tuples as lists, at any depth."""
-    return list(map(as_lists, value)) if isinstance(value, tuple) else value
+    return list(map(as_lists, value)) if type(value) is tuple else value
 
 
 def has_shape(rows: Json, shape: tuple[int, ...]) -> bool:

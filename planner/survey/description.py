@@ -63,9 +63,9 @@ class Description(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _plain(cls, table: object) -> object:
+    def _plain(cls, table: Json) -> Json:
         """Without what is blank; every key is known."""
-        if not isinstance(table, dict):
+        if type(table) is not dict:
             return table
         _know(table, cls, {})
         return {key: cell for key, cell in table.items() if not _blank(cell)}
@@ -108,12 +108,12 @@ def _know(table: Iterable[object], kind: type[Description], rivals: Models) -> N
 def told_apart(key: str, remedy: str, known: Models, usual: str = "") -> BeforeValidator:
     """Reads a table as the one of the known kinds that its ``key`` names."""
 
-    def read(table: object, about: ValidationInfo) -> object:
+    def read(table: Json, about: ValidationInfo) -> Json:
         if isinstance(table, Description):
             return table
-        given = table if isinstance(table, dict) else {}
+        given = table if type(table) is dict else {}
         name = given.get(key, usual)
-        if not isinstance(name, str) or name not in known:
+        if name not in list(known):  # what is no text may have no hash
             raise at(key, error=InputError.unknown(key, given.get(key), known, remedy))
         _know(given, known[name], known)
         return known[name].model_validate(table, context=about.context)
@@ -155,7 +155,7 @@ def _told(found: ErrorDetails, where: Where, document: Document) -> Mistake:
     if not isinstance(cause, InputError):
         allowed, remedy = _WORDS.get(kind, (found["msg"].lower(), "Write such a value."))
         cause = InputError("value", found["input"], allowed.format(**context), remedy)
-    row = not where or isinstance(where[-1], int) or kind == "value_error"
+    row = not where or type(where[-1]) is int or kind == "value_error"
     if not (row and isinstance(value, dict | Description)):  # the mistake is of a key
         *words, argument = words
         argument = cause.argument if "[" in cause.argument else argument

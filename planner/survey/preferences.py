@@ -20,6 +20,7 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from planner.arrays import Array
 from planner.errors import InputError
+from planner.laws.schema import Json
 from planner.survey.description import Description, told_apart
 from planner.survey.reading import read_tolerances
 from planner.survey.values import Masses, Numbers, Positive, WrittenNumber, at, read_path
@@ -123,9 +124,9 @@ class EmpiricalPreferences(Description):
 
     @model_validator(mode="before")
     @classmethod
-    def _read(cls, table: object, about: ValidationInfo) -> object:
+    def _read(cls, table: Json, about: ValidationInfo) -> Json:
         """With the values of the file that a survey's file names, and of its column."""
-        if not isinstance(table, dict) or "file" not in table:
+        if type(table) is not dict or "file" not in table:
             return table
         if "values" in table:
             reason, remedy = 'a sample needs one of "file" and "values", not both', "Keep one."

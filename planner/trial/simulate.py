@@ -209,7 +209,7 @@ class Trial:
         Parameters
         ----------
         planned:
-            Any question with a single round.
+            Of a question with a single round.
         answers:
             The truth; of a question for a number one number a person, NaN for none.
 

@@ -200,7 +200,7 @@ def _append(value: Json, parts: list[str], depth: int) -> None:
         reason = f"the document is nested more than {_MAX_DEPTH} levels deep"
         raise InputError.because("document", reason, remedy)
     if isinstance(value, dict):
-        if not all(isinstance(key, str) for key in value):
+        if not {*map(type, value)} <= {str}:
             remedy = "Use text as the keys."
             raise InputError.because("key", "a key is not text, and JSON has no other", remedy)
         keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
