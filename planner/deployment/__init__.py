@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from planner.deployment.client.client import Client, Report
     from planner.deployment.client.sealed import Memory
-    from planner.deployment.parameters import (
-        Parameters,
-        read_parameters,
-        write_parameters,
-    )
+    from planner.deployment.parameters import Parameters, read_parameters, write_parameters
 
 _HOME_OF = {
     "Client": "client.client",

@@ -252,7 +252,7 @@ class Ordered(Item):
     optional: ClassVar[Mapping[str, Schema]] = {
         "no_answer": described(
             FLAG, "Whether the last answer is outside the order: for who has no other."
-        ),
+        )
     }
 
     order: tuple[int, ...]

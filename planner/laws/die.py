@@ -70,6 +70,7 @@ class Die(Shape):
     """
 
     name: ClassVar[str] = "die"
+    size = 4
     asked: ClassVar[tuple[str, ...]] = ("item-or-none",)
     rounds: ClassVar[tuple[int | None, ...]] = (1, 2)
     keys: ClassVar[Mapping[str, Schema]] = {
@@ -107,10 +108,6 @@ class Die(Shape):
     @property
     def cells(self) -> int:
         return len(self.rounds) * (1 + self.levels.total)
-
-    @property
-    def size(self) -> int:
-        return 4
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ class Hash(Shape):
     """
 
     name: ClassVar[str] = "hash"
+    size = 8
     asked: ClassVar[tuple[str, ...]] = ("item",)
     keys: ClassVar[Mapping[str, Schema]] = {
         "hash_function": choice("xxh32"),
@@ -65,10 +66,6 @@ class Hash(Shape):
     @property
     def cells(self) -> int:
         return self.levels.total
-
-    @property
-    def size(self) -> int:
-        return 8
 
     def draw(self, own: Own, source: Source) -> bytes:
         seed, word = words(source, 1)[0], words(source, 1)[0]

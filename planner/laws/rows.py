@@ -35,6 +35,7 @@ class Rows(Shape):
     """
 
     name: ClassVar[str] = "rows"
+    size = 2
     asked: ClassVar[tuple[str, ...]] = ("ordered", "number")
     keys: ClassVar[Mapping[str, Schema]] = {
         "rows": described(
@@ -91,10 +92,6 @@ class Rows(Shape):
     @property
     def cells(self) -> int:
         return len(self.rows[0])
-
-    @property
-    def size(self) -> int:
-        return 2
 
     def draw(self, own: Own, source: Source) -> bytes:
         return bisect_right(self._ends[own[0]], words(source, 1)[0]).to_bytes(self.size, "little")

@@ -269,10 +269,7 @@ class Trial:
         return np.asarray(np.cumsum(answered) / answered.sum())
 
     def run(
-        self,
-        repeats: int,
-        rng: np.random.Generator,
-        progress: Callable[[], object] = lambda: None,
+        self, repeats: int, rng: np.random.Generator, progress: Callable[[], object] = lambda: None
     ) -> list[Simulated]:
         """Run every mechanism ``repeats`` times; ``progress`` is called after every run.
 

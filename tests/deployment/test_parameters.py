@@ -8,11 +8,7 @@ import pytest
 
 from planner import InputError, VerificationError, plan_survey
 from planner.deployment.building import survey_parameters
-from planner.deployment.parameters import (
-    make_vectors,
-    read_parameters,
-    write_parameters,
-)
+from planner.deployment.parameters import make_vectors, read_parameters, write_parameters
 from planner.planning.solve import forget
 from tests.deployment.examples import FILES, sealed
 from tests.surveys import EXAMPLES

@@ -110,9 +110,7 @@ class Client:
     __slots__ = ("_hash", "_laws", "_memory")
 
     def __init__(
-        self,
-        parameters: str | Path | Document,
-        memory: str | Path | Memory | None = None,
+        self, parameters: str | Path | Document, memory: str | Path | Memory | None = None
     ) -> None:
         if isinstance(parameters, Mapping):
             source, document = "parameters", parse_document(_dumped(parameters))

@@ -264,8 +264,7 @@ class ReportWriter:
         self._hash = pa.array([bytes.fromhex(parameters)], pa.binary())
         about = _metadata(key, secrets.token_hex(16))
         self._schema = pa.schema(
-            [("report", pa.binary(size)), ("parameters", _HASHES)],
-            metadata={_METADATA: about},
+            [("report", pa.binary(size)), ("parameters", _HASHES)], metadata={_METADATA: about}
         )
         self._waiting: list[Reports] = []
         self._rows = 0
