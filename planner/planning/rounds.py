@@ -121,10 +121,16 @@ class OneReport:
         return self._scheme("budgets shared by the rounds", True, *errors)
 
 
-def own_ways(part: AnyPart, planned: Option) -> tuple[OneReport, list[Scheme]]:
-    """What a report has of a question that is asked again, and its ways, its own first."""
+def own_ways(
+    part: AnyPart, planned: Option, rounds: int | None = None
+) -> tuple[OneReport, list[Scheme]]:
+    """What a report has of a question that is asked again, and its ways, its own first.
+
+    In as many ``rounds`` as it is asked when omitted.
+    """
     again, errors = part.asked.rounds, planned.errors
-    count, changes = again.count, again.most_changes
+    count = rounds or again.count
+    changes = count - 1 if again.changes == "any" else again.most_changes
     epochs = min(changes + 1, count)
     least, longer = divmod(count, epochs)
     alike = (epochs * least**2 + longer * (2 * least + 1)) / count**2

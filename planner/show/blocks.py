@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from planner.show.figures import Chart
 
-Rank = Literal["everybody", "details"]
+Rank = Literal["everybody", "page", "details"]
+"""For everybody; on a page at once, in a terminal among the details; or among them everywhere."""
 Tone = Literal["said", "note", "met", "missed", "proof", "item"]
 
 
@@ -56,7 +57,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Cells under a heading; ``lengths`` are bars that a face may draw beside them."""
+    """Cells under a heading; ``lengths`` are bars that a face may draw behind them."""
 
     heading: str
     cells: tuple[str, ...]
@@ -76,7 +77,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart, drawn only when it is shown; ``alt`` says what can be seen in it."""
+    """A chart, drawn only when it is shown; ``alt`` says what can be seen in it.
+
+    The ``key`` tells charts of one page apart.
+    """
 
     title: str
     draw: Callable[[], Chart]

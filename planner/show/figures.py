@@ -13,18 +13,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.estimates.channel import OrderedEstimates
 from planner.planning.mean import AnswerRatePlan, ChannelCurve
 from planner.planning.option import FLAT
+from planner.planning.rounds import own_ways
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import PaddingPlan
 from planner.planning.what_if import Frontier
 from planner.trial.simulate import OneSurvey
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from plotly.graph_objects import Figure
 
+    from planner.planning.option import AnyPart, Option
     from planner.planning.question import QuestionPlan
 
 # Okabe and Ito's palette: told apart by colour-blind readers. Where one is now is red alone.
@@ -32,7 +36,7 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 RED, SKY, GREY = "#D55E00", "#56B4E9", "#7F7F7F"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 DASHES = ("solid", "dash", "dot", "dashdot")  # not as many: pairs repeat after 20
-_MOST_DRAWN_LEVELS = 8
+_MOST_DRAWN_LEVELS, _MOST_OVER_ROUNDS = 8, 5
 _HIDDEN_ABOVE = 30.0  # times the best error: beyond it the curves would flatten the rest
 _MORE_PRIVATE = "(left: more private)"
 
@@ -67,6 +71,11 @@ class Chart:
     percent: bool = False
     turned: bool = False
     left_out: str = ""
+
+    @property
+    def across(self) -> str:
+        """The title of the axis of ``x``, and what is left out."""
+        return "; ".join(filter(None, (self.titles[0], self.left_out)))
 
 
 def chart(plan: object) -> Figure:
@@ -274,7 +283,56 @@ def one_survey_figure(survey: OneSurvey) -> Chart:
         Line(estimated, survey.labels, survey.estimates, BLUE, "", limits),
         Line("true", survey.labels, survey.truth, ORANGE, ""),
     ]
-    return Chart(lines, ("", survey.unit), turned=True)
+    shown = len(survey.labels)
+    cut = f"{shown} of {survey.every} answers" if shown < survey.every else ""
+    return Chart(lines, ("", survey.unit), turned=True, left_out=cut)
+
+
+def beliefs_figure(
+    names: Sequence[str], prior: float, low: Array, high: Array, every: int
+) -> Chart:
+    """How likely an answer of a level may be held after a report, and was before."""
+    held = [prior] * len(names)
+    ends = Line("after a report", names, held, BLUE, "", (low, high))
+    before = Line("before", names, held, ORANGE, "")
+    titles, cut = ("", "held to be so likely"), _of(names, range(every))
+    return Chart([ends, before], titles, percent=True, turned=True, left_out=cut)
+
+
+def rounds_figure(part: AnyPart, planned: Option) -> Chart:
+    """Errors of a round, of the average and of a change against how often a question is asked."""
+    counts = np.arange(2, 2 * part.asked.rounds.count + 1)
+    found = [own_ways(part, planned, count)[1][0] for count in counts.tolist()]
+    errors: dict[str, list[Any]] = {
+        "a round": [one.each for one in found],
+        "the average, if answers stay": [one.average_stays for one in found],
+        "a change, if answers stay": [one.change_stays for one in found],
+    }
+    known = {name: line for name, line in errors.items() if None not in line}
+    lines = [
+        Line(name, counts, _positive([part.total(one or 0.0) for one in line]), colour, dash)
+        for (name, line), colour, dash in zip(known.items(), CYCLE, DASHES, strict=False)
+    ]
+    here = _upright("these rounds", part.asked.rounds.count, lines, RED)
+    return Chart([*lines, here], ("rounds", f"error, {part.asked.unit}"), "y")
+
+
+def estimates_figure(rows: DataFrame) -> Chart:
+    """Estimated people by answer, with their intervals; rows are those of an estimates file."""
+    limits = rows["lower"].to_numpy(), rows["upper"].to_numpy()
+    line = Line("people", rows["answer"].tolist(), rows["estimate"].to_numpy(), BLUE, "", limits)
+    return Chart([line], ("", "people"), turned=True)
+
+
+def over_rounds_figure(rows: DataFrame) -> Chart:
+    """The answers with the largest estimates over the rounds, with their intervals as bands."""
+    by_answer, lines = rows.groupby("answer")["estimate"].sum(), list[Line]()
+    for answer, colour in zip(by_answer.nlargest(_MOST_OVER_ROUNDS).index, CYCLE, strict=False):
+        own = rows[rows["answer"] == answer]
+        x, limits = own["of"].str.removeprefix("round ").astype(int), (own["lower"], own["upper"])
+        lines.append(Line(answer, x, own["estimate"], colour, limits=limits, marked=True))
+    cut = f"{len(lines)} of {len(by_answer)} answers" if len(lines) < len(by_answer) else ""
+    return Chart(lines, ("round", "estimate"), left_out=cut)
 
 
 def _positive(values: ArrayLike) -> Any:
@@ -314,13 +372,15 @@ def plotly_of(drawn: Chart) -> Figure:
         made.add_scatter(**values, name=_as_it_is(line.name), mode=mode, **style)
     legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
     made.update_layout(height=370, margin={"l": 8, "r": 8, "t": 56, "b": 40}, legend=legend)
-    for axis, title in zip((across, along), drawn.titles, strict=True):
+    for axis, title in ((across, drawn.across), (along, drawn.titles[1])):
         kind = {"type": "log", "dtick": "D2", "tickformat": "~g"} if axis in drawn.log else {}
         made.update_layout({f"{axis}axis": {"title": title, "automargin": True, **kind}})
     if drawn.turned:
         height = 110 + 26 * max(len(drawn.lines[0].x), 2)
         made.update_layout(height=height, yaxis={"type": "category", "autorange": "reversed"})
-    return made.update_yaxes(tickformat=".2~%") if drawn.percent else made
+    if drawn.percent:
+        made.update_layout({f"{along}axis": {"tickformat": ".2~%"}})
+    return made
 
 
 def _add_band(made: Figure, x: Sequence[Any], line: Line) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from importlib import resources
+from itertools import repeat
 from math import ceil, exp, floor, isfinite, log10
 from sys import float_info
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table, chosen, said
-from planner.show.figures import BLUE, GREY, Chart, Line
+from planner.show.figures import Chart, Line
 from planner.show.kinds import promises
 from planner.show.outsiders import outsider_blocks
 from planner.show.plan import costs, plan_blocks
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 Place = Callable[[Any], float]
 """Where a value or a name stands in a drawing."""
 _MOST_PAGE_ROWS = 40
-_WIDTH, _LEFT, _RIGHT, _PLOT, _SVG_SIZES = 760, 90, 744, 300, 18  # of a drawing, in pixels
-_MOST_AXIS_NAMES = 12
+_WIDTH, _LEFT, _RIGHT, _PLOT, _SVG_SIZES = 560, 78, 548, 280, 20  # readable on a telephone
+_MOST_AXIS_NAMES, _MOST_LETTERS = 8, 24
 _DASHES = {"dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3", "longdash": "10 4"}
 _PAGE_HEAD = """<!DOCTYPE html>
 <html lang="en">
@@ -150,16 +151,16 @@ def _table(table: Table) -> str:
 
 
 def table_html(columns: Sequence[Column], accent: int | None, caption: str = "") -> str:
-    """The first rows of a table, with a bar from zero, grey beside a row that stands out."""
+    """The first rows of a table, with bars from zero behind some; a row may stand out."""
     heads, bodies = "", []
     for one in columns:
-        kind = "text" if one.text else "number"
+        kind = "text" if one.text else "bar number" if one.lengths else "number"
         heads += f'<th class="{kind}">{escape(one.heading)}</th>'
-        cells = one.cells[:_MOST_PAGE_ROWS]
-        bodies.append([f'<td class="{kind}">{escape(cell)}</td>' for cell in cells])
-        if one.lengths:
-            heads += '<th class="bars"></th>'
-            bodies.append(_bars(one.lengths, accent)[:_MOST_PAGE_ROWS])
+        full = max(*one.lengths, float_info.min) if len(one.lengths) > 1 else 1.0
+        shares = [100 * max(0.0, length) / full for length in one.lengths]
+        sizes = [f' style="background-size:{share:.1f}% 100%"' for share in shares]
+        cells = zip(one.cells[:_MOST_PAGE_ROWS], sizes or repeat(""), strict=False)
+        bodies.append([f'<td class="{kind}"{size}>{escape(cell)}</td>' for cell, size in cells])
     own = ' class="accent"'
     rows = [
         f"<tr{own if place == accent else ''}>{''.join(cells)}</tr>"
@@ -169,43 +170,51 @@ def table_html(columns: Sequence[Column], accent: int | None, caption: str = "")
     return f'<div class="numbers"><table>{caption}{inside}</table></div>'
 
 
-def _bars(lengths: Sequence[float], accent: int | None) -> list[str]:
-    full = max(*lengths, 0.0, float_info.min)
-    return [
-        f'<td class="bars"><div style="width:{100 * max(0.0, length) / full:.2f}%;'
-        f'background:{BLUE if accent in (None, place) else GREY}"></div></td>'
-        for place, length in enumerate(lengths)
-    ]
-
-
 def svg_of(drawn: Chart, alt: str) -> str:
     """The drawing of a chart: its legend above, lines, points and bands below."""
-    top = _SVG_SIZES * (len(drawn.lines) + 2)
-    across, bottom = [x for line in drawn.lines for x in line.x], top + _PLOT
+    top, named = _SVG_SIZES * (len(drawn.lines) + 2), [x for line in drawn.lines for x in line.x]
     limits = [limit for line in drawn.lines for limit in line.limits or ()]
-    along = [y for values in (*(line.values for line in drawn.lines), *limits) for y in values]
-    right, places = _axis(across, _LEFT, _RIGHT, log="x" in drawn.log)
-    up, heights = _axis(along, bottom, top, log="y" in drawn.log)
-    parts = [_text(right(x), bottom + 18, x if isinstance(x, str) else f"{x:,.4g}") for x in places]
+    numbers = [y for values in (*(line.values for line in drawn.lines), *limits) for y in values]
+    axes = [(named, "x" in drawn.log, drawn.across), (numbers, "y" in drawn.log, drawn.titles[1])]
+    left, bottom = _LEFT, top + _PLOT
+    if drawn.turned:
+        axes.reverse()
+        left = 16 + 8 * min(max(map(len, named)), _MOST_LETTERS)
+        bottom = top + 24 * max(len(set(named)), 2)
+    (across, log_across, below), (along, log_along, above) = axes
+    right, places = _axis(across, left, _RIGHT, log=log_across)
+    ends = (top, bottom) if drawn.turned else (bottom, top)
+    up, heights = _axis(along, *ends, log=log_along)
+
+    def at(x: Any, y: Any) -> tuple[float, float]:
+        return (right(y), up(x)) if drawn.turned else (right(x), up(y))
+
+    def said(value: Any, *, percent: bool) -> str:
+        if isinstance(value, str):
+            return value if len(value) <= _MOST_LETTERS else f"{value[: _MOST_LETTERS - 1]}\u2026"
+        return f"{100 * value:.3g} %" if percent else f"{value:,.4g}"
+
+    shares = drawn.percent and drawn.turned
+    parts = [_text(right(x), bottom + 18, said(x, percent=shares)) for x in places]
     for y in heights:
-        said = f"{100 * y:.3g} %" if drawn.percent else f"{y:,.4g}"
-        parts.append(_text(_LEFT - 8, up(y) + 4, said, "end"))
-        parts.append(_path([(_LEFT, up(y)), (_RIGHT, up(y))], "#e5e5e5", 1))
+        label = said(y, percent=drawn.percent and not drawn.turned)
+        parts.append(_text(left - 8, up(y) + 4, label, "end"))
+        parts.append(_path([(left, up(y)), (_RIGHT, up(y))], "#9995", 1))
     for place, line in enumerate(drawn.lines):
         level = 12 + _SVG_SIZES * place
-        parts.append(_path([(_LEFT, level), (_LEFT + 24, level)], line.colour, 3, line.dash))
-        parts.append(_text(_LEFT + 32, level + 4, line.name, "start"))
-        parts += _drawn(line, right, up)
-    parts.append(_text((_LEFT + _RIGHT) / 2, bottom + 40, drawn.titles[0]))
-    parts.append(_text(4, top - 10, drawn.titles[1], "start"))
-    size = f'viewBox="0 0 {_WIDTH} {bottom + 48}" width="{_WIDTH}" height="{bottom + 48}"'
+        parts.append(_path([(4, level), (28, level)], line.colour, 3, line.dash))
+        parts.append(_text(36, level + 4, line.name, "start"))
+        parts += _drawn(line, at)
+    parts.append(_text((left + _RIGHT) / 2, bottom + 42, below))
+    parts.append(_text(4, top - 10, above, "start"))
+    size = f'viewBox="0 0 {_WIDTH} {bottom + 50}" width="{_WIDTH}" height="{bottom + 50}"'
     title = f"<title>{escape(alt)}</title>"
-    return f'<svg {size} role="img" font-size="12">{title}\n' + "\n".join(parts) + "\n</svg>"
+    return f'<svg {size} role="img" font-size="14">{title}\n' + "\n".join(parts) + "\n</svg>"
 
 
-def _drawn(line: Line, right: Place, up: Place) -> Iterable[str]:
+def _drawn(line: Line, at: Callable[[Any, Any], tuple[float, float]]) -> Iterable[str]:
     def points(values: Sequence[float]) -> list[tuple[float, float]]:
-        return [(right(x), up(y)) for x, y in zip(line.x, values, strict=True) if isfinite(y)]
+        return [at(x, y) for x, y in zip(line.x, values, strict=True) if isfinite(y)]
 
     if line.limits is not None:
         lower, upper = map(points, line.limits)

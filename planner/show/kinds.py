@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -333,6 +333,44 @@ def odds_sentence(plan: QuestionPlan, level: int) -> str:
         others = f"{least} to {others}"
     having = _of_hundred(found.if_had[level])
     return f"Of 100 people {whose}, {having} {sends}; of 100 {other}, {others} do."
+
+
+def told_apart(plan: QuestionPlan) -> dict[str, Sequence[int]]:
+    """The answers of a scale, or the points of a number, each with what its reports are drawn by.
+
+    These are the whole numbers that are deployed; nothing of other kinds.
+    """
+    shape, about = cast("Any", plan.law.shape), cast("Any", plan.question)
+    channel = plan.fact(Channel)
+    if channel is None:
+        ends = (f"{about.lower:g}", f"{about.upper:g}", "no answer") if about.of_mean else ()
+        return dict(zip(ends, shape.rows if ends else (), strict=True))
+    return dict(zip(channel.symbols, shape.rows, strict=True))
+
+
+def apart_sentence(plan: QuestionPlan, first: str, second: str) -> tuple[str, float, float]:
+    """How well a report tells two answers of a scale or a number apart, and the two shares.
+
+    Reports that are likelier with the first answer speak for it: whoever guesses by them is right
+    most often.
+
+    Examples
+    --------
+    >>> from planner import plan_survey
+    >>> plan = plan_survey("examples/hours.toml").questions[0]
+    >>> print(apart_sentence(plan, "10+", "0")[0])
+    Of 100 people whose answer about hours a week is '10+', 64 send a report that speaks for it
+    against '0'; of 100 with '0', 23 do.
+    """
+    rows = told_apart(plan)
+    one, other = np.array(rows[first]), np.array(rows[second])
+    shares = [float(row[one > other].sum() / row.sum()) for row in (one, other)]
+    own, others = map(_of_hundred, shares)
+    text = (
+        f"Of 100 people whose answer about {plan.name} is {first!r}, {own} send a report that "
+        f"speaks for it against {second!r}; of 100 with {second!r}, {others} do."
+    )
+    return text, shares[0], shares[1]
 
 
 def _of_hundred(probability: float) -> str:

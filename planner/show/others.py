@@ -107,7 +107,7 @@ def answer_rate_blocks(
         *said([] if plan.best.reliable else [hopeless], "missed"),
         *_curves(plan, channels, best),
         Sentence(explained, "details"),
-        Figure("Error of the mean", lambda: error_figure(plan, channels), alt, "rates"),
+        Figure("Error of the mean", lambda: error_figure(plan, channels), alt, "rates", "page"),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from operator import itemgetter
 
 import numpy as np
@@ -36,7 +37,7 @@ from planner.show.blocks import (
     said,
     texts,
 )
-from planner.show.figures import explored_figure, ordered_figure, padding_figure
+from planner.show.figures import explored_figure, ordered_figure, padding_figure, rounds_figure
 from planner.show.relating import apart_sentences, related_blocks
 
 ALLOCATION_ERRORS = (
@@ -134,8 +135,20 @@ def question_blocks(
     return blocks + _details(question, advice) if details else blocks
 
 
+def pictures(question: QuestionPlan) -> list[Block]:
+    """What a page shows of a question before its details: mechanisms, and rounds over time."""
+    if not question.kind.adds_up:
+        return []
+    again: list[Block] = []
+    if question.again is not None:
+        alt = "Errors of a round, the average and a change against the number of rounds."
+        title, about = "If it were asked less or more often", (question.part, question.planned)
+        again.append(Figure(title, partial(rounds_figure, *about), alt, "rounds", "page"))
+    return [*_mechanisms(question), *again]
+
+
 def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
-    blocks = _mechanisms(question)
+    blocks = pictures(question)
     levels = question.fact(ByLevel)
     if levels is not None:
         of = _OF_ROUND * (question.again is not None)
@@ -455,8 +468,8 @@ def _mechanisms(question: QuestionPlan) -> list[Block]:
         numbers("against the plan", (one.against for one in ranked), change),
     )
     return [
-        Heading("All mechanisms at these budgets", "details", 3),
-        Table(kinds.measure(question), columns, accent=planned),
+        Heading("All mechanisms at these budgets", "page", 3),
+        Table(kinds.measure(question), columns, "page", planned),
         *said(left_out(question), rank="details"),
     ]
 
@@ -482,11 +495,11 @@ def _sharing(plan: SurveyPlan, found: Allocation) -> Table:
     columns = (
         texts("question", found.names),
         numbers("share if split, %", 100 * found.shares, ".1f"),
-        bars("error", np.sqrt(found.errors / users).tolist(), percent),
+        bars("its error", np.sqrt(found.errors / users).tolist(), percent),
         numbers(f"asked {each_in_words(some)}, %", 100 * some.fractions, ".1f"),
-        bars("its error", np.sqrt(np.maximum(some.errors, 0.0) / users).tolist(), percent),
+        bars("their error", np.sqrt(np.maximum(some.errors, 0.0) / users).tolist(), percent),
     )
-    return Table("One survey, one budget a person", columns)
+    return Table("One survey, one budget a person", columns, "page")
 
 
 def _spending(plan: SurveyPlan) -> Table:

@@ -29,7 +29,7 @@ from planner.show.blocks import (
     said,
     texts,
 )
-from planner.show.figures import BLUE, CYCLE, Chart, Line
+from planner.show.figures import estimates_figure, over_rounds_figure
 from planner.show.json import to_json
 from planner.show.relating import grid_blocks, relations
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 20
 _MOST_ANSWERS = 20
-_MOST_OVER_ROUNDS = 4
 _INTERVALS = (
     "Intervals cover the randomness of the reports, not of who was asked; those of means of "
     "numbers or scores, whose spread reports do not tell, of both."
@@ -118,9 +117,9 @@ def _question(
         yield from said([f"... and {left:,} more answers (see --json or --out)." * (left > 0)])
         if not ordered and rows["share"].notna().all():
             yield from said([_told_apart(rows.head(_MOST_ANSWERS))])
-            shown = partial(_chart, rows.head(_MOST_ANSWERS))
+            shown = partial(estimates_figure, rows.head(_MOST_ANSWERS))
             alt = f"Estimated people by answer; bars are {confidence:.0%} intervals."
-            yield Figure("People by answer", shown, alt, f"answers {law.name} {part}")
+            yield Figure("People by answer", shown, alt, f"answers {law.name} {part}", "page")
     if len(rounds):
         yield _over_rounds(law.name, rounds, confidence)
     yield from grid_blocks(own[own["group"] == ""], parts, confidence)
@@ -221,24 +220,10 @@ def _shares(share: float, low: float, high: float) -> str:
     return f"{_share(share)} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def _chart(rows: DataFrame) -> Chart:
-    limits = rows["lower"].to_numpy(), rows["upper"].to_numpy()
-    line = Line("people", rows["answer"].tolist(), rows["estimate"].to_numpy(), BLUE, "", limits)
-    return Chart([line], ("", "people"))
-
-
 def _over_rounds(question: str, rounds: DataFrame, confidence: float) -> Figure:
-    """The largest answers over the rounds, with their intervals as bands."""
-    rows = rounds[rounds["estimate"].notna()]
-    largest = rows.groupby("answer")["estimate"].sum().nlargest(_MOST_OVER_ROUNDS).index
-    lines = []
-    for answer, colour in zip(largest, CYCLE, strict=False):
-        own = rows[rows["answer"] == answer]
-        x, limits = own["of"].str.removeprefix("round ").astype(int), (own["lower"], own["upper"])
-        lines.append(Line(answer, x, own["estimate"], colour, limits=limits, marked=True))
-    alt = f"Estimates of the largest {len(lines)}; bands are {confidence:.0%} intervals."
-    draw = partial(Chart, lines, ("round", "estimate"))
-    return Figure(f"{question}, round by round", draw, alt, f"rounds {question}")
+    draw = partial(over_rounds_figure, rounds[rounds["estimate"].notna()])
+    alt = f"Estimates of the largest answers, round by round; bands are {confidence:.0%} intervals."
+    return Figure(f"{question}, round by round", draw, alt, f"rounds {question}", "page")
 
 
 def files_blocks(collection: Collection) -> list[Block]:

@@ -86,7 +86,8 @@ class OneSurvey:
     """The most frequent answers of one simulated survey, or its mean; shapes ``(k,)``.
 
     ``truth`` is how many of the people asked have each, as expected, or their mean; ``lower`` and
-    ``upper`` are ends of each estimate's own 95 % interval.
+    ``upper`` are ends of each estimate's own 95 % interval; ``every`` is how many
+    answers there are.
     """
 
     labels: tuple[str, ...]
@@ -95,6 +96,7 @@ class OneSurvey:
     lower: Array
     upper: Array
     unit: str = "people"
+    every: int = 1
 
     @classmethod
     def of_mean(cls, truth: float, found: Estimate, unit: str) -> Self:
@@ -310,8 +312,10 @@ class Trial:
             return found
         truth = self.asked.whole / self.asked.people * self.people
         chosen = np.argsort(-truth, kind="stable")[:most]
-        columns = (column[chosen] for column in (truth, found.values, *found.intervals()))
-        return OneSurvey(tuple(self.labels[k] for k in chosen), *columns)
+        columns = truth, found.values, *found.intervals()
+        truth, values, lower, upper = (column[chosen] for column in columns)
+        named = tuple(self.labels[k] for k in chosen)
+        return OneSurvey(named, truth, values, lower, upper, every=len(self.labels))
 
     def tables(self, rng: np.random.Generator) -> list[tuple[CrossTable, Array]]:
         """Of a joint question the table of every two parts in one survey, and the true one.

@@ -116,7 +116,7 @@ def details(label: str, name: str, make: Callable[[], Iterable[Block]]) -> None:
 
 
 def render(blocks: Iterable[Block]) -> None:
-    """Blocks in their order; neighbouring items are one list, a figure is drawn once asked for."""
+    """Blocks in their order; neighbouring items are one list."""
     items: list[str] = []
     for block in [*blocks, None]:
         if isinstance(block, Sentence) and block.tone == "item":
@@ -136,13 +136,16 @@ def render(blocks: Iterable[Block]) -> None:
                 if block.title:
                     st.caption(plain(block.title))
                 table(block.columns, block.accent)
-            case Figure() if st.toggle(plain(block.title), key=f"draw-{block.key}"):
+            case Figure():
                 draw(block)
 
 
-def draw(figure: Block) -> None:
-    """A figure; solving what it shows may be what is refused."""
-    assert isinstance(figure, Figure)  # noqa: S101 - the caller knows what it has
+def draw(figure: Figure) -> None:
+    """A figure, if it is of a page or asked for; solving what it shows may be refused."""
+    if figure.rank == "page":
+        st.markdown(f"##### {plain(figure.title)}")
+    elif not st.toggle(plain(figure.title), key=f"draw-{figure.key}"):
+        return
     with complaint():
         chart(figure.draw(), figure.key, figure.alt)
 

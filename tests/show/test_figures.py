@@ -1,25 +1,45 @@
 """What charts draw is what was planned, in an app's figure and in a page's drawing."""
 
+import re
+
 import numpy as np
 import pytest
 
-from planner import PrivacyPolicy, chart, solve
+from planner import (
+    Categorical,
+    Level,
+    PrivacyPolicy,
+    SamplingPlan,
+    Survey,
+    Target,
+    chart,
+    load_survey,
+    plan_survey,
+    solve,
+)
 from planner.errors import InputError
 from planner.estimates.channel import OrderedEstimates
 from planner.planning.mean import AnswerRateModel, plan_answer_rate
+from planner.planning.question import budget_curve
 from planner.planning.sets import plan_padding
 from planner.planning.what_if import frontier
 from planner.show.figures import (
+    beliefs_figure,
+    decoys_figure,
     error_figure,
+    error_units,
+    explored_figure,
     frontier_figure,
     one_survey_figure,
     ordered_figure,
     plotly_of,
+    rounds_figure,
 )
 from planner.show.html import svg_of
 from planner.survey.preferences import NormalPreferences
 from planner.survey.sets import AssumedSets
 from planner.trial.simulate import OneSurvey
+from tests.documents import ROOT
 
 ORDERED = OrderedEstimates(
     ("<b>low", "some", "much", "most"), [0.30, 0.52, 0.49], np.diag([0.01, 0.02, 0.03]) ** 2, 1000
@@ -86,3 +106,47 @@ def test_drawings_show_the_points_where_they_are():
     drawing = svg_of(frontier_figure(curve), "")
     assert drawing.count('stroke-width="2"') == 4
     assert ">0.5</text>" in drawing
+
+
+def test_turned_drawings_have_names_down_the_page_and_say_what_is_left_out():
+    names = [f"answer {k}" for k in range(12)]
+    held = beliefs_figure(names, 0.1, np.full(12, 0.05), np.full(12, 0.4), every=40)
+    drawing = svg_of(held, "")
+    places = re.findall(r'y="([0-9.]+)" text-anchor="end">answer', drawing)
+    assert np.all(np.diff(np.array(places, dtype=float)) > 0)
+    assert "12 of 40 levels" in drawing
+    (left, right) = re.findall(r'<polyline points="([0-9.]+),[0-9.]+ ([0-9.]+),', drawing)[-1]
+    assert float(left) < float(right)
+    assert plotly_of(held).layout.yaxis.title.text == "12 of 40 levels"
+
+
+def test_what_is_explored_stands_at_its_own_budgets():
+    level = Level("severe", 1.0, ("HIV",)), Level("common", 3.0, item_count=15)
+    target = Target(error=0.03)
+    asked = Categorical("q", level, targets=(target,), mechanism="opt0")
+    plan = plan_survey(Survey("s", 50_000, (asked,))).questions[0]
+    curve = budget_curve(plan, np.array([0.4, 1.0, 2.0]), "common")
+    *_, saturates, wanted, here = explored_figure(plan, curve, "common").lines
+    assert (here.x, saturates.x[0]) == (pytest.approx([3.0, 3.0]), plan.saturation_epsilon)
+    assert wanted.values == [1500.0, 1500.0]
+    total = explored_figure(plan, curve, "common").lines[0]
+    assert total.values[1] == pytest.approx(plan.total_error)
+    units = error_units(plan)
+    assert units["MSE a person"](total.values)[1] == pytest.approx(plan.error)
+    assert units["MSE in all"](total.values)[1] == pytest.approx(plan.total_error**2)
+
+
+def test_more_decoys_say_less():
+    sampling = plan_survey(load_survey(ROOT / "examples" / "sampled-ages.toml")).questions[0]
+    curve, rare, common = decoys_figure(sampling.fact(SamplingPlan)).lines
+    assert np.all(np.diff(curve.values) < 0)
+    losses = sampling.fact(SamplingPlan).mechanism.output_losses
+    assert [one.values[0] for one in (rare, common)] == [losses[1], losses[2]]
+
+
+def test_rounds_are_drawn_at_the_plans_own():
+    waves = plan_survey(load_survey(ROOT / "examples" / "waves.toml")).questions[0]
+    each, average, _, here = rounds_figure(waves.part, waves.planned).lines
+    assert (here.x[0], each.x[2]) == (4, 4)
+    assert each.values[2] == pytest.approx(waves.total_error)
+    assert average.values[0] == pytest.approx(average.values[-1])

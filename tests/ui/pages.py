@@ -88,13 +88,12 @@ def words(app: AppTest) -> str:
 
 
 def tables(app: AppTest) -> list[dict[str, list[str]]]:
-    """The page's plain tables, as the texts of their columns; columns of bars are left out."""
+    """The page's plain tables, as the texts of their columns."""
     pages = [element.proto.body for element in app.get("html")]
     found = []
     for body in pages:
-        plain = re.sub(r'<th class="bars"></th>|<td class="bars">.*?</td>', "", body)
-        heads = re.findall("<th(?: [^>]*)?>(.*?)</th>", plain)
-        cells = [unescape(cell) for cell in re.findall("<td[^>]*>(.*?)</td>", plain)]
+        heads = re.findall("<th(?: [^>]*)?>(.*?)</th>", body)
+        cells = [unescape(cell) for cell in re.findall("<td[^>]*>(.*?)</td>", body)]
         if heads:
             columns = enumerate(map(unescape, heads))
             found.append({head: cells[place :: len(heads)] for place, head in columns})

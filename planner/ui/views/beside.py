@@ -19,7 +19,8 @@ from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import Block, Column, Sentence, texts
-from planner.show.kinds import odds_sentence, promises_of
+from planner.show.figures import beliefs_figure
+from planner.show.kinds import apart_sentence, odds_sentence, promises_of, told_apart
 from planner.show.others import answer_rate_blocks, pairs_table
 from planner.show.outsiders import outsider_blocks
 from planner.show.plan import question_blocks
@@ -41,31 +42,41 @@ def meaning() -> None:
     if plan is None or found.plan is None:
         return
     with shown(found), render.complaint():
-        levels = plan.fact(ByLevel)
-        if levels is not None:
-            _odds(plan, levels)
+        if plan.kind.adds_up:
+            _odds(plan)
             _beliefs(plan)
-        else:
-            st.markdown("\n".join(f"- {render.plain(one)}" for one in promises_of(plan)))
+        st.markdown("\n".join(f"- {render.plain(one)}" for one in promises_of(plan)))
         make = partial(_details, found.plan, plan)
         render.details("Details: what outsiders learn", "meaning-details", make)
 
 
-def _odds(plan: QuestionPlan, found: ByLevel) -> None:
-    """One level in words, and the same hundred people drawn."""
-    names = found.names[:_MOST_PAIRS]
-    level = names[0]
-    if len(names) > 1:
-        level = kept_item(st.selectbox, "Level", f"m-level-{hash(names)}", level, options=names)
-    place = names.index(level)
-    st.markdown(render.plain(odds_sentence(plan, place)))
-    having, others = st.columns(2)
-    with having:
-        st.caption("Of 100 people with such an answer")
-        render.dots(float(found.if_had[place]))
-    with others:
-        st.caption("Of 100 people with another one")
-        render.dots(float(found.b[place]))
+def _odds(plan: QuestionPlan) -> None:
+    """Two hundred people in words and drawn: with an answer, and with another."""
+    levels = plan.fact(ByLevel)
+    names = list(told_apart(plan) if levels is None else levels.names[:_MOST_PAIRS])
+    if not names:
+        return
+    slots, key = st.columns(2), f"m-answer-{hash(tuple(names))}"
+    first, last = (
+        kept_item(slot.selectbox, label, f"{key}-{label}", start, options=names)
+        if len(names) > 1 and (label == "Answer" or levels is None)
+        else start
+        for slot, label, start in zip(
+            slots, ("Answer", "Against"), (names[0], names[-1]), strict=True
+        )
+    )
+    if levels is None:
+        text, own, others = apart_sentence(plan, first, last)
+    else:
+        place = names.index(first)
+        text, own, others = odds_sentence(plan, place), levels.if_had[place], levels.b[place]
+    st.markdown(render.plain(text))
+    for slot, whose, share in zip(
+        st.columns(2), ("such an answer", "the other"), (own, others), strict=True
+    ):
+        with slot:
+            st.caption(f"Of 100 people with {whose}")
+            render.dots(float(share))
 
 
 def _beliefs(plan: QuestionPlan) -> None:
@@ -80,10 +91,13 @@ def _beliefs(plan: QuestionPlan) -> None:
         help="How likely somebody thought it, before seeing the report, that the person has one "
         "particular answer.",
     )
+    names = plan.deployed.policy.names[:_MOST_PAIRS]
     low, high = beliefs_after(plan.leakage[:, :_MOST_PAIRS], prior / 100)
+    drawn = beliefs_figure(names, prior / 100, low, high, len(plan.deployed.policy.names))
+    render.chart(drawn, "beliefs", "Beliefs before a report, and at least and at most after it.")
     render.table(
         (
-            texts("an answer of", plan.deployed.policy.names[:_MOST_PAIRS]),
+            texts("an answer of", names),
             Column("then at least", tuple(f"{np.floor(x * 1e4) / 1e2:.2f} %" for x in low)),
             Column("at most", tuple(f"{np.ceil(x * 1e4) / 1e2:.2f} %" for x in high)),
         )
@@ -123,7 +137,7 @@ def answer_rates() -> None:
         if float(smallest) < plan.part.question.epsilon:  # never one that protects people less
             offer = (question_at(place), smallest)
             st.button(f"Offer {smallest}", on_click=_offer, args=offer, type="primary")
-        render.draw(figure)
+        render.render([figure])
         render.details("Details", "rates-details", lambda: [table, beside, explained])
 
 

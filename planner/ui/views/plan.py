@@ -15,8 +15,8 @@ from planner.planning.datasets import KnownAnswers
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
-from planner.show.blocks import Block, chosen, people
-from planner.show.plan import each_in_words, question_blocks, survey_blocks
+from planner.show.blocks import Block, people
+from planner.show.plan import each_in_words, pictures, question_blocks, survey_blocks
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
 from planner.ui.document import KIND_WORDS
@@ -48,8 +48,8 @@ def page() -> None:
         return [one for one in question_blocks(plan) + shared if one.rank == "details"]
 
     with shown(found), render.complaint():
-        blocks = remembered(("blocks", plan), lambda: question_blocks(plan, details=False))
-        render.render(chosen(blocks + shared, details=False))
+        blocks = remembered(("blocks", plan), lambda: _blocks(plan))
+        render.render(one for one in blocks + shared if one.rank != "details")
         step = None if found.mistakes else _step(found.plan, plan)
         if step is not None:
             change = (place, step)
@@ -57,6 +57,10 @@ def page() -> None:
         _levels(plan)
         _picture(plan)
         render.details("Details", "details", lambda: remembered(("details", plan), details))
+
+
+def _blocks(plan: QuestionPlan) -> list[Block]:
+    return [*question_blocks(plan, details=False), *pictures(plan)]
 
 
 def _levels(plan: QuestionPlan) -> None:
