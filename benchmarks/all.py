@@ -59,15 +59,18 @@ def markdown(
         f"{bandwidth / 1e9:.1f} GB/s. Written by `make bench{' LONG=1' if LONG else ''}`."
         + (f" **Cut: not measured in it: {', '.join(rest)}.**" if rest else ""),
         "",
-        "| | figure | measured | target | peer in the same run, limit |",
-        "| --- | --- | --- | --- | --- |",
+        "| figure | measured, target | peer in the same run, limit |",
+        "| --- | --- | --- |",
     ]
+    marks = {True: "met", False: "**missed**"}
     for name, figures in tables.items():
         for i, one in enumerate(figures):
-            mark = {True: f"{one.target}: met", False: f"{one.target}: **missed**", None: ""}
-            first = name if i == 0 else ""
-            beside = "; ".join(filter(None, (one.peer, one.limit)))
-            cells = (first, one.what, one.value, mark[one.met], beside)
+            target = "" if one.met is None else f"{one.target}: {marks[one.met]}"
+            cells = (
+                f"**{name}** {one.what}" if i == 0 else one.what,
+                "; ".join(filter(None, (one.value, target))),
+                "; ".join(filter(None, (one.peer, one.limit))),
+            )
             lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return "\n".join(lines)
 

@@ -165,7 +165,7 @@ def in_chromium() -> list[Figure]:
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(**launch_arguments())
-        first, *times = openings(browser, address)
+        _, *times = openings(browser, address)
         plain = redraws(browser, address)
         moved = switches(browser, address)
         actions, taken = exported(browser, address, Path(folder))
@@ -173,7 +173,6 @@ def in_chromium() -> list[Figure]:
     load = f"load {os.getloadavg()[0]:.1f}"
     return [
         figure("first figures after opening", times, OPEN_WITHIN, load),
-        Figure("the same, first visitor of a fresh server", f"{first:.2f} s, {load}"),
         figure("an edit, until all is redrawn", plain, REDRAW_WITHIN, load),
         figure("a page switch, until all is drawn", moved, SWITCH_WITHIN, load),
         Figure(

@@ -51,10 +51,10 @@ def test_the_table_says_what_failed_and_what_was_cut(bench):
         *rows(broken, ours=False),
     ]
     text = bench.markdown({"speed": figures}, "a machine", 5e9, 3.2)
-    assert "| speed | fast / one | 1 ms | 2 ms: met | peer 5 ms: 5x; limit 0.1 ms: 10% |" in text
-    assert "|  | slow one | 3 ms | 2 ms: **missed** |  |" in text
-    assert "|  | broken | failed | runs: **missed** | RuntimeError: no peer |" in text
-    assert "|  | broken | failed |  | RuntimeError: no peer |" in text
+    assert "| **speed** fast / one | 1 ms; 2 ms: met | peer 5 ms: 5x; limit 0.1 ms: 10% |" in text
+    assert "| slow one | 3 ms; 2 ms: **missed** |  |" in text
+    assert "| broken | failed; runs: **missed** | RuntimeError: no peer |" in text
+    assert "| broken | failed | RuntimeError: no peer |" in text
     assert "One run of 3 minutes on: a machine; one core reads 5.0 GB/s" in text
     assert "**Cut: not measured in it: app, app_in_browser" in text
     whole = bench.markdown(dict.fromkeys(bench.modules(), figures), "a machine", 5e9, 3.2)
