@@ -30,8 +30,6 @@ from planner.planning.channels import five_populations as five_populations
 from planner.planning.choice import ByLevel as ByLevel
 from planner.planning.choice import SetPromises as SetPromises
 from planner.planning.choice import users_needed as users_needed
-from planner.planning.curve import choice_curve as choice_curve
-from planner.planning.curve import mean_curve as mean_curve
 from planner.planning.datasets import PilotSets as PilotSets
 from planner.planning.ledger import Ledger as Ledger
 from planner.planning.ledger import read_ledger as read_ledger
@@ -41,6 +39,8 @@ from planner.planning.mean import AnswerRatePlan as AnswerRatePlan
 from planner.planning.mean import ChannelCurve as ChannelCurve
 from planner.planning.mean import channel_curve as channel_curve
 from planner.planning.mean import plan_answer_rate as plan_answer_rate
+from planner.planning.option import choice_curve as choice_curve
+from planner.planning.option import mean_curve as mean_curve
 from planner.planning.plan import SurveyPlan as SurveyPlan
 from planner.planning.plan import compare_plans as compare_plans
 from planner.planning.plan import plan_survey as plan_survey

@@ -23,9 +23,8 @@ from planner.mechanisms.rivals import (
     piecewise_variance,
 )
 from planner.mechanisms.rounding import drawn_channel
-from planner.planning.curve import Curve, choice_curve, mean_curve
 from planner.planning.kind import Kind, PlanFacts
-from planner.planning.option import ErrorLaw, Option, Part
+from planner.planning.option import Curve, ErrorLaw, Option, Part, choice_curve, mean_curve
 from planner.policy.objective import LEAST_WEIGHT
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import MatrixRule, PairRule

@@ -15,9 +15,8 @@ from planner.errors import InputError
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.rivals import direct_encoding
-from planner.planning.curve import Curve, choice_curve
 from planner.planning.kind import Importance, Kind, PlanFacts
-from planner.planning.option import AnyPart, ErrorLaw, Option, Part
+from planner.planning.option import AnyPart, Curve, ErrorLaw, Option, Part, choice_curve
 from planner.planning.solve import DESIGN, TIGHT, Certified, solve_for, tried
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy

@@ -13,9 +13,8 @@ from planner.arrays import Array
 from planner.estimates.cross_table import Merged, people_for_association
 from planner.mechanisms.asking import CollectedLaw
 from planner.planning.choice import ChoiceKind, Deployed
-from planner.planning.curve import Curve
 from planner.planning.kind import PlanFacts
-from planner.planning.option import AnyPart, Option, Part, at_scale
+from planner.planning.option import AnyPart, Curve, Option, Part, at_scale
 from planner.planning.shares import Allocation, allocate
 from planner.survey.questions import Categorical, Joint
 

@@ -16,8 +16,7 @@ from planner.laws.shape import MOST_LISTED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import law_of
-from planner.planning.curve import Curve
-from planner.planning.option import Option, Part, at_scale, least
+from planner.planning.option import Curve, Option, Part, at_scale, least
 from planner.survey.questions import BEST, Question
 
 Q = TypeVar("Q", bound=Question)

@@ -25,9 +25,8 @@ from planner.planning.channels import (
     mean_error,
     provable_channel,
 )
-from planner.planning.curve import Curve, mean_curve
 from planner.planning.kind import Importance, Kind, PlanFacts
-from planner.planning.option import AnyPart, ErrorLaw, Option, Part, flat_region
+from planner.planning.option import AnyPart, Curve, ErrorLaw, Option, Part, flat_region, mean_curve
 from planner.solvers.answers import Channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, Preferences

@@ -17,11 +17,10 @@ from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.channels import OrderedKind
 from planner.planning.choice import ByLevel, ChoiceKind, SetPromises
-from planner.planning.curve import Curve
 from planner.planning.joint import JointKind
 from planner.planning.kind import AnyKind, F, PlanFacts, fact_of
 from planner.planning.mean import NumberKind
-from planner.planning.option import AnyPart, Option, Spending, least, over, rounded
+from planner.planning.option import AnyPart, Curve, Option, Spending, least, over, rounded
 from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.rounds import Scheme, compared, own_ways
 from planner.planning.sampled import SampledKind

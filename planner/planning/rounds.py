@@ -23,8 +23,7 @@ from math import comb, sinh, tanh
 import numpy as np
 
 from planner.errors import InputError, SolverError
-from planner.planning.curve import Curve
-from planner.planning.option import AnyPart, Option
+from planner.planning.option import AnyPart, Curve, Option
 from planner.planning.solve import TOTAL
 from planner.solvers.design_search import history_bound
 from planner.survey.questions import AskedAgain

@@ -35,10 +35,17 @@ from planner.mechanisms.set_design import (
     set_error_bound,
 )
 from planner.planning.choice import LevelTerms, SetPromises, Terms, levels_of, solved
-from planner.planning.curve import Curve, choice_curve
 from planner.planning.datasets import set_model_of
 from planner.planning.kind import Importance, Kind, PlanFacts, fact_of
-from planner.planning.option import ErrorLaw, Option, Part, at_scale, flat_region
+from planner.planning.option import (
+    Curve,
+    ErrorLaw,
+    Option,
+    Part,
+    at_scale,
+    choice_curve,
+    flat_region,
+)
 from planner.planning.solve import TOTAL, solve_for
 from planner.policy import logodds
 from planner.policy.objective import Objective

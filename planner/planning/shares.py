@@ -28,8 +28,7 @@ from planner.arguments import whole_number
 from planner.arrays import Array
 from planner.errors import ConvergenceError, InputError
 from planner.patience import still_wanted
-from planner.planning.curve import Curve
-from planner.planning.option import Option
+from planner.planning.option import Curve, Option
 from planner.planning.solve import DESIGN, ROUGH, TIGHT, crossing
 
 _PROVEN = 1e-6  # largest relative gap of shares of convex errors that are returned

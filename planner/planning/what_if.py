@@ -24,9 +24,8 @@ from planner.frames import Columns, Framed
 from planner.limits import MAX_EPSILON
 from planner.patience import still_wanted
 from planner.planning.choice import achieved, check_targets, users_needed
-from planner.planning.curve import Curve, choice_curve
 from planner.planning.kind import AnyKind, Importance, PlanFacts
-from planner.planning.option import AnyPart, Option
+from planner.planning.option import AnyPart, Curve, Option, choice_curve
 from planner.planning.solve import DESIGN, TOTAL, Certified, crossing, largest_budgets, scaled
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy

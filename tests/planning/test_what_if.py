@@ -17,7 +17,7 @@ from planner import (
 from planner.mechanisms.rivals import bisample_variance
 from planner.planning import curve
 from planner.planning.choice import achieved, detectable_frequencies, users_needed
-from planner.planning.curve import choice_curve
+from planner.planning.option import choice_curve
 from planner.planning.sets import Padded
 from planner.planning.solve import relaxed, scaled, solve_for
 from planner.planning.what_if import frontier, relaxations, smallest_budgets, usual_scales

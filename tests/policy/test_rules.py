@@ -10,7 +10,7 @@ from planner import PrivacyPolicy, Survey, plan_survey, solve
 from planner.deployment import Client
 from planner.deployment.building import survey_parameters
 from planner.errors import InputError
-from planner.planning.curve import choice_curve
+from planner.planning.option import choice_curve
 from planner.planning.solve import relaxed, scaled
 from planner.planning.what_if import frontier, relaxations
 from planner.policy.rules import DEFAULT_RULE, AvgRule, MatrixRule, MinRule, PairRule, rule_of
