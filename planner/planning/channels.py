@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import erfc, sqrt
@@ -16,12 +16,7 @@ from planner.errors import InputError, SolverError
 from planner.estimates.channel import ChannelEstimates, OrderedEstimates, shares_up_to
 from planner.laws.answers import COUNTS, MEAN_OF_SCORES, SHARES_UP_TO
 from planner.limits import MAX_EPSILON
-from planner.mechanisms.rivals import (
-    bisample_variance,
-    harmony_variance,
-    hybrid_variance,
-    piecewise_variance,
-)
+from planner.mechanisms import rivals
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import Curve, ErrorLaw, Option, Part, choice_curve, mean_curve
@@ -49,6 +44,11 @@ _ADDED = {
     MEAN_OF_SCORES: "its counts times scores",
 }
 _FAKES = {"": (0.0, 0.0), "top": (1.0, 1.0), "random": (0.0, 1 / 3)}
+_NOISE: dict[str, Callable[[Array, Array], Array]] = {
+    "harmony": rivals.harmony_variance,
+    "piecewise": rivals.piecewise_variance,
+    "hybrid": np.vectorize(rivals.hybrid_variance),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +135,12 @@ class AssumedAnswers:
     def _beyond(self, points: Array) -> Array:
         """Expected excess of an answer over each point of the range, shape ``(points,)``."""
         excess = self.center - np.append(points, self.domain.upper)
-        if self.spread == 0:
-            excess = np.maximum(excess, 0.0)
-        else:
+        if self.spread:
             z = excess / self.spread
             density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
             excess = self.spread * density + excess * [erfc(-one / sqrt(2)) / 2 for one in z]
-        return np.asarray(excess[:-1] - excess[-1])
+        above = np.maximum(excess, 0.0)
+        return np.asarray(above[:-1] - above[-1])
 
 
 def five_populations(
@@ -306,17 +305,12 @@ def mean_error(
     """
     budgets, rates = np.asarray(epsilon, dtype=np.float64), np.asarray(rate, dtype=np.float64)
     if name == "bisample-md":
-        variance = bisample_variance(1 / np.sinh(budgets / 2) ** 2, rates, np.square(mean))
+        variance = rivals.bisample_variance(1 / np.sinh(budgets / 2) ** 2, rates, np.square(mean))
         return variance, np.zeros_like(variance)
     mean, square, (fake_mean, fake_square) = np.asarray(mean), np.asarray(square), _FAKES[fake]
     mixed = rates * mean + (1 - rates) * fake_mean
     squares = rates * square + (1 - rates) * fake_square
-    if name == "harmony":
-        noise = harmony_variance(budgets, squares)
-    elif name == "piecewise":
-        noise = piecewise_variance(budgets, squares)
-    else:
-        noise = np.asarray(np.vectorize(hybrid_variance)(budgets, squares))
+    noise = _NOISE[name](budgets, squares)
     return np.asarray(noise + squares - mixed**2), np.asarray(mixed - mean)
 
 
