@@ -1,7 +1,8 @@
-// The address goes on with what is typed, and the browser keeps it, with the steps that Undo takes
-// back after a reload, and that the introduction was read; a survey's address is copied; the menu closes after a tap on a narrow screen; a click
-// on a link waits until what was typed is on its way; the code of charts is fetched ahead; and a
-// paste of more rows than the table takes is stopped before the table works on it.
+// The address goes on with what is typed, and is copied by a button. The browser keeps the survey,
+// the steps that Undo takes back after a reload, and that the introduction was read. The menu closes
+// after a tap on a narrow screen; a click on a link waits until what was typed is on its way; the
+// code of charts is fetched ahead; a paste of more rows than the table takes is stopped before the
+// table works on it; and Tab goes on to fields: help and tools of tables lie on its way back.
 const MOMENT = 250;
 let most = 0, refuse = () => {}, begun = false, left = -MOMENT;
 const STEPS = "ldp-planner-steps", LAST = "ldp-planner-last";
@@ -42,6 +43,11 @@ document.addEventListener("paste", (event) => {
   event.preventDefault();
   event.stopImmediatePropagation();
   refuse(rows);
+}, true);
+const BESIDE = "button[aria-label^='Help for'], [data-testid=stBaseButton-elementToolbar]";
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Tab")
+    for (const one of document.querySelectorAll(BESIDE)) one.tabIndex = event.shiftKey ? 0 : -1;
 }, true);
 export default function ({ data, setTriggerValue }) {
   most = data.most;

@@ -18,6 +18,16 @@ TICK = 100
 QUIET_TICKS = 4
 CELL_FIELD = "#portal input, #portal textarea"
 SETTLED = "[data-testid=stApp][data-test-script-state=notRunning]"
+# The levels of examples/clinic.toml, as they are typed.
+CLINIC = (
+    ("stigmatised", "1", "HIV"),
+    ("private", "1.5", "depression; addiction; diabetes"),
+    (
+        *("harmless", "3"),
+        "influenza; cold; sprain; fracture; back pain; allergy; migraine; asthma; eyes; teeth; "
+        "vaccination; check-up",
+    ),
+)
 # Where to click in the table of levels: the middle of its columns at 1280 pixels.
 CELLS = {1: 80, 2: 230, 3: 420}
 
@@ -147,6 +157,31 @@ class Visit:
         expect(self._cell(column, row)).to_have_text(text, timeout=MOST_PATIENCE)
         self.settle()
 
+    def type_survey(self, name, people, question, rows):
+        """Type into the empty survey by keyboard alone, from its first field to its last cell."""
+        keys = self.page.keyboard
+        self.page.get_by_label("Survey", exact=True).focus()
+        for text in (name, people, question):
+            keys.press("Control+a")
+            keys.type(text)
+            keys.press("Tab")
+        keys.press("Tab")  # past what a person gives
+        self.settle()
+        keys.press("Tab")  # past what is exact enough, into the table
+        self.page.locator("[data-testid^=glide-cell]:focus").wait_for(state="attached")
+        box = self.page.locator(CELL_FIELD).first
+        for k, cells in enumerate(rows):
+            for key in ("ArrowLeft", "ArrowLeft") * (k > 0):
+                keys.press(key)
+            for cell, then in zip(cells, ("Tab", "Tab", "Enter"), strict=True):
+                keys.press("Enter")  # of the last row it makes another one
+                box.wait_for()
+                box.fill(cell)
+                self.page.wait_for_timeout(150)  # the table takes what is typed a moment later
+                keys.press(then)
+                box.wait_for(state="detached")
+            self.settle()
+
     def _opened(self, column, row):
         """Double-click until the cell's field is there and stays: the page may still move."""
         box = self.page.locator(CELL_FIELD).first
@@ -173,12 +208,12 @@ def one_browser(browser):
 
 @pytest.fixture
 def visitor(one_browser, address):
-    """Opens the five diagnoses for one more visitor, each in a page of its own."""
+    """Opens the five diagnoses, or what is asked, for one more visitor in a page of its own."""
 
-    def new():
+    def new(asked="?example=health"):
         found = Visit(one_browser.new_page(), address)
         found.watch()
-        found.open("?example=health")
+        found.open(asked)
         return found
 
     yield new

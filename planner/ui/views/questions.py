@@ -112,7 +112,7 @@ def _introduction() -> None:
     """What this is, for whoever has not been here; dismissed for good."""
     here = session()
     with st.container(key="introduction", border=True):
-        told, drawn = st.columns([2, 1], vertical_alignment="center")
+        told, drawn = st.columns([7, 3], vertical_alignment="center")
         with drawn:
             st.components.v2.component("ldp_planner_picture", html=_PICTURE)()
         told.markdown(_INTRODUCTION)
