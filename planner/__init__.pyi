@@ -58,6 +58,7 @@ from planner.planning.what_if import smallest_budgets as smallest_budgets
 from planner.policy.objective import Objective as Objective
 from planner.policy.policy import PrivacyPolicy as PrivacyPolicy
 from planner.show.figures import chart as chart
+from planner.show.html import picture_html as picture_html
 from planner.show.html import report_html as report_html
 from planner.solvers.answers import Certificate as Certificate
 from planner.solvers.answers import Channel as Channel

@@ -17,7 +17,7 @@ _MOST_FRAME_ROWS = 60
 
 
 class Framed(ABC):
-    """Something with a data frame: shown as a sentence, in a notebook with a table.
+    """Something with a data frame: shown as a sentence, in a notebook with a table and a picture.
 
     What inherits this says how its rows look in :meth:`columns` and, in a sentence,
     what they are in ``summary``.
@@ -44,7 +44,10 @@ class Framed(ABC):
         return f"<{type(self).__name__}: {self.summary}>"
 
     def _repr_html_(self) -> str:
-        table = self.to_frame().to_html(
-            index=False, border=0, float_format="{:.6g}".format, max_rows=_MOST_FRAME_ROWS
+        import planner  # by its door: pictures are made above what they show
+
+        frame = self.to_frame().astype(object).fillna("")
+        table = frame.rename(columns=lambda name: str(name).replace("_", " ")).to_html(
+            index=False, border=0, float_format="{:,.6g}".format, max_rows=_MOST_FRAME_ROWS
         )
-        return f"<p>{escape(self.summary)}</p>\n{table}"
+        return f"<p>{escape(self.summary)}</p>\n{table}{planner.picture_html(self)}"

@@ -1,10 +1,12 @@
 """What the documentation shows comes true; ``python -m tests.documents PAGE.md`` mends outputs."""
 
 import ast
+import json
 import re
 
 import pytest
 
+from tests import notebooks
 from tests.documents import ROOT, play
 
 DOCS = ROOT / "docs"
@@ -75,3 +77,27 @@ def test_every_promise_is_held_by_tests_that_exist(promise):
         assert any(
             re.search(r"^    def test_|^def test_", file.read_text(), re.M) for file in files
         ), name
+
+
+def seen(notebook):
+    """What its cells show, in words and in numbers of three digits; what was drawn differs."""
+    outputs = [one for cell in notebook["cells"] for one in cell.get("outputs", ())]
+    shown = [part for one in outputs for part in (one.get("data") or one).values()]
+    text = "".join(line for part in shown if isinstance(part, list) for line in part)
+    text = re.sub(r"(?s:<svg.*?</svg>)|estimated .*", "", text)
+    return re.sub(r"\d[\d,]*\.\d+(e-\d+)?|\de-\d+", lambda one: _rounded(one[0]), text)
+
+
+def _rounded(number):
+    value = float(number.replace(",", ""))
+    return f"{value:.3g}" if value > 1e-6 else "0"
+
+
+def test_the_notebook_shows_what_it_showed(tmp_path):
+    path = DOCS / "tutorial.ipynb"
+    told = json.loads(path.read_text("utf-8"))
+    again = notebooks.run(told, tmp_path)
+    assert seen(again) == seen(told)
+    assert notebooks.text_of(told) == path.read_text("utf-8")
+    assert "No report changes the odds" in seen(told)
+    assert not re.search(r"https?://(?!www\.w3)|/(tmp|home|root|work)/", path.read_text("utf-8"))

@@ -95,7 +95,7 @@ def test_a_cell_shows_the_summary_and_every_column(shown):
         seen = _Cells(one._repr_html_())
         assert seen.tags[0] == "p", name
         assert one.summary in seen.text, name
-        assert seen.cells[: len(frame.columns)] == [str(c) for c in frame.columns], name
+        assert seen.cells[: len(frame.columns)] == [c.replace("_", " ") for c in frame], name
         assert one.summary.endswith("."), name
 
 

@@ -18,6 +18,7 @@ from planner.errors import InputError
 from planner.estimates.channel import OrderedEstimates
 from planner.planning.mean import AnswerRatePlan, ChannelCurve
 from planner.planning.option import FLAT
+from planner.planning.question import QuestionPlan
 from planner.planning.rounds import own_ways
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import PaddingPlan
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
     from planner.planning.option import AnyPart, Option
-    from planner.planning.question import QuestionPlan
 
 # Okabe and Ito's palette: told apart by colour-blind readers. Where one is now is red alone.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
@@ -81,8 +81,9 @@ class Chart:
 def chart(plan: object) -> Figure:
     """The chart of something planned or estimated, as a plotly figure.
 
-    Of a frontier, a padding length or an answer rate the error against what can be chosen; of
-    ordered answers the shares up to each in their band; of two rounds the loss against decoys.
+    Of a question the errors of all mechanisms; of a frontier, a padding length or an answer rate
+    the error against what can be chosen; of ordered answers the shares up to each in their band; of
+    two rounds the loss against decoys.
 
     Raises
     ------
@@ -96,11 +97,33 @@ def chart(plan: object) -> Figure:
     >>> [trace.name for trace in figure.data][0]
     'all items'
     """
-    draw = _CHARTS.get(type(plan))
-    if draw is None:
+    drawn = figure_of(plan)
+    if drawn is None:
         remedy = "Call its to_frame() and draw that."
         raise InputError("plan", type(plan).__name__, "a plan that has a chart", remedy)
-    return plotly_of(draw(plan))
+    return plotly_of(drawn)
+
+
+def figure_of(plan: object) -> Chart | None:
+    """The same chart, before anything draws it; None if it has none."""
+    draw = _CHARTS.get(type(plan))
+    return None if draw is None else draw(plan)
+
+
+def question_figure(plan: QuestionPlan) -> Chart:
+    """The errors of all mechanisms, best first; of two rounds the loss against decoys."""
+    sampling = plan.fact(SamplingPlan)
+    if sampling is not None:
+        return decoys_figure(sampling)
+    own, lines = plan.planned.name, list[Line]()
+    for name, colour, rows in (
+        ("this plan", BLUE, [one for one in plan.options if one.name == own]),
+        ("others", GREY, [one for one in plan.options if one.name != own]),
+    ):
+        errors = [one.error for one in rows]
+        limits = [0.0] * len(rows), errors
+        lines.append(Line(name, [one.title for one in rows], errors, colour, "", limits))
+    return Chart([one for one in lines if one.x], ("", f"error, {plan.question.unit}"), turned=True)
 
 
 def frontier_figure(curve: Frontier) -> Chart:
@@ -397,6 +420,7 @@ def _as_it_is(text: str) -> str:
 
 _CHARTS: dict[type, Callable[[Any], Chart]] = {
     Frontier: frontier_figure,
+    QuestionPlan: question_figure,
     PaddingPlan: padding_figure,
     AnswerRatePlan: error_figure,
     OrderedEstimates: ordered_figure,

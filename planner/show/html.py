@@ -8,19 +8,21 @@ from importlib import resources
 from itertools import repeat
 from math import ceil, exp, floor, isfinite, log10
 from sys import float_info
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table, chosen, said
-from planner.show.figures import Chart, Line
-from planner.show.kinds import promises
+from planner.show.figures import Chart, Line, figure_of, question_figure
+from planner.show.kinds import promises, promises_of
 from planner.show.outsiders import outsider_blocks
 from planner.show.plan import costs, plan_blocks
 
 if TYPE_CHECKING:
+    from planner.frames import Framed
     from planner.planning.plan import SurveyPlan
+    from planner.planning.question import QuestionPlan
 
 Place = Callable[[Any], float]
 """Where a value or a name stands in a drawing."""
@@ -122,6 +124,27 @@ def page_of(title: str, blocks: Iterable[Block], drawing: str = "") -> str:
     return f"{_PAGE_HEAD.format(title=escape(title), style=style)}{body}\n{_FOOT}"
 
 
+def picture_html(shown: Framed) -> str:
+    """What a notebook shows below a table: a plan's promises, and the picture of what has one.
+
+    Examples
+    --------
+    >>> from planner import plan_survey
+    >>> page = picture_html(plan_survey("examples/clinic.toml"))
+    >>> "No report changes the odds" in page, page.count("<svg")
+    (True, 1)
+    """
+    plans = {"QuestionPlan": [shown], "SurveyPlan": getattr(shown, "questions", ())}
+    parts = [
+        "".join(f"<p>{escape(text)}</p>" for text in promises_of(one))
+        + svg_of(question_figure(one), f"The error of each mechanism for {one.name}")
+        for one in cast("Iterable[QuestionPlan]", plans.get(type(shown).__name__, ()))
+    ]
+    if not parts and (drawn := figure_of(shown)) is not None:
+        parts = [svg_of(drawn, shown.summary)]
+    return "\n".join(parts)
+
+
 def _html(block: Block) -> str:
     match block:
         case Heading(text, _, level):
@@ -185,6 +208,7 @@ def svg_of(drawn: Chart, alt: str) -> str:
     right, places = _axis(across, left, _RIGHT, log=log_across)
     ends = (top, bottom) if drawn.turned else (bottom, top)
     up, heights = _axis(along, *ends, log=log_along)
+    heights = list(dict.fromkeys(named)) if drawn.turned else heights
 
     def at(x: Any, y: Any) -> tuple[float, float]:
         return (right(y), up(x)) if drawn.turned else (right(x), up(y))
@@ -209,7 +233,8 @@ def svg_of(drawn: Chart, alt: str) -> str:
     parts.append(_text(4, top - 10, above, "start"))
     size = f'viewBox="0 0 {_WIDTH} {bottom + 50}" width="{_WIDTH}" height="{bottom + 50}"'
     title = f"<title>{escape(alt)}</title>"
-    return f'<svg {size} role="img" font-size="14">{title}\n' + "\n".join(parts) + "\n</svg>"
+    opening = f'<svg {size} role="img" font-size="14" fill="currentColor">'
+    return "\n".join([f"{opening}{title}", *parts, "</svg>"])
 
 
 def _drawn(line: Line, at: Callable[[Any, Any], tuple[float, float]]) -> Iterable[str]:
