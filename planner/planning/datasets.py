@@ -19,7 +19,7 @@ from planner.laws.answers import LEFT_OUT, Code
 from planner.mechanisms.itemsets import ItemSets
 from planner.survey.questions import ItemSet
 from planner.survey.reading import AnswerColumn, AnswerFile
-from planner.survey.sets import SetModel, SetMoments, Slots, size_limits
+from planner.survey.sets import AssumedSets, SetMoments, Slots, size_limits
 from planner.survey.tables import Reading
 
 _MOST_MEMBERS = 10_000_000  # items of all sets together: they take less than a gigabyte
@@ -208,6 +208,9 @@ class PilotSets:
         miss = SIZES_MISS / above.size
         shares = np.where(above < n, betaincinv(above + 1.0, np.maximum(n - above, 1), 1 - miss), 1)
         return tuple(zip(limits[1:], shares.tolist(), strict=True))
+
+
+SetModel = AssumedSets | PilotSets  # what a choice of the padding length needs to know
 
 
 def set_model_of(question: ItemSet) -> SetModel | None:

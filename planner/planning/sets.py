@@ -35,7 +35,7 @@ from planner.mechanisms.set_design import (
     set_error_bound,
 )
 from planner.planning.choice import LevelTerms, SetPromises, Terms, levels_of, solved
-from planner.planning.datasets import set_model_of
+from planner.planning.datasets import SetModel, set_model_of
 from planner.planning.kind import Importance, Kind, PlanFacts, fact_of
 from planner.planning.option import (
     Curve,
@@ -54,7 +54,7 @@ from planner.solvers.answers import UnaryTable
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
 from planner.survey.questions import BEST, SET_DESIGN, ItemSet
-from planner.survey.sets import AssumedSets, SetModel
+from planner.survey.sets import AssumedSets
 
 _DESIGN_LENGTHS = 60  # lengths of which set designs are made
 _MOST_AT_ONCE = 1_000_000  # numbers per length and level that are held at a time

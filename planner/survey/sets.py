@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Literal, NamedTuple, Protocol, Self
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,30 +45,6 @@ class SetMoments(NamedTuple):
     lost: Array
 
 
-class SetModel(Protocol):
-    """What a choice of the padding length needs to know."""
-
-    @property
-    def largest(self) -> int:
-        """Size of the largest set to expect, at least 1."""
-
-    @property
-    def mean_size(self) -> float:
-        """Expected items per person."""
-
-    @property
-    def said(self) -> str:
-        """As what a pilot's file was read; empty if there is none."""
-
-    def moments(
-        self, length: int | NDArray[np.int64], item_counts: NDArray[np.int64]
-    ) -> SetMoments:
-        """The moments at one or many padding lengths, at least 1, for levels of so many items."""
-
-    def longer(self, length: int, items: int) -> tuple[tuple[int, float], ...]:
-        """Sizes up to ``items``, and the shares of sets above the one before, or ``length``."""
-
-
 class AssumedSets(Description):
     """What is known of people's sets: a histogram of sizes, or a pilot; or nothing but a cap.
 
@@ -86,6 +62,7 @@ class AssumedSets(Description):
     (3, 1.7)
     """
 
+    said: ClassVar[str] = ""  # no file is read
     sizes: Annotated[Masses, Field(max_length=_MAX_SIZE + 1)] = ()
     popularity: Literal["zipf", "uniform"] = "zipf"
     cap: Budget | None = None
@@ -109,23 +86,18 @@ class AssumedSets(Description):
 
     @property
     def largest(self) -> int:
-        """Size of the largest set with a positive share."""
+        """Size of the largest set with a positive share, at least 1."""
         return int(np.flatnonzero(self._shares)[-1])
 
     @property
-    def said(self) -> str:
-        """No file is read."""
-        return ""
-
-    @property
     def mean_size(self) -> float:
-        """Items per person."""
+        """Expected items per person."""
         return float(self._shares @ np.arange(self._shares.size))
 
     def moments(
         self, length: int | NDArray[np.int64], item_counts: NDArray[np.int64]
     ) -> SetMoments:
-        """See the module."""
+        """The moments at one or many padding lengths, at least 1, for levels of so many items."""
         items = int(item_counts.sum())
         size = np.arange(1.0, self._shares.size)
         members = self._shares[1:] * size  # per person, in sets of this size
@@ -137,7 +109,10 @@ class AssumedSets(Description):
         return SetMoments(np.clip(lost2, least, most), at.squared, once, at.twice, at.lost)
 
     def longer(self, length: int, items: int) -> tuple[tuple[int, float], ...]:
-        """By the histogram, taken at its word."""
+        """Sizes up to ``items``, and the shares of sets above the one before, or ``length``.
+
+        By the histogram, taken at its word.
+        """
         least = np.minimum(1.0, np.cumsum(self._shares[::-1])[::-1])  # sets of 0, 1, ... or more
         limits = size_limits(length, min(self.largest, items))
         return tuple((size, float(least[last + 1])) for last, size in pairwise(limits))
