@@ -27,15 +27,20 @@ class Halves(NamedTuple):
     shapes: dict[str, type[Shape]]
     asked: dict[str, type[Asked]]
 
+    @classmethod
+    def of(cls, *classes: type[Shape] | type[Asked]) -> Self:
+        """Forms of report and ways of asking."""
+        shapes = {one.name: one for one in classes if issubclass(one, Shape)}
+        return cls(shapes, {one.name: one for one in classes if issubclass(one, Asked)})
+
     def pairs(self) -> list[tuple[type[Asked], type[Shape]]]:
         """The ways of asking with the forms of report that serve them."""
         return [(self.asked[name], one) for one in self.shapes.values() for name in one.asked]
 
 
 # What a person's device needs of each, and no more.
-DEVICE = Halves(
-    {one.name: one for one in (Bits, Sides, Rows, Staircase, Hash, Die)},
-    {one.name: one for one in (Item, ItemOrNone, Ordered, Number, OneOfSet, WholeSet)},
+DEVICE = Halves.of(
+    Bits, Sides, Rows, Staircase, Hash, Die, Item, ItemOrNone, Ordered, Number, OneOfSet, WholeSet
 )
 
 

@@ -283,11 +283,9 @@ class NumberCollected(answers.Number, AskedCollected):
         covariance = (off * law) @ off.T - known @ known.T
         center, radius = self.domain.center, self.domain.radius
         gap, total = np.array([1.0, -float(unit[given].mean())]), np.array([radius, center])
-        return NumericVariance(
-            float(gap @ covariance @ gap) * (radius / given.sum()) ** 2,
-            float(total @ covariance @ total),
-            float(covariance[1, 1]) / unit.size**2,
-        )
+        mean, of_total = (float(one @ covariance @ one) for one in (gap, total))
+        missing = float(covariance[1, 1]) / unit.size**2
+        return NumericVariance(mean * (radius / given.sum()) ** 2, of_total, missing)
 
     def draw_aggregate(  # type: ignore[override]
         self, shape: RowsCollected, people: People, rng: np.random.Generator
@@ -375,30 +373,11 @@ def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:
     )
 
 
-COLLECTOR = Halves(
-    {
-        one.name: one
-        for one in (
-            BitsCollected,
-            SidesCollected,
-            RowsCollected,
-            StaircaseCollected,
-            HashCollected,
-            DieCollected,
-        )
-    },
-    {
-        one.name: one
-        for one in (
-            ItemCollected,
-            ItemOrNoneCollected,
-            OrderedCollected,
-            NumberCollected,
-            OneOfSetCollected,
-            WholeSetCollected,
-        )
-    },
-)
+COLLECTOR = Halves.of(
+    BitsCollected, SidesCollected, RowsCollected, StaircaseCollected, HashCollected, DieCollected,
+    ItemCollected, ItemOrNoneCollected, OrderedCollected, NumberCollected, OneOfSetCollected,
+    WholeSetCollected,
+)  # fmt: skip
 """The classes of :data:`~planner.laws.law.DEVICE`, each with its collector's half."""
 
 

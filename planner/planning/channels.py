@@ -265,25 +265,17 @@ def _solve(
     """Solve on ``[-1, 1]``, where numbers are near 1, and bring the answer back."""
     center, radius = (grid[-1] + grid[0]) / 2, (grid[-1] - grid[0]) / 2
     turn = np.array([[radius, center], [0.0, 1.0]])  # wanted = turn @ wanted on [-1, 1]
-    unit = [
-        replace(
-            scenario,
-            directions=scenario.directions @ turn / radius,
-            cap=None if scenario.cap is None else scenario.cap / radius**2,
-        )
-        for scenario in scenarios
-    ]
+    unit = []
+    for one in scenarios:
+        cap = None if one.cap is None else one.cap / radius**2
+        unit.append(replace(one, directions=one.directions @ turn / radius, cap=cap))
     wanted = _wanted((grid - center) / radius)
     solved = solve_channel(policy, wanted, unit, WANTED_OF_MEAN, tolerance=tolerance)
     certificate = solved.certificate
     assert certificate is not None  # noqa: S101 - solve_channel proves every answer
-    return replace(
-        solved,
-        wanted=_wanted(grid),
-        estimator=turn @ solved.estimator,
-        scenarios=tuple(scenarios),
-        certificate=replace(certificate, lower_bound=certificate.lower_bound * radius**2),
-    )
+    proof = replace(certificate, lower_bound=certificate.lower_bound * radius**2)
+    back = replace(solved, wanted=_wanted(grid), estimator=turn @ solved.estimator)
+    return replace(back, scenarios=tuple(scenarios), certificate=proof)
 
 
 def _wanted(grid: Array) -> Array:
@@ -482,15 +474,12 @@ class OrderedKind(Kind[Ordinal, Channel]):
         question = part.deployed
         asked, errors = policy_of_answers(question), errors_of(question)
         spent, unit = _at_most_provable(asked), question.radius**2 if question.of_mean else 1.0
-        best = drawn_channel(
-            best_ordered_channel(
-                spent,
-                question.scores if question.of_mean else question.wanted,
-                weights=_importance(question),
-                tolerance=_TOLERANCE,
-                no_answer=question.no_answer is not None,
-            )
+        wanted = question.scores if question.of_mean else question.wanted
+        outside, weights = question.no_answer is not None, _importance(question)
+        best = best_ordered_channel(
+            spent, wanted, weights=weights, tolerance=_TOLERANCE, no_answer=outside
         )
+        best = drawn_channel(best)
         proof = best.certificate if spent is asked else None
         best = replace(best, policy=asked, certificate=proof)
         bound = None if proof is None else proof.lower_bound / unit
@@ -509,13 +498,12 @@ class OrderedKind(Kind[Ordinal, Channel]):
             spent = _at_most_provable(asked)
             counts = best_ordered_channel(spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS)
             rivals.insert(0, ("subset-design", counts.matrix, counts.estimator))
-        return [
-            Option(name, one.worst_error / unit, found[0].errors, one, note=note, compared=True)
-            for name, matrix, estimator in rivals
-            for one in [
-                replace(best, matrix=matrix, estimator=best.wanted @ estimator, certificate=None)
-            ]
-        ]
+        more, beside = list[Option](), replace(best, certificate=None)
+        for name, matrix, counted in rivals:
+            one = replace(beside, matrix=matrix, estimator=best.wanted @ counted)
+            about = name, one.worst_error / unit, found[0].errors, one
+            more.append(Option(*about, note=note, compared=True))
+        return more
 
     def total(self, part: Part[Ordinal], planned: Option) -> Option:
         """Whatever the importance of answers."""

@@ -329,18 +329,8 @@ def levels_of(part: AnyPart, planned: Option, length: int | None = None) -> ByLe
     if length is None:
         lot = 1 - 1 / parts  # of a person who has it
         detectable = detectable_frequencies(terms.noise, terms.signal + lot, people)
-    return ByLevel(
-        names=policy.names,
-        items=policy.item_counts,
-        epsilons=policy.epsilons,
-        a=terms.a,
-        b=terms.b,
-        if_had=if_had,
-        least_b=terms.least_b,
-        standard_errors=errors,
-        percent=100 * errors / part.people,
-        detectable=detectable,
-    )
+    about = policy.names, policy.item_counts, policy.epsilons, terms.a, terms.b, if_had
+    return ByLevel(*about, terms.least_b, errors, 100 * errors / part.people, detectable)
 
 
 def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:

@@ -140,15 +140,9 @@ class AnswerRateModel:
         mean = np.array(self.moments)[:, :1]
         each = missing_variance(np.tanh(self.share * epsilon / 2), rate, mean)
         missing = np.sqrt(each.max(axis=0) / self.users)
-        return AnswerRateCurve(
-            epsilon,
-            rate,
-            self.rmse(BISAMPLE, epsilon),
-            missing,
-            self.rmse("harmony", epsilon, "top"),
-            self.rmse("harmony", epsilon, "random"),
-            rate >= _RELIABLE * missing,
-        )
+        own, reliable = self.rmse(BISAMPLE, epsilon), rate >= _RELIABLE * missing
+        top, drawn = (self.rmse("harmony", epsilon, fake) for fake in ("top", "random"))
+        return AnswerRateCurve(epsilon, rate, own, missing, top, drawn, reliable)
 
     def answer_rate(self, epsilon: ArrayLike) -> Array:
         """Share of people who answer at each budget."""

@@ -115,16 +115,8 @@ def outsider_view(
         swaying = np.ceil(standard_errors / reach).astype(np.int64)
     central = replace(shuffled(hidden, among, kept), delta=stated)
     answers = int(question.policy.item_counts.sum()) if question.levels else len(seen.names) - 1
-    about = (
-        question.name,
-        central,
-        seen.guess(),
-        question.kind,
-        answers,
-        seen.set_size,
-        policy.names,
-    )
-    return OutsiderView(*about, reach, swaying, drawn, rounds)
+    about = question.name, central, seen.guess(), question.kind, answers, seen.set_size
+    return OutsiderView(*about, policy.names, reach, swaying, drawn, rounds)
 
 
 def _fewest(people: int, chance: float, miss: float) -> int:

@@ -111,11 +111,8 @@ class SurveyPlan(Framed):
         By sequential composition the questions that a person answers add up: all, or the
         costliest of so many. Questions of the kind ``"sampled-choice"`` are not counted.
         """
-        largest = [
-            max(*(row.spent for row in one.spending), one.cap)
-            for one in self.questions
-            if one.spending
-        ]
+        each = (one for one in self.questions if one.spending)
+        largest = (max(*(row.spent for row in one.spending), one.cap) for one in each)
         return sum(nlargest(self.asked, largest))
 
     def outsiders(self, delta: float | None = None) -> SurveyOutsiderView | None:

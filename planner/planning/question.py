@@ -377,16 +377,10 @@ def plan_question(part: AnyPart) -> QuestionPlan:
     mechanism = kind.deployed(part, planned)
     facts = kind.facts(part, planned, mechanism)
     deployed = part.deployed.replacing(mechanism=planned.name)
-    return QuestionPlan(
-        part=part,
-        deployed=deployed,
-        mechanism=mechanism,
-        found=_ranked(part, found, planned),
-        error=planned.errors.error(planned.value, part.fraction),
-        facts=facts,
-        targets=answer_targets(kind, part, planned, facts),
-        realised=kind.realised(deployed, mechanism),
-    )
+    error = planned.errors.error(planned.value, part.fraction)
+    about = part, deployed, mechanism, _ranked(part, found, planned), error, facts
+    targets = answer_targets(kind, part, planned, facts)
+    return QuestionPlan(*about, targets, kind.realised(deployed, mechanism))
 
 
 def _ranked(part: AnyPart, found: Sequence[Option], planned: Option) -> tuple[Option, ...]:

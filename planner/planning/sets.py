@@ -183,16 +183,8 @@ def _planned(
     best = int(np.argmin(mse))
     lower, upper = flat_region(mse, best)
     lost[lengths >= sets.largest] = 0.0  # not a rounding error of the sums
-    return PaddingPlan(
-        int(lengths[best]),
-        lengths,
-        bias2,
-        variance,
-        int(lengths[lower]),
-        int(lengths[upper]),
-        lost,
-        users,
-    )
+    flat = int(lengths[lower]), int(lengths[upper])
+    return PaddingPlan(int(lengths[best]), lengths, bias2, variance, *flat, lost, users)
 
 
 def law_at(
