@@ -47,18 +47,14 @@ def differences(one: AnswerRows, other: AnswerRows, confidence: float) -> tuple[
         )))  # fmt: skip
     (first, spread, below, above), (second, more, under, over) = parts
     gap, error = first - second, np.sqrt(spread + more)
-    numbers = np.full(one.numbers.shape, np.nan)
-    numbers[:4] = gap, error, gap - np.hypot(below, over), gap + np.hypot(above, under)
+    four = gap, error, gap - np.hypot(below, over), gap + np.hypot(above, under)
     chance = 2 * ndtr(-np.abs(gap) / np.maximum(error, 1e-300))
-    nothing = [""] * len(one.answers)
     notes = [
         "; ".join(filter(None, dict.fromkeys(pair)))
         for pair in zip(one.notes, other.notes, strict=True)
     ]
     whole = np.where(np.isnan(one.whole), np.nan, 1.0)
-    users = one.users + other.users
-    made = replace(one, users=users, numbers=numbers, processing=nothing, notes=notes, whole=whole)
-    return made, np.asarray(chance)
+    return _stated(one, one.users + other.users, four, notes, whole), np.asarray(chance)
 
 
 def weighted(
@@ -89,17 +85,19 @@ def weighted(
     value = scale * (per_person * counts).sum(axis=0)
     error = scale * np.sqrt((np.square(per_person) * variance).sum(axis=0))
     half, first = reach(confidence) * error, groups[0]
-    numbers = np.full(first.numbers.shape, np.nan)
-    numbers[:4] = value, error, value - half, value + half
+    four = value, error, value - half, value + half
     reported = np.array([rows.users for rows in groups], dtype=np.float64)
     mass = per_person.ravel() * reported
     effective = float(mass.sum() ** 2 / (mass @ per_person.ravel()))
     notes = [f"weighted by group: as exact as {effective:,.0f} people"] * len(first.answers)
-    return replace(
-        first,
-        users=int(reported.sum()),
-        numbers=numbers,
-        processing=[""] * len(first.answers),
-        notes=notes,
-        whole=sizes.sum(axis=0),
-    ), effective
+    return _stated(first, int(reported.sum()), four, notes, sizes.sum(axis=0)), effective
+
+
+def _stated(
+    like: AnswerRows, users: int, four: tuple[Array, ...], notes: list[str], whole: Array
+) -> AnswerRows:
+    """Rows about the same, with an estimate, its error and its limits alone."""
+    numbers = np.full(like.numbers.shape, np.nan)
+    numbers[:4] = four
+    made = replace(like, users=users, numbers=numbers, notes=notes, whole=whole)
+    return replace(made, processing=[""] * len(like.answers))

@@ -193,12 +193,9 @@ class PrivacyPolicy:
     ) -> PrivacyPolicy:
         """The same levels with other budgets, counts or rule; of another number without names."""
         budgets = self.epsilons if epsilons is None else np.asarray(epsilons)
-        return PrivacyPolicy(
-            budgets,
-            self.item_counts if item_counts is None else item_counts,
-            self.rule if rule is None else rule,
-            self._names if budgets.size == self.size else None,
-        )
+        counts = self.item_counts if item_counts is None else item_counts
+        names = self._names if budgets.size == self.size else None
+        return PrivacyPolicy(budgets, counts, self.rule if rule is None else rule, names)
 
     # -- what it implies ----------------------------------------------------
 
