@@ -26,6 +26,7 @@ from planner.policy.rules import PrivacyRows, Reduction
 
 Expression = Any
 """Of cvxpy, which is loaded where it is needed; or a constraint."""
+Expressions = tuple[Expression, Expression, list[Expression]]
 
 
 class Atoms(NamedTuple):
@@ -69,9 +70,7 @@ class _Opt0:
         noise = np.array([[d2p * (1 + q), dp * dq], [dp * dq, p * d2q]])
         return Curvature(noise, np.array([[-d2p, none], [none, d2q]]))
 
-    def expressions(
-        self, u: Expression, unit: Array
-    ) -> tuple[Expression, Expression, list[Expression]]:
+    def expressions(self, u: Expression, unit: Array) -> Expressions:
         """``noise``, ``signal`` and constraints at ``u * unit`` for cvxpy variables near 1."""
         import cvxpy as cp
 
@@ -119,9 +118,7 @@ class _Opt1(_Opt0):
         both = super().curvature(self.mix @ v)
         return Curvature(*(one.sum(axis=(0, 1))[None, None] for one in both))
 
-    def expressions(
-        self, u: Expression, unit: Array
-    ) -> tuple[Expression, Expression, list[Expression]]:
+    def expressions(self, u: Expression, unit: Array) -> Expressions:
         import cvxpy as cp
 
         log_p, p0 = _log_p(u[0], unit[0]), logodds.p(unit[0])
@@ -157,9 +154,7 @@ class _Opt2:
     def curvature(self, v: Array) -> Curvature:
         return Curvature((1.5 / v[0] ** 4)[None, None], np.zeros((1, 1, v.shape[1])))
 
-    def expressions(
-        self, u: Expression, unit: Array
-    ) -> tuple[Expression, Expression, list[Expression]]:
+    def expressions(self, u: Expression, unit: Array) -> Expressions:
         import cvxpy as cp
 
         noise = cp.multiply(0.25 / unit[0] ** 2, cp.power(u[0], -2)) - 1
