@@ -20,7 +20,7 @@ _MOST_VARIANCE = 400.0
 _REACH = 9.0  # standard deviations of the first binomial that are added up; beyond lie 1e-18
 _AT_ONCE = 256  # items whose tails are added up together
 
-Ends = tuple[Array, Array]
+CountLimits = tuple[Array, Array]
 """Lower and upper, shape ``(k,)`` each."""
 
 
@@ -81,7 +81,7 @@ class Estimates(Framed):
             column.setflags(write=False)
             object.__setattr__(self, name, column)
 
-    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> Ends:
+    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> CountLimits:
         """Lower and upper ends of confidence intervals for the true quantities.
 
         They cover the randomness of the reports, not of who was asked. Estimates are sums
@@ -209,7 +209,7 @@ class SupportEstimates(Estimates):
     a: Array
     b: Array
 
-    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> Ends:
+    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> CountLimits:
         """Confidence limits of the true counts, from 0 to the number of people.
 
         Every whole number ``c`` is inside under which the supporting reports seen, or fewer,
@@ -281,10 +281,10 @@ def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
 def exact_limits(
     estimates: Estimates,
     inside: Estimates,
-    limits: Ends,
+    limits: CountLimits,
     share: float,
     lot: Callable[[Whole], tuple[Whole, Array]],
-) -> Ends:
+) -> CountLimits:
     """Normal limits from 0 to all people, and where few reports decide, those of the law.
 
     ``estimates`` are of all people, ``inside`` of those who reported, of whom as many as the
@@ -370,7 +370,7 @@ class DrawnEstimates(Estimates):
             return _lot_spread(counts, self.users)
         return np.square(np.clip(counts, 0, self.users)) / self.users
 
-    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> Ends:
+    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> CountLimits:
         """Limits from 0 to all people; of few people or reports by their law.
 
         Of ``C`` people with an item as many are drawn as a hypergeometric law says. It is taken

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.arrays import Array
-from planner.estimates.counts import Ends, Estimates
+from planner.estimates.counts import CountLimits, Estimates
 
 SIZES_MISS = 1e-3
 """Chance that limits of the shares of larger sets, drawn from those who were asked, are too low."""
@@ -85,7 +85,7 @@ class TruncatedEstimates(Estimates):
 
     longer: LongerSets | None = None
 
-    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> Ends:
+    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> CountLimits:
         """Confidence limits of the true counts, with allowance for what was cut.
 
         Upper limits hold for sets as :attr:`longer` says (and miss once more in a million); they

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from planner.arguments import finite
 from planner.arrays import Array, Whole
 from planner.errors import InputError, VerificationError
-from planner.estimates.counts import Ends, Estimates, tail_share
+from planner.estimates.counts import CountLimits, Estimates, tail_share
 from planner.limits import DENOMINATOR, MAX_EPSILON
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate
@@ -209,7 +209,7 @@ class DieEstimates(Estimates):
     moved: Whole
     sampling: float
 
-    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> Ends:
+    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> CountLimits:
         """Exact confidence limits of each count, the one of no value first.
 
         They invert the Binomial(c, pi_s) law of the difference at equal tails, so each interval
