@@ -351,7 +351,7 @@ def _named() -> Iterator[None]:
 # What becomes of reports whose file was counted and is no longer there.
 Missing = Literal["refuse", "keep", "drop"]
 MISSING: dict[str, Missing] = {choice: choice for choice in get_args(Missing)}
-_SAVE_SECONDS = 2.0
+_SAVE_SECONDS = 2.0  # at least, between two savings
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,7 +412,7 @@ def summed(parts: Iterable[Mapping[Key, Aggregate]]) -> dict[Key, Aggregate]:
     return total
 
 
-def collect(  # noqa: PLR0913 - each is a choice of the caller
+def collect(
     parameters: Parameters,
     places: Sequence[Path],
     *,
@@ -420,7 +420,6 @@ def collect(  # noqa: PLR0913 - each is a choice of the caller
     checkpoint: Path | None = None,
     missing: Missing = "refuse",
     ignored: Sequence[Path] = (),
-    save_seconds: float = _SAVE_SECONDS,
     progress: Callable[[int, int], object] = lambda *_: None,
 ) -> Collection:
     """Count all report files, each whole or not at all, and each report with an id once.
@@ -441,8 +440,6 @@ def collect(  # noqa: PLR0913 - each is a choice of the caller
         the places any more: ``"refuse"`` to go on, ``"keep"`` them, or ``"drop"`` them.
     ignored:
         Files in the directories that are known not to be reports.
-    save_seconds:
-        Least time between two savings.
     progress:
         Called with the number of files done and of all files.
 
@@ -459,7 +456,7 @@ def collect(  # noqa: PLR0913 - each is a choice of the caller
     saved = None if checkpoint is None else Checkpoint(checkpoint, parameters.hash)
     known = KnownReports()
     try:
-        run = _Run(parameters, saved, known, save_seconds)
+        run = _Run(parameters, saved, known)
         run.resume(files, missing)
         return run.count(files, others, engine or local_engine, progress)
     finally:
@@ -472,13 +469,10 @@ class _Run:
     """One run of a collection: the sums so far, and what has not been saved yet."""
 
     def __init__(
-        self, parameters: Parameters, saved: Checkpoint | None, known: KnownReports, seconds: float
+        self, parameters: Parameters, saved: Checkpoint | None, known: KnownReports
     ) -> None:
-        self._expected = Expected.of(parameters)
-        self._planned = parameters.users
-        self._saved = saved
-        self._known = known
-        self._seconds = seconds
+        self._expected, self._planned = Expected.of(parameters), parameters.users
+        self._saved, self._known = saved, known
         self._sums: dict[Group, dict[Key, Aggregate]] = {}
         self._counted: dict[Path, CountedFile] = {}
         self._unsaved: list[FileCount] = []
@@ -532,7 +526,7 @@ class _Run:
                 owner[one.file_id] = one.path
             done += 1
             progress(done, len(files))
-            if time.monotonic() - last >= self._seconds:
+            if time.monotonic() - last >= _SAVE_SECONDS:
                 self._save()
                 last = time.monotonic()
         self._save()

@@ -44,15 +44,16 @@ def test_counts_are_those_of_the_reports(one_question, collection):
 SCRIPT = """
 import sys
 from pathlib import Path
-from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting import collector
 from planner.deployment.collecting.one_file import count_file
 from planner.deployment.parameters import read_parameters
 
 folder = Path(sys.argv[1])
 parameters = read_parameters(folder / "params.json")
-collect(parameters, [folder / "reports"], checkpoint=folder / "progress", save_seconds=0.0,
-        engine=lambda files, expected: (count_file(path, expected) for path in files),
-        progress=lambda done, total: print(done, flush=True) or input())
+collector._SAVE_SECONDS = 0.0
+collector.collect(parameters, [folder / "reports"], checkpoint=folder / "progress",
+                  engine=lambda files, expected: (count_file(path, expected) for path in files),
+                  progress=lambda done, total: print(done, flush=True) or input())
 """
 
 
@@ -68,7 +69,7 @@ def save_until_ended(self, files):
         os.kill(os.getpid(), signal.SIGTERM)
     save(self, files)
 
-collector.collect.__kwdefaults__["save_seconds"] = 0.0
+collector._SAVE_SECONDS = 0.0
 collector.Checkpoint.save = save_until_ended
 main()
 """
