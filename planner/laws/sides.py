@@ -260,21 +260,19 @@ class Sides(Shape):
         bits = bytearray(self.starts[-1])
         drawn = iter(choose_all(source, self.sizes(kind)))
         for group, start in enumerate(self.starts[:-1]):
-            few, high = self._standing(group, kind)
-            count, ones = few + high, high <= few
-            few = min(few, high)
-            if not few:
-                bits[start : start + count] = bytes([high > 0]) * count
+            low, high = self._standing(group, kind)
+            end, few, side = start + low + high, min(low, high), high <= low
+            larger = not side if few else high > 0
+            bits[start:end] = bytes([larger]) * (low + high)
+            if not few:  # all are on one side
                 continue
-            if not ones:
-                bits[start : start + count] = b"\x01" * count
-            for last in range(start + count - few, start + count):
+            for last in range(end - few, end):  # Floyd's: a subset for the smaller side, all alike
                 pick = start + next(drawn)
-                bits[last if bits[pick] == ones else pick] = ones
-            ranks = next(drawn), next(drawn)
-            if group == own and bits[place] != held:
-                there = [k for k in range(start, start + count) if bits[k] == held]
-                bits[there[ranks[0] if held else ranks[1]]], bits[place] = not held, held
+                bits[last if bits[pick] == side else pick] = side
+            of_high, of_low = next(drawn), next(drawn)
+            if group == own and bits[place] != held:  # changes sides with one that is there
+                there = [k for k in range(start, end) if bits[k] == held]
+                bits[there[of_high if held else of_low]], bits[place] = not held, held
         return bits
 
     def sizes(self, kind: int) -> list[int]:

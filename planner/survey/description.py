@@ -130,21 +130,19 @@ class Mistake(NamedTuple):
 
 def mistakes(error: ValidationError, document: Document, under: str = "") -> list[Mistake]:
     """Every mistake, in the order of the document; ``under``: its table beside the questions."""
-    return [
-        _told(one, _where(one["loc"], under), document)
-        for one in error.errors(include_url=False)
-        if not (one["type"] == "too_short" and one["input"])  # what it has is wrong, not missing
-    ]
+    found = []
+    for one in error.errors(include_url=False):
+        where = one["loc"] if one["loc"][:1] == ("question",) or not under else (under, *one["loc"])
+        if one["type"] != "too_short" or not one["input"]:  # else what it has is wrong, not missing
+            found.append(_told(one, where, document))
+    return found
 
 
 _TABLE_NAMES = {"survey": "[survey]", "question": "[[question]]", "sampling": "[question.sampling]"}
 
 
-def _where(loc: Where, under: str) -> Where:
-    return (under, *loc) if under and loc[:1] != ("question",) else loc
-
-
 def _told(found: ErrorDetails, where: Where, document: Document) -> Mistake:
+    """Pydantic's mistake as ours: of the last key of its place, or of what a rule names there."""
     words, value = _words(where, document)
     kind, context = found["type"], found.get("ctx", {})
     if kind == "missing":
@@ -155,10 +153,10 @@ def _told(found: ErrorDetails, where: Where, document: Document) -> Mistake:
     if not isinstance(cause, InputError):
         allowed, remedy = _WORDS.get(kind, (found["msg"].lower(), "Write such a value."))
         cause = InputError("value", found["input"], allowed.format(**context), remedy)
-    row = not where or type(where[-1]) is int or kind == "value_error"
-    if not (row and isinstance(value, dict | Description)):  # the mistake is of a key
+    of_table = not where or type(where[-1]) is int or kind == "value_error"
+    if not (of_table and isinstance(value, dict | Description)):  # it is of a key, or of a cell
         *words, argument = words
-        argument = cause.argument if "[" in cause.argument else argument
+        argument = cause.argument if "[" in cause.argument else argument  # says which one already
     return Mistake(where, cause.at(*words, argument=argument))
 
 
@@ -168,7 +166,7 @@ def _words(where: Where, value: Json) -> tuple[list[str], Json]:
     for part in where:
         below = _inside(value, part)
         if type(part) is str:
-            names = _level_names(value) if part == "rule" else []
+            names = _level_names(value) if part == "rule" else []  # of a matrix's rows and columns
             words.append(part)
         else:
             number = int(part)
