@@ -95,6 +95,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if json_output:
         print_json(plan_json(made, parameters))
         return
+    more = "" if details or out is not None else f"\nMore with --details.{_next(made, survey)}"
     show(plan_blocks(made, details=details), details=details)
     if out is not None:
         say(f"Parameters written to {out} and verified.")
@@ -102,17 +103,15 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         say(f"{what} written to {path}.")
     if record:
         say(f"Recorded in {made.survey.ledger}.")
-    if not details and out is None:
-        say(f"\nMore with --details.{_next(made, survey)}")
+    if more:
+        say(more)
 
 
 def _next(made: SurveyPlan, survey: Path) -> str:
     """How to write what is deployed: of different questions for each a file of its own."""
-    from planner.deployment.building import one_file
-
-    if not _deployable(made):
+    if not made.deployable:
         return ""
-    out = "--out params.json" if one_file(made) else "--question NAME --out NAME.json"
+    out = "--out params.json" if made.one_file else "--question NAME --out NAME.json"
     return f" To deploy it:\nldp-planner plan {survey} {out}"
 
 
@@ -179,16 +178,11 @@ def answer_rate(
 
 def _parameters(made: SurveyPlan, question: str | None, *, needed: bool) -> Parameters | None:
     """What is to be written or shown; None where there is no one file, or none may be written."""
-    from planner.deployment.building import one_file, survey_parameters
+    from planner.deployment.building import survey_parameters
 
-    if needed or question is not None or (one_file(made) and _deployable(made)):
+    if needed or question is not None or (made.one_file and made.deployable):
         return survey_parameters(made, question)
     return None
-
-
-def _deployable(made: SurveyPlan) -> bool:
-    """Whether somebody vouches for whatever the questions rely on, and it promises something."""
-    return all(one.deployable for one in made.questions)
 
 
 def _record(made: SurveyPlan) -> None:

@@ -84,17 +84,12 @@ def _group(survey: Survey, name: str, values: Sequence[str]) -> Document:
     return {"name": name, "values": list(values), "weights": weights, "population": population}
 
 
-def one_file(plan: SurveyPlan) -> bool:
-    """Whether everybody gets the same parameter file: not if each person answers some questions."""
-    return plan.survey.design == "split" or len(plan.questions) == 1
-
-
 def deployable_files(plan: SurveyPlan) -> dict[str, Parameters]:
     """Verified parameters by a name for their file: one, or one a question if each gets one.
 
     Errors are those of :func:`survey_parameters`.
     """
-    if one_file(plan):
+    if plan.one_file:
         return {"parameters": survey_parameters(plan)}
     return {
         f"parameters-{number}": survey_parameters(plan, one.name)
@@ -128,7 +123,7 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     >>> survey_parameters(plan_survey(survey)).questions[0].mechanism
     'subset-design'
     """
-    if question is None and not one_file(plan):
+    if question is None and not plan.one_file:
         remedy = "Export them one by one, with --question NAME: each person gets those of theirs."
         raise InputError(
             "design", plan.survey.design, '"split" for a file with all questions', remedy

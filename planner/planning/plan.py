@@ -70,6 +70,16 @@ class SurveyPlan(Framed):
         raise InputError.unknown("question", name, names, "Ask for one of the survey's.")
 
     @property
+    def one_file(self) -> bool:
+        """Whether everybody gets the same parameter file: not if each answers some questions."""
+        return self.survey.design == "split" or len(self.questions) == 1
+
+    @property
+    def deployable(self) -> bool:
+        """Whether somebody vouches for whatever questions rely on, and it promises something."""
+        return all(one.deployable for one in self.questions)
+
+    @property
     def several(self) -> bool:
         """Whether more than one question shares the budgets."""
         return self.allocation is not None

@@ -374,13 +374,15 @@ def plan_question(part: AnyPart) -> QuestionPlan:
         remedy = "Ask for a mechanism by its name to see why."
         raise InputError("mechanism", name, "one that can be planned", remedy)
     found = [one if one is planned else kind.compared(part, one) for one in found]
-    mechanism = kind.deployed(part, planned)
-    facts = kind.facts(part, planned, mechanism)
-    deployed = part.deployed.replacing(mechanism=planned.name)
-    error = planned.errors.error(planned.value, part.fraction)
-    about = part, deployed, mechanism, _ranked(part, found, planned), error, facts
+    mechanism, ranked = kind.deployed(part, planned), _ranked(part, found, planned)
+    facts, error = (
+        kind.facts(part, planned, mechanism),
+        planned.errors.error(planned.value, part.fraction),
+    )
     targets = answer_targets(kind, part, planned, facts)
-    return QuestionPlan(*about, targets, kind.realised(deployed, mechanism))
+    realised = kind.realised(part.deployed, mechanism)
+    deployed = part.deployed.replacing(mechanism=planned.name)
+    return QuestionPlan(part, deployed, mechanism, ranked, error, facts, targets, realised)
 
 
 def _ranked(part: AnyPart, found: Sequence[Option], planned: Option) -> tuple[Option, ...]:
