@@ -15,7 +15,7 @@ from tests.browser.running import ROOT, launch_arguments, running_app
 
 MOST_PATIENCE = 90_000  # milliseconds: a loaded machine is slow, and no figure of ours
 TICK = 100
-QUIET_TICKS = 4
+QUIET_TICKS = 3
 CELL_FIELD = "#portal input, #portal textarea"
 SETTLED = "[data-testid=stApp][data-test-script-state=notRunning]"
 # The levels of examples/clinic.toml, as they are typed.
@@ -167,32 +167,43 @@ class Visit:
             keys.press("Tab")
         keys.press("Tab")  # past what a person gives
         self.settle()
-        keys.press("Tab")  # past what is exact enough, into the table
-        self.page.locator("[data-testid^=glide-cell]:focus").wait_for(state="attached")
+        chosen = self.page.locator("[data-testid^=glide-cell]:focus")
+        self._until(chosen, "Tab", "Shift+Tab")  # past what is exact enough, into the table
         box = self.page.locator(CELL_FIELD).first
         for k, cells in enumerate(rows):
             for key in ("ArrowLeft", "ArrowLeft") * (k > 0):
                 keys.press(key)
             for cell, then in zip(cells, ("Tab", "Tab", "Enter"), strict=True):
-                keys.press("Enter")  # of the last row it makes another one
-                box.wait_for()
+                self._until(box, "Enter", "Escape")  # of the last row it makes another one
                 box.fill(cell)
                 self.page.wait_for_timeout(150)  # the table takes what is typed a moment later
                 keys.press(then)
                 box.wait_for(state="detached")
             self.settle()
 
+    def _until(self, there, key, back):
+        """Press a key until what it opens is there: the page may still be drawing."""
+        for patience in (1000, 2000, 4000, 8000, 16_000):
+            self.page.keyboard.press(key)
+            try:
+                there.wait_for(timeout=patience, state="attached")
+            except NotSeen:
+                self.page.keyboard.press(back)
+            else:
+                return
+        raise AssertionError(f"{key} opened nothing")
+
     def _opened(self, column, row):
         """Double-click until the cell's field is there and stays: the page may still move."""
         box = self.page.locator(CELL_FIELD).first
         for patience in (1000, 2000, 4000, 8000, 16_000):
-            self.settle()
             place = self.page.get_by_test_id("stDataFrame").first.bounding_box()
             self.page.mouse.dblclick(place["x"] + CELLS[column], place["y"] + 53 + 35 * row)
             try:
                 box.wait_for(timeout=patience)
             except NotSeen:
                 self.page.keyboard.press("Escape")  # it may have opened this very moment
+                self.settle()
             else:
                 return box
         raise AssertionError(f"cell {column}, {row} did not open")
