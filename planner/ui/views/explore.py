@@ -34,7 +34,7 @@ from planner.ui.results import looked_at, remembered
 from planner.ui.state import session
 
 _SCALES = np.geomspace(0.4, 2.5, 9)
-_TRIED_BUDGETS = np.geomspace(0.2, 8, 11)  # nats, at which channels are solved
+_TRIED_BUDGETS = np.geomspace(0.2, 8, 8)  # nats, at which channels are solved
 _WHILE_MOVING = 1e-3  # to which designs are solved while a hand moves
 _MOST_SLIDERS = 6
 _NATS = 0.05, 10.0
