@@ -26,6 +26,7 @@ from planner.planning.sets import Padded
 from planner.planning.shares import Allocation
 from planner.planning.what_if import TargetAnswer
 from planner.show import kinds
+from planner.show.odds import odds_sentence
 from planner.show.outsiders import together_sentence, view_sentences
 from planner.show.plan import better_design, budgets_sentence, left_out
 
@@ -122,7 +123,7 @@ def question_json(question: QuestionPlan) -> Document:
     """One question's plan."""
     levels, padded = question.fact(ByLevel), question.fact(Padded)
     shown = range(min(len(levels.names), _MOST_EXPLAINED) if levels else 0)
-    odds = [kinds.odds_sentence(question, level) for level in shown]
+    odds = [odds_sentence(question, level) for level in shown]
     document: Document = {
         **to_json(question),
         "levels": levels and to_json(levels) | {"odds": odds},

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.laws.answers import COUNTS
 from planner.laws.die import ACKNOWLEDGEMENTS
-from planner.laws.levels import Levels
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.choice import ByLevel, SetPromises
+from planner.planning.choice import SetPromises
 from planner.planning.mean import AnswerRateModel
 from planner.planning.outsiders import OutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
-from planner.policy.budget_text import magnitude_up, rounded_up
+from planner.policy.budget_text import rounded_up
 from planner.show.blocks import (
     Block,
     Fact,
@@ -35,13 +33,12 @@ from planner.show.blocks import (
     said,
     texts,
 )
+from planner.show.odds import NAMED_LEVELS, WHOEVER, by_level, factor_up, odds_change, unprotected
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.questions import AskedAgain
 
-_NAMED_LEVELS = 4
 _SAME_GAP = 1e-3  # of a gap: of the smaller error it is the same
 _ALIKE = 1e-6  # relative: what rounding to integers may add to one direction
-_WHOEVER = "whoever looks and whatever they know"
 _TOTAL, _DRAWN = "total error", "of people drawn at random"
 _BITS = "A report has one bit per item: 1 with probability a if it is the person's own, else b."
 
@@ -110,14 +107,14 @@ class KindWords:
         raised, lowered = plan.realised
         if not raised.any():
             return [openly]
-        most = _by_level(policy.names, raised, self.whose)
-        promise = _promise(between, most)
+        most = by_level(policy.names, raised, self.whose)
+        promise = odds_change(between, most)
         if not np.allclose(raised, lowered, rtol=_ALIKE):
             without = ": somebody may become known to be WITHOUT an answer"
             promise = (
                 f"No report raises the odds of an answer against any other more than {most}, "
-                f"{_WHOEVER}; it may lower them up to "
-                f"{_by_level(policy.names, lowered, self.whose)}"
+                f"{WHOEVER}; it may lower them up to "
+                f"{by_level(policy.names, lowered, self.whose)}"
                 f"{without if (lowered > raised * (1 + _ALIKE)).any() else ''}."
             )
         return [promise, *([openly] if openly else [])]
@@ -148,11 +145,11 @@ class _OfSets(KindWords):
         sets = plan.fact(SetPromises)
         if sets is None:
             return super().promises(plan)
-        found = [_promise(self.between, f"{_factor(sets.cap)}-fold")]
+        found = [odds_change(self.between, f"{factor_up(sets.cap)}-fold")]
         if sets.cap > sets.epsilon:
             found.append(
                 "For whoever knows all of a person's answers but one, the odds of that one change "
-                f"at most {_factor(sets.epsilon)}-fold; several sensitive answers together have "
+                f"at most {factor_up(sets.epsilon)}-fold; several sensitive answers together have "
                 "the first promise alone."
             )
         return found
@@ -230,8 +227,8 @@ class _OfNumbers(KindWords):
         ]
 
     def promises(self, plan: QuestionPlan) -> list[str]:
-        most = f"{_factor(plan.realised.max())}-fold"
-        return [_promise("two numbers, or a number and no answer,", most)]
+        most = f"{factor_up(plan.realised.max())}-fold"
+        return [odds_change("two numbers, or a number and no answer,", most)]
 
 
 class _OfTwoRounds(KindWords):
@@ -306,78 +303,6 @@ def within(gap: float) -> str:
     """A relative gap in percent, rounded up to one digit where it is below 1 %."""
     digits = max(0, -math.floor(math.log10(max(100 * gap, 1e-4)) + 1e-9))
     return f"{math.ceil(max(gap, 1e-6) * 10 ** (digits + 2) - 1e-6) / 10**digits:g} %"
-
-
-def odds_sentence(plan: QuestionPlan, level: int) -> str:
-    """What people send who have an answer of a level, and others.
-
-    Examples
-    --------
-    >>> from planner import Level, Survey, plan_survey
-    >>> from planner.survey.questions import Categorical
-    >>> levels = Level("severe", "ln 4", ("HIV",)), Level("common", "ln 6", item_count=4)
-    >>> asked = Categorical("diagnosis", levels, mechanism="opt0")
-    >>> print(odds_sentence(plan_survey(Survey("s", 1000, (asked,))).questions[0], 0))
-    Of 100 people whose answer about diagnosis is one of 'severe', 59 send a 1 for it; of 100
-    with another answer, 33 do.
-    """
-    found, padded = plan.fact(ByLevel), plan.fact(Padded)
-    assert found is not None  # noqa: S101 - asked of questions with levels
-    name, sends = found.names[level], CATALOGUE[plan.deployed.mechanism].sends
-    whose, other = f"whose answer about {plan.name} is one of {name!r}", "with another answer"
-    if padded is not None:
-        most = f"up to {padded.length} answers about {plan.name}"
-        whose, other = f"with a certain one of {name!r} among {most}", "without it"
-    least, others = (_of_hundred(column[level]) for column in (found.least_b, found.b))
-    if least != others:
-        others = f"{least} to {others}"
-    having = _of_hundred(found.if_had[level])
-    return f"Of 100 people {whose}, {having} {sends}; of 100 {other}, {others} do."
-
-
-def told_apart(plan: QuestionPlan) -> dict[str, Sequence[int]]:
-    """The answers of a scale, or the points of a number, each with what its reports are drawn by.
-
-    These are the whole numbers that are deployed; nothing of other kinds.
-    """
-    shape, about = cast("Any", plan.law.shape), cast("Any", plan.question)
-    channel = plan.fact(Channel)
-    if channel is None:
-        ends = (f"{about.lower:g}", f"{about.upper:g}", "no answer") if about.of_mean else ()
-        return dict(zip(ends, shape.rows if ends else (), strict=True))
-    return dict(zip(channel.symbols, shape.rows, strict=True))
-
-
-def apart_sentence(plan: QuestionPlan, first: str, second: str) -> tuple[str, float, float]:
-    """How well a report tells two answers of a scale or a number apart, and the two shares.
-
-    Reports that are likelier with the first answer speak for it: whoever guesses by them is right
-    most often.
-
-    Examples
-    --------
-    >>> from planner import plan_survey
-    >>> plan = plan_survey("examples/hours.toml").questions[0]
-    >>> print(apart_sentence(plan, "10+", "0")[0])
-    Of 100 people whose answer about hours a week is '10+', 64 send a report that speaks for it
-    against '0'; of 100 with '0', 23 do.
-    """
-    rows = told_apart(plan)
-    one, other = np.array(rows[first]), np.array(rows[second])
-    shares = [float(row[one > other].sum() / row.sum()) for row in (one, other)]
-    own, others = map(_of_hundred, shares)
-    text = (
-        f"Of 100 people whose answer about {plan.name} is {first!r}, {own} send a report that "
-        f"speaks for it against {second!r}; of 100 with {second!r}, {others} do."
-    )
-    return text, shares[0], shares[1]
-
-
-def _of_hundred(probability: float) -> str:
-    shown = 100 * float(probability)
-    if 1 <= shown <= 99:
-        return f"{shown:.0f}"
-    return f"{shown:.2g}" if shown < 1 else f"{shown:.4g}"
 
 
 # What is proven
@@ -629,43 +554,7 @@ def unused_sentence(plan: QuestionPlan) -> str:
     few = ", ".join(
         f"{rounded_up(used[:, i].max(), 4)} of {rounded_up(spent[:, i].max(), 4)} for "
         f"{policy.names[i]!r}"
-        for i in unused[:_NAMED_LEVELS]
+        for i in unused[:NAMED_LEVELS]
     )
-    more = f", and {unused.size - _NAMED_LEVELS} more levels" * (unused.size > _NAMED_LEVELS)
+    more = f", and {unused.size - NAMED_LEVELS} more levels" * (unused.size > NAMED_LEVELS)
     return f"Reports use less than the budgets: {few}{more}." if few else ""
-
-
-def _by_level(names: Sequence[str], budgets: NDArray[np.float64], whose: str) -> str:
-    """The factors of levels with a budget: all of few, else the least and the largest."""
-    levels = [
-        (budget, f"{_factor(budget)}-fold {whose} {name!r}")
-        for name, budget in zip(names, budgets.tolist(), strict=True)
-        if budget > 0
-    ]
-    *others, last = [text for _, text in levels]
-    if len({_factor(budget) for budget, _ in levels}) == 1:
-        return f"{_factor(levels[0][0])}-fold"
-    if len(levels) > _NAMED_LEVELS:
-        return f"from {min(levels)[1]} to {max(levels)[1]}, by its level"
-    return f"{', '.join(others)} and {last}"
-
-
-def unprotected(levels: Levels) -> str:
-    """Which answers a report tells apart for certain; empty where every two have a budget."""
-    groups = [", ".join(map(repr, one)) for one in levels.apart()]
-    if len(groups) == 1:
-        return ""
-    few = groups if len(groups) <= _NAMED_LEVELS else [*groups[:2], f"{len(groups) - 2} more"]
-    return (
-        f"NO BUDGET PROTECTS {' FROM '.join(few)}: every report tells for certain which of these "
-        "its answer is from, to whoever sees it."
-    )
-
-
-def _promise(between: str, most: str) -> str:
-    return f"No report changes the odds between {between} more than {most}, {_WHOEVER}."
-
-
-def _factor(epsilon: float) -> str:
-    factor = math.exp(epsilon)
-    return f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}" if factor < 1e6 else magnitude_up(factor)

@@ -36,7 +36,8 @@ from planner.show.blocks import (
 )
 from planner.show.figures import error_figure
 from planner.show.json import to_json
-from planner.show.kinds import unprotected, whose_answers
+from planner.show.kinds import whose_answers
+from planner.show.odds import unprotected
 from planner.trial.simulate import Simulated, Trial
 
 _ROWS = 9

@@ -21,6 +21,7 @@ from planner.planning.what_if import smallest_budgets
 from planner.show import kinds
 from planner.show import plan as said
 from planner.show.html import handout_html
+from planner.show.odds import odds_sentence
 from planner.show.plan import left_out
 from planner.solvers import design_search, solving
 from planner.solvers.answers import SubsetDesign
@@ -221,11 +222,11 @@ def test_a_split_says_whose_errors_its_shares_are_planned_with():
 
 def test_odds_say_the_probabilities():
     plan = planned([1.0, 1.2, 2.0], [5, 5, 90])
-    assert "41 send a 1" in kinds.odds_sentence(plan, 0)
-    assert "27 do" in kinds.odds_sentence(plan, 0)
+    assert "41 send a 1" in odds_sentence(plan, 0)
+    assert "27 do" in odds_sentence(plan, 0)
     assert plan.realised[:, 0] == pytest.approx([1.0, 1.0])
     padded = planned([1.0, 1.2, 2.0], [5, 5, 90], ItemSet, padding_length=4)
-    assert "31 send a 1" in kinds.odds_sentence(padded, 0)  # 27.4 + (40.9 - 27.4) / 4
+    assert "31 send a 1" in odds_sentence(padded, 0)  # 27.4 + (40.9 - 27.4) / 4
 
 
 def test_what_a_report_realises_is_promised_on_every_face():

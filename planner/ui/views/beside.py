@@ -20,7 +20,8 @@ from planner.planning.sampled import SamplingPlan
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import Block, Column, Sentence, texts
 from planner.show.figures import beliefs_figure
-from planner.show.kinds import apart_sentence, odds_sentence, promises_of, told_apart
+from planner.show.kinds import promises_of
+from planner.show.odds import apart_sentence, drawn_by, odds_sentence
 from planner.show.others import answer_rate_blocks, pairs_table
 from planner.show.outsiders import outsider_blocks
 from planner.show.plan import question_blocks
@@ -53,7 +54,7 @@ def meaning() -> None:
 def _odds(plan: QuestionPlan) -> None:
     """Two hundred people in words and drawn: with an answer, and with another."""
     levels = plan.fact(ByLevel)
-    names = list(told_apart(plan) if levels is None else levels.names[:_MOST_PAIRS])
+    names = list(drawn_by(plan) if levels is None else levels.names[:_MOST_PAIRS])
     if not names:
         return
     slots, key = st.columns(2), f"m-answer-{hash(tuple(names))}"
