@@ -15,7 +15,7 @@ from planner import (
     solve,
 )
 from planner.mechanisms.rivals import bisample_variance
-from planner.planning import curve
+from planner.planning import option
 from planner.planning.choice import achieved, detectable_frequencies, users_needed
 from planner.planning.option import choice_curve
 from planner.planning.sets import Padded
@@ -80,7 +80,7 @@ def test_points_that_cannot_be_certified_are_left_out(monkeypatch):
             raise ConvergenceError("Proven only to 2e-06")
         return solve_for(policy, *about, **near)
 
-    monkeypatch.setattr(curve, "solve_for", solved)
+    monkeypatch.setattr(option, "solve_for", solved)
     assert frontier(PrivacyPolicy([1.0], [4]), 10, [0.5, 1, 2]).scale.tolist() == [0.5, 1.0]
     with pytest.raises(ConvergenceError, match="2e-06"):
         frontier(PrivacyPolicy([1.0], [4]), 10, [2])
