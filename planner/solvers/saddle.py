@@ -9,6 +9,7 @@ lowers it, so that nothing goes round in circles.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,9 @@ _MOST_STEPS_TAKEN, _STEP_HALVINGS = 100, 25
 _ROOM = 0.01  # of the value: slack to begin with
 _NEARER = 0.1  # share of the complementarity that a step leaves
 _STEP_SHARE = 0.99  # of the way to the boundary
+_MOST_CONDITION = 1e15  # beyond, a direction that columns do not tell apart is taken for noise
+_ALIKE = 1e-10  # of columns' sums: a smaller singular value is none
+_NOT_TOLD = 1e-6  # of what is wanted: more must not lie in such directions
 
 
 class _Second(NamedTuple):
@@ -69,7 +73,7 @@ def saddle(
 
     inside, now = np.concatenate([theta, sigma]), _second_order(game, columns, theta, sigma)
     if now is None:
-        reason = "The first reports cannot tell all that is wanted apart"
+        reason = "Rounding hides at these budgets what tells the numbers wanted apart"
         raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
     at = _first(columns, game.free, now, inside)
     return _descended(game, columns, at, now, close)
@@ -97,7 +101,10 @@ def _descended(
             best = SaddlePoint(Multipliers(now.alpha, rows, sigma), theta, value, distance, at)
         if distance < close:
             break
-        moved = _step(game, columns, now, at, _NEARER * met / inside, missing)
+        about = game, columns, now, at, _NEARER * met / inside, missing
+        moved = _step(*about)
+        if moved is None and np.linalg.matrix_rank(columns.sums, _ALIKE) < columns.sums.shape[1]:
+            moved = _step(*about, alike=True)
         if moved is None:
             break  # digits are used up: the best point stands
         at, now, missing = moved
@@ -137,11 +144,17 @@ def _weights(columns: GameColumns, now: _Second, at: Array) -> Array:
 
 
 def _step(
-    game: Game, columns: GameColumns, now: _Second, at: Array, mu: float, missing: Array
+    game: Game,
+    columns: GameColumns,
+    now: _Second,
+    at: Array,
+    mu: float,
+    missing: Array,
+    alike: bool = False,
 ) -> tuple[Array, _Second, Array] | None:
     """The next point, or none if no step lowers the conditions' norm."""
     try:
-        by = _direction(game, columns, now, at, mu, missing)
+        by = _direction(game, columns, now, at, mu, missing, alike)
     except np.linalg.LinAlgError:
         return None
     weights, inside = _weights(columns, now, at), sum(columns.people.shape)
@@ -165,9 +178,18 @@ def _step(
 
 
 def _direction(
-    game: Game, columns: GameColumns, now: _Second, at: Array, mu: float, missing: Array
+    game: Game,
+    columns: GameColumns,
+    now: _Second,
+    at: Array,
+    mu: float,
+    missing: Array,
+    alike: bool,
 ) -> Array:
-    """Newton's, the weights' part eliminated: their matrix is positive definite."""
+    """Newton's, the weights' part eliminated: their matrix is positive definite.
+
+    Columns that treat two symbols ``alike`` give one condition twice: any multipliers do.
+    """
     theta, sigma, z, y, _, _ = _parts(columns, at)
     (n, r), k, free = columns.sums.shape, sigma.size, game.free
     root = np.sqrt(theta)
@@ -181,7 +203,8 @@ def _direction(
     pull = np.column_stack([now.X, columns.sums, np.zeros(n), mu / theta - z - missing[:n]])
     beside = pull[:, :-1]
     solved = root[:, None] * _solved(curved, root[:, None] * pull)
-    move = np.linalg.solve(corner - beside.T @ solved[:, :-1], lacking - beside.T @ solved[:, -1])
+    left, right = corner - beside.T @ solved[:, :-1], lacking - beside.T @ solved[:, -1]
+    move = np.linalg.lstsq(left, right)[0] if alike else np.linalg.solve(left, right)
     dt, ds = solved[:, -1] - solved[:, :-1] @ move, move[:k]
     dz, dy = (mu - z * dt) / theta - z, (mu - y * ds) / sigma - y
     return np.concatenate([dt, ds, dz, dy, move[k:]])
@@ -215,7 +238,7 @@ def _of_one_form(game: Game, columns: GameColumns, theta: Array, sigma: Array) -
     w = people @ sigma
     share = theta / w
     first, *thin = columns.parts
-    inverse = np.linalg.inv((first * share[:, None]).T @ first)
+    inverse = _inverse((first * share[:, None]).T @ first, game.wanted[0])
     one = inverse @ game.wanted[0].T
     moved = first @ one
     charges = np.square(moved).sum(axis=1) / w
@@ -234,6 +257,21 @@ def _of_one_form(game: Game, columns: GameColumns, theta: Array, sigma: Array) -
     X = (charges / w)[:, None] * people - K @ used
     Y = used.T @ K @ used - 2 * people.T @ ((theta * charges / w**2)[:, None] * people)
     return _Second(value, tuple(alpha), charges, used.T @ charges - game.offsets, K, X, Y)
+
+
+def _inverse(J: Array, wanted: Array) -> Array:
+    """``J^-1``, or its inverse where it has one: columns may leave together what nobody asks for.
+
+    LinAlgError if these columns do not tell apart what is ``wanted``.
+    """
+    with suppress(np.linalg.LinAlgError):
+        inverse = np.linalg.inv(J)
+        if np.abs(J).max() * np.abs(inverse).max() < _MOST_CONDITION:
+            return inverse
+    inverse = np.linalg.pinv(J, rcond=10 / _MOST_CONDITION, hermitian=True)
+    if np.abs(wanted @ inverse @ J - wanted).max() > _NOT_TOLD * np.abs(wanted).max():
+        raise np.linalg.LinAlgError
+    return inverse
 
 
 def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _Second:

@@ -292,3 +292,12 @@ def test_where_nobody_else_may_have_answered_any_share_is_possible():
     assert lost.band[1].tolist() == [1, 1]
     sure = found._replace(covariance=np.eye(2) * 1e-6)
     assert sure.of_shares_up_to(no_answer=True).values.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("small", [0.002, 0.005, 0.009])
+def test_scores_at_small_budgets_have_a_channel(small):
+    """Some answers count alike, and columns that are kept may leave them together."""
+    policy = PrivacyPolicy(np.array([5, 1, 5, 1, 1, 1, 1]) * small, [1] * 7)
+    channel = best_ordered_channel(policy, [0, 1, 2, 14, 15, 18, 18])
+    assert channel.certificate.relative_gap < 1e-3
+    assert channel.worst_error == pytest.approx((18 / 2) ** 2 / np.tanh(small / 2) ** 2, rel=0.02)
