@@ -267,11 +267,11 @@ def _inverse(J: Array, wanted: Array) -> Array:
     with suppress(np.linalg.LinAlgError):
         inverse = np.linalg.inv(J)
         if np.abs(J).max() * np.abs(inverse).max() < _MOST_CONDITION:
-            return inverse
+            return np.asarray(inverse, dtype=np.float64)
     inverse = np.linalg.pinv(J, rcond=10 / _MOST_CONDITION, hermitian=True)
     if np.abs(wanted @ inverse @ J - wanted).max() > _NOT_TOLD * np.abs(wanted).max():
         raise np.linalg.LinAlgError
-    return inverse
+    return np.asarray(inverse, dtype=np.float64)
 
 
 def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _Second:
