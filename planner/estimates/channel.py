@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, pairwise, starmap
 from math import sqrt
 from typing import NamedTuple
@@ -12,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from planner.arguments import whole_number
-from planner.arrays import Array
+from planner.arrays import Array, Flags
 from planner.errors import InputError
-from planner.estimates.counts import reach
+from planner.estimates.counts import DrawnEstimates, Estimates, reach
+from planner.estimates.report_law import ChannelCounts, ReportLaw
 from planner.frames import Columns, Framed
 from planner.solvers.answers import Channel
 
@@ -30,6 +32,7 @@ class ChannelEstimates(NamedTuple):
     values: Array
     covariance: Array
     users: int
+    law: ReportLaw | None = None
 
     def of_draws(self, known: Array) -> ChannelEstimates:
         """The same with the covariance of the draws alone, whoever was asked.
@@ -43,21 +46,34 @@ class ChannelEstimates(NamedTuple):
     def of_shares_up_to(self, *, no_answer: bool = False) -> ChannelEstimates:
         """Of shares up to each ordered answer: a person counts or does not, all else is drawn.
 
+        The covariance is that of the law, where it is known: of few reports they do not show it.
         With ``no_answer`` the last answer is outside the order: shares ``C_j / C_m`` of the others,
         to first order of the covariance, as large as any where nobody else may have answered.
         """
         found, answered = self, float(self.values[-1]) if no_answer else 1.0
+        if self.law is not None:
+            shares = np.diff(rising(self.values), prepend=0.0, append=1.0)
+            wanted = self.law.matrix @ self.law.estimator.T
+            spread = wanted.T * shares @ wanted - np.outer(shares @ wanted, shares @ wanted)
+            found = self._replace(covariance=(self.law.noise(shares) + spread) / self.law.reports)
         if no_answer:
-            if answered < _SURE * sqrt(max(float(self.covariance[-1, -1]), 0.0)):
+            if answered < _SURE * sqrt(max(float(found.covariance[-1, -1]), 0.0)):
                 size = self.values.size - 1
                 return ChannelEstimates(np.full(size, 0.5), np.eye(size), self.users)
             shares = self.values[:-1] / answered
             turn = np.column_stack([np.eye(shares.size), -shares]) / answered
-            covariance = turn @ self.covariance @ turn.T
-            found = ChannelEstimates(shares, covariance, self.users)
-        shares = np.maximum.accumulate(np.clip(found.values, 0, 1))
+            covariance = turn @ found.covariance @ turn.T
+            found = found._replace(values=shares, covariance=covariance, law=None)
+        shares = rising(found.values)
         known = np.minimum.outer(shares, shares) - np.outer(shares, shares)
         return found.of_draws(known / answered)
+
+
+def rising(values: Array, weights: Array | None = None) -> Array:
+    """The nearest shares from 0 to 1 that rise, by least squares."""
+    from scipy.optimize import isotonic_regression
+
+    return np.asarray(np.clip(isotonic_regression(values, weights=weights).x, 0, 1))
 
 
 def wanted_estimates(
@@ -188,7 +204,7 @@ class QuantileEstimate:
     upper: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OrderedEstimates(Framed):
     """Estimated cumulative shares of ordered answers.
 
@@ -200,8 +216,10 @@ class OrderedEstimates(Framed):
         Unbiased estimates of the share up to each answer but the last, ``(d - 1,)``.
     users:
         Number of reports.
+    law:
+        That of the reports, if it is known: limits of few reports invert it.
     confidence:
-        That the band covers all cumulative shares at once (large-sample, Bonferroni).
+        That the band covers all cumulative shares at once (Bonferroni).
 
     Raises
     ------
@@ -223,6 +241,7 @@ class OrderedEstimates(Framed):
     values: Array
     covariance: Array
     users: int
+    law: ReportLaw | None = None
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
@@ -241,34 +260,62 @@ class OrderedEstimates(Framed):
         whole_number("users", self.users, remedy="Give the number of people who reported.")
         reach(self.confidence)
 
-    @property
+    @cached_property
     def consistent(self) -> Array:
         """Cumulative shares that rise from 0 or more to 1 for the last answer, shape ``(d,)``.
 
         The nearest such shares, by least squares weighted by one over each variance.
         """
-        from scipy.optimize import isotonic_regression
-
         weights = 1 / np.maximum(np.diag(self.covariance), 1e-300)
-        rising = isotonic_regression(self.values, weights=weights).x
-        return np.append(np.clip(rising, 0, 1), 1.0)
+        return np.append(rising(self.values, weights), 1.0)
 
     @property
     def shares(self) -> Array:
         """Consistent share of each answer, shape ``(d,)``: none negative, sum 1."""
         return np.diff(self.consistent, prepend=0.0)
 
-    @property
+    @cached_property
     def band(self) -> tuple[Array, Array]:
         """Lower and upper ends for all cumulative shares at once, shape ``(d,)`` each.
 
         What is below an earlier lower end, or above a later upper end, cannot be, as cumulative
         shares rise.
         """
-        half = reach(self.confidence, self.values.size) * np.sqrt(np.diag(self.covariance))
-        lower = np.maximum.accumulate(np.clip(self.values - half, 0, 1))
-        upper = np.minimum.accumulate(np.clip(self.values + half, 0, 1)[::-1])[::-1]
+        up_to = np.tri(self.values.size, self.values.size + 1, dtype=np.bool_)
+        *_, lower, upper = self.among(up_to, together=True)
+        lower = np.maximum.accumulate(np.clip(lower, 0, 1))
+        upper = np.minimum.accumulate(np.clip(upper, 0, 1)[::-1])[::-1]
         return np.append(lower, 1.0), np.append(upper, 1.0)
+
+    def among(self, chosen: Flags, together: bool = False) -> tuple[Array, Array, Array, Array]:
+        """Share of people with one of the chosen answers: estimate, standard error and limits.
+
+        ``chosen``: ``(k, d)``. With ``together`` all limits hold with the stated confidence.
+        """
+        drawn = self._counts(chosen)
+        lower, upper = drawn.intervals(self.confidence, together)
+        columns = drawn.values, drawn.standard_errors, lower, upper
+        value, error, lower, upper = (column / self.users for column in columns)
+        return value, error, lower, upper
+
+    def hold(self, shares: Array) -> bool:
+        """Whether the band holds these shares up to each answer but the last."""
+        drawn = self._counts(np.tri(shares.size, shares.size + 1, dtype=np.bool_))
+        if isinstance(drawn, DrawnEstimates):
+            return drawn.hold(self.users * shares, self.confidence)
+        lower, upper = self.band
+        return bool(np.all((lower[:-1] <= shares + 1e-12) & (shares <= upper[:-1] + 1e-12)))
+
+    def _counts(self, chosen: Flags) -> Estimates:
+        steps = -np.diff(chosen.astype(np.float64), axis=1)
+        values = chosen[:, -1] + steps @ self.values
+        errors = np.sqrt(np.einsum("kp,pq,kq->k", steps, self.covariance, steps))
+        n = self.users
+        found = n * values, n * errors, n * errors, n
+        if self.law is None:
+            return Estimates(*found)
+        inside = ChannelCounts.of(self.law, chosen, values, self.shares)
+        return DrawnEstimates(*found, inside, None)
 
     def quantile(self, share: float = 0.5) -> QuantileEstimate:
         """The answer at a quantile, with the answers that the band allows.
@@ -360,8 +407,10 @@ def estimate_ordered(
     InputError
         A channel for other numbers, or bad counts or confidence.
     """
-    found = wanted_estimates(shares_up_to(channel).estimator, counts)
-    found = found._replace(users=people or found.users)
+    estimator = shares_up_to(channel).estimator
+    found = wanted_estimates(estimator, counts)
+    law = ReportLaw(channel.matrix, estimator, found.users)
+    found = found._replace(users=people or found.users, law=law)
     answers = channel.symbols[: len(channel.symbols) - no_answer]
     return OrderedEstimates(answers, *found.of_shares_up_to(no_answer=no_answer), confidence)
 

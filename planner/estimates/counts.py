@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import is_number
-from planner.arrays import Array, Whole
+from planner.arrays import Array, Flags, Whole
 from planner.errors import InputError
 from planner.frames import Columns, Framed
 
@@ -278,6 +278,12 @@ def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
     return ones, np.where(ones <= last, binom.pmf(ones, count, chance), 0.0)
 
 
+def is_skewed(estimates: Estimates, inside: Estimates) -> Flags:
+    """Which of these have so few reports that limits are those of the law."""
+    unit = estimates.users / inside.users * inside.unit
+    return np.asarray(np.square(estimates.standard_errors / unit) < _MOST_VARIANCE)
+
+
 def exact_limits(
     estimates: Estimates,
     inside: Estimates,
@@ -293,7 +299,7 @@ def exact_limits(
     users, factor = estimates.users, estimates.users / inside.users
     unit = factor * inside.unit
     lower, upper = (np.clip(limit, 0, users) for limit in limits)
-    skewed = np.square(estimates.standard_errors / unit) < _MOST_VARIANCE
+    skewed = is_skewed(estimates, inside)
     if not skewed.any():
         return lower, upper
     far = 8 * estimates.standard_errors + 64 * unit
@@ -314,7 +320,7 @@ def exact_limits(
             _first(holds, np.where(holds(low), 0, low), np.where(holds(high), high, users))
             for holds in (enough, too_many)
         )
-        ends.append(np.stack([first, np.maximum(after - 1, 0)]))
+        ends.append(np.stack([np.minimum(first, users), np.maximum(after - 1, 0)]))
     lower[skewed], upper[skewed] = np.concatenate(ends, axis=1)[:, same.ravel()]
     return lower, upper
 
@@ -385,6 +391,17 @@ class DrawnEstimates(Estimates):
                 np.where(many, *both) for both in zip(limits, (lower, upper), strict=True)
             )
         return lower, upper
+
+    def hold(self, counts: Array, confidence: float = 0.95) -> bool:
+        """Whether all joint limits hold these counts, ``(k,)``: no limit need be searched for."""
+        share = tail_share(confidence, counts.size)
+        half = reach(confidence, counts.size) * self.standard_errors
+        near, few = np.abs(self.values - counts) <= half + 1e-9, is_skewed(self, self.inside)
+        whole, seen = counts[few].round().astype(np.int64), self.inside.seen[few]
+        lot = self._lot(whole)
+        least = (self.inside.tail(seen, *lot) > share / 2) | (whole == self.users)
+        most = (1 - self.inside.tail(seen, *lot, more=True) > share / 2) | (whole == 0)
+        return bool(near[~few].all() and least.all() and most.all())
 
     def _lot(self, count: Whole) -> tuple[Whole, Array]:
         """How many of those who report may have the item, and with what chance each."""

@@ -126,17 +126,17 @@ def ordered_rows(
     note = (
         "" if none is None else f"limits are of the share of the {users:,.0f} with such an answer"
     )
-    band = list(zip(*(users * limit for limit in estimates.band), strict=True))
+    band, below = users * np.array(estimates.band).T, np.tri(size, dtype=np.bool_)[:-1]
+    chosen = np.vstack([below, np.eye(size, dtype=np.bool_)])
+    each = [Estimate(*one).scaled(0.0, users) for one in zip(*estimates.among(chosen), strict=True)]
     up_to, own = users * estimates.consistent, users * estimates.shares
     rows = []
     for i, answer in enumerate(estimates.answers[:-1]):
-        people = estimates.mean(np.arange(size) <= i).scaled(0.0, users)
-        rows.append(
-            _Row(f"up to {answer}", people, up_to[i], remark, note, joint=band[i], whole=users)
-        )
+        about = f"up to {answer}", each[i], up_to[i], remark, note
+        rows.append(_Row(*about, joint=(band[i, 0], band[i, 1]), whole=users))
     for i, answer in enumerate(estimates.answers):
-        people = estimates.mean(np.arange(size) == i).scaled(0.0, users)
-        rows.append(_Row(answer, people, own[i], remark, note, level[order[i]], whole=users))
+        about = answer, each[size - 1 + i], own[i], remark, note
+        rows.append(_Row(*about, level[order[i]], whole=users))
     if none is not None:
         people, whole = none.scaled(0.0, estimates.users), float(estimates.users)
         name, kept = levels.item_name(outside), min(max(people.value or 0.0, 0.0), whole)

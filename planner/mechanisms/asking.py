@@ -15,6 +15,7 @@ from planner.arrays import Array, Whole
 from planner.errors import InputError
 from planner.estimates.channel import (
     ChannelEstimates,
+    Estimate,
     NumericEstimates,
     OrderedEstimates,
     large_sample,
@@ -159,8 +160,12 @@ class OrderedCollected(answers.Ordered, ItemCollected):
             shares, size = self._shares(found, confidence), len(self.order) - self.no_answer
             rows, none = (self.levels, self.order[:size], shares, self.scores[:size]), None
             if self.no_answer:
-                every = found.of_shares_up_to()
-                none = large_sample(1 - every.values[-1], every.covariance[-1, -1], confidence)
+                every, last = (
+                    self._shares(found, confidence, every=True),
+                    np.arange(size + 1) == size,
+                )
+                value, error, lower, upper = (float(one[0]) for one in every.among(last[None]))
+                none = Estimate(value, error, lower, upper)
             return ordered_rows(*rows, self.order[-1], none)
         (value,), ((variance,),) = found.values.tolist(), found.covariance.tolist()
         mean = large_sample(value, variance, confidence)
@@ -179,8 +184,13 @@ class OrderedCollected(answers.Ordered, ItemCollected):
         below = self._shares(found, 1 - SIZES_MISS).band[0]
         return tuple(zip(map(int, self.scores), [1.0, *(1 - below[:-1]).tolist()], strict=True))
 
-    def _shares(self, found: ChannelEstimates, confidence: float) -> OrderedEstimates:
-        names, outside = self.levels.item_names(), self.no_answer
+    def _shares(
+        self, found: ChannelEstimates, confidence: float, *, every: bool = False
+    ) -> OrderedEstimates:
+        """Of the answers in their order, or of ``every`` answer."""
+        names, outside = self.levels.item_names(), self.no_answer and not every
+        if found.law is not None:
+            found = found._replace(law=found.law._replace(matrix=found.law.matrix[[*self.order]]))
         in_order = tuple(names[k] for k in self.order[: len(self.order) - outside])
         shares = found.of_shares_up_to(no_answer=outside)
         return OrderedEstimates(in_order, *shares, confidence)
@@ -227,7 +237,7 @@ class NumberCollected(answers.Number, AskedCollected):
         known = rate * (1 - rate) * np.array([[mean_of_all**2, mean_of_all], [mean_of_all, 1.0]])
         known[0, 0] += rate * (1 - mean_of_all**2) * domain.yes_no
         found = found.of_draws(known)
-        (_, number), covariance, users = found
+        (_, number), covariance, users, _ = found
         mean = ratio(found, confidence, (-1.0, 1.0))
         units = np.array([domain.radius, domain.center])
         total = float(units @ found.values), float(units @ covariance @ units)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from planner.arrays import Array, Whole
 from planner.estimates.channel import wanted_estimates
 from planner.estimates.counts import SupportEstimates
+from planner.estimates.report_law import ReportLaw
 from planner.laws import bits, die, hashing, rows
 from planner.laws.shape import Shape
 from planner.limits import DENOMINATOR
@@ -126,9 +127,10 @@ class RowsCollected(rows.Rows, Collected):
     def estimate(self, counted: Aggregate) -> Found:
         starts = np.cumsum([0, *self.blocks])[:-1]
         shares = np.add.reduceat(self.rows[0], starts) / DENOMINATOR if self.blocks else [1.0]
-        return wanted_estimates(
-            np.array(self.values), counted.counts, list(zip(self.blocks, shares, strict=False))
-        )
+        values = np.array(self.values)
+        blocks = list(zip(self.blocks, shares, strict=False))
+        law = ReportLaw(np.array(self.rows) / DENOMINATOR, values, counted.users)
+        return wanted_estimates(values, counted.counts, blocks)._replace(law=law)
 
     def draw_many(self, own: Whole, words: Words) -> list[Reports]:
         ends = np.cumsum(np.array(self.rows), axis=1)

@@ -377,6 +377,8 @@ def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleS
     scale = 1.0 if question.of_mean else float(asked.whole)
     shown = channel if question.of_mean else shares_up_to(channel)
     outside = getattr(question, "no_answer", None) is not None
+    answered = people[: people.size - outside]
+    reached = np.cumsum(answered[:-1]) / answered.sum()
 
     def shares_of(reports: Whole) -> OrderedEstimates:
         return estimate_ordered(shown, reports, people=asked.whole, no_answer=outside)
@@ -394,10 +396,7 @@ def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleS
         if question.of_mean:
             mean = mean_of(found)
             return error, bool(mean.lower <= truth[0] <= mean.upper)
-        lower, upper = shares_of(reports).band
-        answered = people[: people.size - outside]
-        reached = np.cumsum(answered) / answered.sum()
-        return error, bool(np.all((lower <= reached + 1e-12) & (reached <= upper + 1e-12)))
+        return error, shares_of(reports).hold(reached)
 
     def picture(rng: np.random.Generator) -> OneSurvey | OrderedEstimates:
         if not question.of_mean:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from planner.errors import InputError
 from planner.estimates.channel import (
@@ -10,6 +11,7 @@ from planner.estimates.channel import (
     estimate_ordered,
     large_sample,
     ratio,
+    shares_up_to,
     wanted_estimates,
 )
 from planner.mechanisms.counting import Aggregate
@@ -131,12 +133,40 @@ def test_an_ordered_band_is_of_the_draws_alone():
     assert FEWEST <= covered[0] <= MOST < covered[1]
 
 
+@pytest.mark.parametrize("wanted", ["shares up to", "counts"])
+@pytest.mark.parametrize("budget", [2.0, 8.0])
+def test_limits_hold_where_few_reports_decide(budget, wanted):
+    """All in the middle. The near miss, of 8 nats: normal limits, and as the reports vary.
+
+    Of 100 at 95 % fewer hold than a binomial law gives at one in a million.
+    """
+    policy = PrivacyPolicy([budget] * 5, [1] * 5, names=list("abcde"))
+    channel = drawn_channel(best_ordered_channel(policy, wanted, tolerance=1e-4))
+    people, rng, held = np.array([0, 0, 200, 0, 0]), np.random.default_rng(7), np.zeros(3)
+    for _ in range(100):
+        counts = rng.multinomial(people, channel.matrix).sum(axis=0)
+        exact = estimate_ordered(channel, counts)
+        varied = wanted_estimates(shares_up_to(channel).estimator, counts).of_shares_up_to()
+        bands = (one.band for one in (exact, OrderedEstimates(exact.answers, *varied)))
+        limits = *bands, exact.among(np.eye(5, dtype=bool))[2:]
+        truths = np.array([0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1]), people / 200
+        for i, ((lower, upper), true) in enumerate(zip(limits, truths, strict=True)):
+            inside = (lower <= true + 1e-9) & (true <= upper + 1e-9)
+            held[i] += inside.all() if i < 2 else inside.mean()
+        assert exact.hold(np.array([0, 0, 1.0, 1])) == bool(
+            (exact.band[0][:2] == 0).all() and (exact.band[1][2:] == 1).all()
+        )
+    fewest = binom.ppf(1e-6, 100, 0.95)
+    assert min(held[0], held[2]) >= fewest
+    assert budget < 8 or wanted == "counts" or held[1] < fewest
+
+
 def test_covariance_is_that_of_the_channel():
     channel = best_channel(2.0)
     scenario = channel.scenarios[1]
     chances = scenario.population @ channel.matrix
     counts = np.rint(10**9 * chances).astype(int)
-    values, covariance, users = wanted_estimates(channel.estimator, counts)
+    values, covariance, users, _ = wanted_estimates(channel.estimator, counts)
     assert values == pytest.approx(channel.wanted @ scenario.population, abs=1e-6)
     expected = channel.covariance(scenario.population, drawn=True) / users
     assert covariance == pytest.approx(expected, rel=1e-6)

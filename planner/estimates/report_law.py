@@ -1,0 +1,135 @@
+"""Limits of how many people have some answers, by the exact law of a channel's reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.arrays import Array, Flags, Whole
+from planner.estimates.counts import Estimates
+
+_SMEAR, _OF_SPREAD = 0.1, 0.02  # of the noise that is added: units of a report, of the spread
+_ASIDE, _BESIDE = 2.0, 0.9772  # its standard deviations, and the chance to be less than so many off
+_FAR = 6.0  # standard deviations, and units: nothing lies beyond
+_LEAST = 1e-300  # of a transform that is 0
+_HIGHEST = 5.0  # over the noise's standard deviation: of the frequencies that are added up
+
+
+class ReportLaw(NamedTuple):
+    """``matrix``: ``Pr[report | answer]``, ``(d, outputs)``.
+
+    ``estimator``: what a report adds to each number wanted, ``(p, outputs)``; ``reports``: how many
+    there are.
+    """
+
+    matrix: Array
+    estimator: Array
+    reports: int
+
+    def noise(self, shares: Array) -> Array:
+        """Covariance of a person's estimates, given the answers; such shares have each."""
+        wanted = self.matrix @ self.estimator.T
+        square = (self.estimator * (shares @ self.matrix)) @ self.estimator.T
+        return np.asarray(square - (wanted.T * shares) @ wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class ChannelCounts(Estimates):
+    """How many of those who reported have one of some answers, a set of answers a row.
+
+    An estimate is a sum over reports. If ``C`` people have one of the answers it has the law of
+    ``C`` draws of one report's number and ``users - C`` of another's: among the people with these
+    answers, and among the others, each answer is as frequent as it is estimated. ``numbers`` are
+    what a report adds, shape ``(k, outputs)``; ``own`` and ``other`` its chances, ``(k, outputs)``.
+    """
+
+    numbers: Array
+    own: Array
+    other: Array
+
+    @classmethod
+    def of(cls, law: ReportLaw, chosen: Flags, values: Array, shares: Array) -> ChannelCounts:
+        """Of sets of answers, ``(k, d)``, with estimated ``values``, and of each answer."""
+        steps = np.hstack([chosen[:, -1:], -np.diff(chosen.astype(np.float64), axis=1)])
+        numbers = steps[:, :1] + steps[:, 1:] @ law.estimator
+        own, other = (_mixed(side, shares) @ law.matrix for side in (chosen, ~chosen))
+        zero = np.zeros(len(values))
+        return cls(law.reports * values, zero, zero, law.reports, numbers, own, other)
+
+    @property
+    def unit(self) -> Array:
+        """By its square variance is divided: then skewness squared, and kurtosis, are one over it.
+
+        For events that are counted it is what one adds.
+        """
+        means = (self.numbers * np.stack([self.own, self.other])).sum(axis=2, keepdims=True)
+        second, third, fourth = (
+            (np.stack([self.own, self.other]) * (self.numbers - means) ** power).sum(axis=2)
+            for power in (2, 3, 4)
+        )
+        second = np.maximum(second, 1e-300)
+        largest = np.maximum((third / second) ** 2, np.abs(fourth / second - 3 * second))
+        return np.asarray(np.sqrt(largest.max(axis=0)))
+
+    @property
+    def seen(self) -> Array:
+        """As of any estimates: its place."""
+        return np.arange(self.values.size, dtype=np.float64)[:, None]
+
+    @cached_property
+    def _steps(self) -> tuple[Array, Array]:
+        """The largest difference that one report makes, and standard deviations, at most."""
+        means, squares = (
+            np.stack([(self.numbers**power * one).sum(axis=1) for one in (self.own, self.other)])
+            for power in (1, 2)
+        )
+        spread = np.sqrt(self.users * (squares - means**2).max(axis=0).clip(0))
+        return np.ptp(self.numbers, axis=1), spread
+
+    @cached_property
+    def _waves(self) -> tuple[Array, Array, Array, Array]:
+        """The noise that is added; frequencies, their weights, and logs of both transforms."""
+        unit, spread = self._steps
+        smear = np.maximum(_SMEAR * unit, _OF_SPREAD * spread)[:, None]
+        step = np.pi / (_FAR * (spread + unit))[:, None]
+        most = int(np.ceil((_HIGHEST / smear / step).max()))
+        at = (np.arange(most) + 0.5) * step
+        weights = np.exp(-np.square(at * smear) / 2) / (np.pi * (np.arange(most) + 0.5))
+        turned = np.exp(1j * at[:, :, None] * self.numbers[:, None, :])
+        laws = [np.einsum("kuo,ko->ku", turned, side) for side in (self.own, self.other)]
+        return smear[:, 0], at, weights, np.log(np.stack(laws) + _LEAST)
+
+    def tail(self, seen: Array, count: Whole, chance: Array, more: bool = False) -> Array:
+        """As of any estimates, by the law itself, never too small; with ``more`` never too large.
+
+        By Davies's series for a sum's distribution (1973). A little normal noise makes it short:
+        what was seen is moved by twice its size to the safe side.
+        """
+        smear, at, weights, logs = self._waves
+        row = seen[:, 0].astype(int)
+        here = self.values[row] + (_ASIDE if more else -_ASIDE) * smear[row]
+        own = logs[0, row]
+        if chance.min(initial=1.0) < 1:
+            mixed = chance[:, None] * np.exp(own) + (1 - chance[:, None]) * np.exp(logs[1, row])
+            own = np.log(mixed + _LEAST)
+        each = count[:, None] * own + (self.users - count)[:, None] * logs[1, row]
+        waves = np.exp(each - 1j * at[row] * here[:, None]).imag
+        above = 0.5 + (weights[row] * waves).sum(axis=1)
+        off = chance * count - here
+        unit, spread = self._steps
+        far = np.abs(off) > _FAR * (unit + spread)[row]
+        above = np.where(far, off > 0, np.clip(above, 0, 1))
+        return np.asarray(
+            1 - np.minimum(1, (1 - above) / _BESIDE) if more else np.minimum(1, above / _BESIDE)
+        )
+
+
+def _mixed(chosen: Flags, shares: Array) -> Array:
+    """The chance of each, of a person with one of some answers; alike where nobody seems to."""
+    inside = np.where(chosen, shares, 0.0)
+    few = inside.sum(axis=1, keepdims=True) < 1e-6
+    inside = np.where(few, chosen, inside)
+    return np.asarray(inside / np.maximum(inside.sum(axis=1, keepdims=True), 1e-300))
