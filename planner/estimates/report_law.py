@@ -13,8 +13,8 @@ from planner.estimates.counts import Estimates
 
 _SMEAR, _OF_SPREAD = 0.1, 0.02  # of the noise that is added: units of a report, of the spread
 _ASIDE, _BESIDE = 2.0, 0.9772  # its standard deviations, and the chance to be less than so many off
-_FAR = 6.0  # standard deviations, and units: nothing lies beyond
-_LEAST = 1e-300  # of a transform that is 0
+_BEYOND = 6.0  # standard deviations, and units: nothing lies beyond
+_SMALLEST_WAVE = 1e-300  # of a transform that is 0
 _HIGHEST = 5.0  # over the noise's standard deviation: of the frequencies that are added up
 
 
@@ -94,13 +94,13 @@ class ChannelCounts(Estimates):
         """The noise that is added; frequencies, their weights, and logs of both transforms."""
         unit, spread = self._steps
         smear = np.maximum(_SMEAR * unit, _OF_SPREAD * spread)[:, None]
-        step = np.pi / (_FAR * (spread + unit))[:, None]
+        step = np.pi / (_BEYOND * (spread + unit))[:, None]
         most = int(np.ceil((_HIGHEST / smear / step).max()))
         at = (np.arange(most) + 0.5) * step
         weights = np.exp(-np.square(at * smear) / 2) / (np.pi * (np.arange(most) + 0.5))
         turned = np.exp(1j * at[:, :, None] * self.numbers[:, None, :])
         laws = [np.einsum("kuo,ko->ku", turned, side) for side in (self.own, self.other)]
-        return smear[:, 0], at, weights, np.log(np.stack(laws) + _LEAST)
+        return smear[:, 0], at, weights, np.log(np.stack(laws) + _SMALLEST_WAVE)
 
     def tail(self, seen: Array, count: Whole, chance: Array, more: bool = False) -> Array:
         """As of any estimates, by the law itself, never too small; with ``more`` never too large.
@@ -114,13 +114,13 @@ class ChannelCounts(Estimates):
         own = logs[0, row]
         if chance.min(initial=1.0) < 1:
             mixed = chance[:, None] * np.exp(own) + (1 - chance[:, None]) * np.exp(logs[1, row])
-            own = np.log(mixed + _LEAST)
+            own = np.log(mixed + _SMALLEST_WAVE)
         each = count[:, None] * own + (self.users - count)[:, None] * logs[1, row]
         waves = np.exp(each - 1j * at[row] * here[:, None]).imag
         above = 0.5 + (weights[row] * waves).sum(axis=1)
         off = chance * count - here
         unit, spread = self._steps
-        far = np.abs(off) > _FAR * (unit + spread)[row]
+        far = np.abs(off) > _BEYOND * (unit + spread)[row]
         above = np.where(far, off > 0, np.clip(above, 0, 1))
         return np.asarray(
             1 - np.minimum(1, (1 - above) / _BESIDE) if more else np.minimum(1, above / _BESIDE)
