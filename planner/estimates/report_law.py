@@ -12,8 +12,11 @@ from planner.arrays import Array, Flags, Whole
 from planner.estimates.counts import Estimates
 
 _SMEAR, _OF_SPREAD = 0.1, 0.02  # of the noise that is added: units of a report, of the spread
-_ASIDE, _BESIDE = 2.0, 0.9772  # its standard deviations, and the chance to be less than so many off
-_BEYOND = 6.0  # standard deviations, and units: nothing lies beyond
+_MOVED_ASIDE, _NOT_FURTHER = (
+    2.0,
+    0.9772,
+)  # its standard deviations, and the chance to be less than so many off
+_NOTHING_BEYOND = 6.0  # standard deviations, and units: nothing lies beyond
 _SMALLEST_WAVE = 1e-300  # of a transform that is 0
 _HIGHEST = 5.0  # over the noise's standard deviation: of the frequencies that are added up
 
@@ -94,7 +97,7 @@ class ChannelCounts(Estimates):
         """The noise that is added; frequencies, their weights, and logs of both transforms."""
         unit, spread = self._steps
         smear = np.maximum(_SMEAR * unit, _OF_SPREAD * spread)[:, None]
-        step = np.pi / (_BEYOND * (spread + unit))[:, None]
+        step = np.pi / (_NOTHING_BEYOND * (spread + unit))[:, None]
         most = int(np.ceil((_HIGHEST / smear / step).max()))
         at = (np.arange(most) + 0.5) * step
         weights = np.exp(-np.square(at * smear) / 2) / (np.pi * (np.arange(most) + 0.5))
@@ -110,7 +113,7 @@ class ChannelCounts(Estimates):
         """
         smear, at, weights, logs = self._waves
         row = seen[:, 0].astype(int)
-        here = self.values[row] + (_ASIDE if more else -_ASIDE) * smear[row]
+        here = self.values[row] + (_MOVED_ASIDE if more else -_MOVED_ASIDE) * smear[row]
         own = logs[0, row]
         if chance.min(initial=1.0) < 1:
             mixed = chance[:, None] * np.exp(own) + (1 - chance[:, None]) * np.exp(logs[1, row])
@@ -120,10 +123,12 @@ class ChannelCounts(Estimates):
         above = 0.5 + (weights[row] * waves).sum(axis=1)
         off = chance * count - here
         unit, spread = self._steps
-        far = np.abs(off) > _BEYOND * (unit + spread)[row]
+        far = np.abs(off) > _NOTHING_BEYOND * (unit + spread)[row]
         above = np.where(far, off > 0, np.clip(above, 0, 1))
         return np.asarray(
-            1 - np.minimum(1, (1 - above) / _BESIDE) if more else np.minimum(1, above / _BESIDE)
+            1 - np.minimum(1, (1 - above) / _NOT_FURTHER)
+            if more
+            else np.minimum(1, above / _NOT_FURTHER)
         )
 
 
