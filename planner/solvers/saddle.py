@@ -24,7 +24,7 @@ _ROOM = 0.01  # of the value: slack to begin with
 _NEARER = 0.1  # share of the complementarity that a step leaves
 _STEP_SHARE = 0.99  # of the way to the boundary
 _MOST_CONDITION = 1e15  # beyond, a direction that columns do not tell apart is taken for noise
-_ALIKE = 1e-10  # of columns' sums: a smaller singular value is none
+_SAME_SUMS = 1e-10  # of columns' sums: a smaller singular value is none
 _NOT_TOLD = 1e-6  # of what is wanted: more must not lie in such directions
 
 
@@ -103,7 +103,10 @@ def _descended(
             break
         about = game, columns, now, at, _NEARER * met / inside, missing
         moved = _step(*about)
-        if moved is None and np.linalg.matrix_rank(columns.sums, _ALIKE) < columns.sums.shape[1]:
+        if (
+            moved is None
+            and np.linalg.matrix_rank(columns.sums, _SAME_SUMS) < columns.sums.shape[1]
+        ):
             moved = _step(*about, alike=True)
         if moved is None:
             break  # digits are used up: the best point stands
