@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.arrays import Array
+from planner.arrays import Array, Whole
 from planner.errors import InputError
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
@@ -133,7 +133,7 @@ class ByLevel:
     """
 
     names: tuple[str, ...]
-    items: NDArray[np.int64]
+    items: Whole
     epsilons: Array
     a: Array
     b: Array

@@ -220,7 +220,11 @@ class Option:
     @property
     def squared(self) -> float:
         """Its squared error per person, everybody asked."""
-        return self.errors.error(self.value)
+        return self.sampled(1.0)
+
+    def sampled(self, fraction: float) -> float:
+        """The same of the survey where so many are asked."""
+        return self.errors.error(self.value, fraction)
 
     @property
     def squared_bound(self) -> float:

@@ -8,8 +8,8 @@ from functools import cached_property
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.frames import Columns, Framed
 from planner.limits import MAX_EPSILON
@@ -86,7 +86,7 @@ class QuestionPlan(Framed):
     error: float
     facts: PlanFacts
     targets: tuple[TargetAnswer, ...]
-    realised: NDArray[np.float64]
+    realised: Array
 
     def fact(self, kind: type[F]) -> F | None:
         """The fact of this type, if there is one.
@@ -324,7 +324,7 @@ class QuestionPlan(Framed):
         return self.kind.law(self.deployed, self.mechanism)
 
     @property
-    def leakage(self) -> NDArray[np.float64]:
+    def leakage(self) -> Array:
         """As :attr:`realised`, against any other answer, where some pairs have no budget too."""
         policy = self.deployed.policy
         if not policy.rule.open_pairs:
@@ -375,10 +375,7 @@ def plan_question(part: AnyPart) -> QuestionPlan:
         raise InputError("mechanism", name, "one that can be planned", remedy)
     found = [one if one is planned else kind.compared(part, one) for one in found]
     mechanism, ranked = kind.deployed(part, planned), _ranked(part, found, planned)
-    facts, error = (
-        kind.facts(part, planned, mechanism),
-        planned.errors.error(planned.value, part.fraction),
-    )
+    facts, error = kind.facts(part, planned, mechanism), planned.sampled(part.fraction)
     targets = answer_targets(kind, part, planned, facts)
     realised = kind.realised(part.deployed, mechanism)
     deployed = part.deployed.replacing(mechanism=planned.name)
@@ -388,7 +385,7 @@ def plan_question(part: AnyPart) -> QuestionPlan:
 def _ranked(part: AnyPart, found: Sequence[Option], planned: Option) -> tuple[Option, ...]:
     def total(option: Option) -> float:
         few, one = part.in_round(option)
-        return inf if one.refused else part.total(one.errors.error(one.value, few.fraction))
+        return inf if one.refused else part.total(one.sampled(few.fraction))
 
     own, ranked = total(planned), list[Option]()
     for one in found:
@@ -399,7 +396,7 @@ def _ranked(part: AnyPart, found: Sequence[Option], planned: Option) -> tuple[Op
 
 def budget_curve(
     question: QuestionPlan,
-    scales: NDArray[np.float64] | None = None,
+    scales: Array | None = None,
     level: str | None = None,
     tolerance: float = TIGHT,
 ) -> Frontier:

@@ -153,9 +153,8 @@ def compared(
     """
     one, ways = own_ways(part, planned)
     count, changes = part.asked.rounds.count, part.asked.rounds.most_changes
-    error = planned.errors.error(planned.value, part.fraction)
     each = shared.at(part.share / count, tolerance=_ROUGH).squared
-    ways.append(Scheme("asked one time", True, error))
+    ways.append(Scheme("asked one time", True, planned.sampled(part.fraction)))
     ways.append(replace(one, error=each - one.bias).shared(count))
     bound = _bound(part, found)
     if not part.asked.draws_one:

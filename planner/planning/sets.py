@@ -475,7 +475,7 @@ def _rivals(part: Part[ItemSet], whole: Option) -> list[Option]:
 def least_error(part: Part[ItemSet]) -> float:
     """Squared error per person of the set design at the best length, or the one asked for."""
     found = SetKind().compared(part, whole_sets(part, part.asked.padding_length or 1))
-    return found.errors.error(found.value, part.fraction)
+    return found.sampled(part.fraction)
 
 
 def _padding(part: Part[ItemSet], law: Terms | None, sets: SetModel) -> PaddingPlan:
@@ -509,7 +509,7 @@ def _with_larger_cap(part: Part[ItemSet], planned: Option) -> tuple[float, float
     asked = twice / part.share
     larger = replace(part, question=part.question.replacing(sets=known.replacing(cap=asked)))
     error = least_error(larger)
-    better = error < planned.errors.error(planned.value, part.fraction)
+    better = error < planned.sampled(part.fraction)
     return (asked, part.total(error)) if better else None
 
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 from math import isfinite
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.arrays import Array
 from planner.errors import InputError, SolverError, VerificationError
 from planner.limits import MAX_CELLS
 from planner.mechanisms.rounding import drawn_design
@@ -131,7 +131,7 @@ def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
     )
 
 
-def largest_budgets(policy: PrivacyPolicy) -> NDArray[np.float64]:
+def largest_budgets(policy: PrivacyPolicy) -> Array:
     """Per level the largest of its budgets, or of its protected pairs.
 
     Examples

@@ -72,7 +72,7 @@ def relaxations(curve: Curve, now: Option, fraction: float = 1.0) -> tuple[Relax
     [0.076, 0.065]
     """
     certified: Certified = now.law
-    error = now.errors.error(now.value, fraction)
+    error = now.sampled(fraction)
     if certified.certificate is None or not error:
         return ()
     policy, found, largest = certified.policy, [], largest_budgets(certified.policy)
@@ -196,7 +196,7 @@ def frontier_of(
     return Frontier(
         names,
         np.array(sorted(found)),
-        np.sqrt([one.errors.error(one.value, fraction) / everybody for one in solved]),
+        np.sqrt([one.sampled(fraction) / everybody for one in solved]),
         np.sqrt([one.law.noise / asked if names else [] for one in solved]),
         max(inf if proof is None else proof.relative_gap for proof in proofs),
     )
@@ -456,7 +456,7 @@ def answer_targets(
         few, total = part.in_round(kind.total(part, option))
         if not target.of_all:
             return achieved(option.law, few.fraction * part.everybody, target)
-        return sqrt(total.errors.error(total.value, few.fraction) / part.everybody)
+        return sqrt(total.sampled(few.fraction) / part.everybody)
 
     (few, total), answers = part.in_round(kind.total(part, planned)), []
     for target in part.asked.targets:
