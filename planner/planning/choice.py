@@ -244,20 +244,17 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         """Beside a design that is proven the best, it is a design, too."""
         if [one.name for one in found] != [DESIGN]:
             return super().alike(part, found)
-        policy, about = part.deployed.policy, (part.question.objective, errors_of(part.question))
+        policy = part.deployed.policy
         budgets = np.full(policy.size, policy.smallest_pair)
-        one = solved(PrivacyPolicy(budgets, policy.item_counts), DESIGN, *about, must=False)
-        return None if one.refused else one
+        return _instead(part, PrivacyPolicy(budgets, policy.item_counts), DESIGN)
 
     def one_sided(self, part: Part[Categorical], planned: Option) -> Option | None:
         """The design, or a table like the planned one."""
-        policy, about = part.deployed.policy, (part.question.objective, errors_of(part.question))
+        policy = part.deployed.policy
         if not policy.rule.saturates or np.ptp(policy.epsilons) == 0:
             return None
-        name = planned.name if planned.name in MODELS else DESIGN
         sided = policy.with_changes(rule=rule_of(ONE_SIDED, policy.size))
-        found = solved(sided, name, *about, must=False)
-        return None if found.refused else found
+        return _instead(part, sided, planned.name if planned.name in MODELS else DESIGN)
 
     def deployed(self, part: Part[Categorical], option: Option) -> Deployed:
         """A table, a design, or the law of a plain mechanism."""
@@ -283,16 +280,19 @@ def _tables(part: Part[Categorical], names: Iterable[str]) -> list[Option]:
     return [solved(policy, name, *about, must=name == wanted) for name in names]
 
 
+def _instead(part: Part[Categorical], policy: PrivacyPolicy, name: str) -> Option | None:
+    """What it would have with other budgets, if that can be planned."""
+    found = solved(policy, name, part.question.objective, errors_of(part.question), must=False)
+    return None if found.refused else found
+
+
 def _others(part: Part[Categorical]) -> list[Option]:
     """What it can have beside a design, and direct encoding, which is compared alone."""
     question, policy = part.question, part.deployed.policy
     objective, errors = question.objective, errors_of(question)
     few = policy.item_counts.sum() <= _MOST_DEPLOYED_ITEMS
-    plain = {
-        name: LevelTerms.alike(policy, mechanism)
-        for name, mechanism in rivals(policy).items()
-        if name not in BASELINES
-    }
+    known = ((name, one) for name, one in rivals(policy).items() if name not in BASELINES)
+    plain = {name: LevelTerms.alike(policy, one) for name, one in known}
     if plain and np.ptp(policy.room(np.zeros(policy.size))) > 0:  # else it is that response
         plain["direct"] = LevelTerms(policy, *direct_encoding(policy))
     return _tables(part, (*MODELS, *BASELINES)) + [
