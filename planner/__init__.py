@@ -19,25 +19,8 @@ More: ``help(planner.plan_survey)``, and the names in ``dir(planner)``.
 
 from __future__ import annotations
 
-from importlib import import_module
-
+from planner.on_first_use import on_first_use
 from planner.version import VERSION
 
-# Loaded on first use: a client that only randomises must not pay for the solvers. The one table
-# of names is the stub that type checkers read: lines "from HOME import NAME as NAME".
-with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:  # noqa: PTH123 - fast
-    _HOME_OF = {w[3]: w[1] for w in map(str.split, _stub) if len(w) == 6 and w[0] == "from"}
-
 __version__ = VERSION
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'planner' has no attribute {name!r}")
-    value = getattr(import_module(_HOME_OF[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+__getattr__, __dir__, _ = on_first_use(__name__, __path__[0])
