@@ -109,7 +109,9 @@ CELLS = {  # by the key, with the table that it is in
     "level.importance": TableCell("Importance", help="1 if empty."),
     "level.prior": TableCell("Expected share", help="Of the people: 0.2 or 20 %. Sum 1."),
     "sets.sizes": TableCell(
-        "People with 0, 1, 2, ... answers (needed, or a length)", "such as 10; 40; 30"
+        "Sizes of sets (needed)",
+        "such as 10; 40; 30",
+        "How many people have 0, 1, 2, ... answers. A length to cut or pad to will do, too.",
     ),
     "sets.popularity": TableCell(
         "Answers are", options={"zipf": "few popular, many rare", "uniform": "all equally popular"}

@@ -69,7 +69,8 @@ def kept(slot: Any, holder: Document, path: str, place: object = "", **more: Any
 
 def kept_row(holder: Document, place: object, *paths: str) -> None:
     """Cells side by side."""
-    for slot, path in zip(st.columns(len(paths)) if paths else (), paths, strict=True):
+    slots = st.columns(len(paths), vertical_alignment="bottom") if paths else ()
+    for slot, path in zip(slots, paths, strict=True):
         kept(slot, holder, path, place)
 
 

@@ -192,8 +192,8 @@ def test_the_worst_single_answer_and_another_mechanism():
 def test_sets_of_answers_say_what_they_need(questions):
     choose(questions, "A person gives", "item-set")
     assert not questions.warning  # nothing was typed that could be wrong
-    assert "question 'diagnosis', People with 0, 1, 2, ... answers is still" in words(questions)
-    write(questions, "People with 0, 1, 2, ... answers (needed, or a length)", "0; 5; 3")
+    assert "question 'diagnosis', Sizes of sets is still" in words(questions)
+    write(questions, "Sizes of sets (needed)", "0; 5; 3")
     assert question(questions).sets.sizes == (0.0, 5.0, 3.0)
     write(questions, "Cut or pad to", "2")
     assert question(questions).padding_length == 2
