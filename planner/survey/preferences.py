@@ -36,14 +36,10 @@ class NormalPreferences(Description):
     """
 
     tag: ClassVar[str] = "model"
+    kinks: ClassVar[Array] = np.empty(0)
     mean: WrittenNumber
     sd: Positive
     model: Literal["normal"] = "normal"
-
-    @property
-    def kinks(self) -> Array:
-        """None."""
-        return np.empty(0)
 
     def answer_rate(self, epsilon: ArrayLike) -> Array:
         """Share of people who answer at each budget, in the budgets' shape."""

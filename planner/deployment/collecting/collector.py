@@ -66,7 +66,8 @@ def report_files(
     others: dict[Path, str] = {}
     skipped = set(map(os.path.realpath, ignored))
     for path, reason in chain.from_iterable(_seen(place_of(place)) for place in places):
-        real, name = os.path.realpath(path), _absolute(path)
+        # Its folder's links are followed, but not its own: its name says what it holds.
+        real, name = os.path.realpath(path), Path(os.path.realpath(path.parent)) / path.name
         if isinstance(path, Stored):
             real, name = str(path), path
         if real in skipped:
@@ -89,11 +90,6 @@ def _seen(place: Path) -> Iterator[tuple[Path, str]]:
     if place.suffix.lower() not in REPORT_SUFFIXES:
         raise FileError(place, f"is none of {_ENDINGS}", "Check the path.")
     return iter([(place, _why_not(place))])
-
-
-def _absolute(path: Path) -> Path:
-    """Its folder's links are followed, but not its own: its name says what it holds."""
-    return Path(os.path.realpath(path.parent)) / path.name
 
 
 def _below(place: Path) -> Iterator[tuple[Path, str]]:
