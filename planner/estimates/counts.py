@@ -387,9 +387,7 @@ class DrawnEstimates(Estimates):
         lower, upper = exact_limits(self, self.inside, limits, share, self._lot)
         if self.parts:  # a lot of its own for each person: how many report varies, too
             many = limits[1] > self.inside.users
-            lower, upper = (
-                np.where(many, *both) for both in zip(limits, (lower, upper), strict=True)
-            )
+            lower, upper = np.where(many, limits, (lower, upper))
         return lower, upper
 
     def hold(self, counts: Array, confidence: float = 0.95) -> bool:

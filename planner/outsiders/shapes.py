@@ -190,11 +190,9 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
 
     def blanket(one: int, two: int) -> Blanket:
         if np.any((types.high[:, [one, two]].max(axis=1) > 0) & (hiding <= 0)):
-            pair, allowed = (
-                f"{names[one]!r}, {names[two]!r}",
-                "connected to all others by finite pair budgets",
-            )
-            raise InputError(f"levels {pair}", "not", allowed, "Shuffling hides none of them.")
+            what = f"levels {names[one]!r}, {names[two]!r}"
+            allowed = "connected to all others by finite pair budgets"
+            raise InputError(what, "not", allowed, "Shuffling hides none of them.")
         outcomes = []
         for left, right in product((0, 1), repeat=2):
             taken = int(one == two and left == right)  # the second stands beside the first

@@ -267,11 +267,8 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         least = question.policy.plain(1).least_demanded()
         if question.cap is not None and question.cap < least:  # no mechanism is made to keep it
             remedy = "Leave it out for one budget of any two sets, or lower the levels' budgets."
-            what, allowed = (
-                f"cap of question {question.name!r}",
-                f"at least {least:g}, that of items",
-            )
-            raise InputError(what, question.cap, allowed, remedy)
+            what = f"cap of question {question.name!r}"
+            raise InputError(what, question.cap, f"at least {least:g}, that of items", remedy)
         if question.padding_length is not None:
             return question
         sets = set_model_of(question)
@@ -318,10 +315,8 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         """A set design, tables for one item that is drawn of a set, and rivals, at one length."""
         question, length = part.deployed, part.question.padding_length or 1
         about, must = law_at(question, part.everybody), part.asked.mechanism
-        found = [
-            solved(question.policy, name, *about, must=name == must)
-            for name in (*MODELS, *BASELINES)
-        ]
+        names, policy = (*MODELS, *BASELINES), question.policy
+        found = [solved(policy, name, *about, must=name == must) for name in names]
         if not question.policy.rule.covers_sets:
             reason = "budgets of sets are defined for the rule min alone"
             found = [replace(one, refused=reason) for one in found]
