@@ -7,7 +7,7 @@ numbers. Seeds are fixed. False alarms: one in a million for each test of a cell
 ``NEAR`` times those stated, or limits so much narrower, are refused.
 """
 
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 import pytest
@@ -99,7 +99,8 @@ def codes_of(question, rng):
         return [None if out else one for one, out in zip(numbers.tolist(), refuse, strict=True)]
     if question.kind == "item-set":
         sizes = rng.choice(4, PEOPLE, p=np.divide(SETS.sizes, sum(SETS.sizes)))
-        return [tuple(sorted(rng.choice(4, size, replace=False).tolist())) for size in sizes]
+        orders = rng.random((PEOPLE, 4)).argsort(axis=1).tolist()
+        return [tuple(sorted(one[:size])) for one, size in zip(orders, sizes, strict=True)]
     if question.kind == "sampled-choice":  # of none of the values the code is 0
         return np.repeat(np.arange(5), (PEOPLE - sum(RARE), *RARE)).tolist()
     return rng.choice(4, PEOPLE, p=SHARES).tolist()
@@ -121,7 +122,8 @@ def truth_of(question, labels, codes):
     if question.kind == "numeric":
         return {"mean": np.mean([one for one in codes if one is not None])}
     rare = question.kind == "sampled-choice"
-    held = np.bincount(np.hstack(codes).astype(int), minlength=4 + rare)[rare:]
+    every = chain.from_iterable(codes) if question.kind == "item-set" else codes
+    held = np.bincount(np.fromiter(every, dtype=int), minlength=4 + rare)[rare:]
     if question.kind != "ordinal":
         return dict(zip(labels, held.tolist(), strict=True))
     if question.of_mean:
