@@ -16,12 +16,13 @@ from planner.solvers.counts import Counts, DesignProblem
 from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.histories import FineCounts, FineProblem
 from planner.solvers.rays import components_of, one_window, windows_of
-from planner.solvers.relaxed import MOST_LEVELS, Relaxed, relaxed, types_near
+from planner.solvers.relaxed import MOST_LEVELS, Relaxed, of_groups, relaxed, types_near
 from planner.solvers.solving import solve
 from planner.solvers.types import OutputTypes, grouped, pooled, usable
 
 _FIRST = 25  # types to begin with, for each level
 _BEGUN, _CLOSE_BOUND = 0.05, 1e-5  # to which bounds are solved to begin with, and of histories
+_CLOSE_GROUPS = 1e-3  # to which those of groups are solved
 _FINE, _CLOSE_SEARCH = 2**12, 3e-4  # parts of a level of histories; to which these are searched
 _SEARCHED_LEVELS = 5  # levels of histories that are searched
 _PROVEN_LEVELS = (
@@ -269,8 +270,12 @@ def _solve_component(asked: _Asked, at: Whole, close: float, table: float) -> _S
 def _bound(asked: _Asked, at: Whole, close: float) -> Relaxed:
     """What no mechanism undercuts, per item: of too many levels that of coarser ones."""
     if at.size > MOST_LEVELS and (asked.prior is not None or not one_window(asked.policy)):
-        asked = asked.pooled(_coarser(asked))
-        at, close = np.arange(asked.policy.size), max(close, 1e-3)
+        groups = _coarser(asked)
+        pooled = asked.pooled(groups)
+        few = pooled.problem(np.arange(pooled.policy.size))
+        close = max(close, _CLOSE_GROUPS)
+        coarse = relaxed(few, close), of_groups(asked.problem(at), few, groups, close)
+        return max(coarse, key=lambda one: one.bounds[1])
     return relaxed(asked.problem(at), close)
 
 
@@ -281,10 +286,9 @@ def _coarser(asked: _Asked) -> Whole:
     """
     minds = asked.weights[1] > 0
     order = np.lexsort((asked.policy.epsilons, ~minds))
-    share = np.cumsum(np.where(minds, asked.policy.item_counts, 0)[order])
-    place = np.minimum((share - 1) / share[-1], 1 - 1e-9) ** (2 / 3) * (MOST_LEVELS - 2)
+    place = (np.arange(order.size) + 0.5) / max(1, minds.sum())
     groups = np.empty(order.size, dtype=np.int64)
-    groups[order] = np.where(minds[order], place.astype(np.int64), MOST_LEVELS)
+    groups[order] = np.minimum(place ** (2 / 3), 1) * (MOST_LEVELS - 2)
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)
 
 

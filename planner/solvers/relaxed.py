@@ -17,6 +17,7 @@ Means ``u`` are scaled by the root of the level's share of the items; errors are
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ from planner.arrays import Array, Whole
 from planner.patience import still_wanted
 from planner.solvers.counts import DesignProblem
 from planner.solvers.game import SLACK
+from planner.solvers.rays import Windows
+from planner.solvers.types import grouped
 
 MOST_LEVELS = 28
 """Levels for which all windows' matrices are found together: a step then takes 0.1 seconds."""
@@ -36,8 +39,10 @@ _MOST_CUT, _WORTH_CUTS = (
 )  # up to which levels, and bounds, whole counts are worth a program
 _EXACT_LEVELS = 2000  # levels up to which an explicit bound has its eigenvalues to the last digit
 _SHORTER, _CENTRED = 4.0, 3.0  # by which the barrier falls, and how near its centre that is
+_WAY_OUT = 0.6  # of the way to where something is no longer positive: digits end near there
+_MOST_WINDOWS = 78  # of groups that are solved
 _FORM_STEPS, _FORM_HALVINGS = 400, 40
-_BENT = (0.0, 1e-11, 1e-9, 1e-7, 1e-5, 1e-3)  # of a matrix that rounding left indefinite
+_BENT = (0.0, 1e-11, 1e-9, 1e-7, 1e-5, 1e-3, 0.1)  # of a matrix that rounding left indefinite
 _EVERY_SIDE = 8  # levels up to which types of every window have some level on one side
 _DRAWN_TYPES = 10  # types for each that is kept
 
@@ -84,15 +89,40 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     together = k == 1 and problem.windows.low.max() < problem.windows.high.min()
     if together and problem.prior is None and (t > MOST_LEVELS or close > _WORTH_CUTS):
         return explicit(problem)
-    first = _Forms(problem).solved(close)
+    forms = _Forms(problem)
+    first = forms.proven(forms.solved(close))
     if k == 1 or t > _MOST_CUT or problem.spread is not None or close > _WORTH_CUTS:
         return first
     low, high = box_of(problem)
     share = np.divide(first.mean - low, high - low, out=np.zeros_like(low), where=high > low)
     whole = np.floor(np.clip(share * m + 1e-6, 0, m - 1))
     # The only item of a level has no count between its two: below both is one that cuts nothing.
-    second = _Forms(problem, np.where(m > 1, whole, -1.0), first.people).solved(close)
-    return max(first, second, key=lambda one: one.bounds[0])
+    forms = _Forms(problem, np.where(m > 1, whole, -1.0), first.people)
+    return max(first, forms.proven(forms.solved(close)), key=lambda one: one.bounds[0])
+
+
+def of_groups(fine: DesignProblem, pooled: DesignProblem, groups: Whole, close: float) -> Relaxed:
+    """The bound of many levels in groups, for ``A`` on the means of these, and all windows.
+
+    The mean of ``v^2 = (low + high) v - low high`` over a group is at most a line in that of ``v``,
+    which is that of two ends, too. Found for some windows, multipliers of the others lie between.
+    """
+    low, high = (end / np.sqrt(fine.item_counts / fine.items) for end in box_of(fine))
+    one = (groups[:, None] == np.arange(groups.max() + 1)) * fine.item_counts[:, None]
+    share, sums = one / one.sum(axis=0), low + high
+    twice = sums @ share
+    steeper = sums - twice[:, groups]
+    both = (low * high - np.maximum(steeper * low, steeper * high)) @ share
+    half = np.sqrt(np.maximum(twice**2 / 4 - both, 0) + SLACK * twice**2)
+    least, most = (grouped(low.T, groups, np.minimum).T, grouped(high.T, groups, np.maximum).T)
+    nearer = (half < (most - least) / 2) & (half < twice / 2)
+    low = np.log(np.where(nearer, twice / 2 - half, least))
+    high = np.log(np.where(nearer, twice / 2 + half, most))
+    every = np.arange(len(low))
+    some = np.unique(np.linspace(0, every[-1], _MOST_WINDOWS).astype(np.int64))
+    at = _Forms(replace(pooled, windows=Windows(low[some], high[some]))).solved(close)
+    forms = np.column_stack([np.interp(every, some, column) for column in at.forms.T])
+    return _Forms(replace(pooled, windows=Windows(low, high))).proven(at._replace(forms=forms))
 
 
 def box_of(problem: DesignProblem) -> tuple[Array, Array]:
@@ -218,8 +248,8 @@ class _Forms:
         shares = m / problem.items if people is None else people
         self.people = problem.prior if problem.prior is not None else shares
 
-    def solved(self, close: float) -> Relaxed:
-        """The bound at the best point found; whatever it is, it is proven."""
+    def solved(self, close: float) -> _Point:
+        """The best point found; whatever it is, it proves a bound."""
         at = self._start()
         barriers = self.half.size + sum(self.columns.shape[:2]) * len(self.half) + at.rows.size
         mu, left = float(self.root @ at.rows) / barriers, _FORM_STEPS
@@ -237,7 +267,7 @@ class _Forms:
                 if mu * barriers < close * float(self.root @ at.rows):
                     break
                 mu /= _SHORTER
-        return self._proven(at)
+        return at
 
     # -- the program ------------------------------------------------------------------------------
 
@@ -314,7 +344,8 @@ class _Forms:
         here, way = self._value(at, mu), 1.0
         for _ in range(_FORM_HALVINGS):
             then = at.moved(by, way)
-            if self._value(then, mu) >= here + 0.1 * way * rise - 1e-12 * abs(here):
+            gained = self._value(then, mu) - here >= 0.1 * way * rise - 1e-12 * abs(here)
+            if gained and self._value(at.moved(by, way / _WAY_OUT), mu) > -np.inf:
                 return then
             way /= 2
         return None
@@ -427,7 +458,7 @@ class _Forms:
                 return np.pad(found, (0, self.root.size)) * scale
         raise np.linalg.LinAlgError
 
-    def _proven(self, at: _Point) -> Relaxed:
+    def proven(self, at: _Point) -> Relaxed:
         """What holds after rounding: what that may take from a form, more of people gives back."""
         t, (low, high) = self.root.size, box_of(self.problem)
         people = at.people * self.root

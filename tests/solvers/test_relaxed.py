@@ -11,7 +11,7 @@ import pytest
 from planner import Level, Objective, PrivacyPolicy, Survey, best_design, plan_survey, solve
 from planner.solvers.counts import DesignProblem
 from planner.solvers.rays import windows_of
-from planner.solvers.relaxed import _Forms, box_of, explicit, relaxed
+from planner.solvers.relaxed import _Forms, box_of, explicit, of_groups, relaxed
 from planner.survey.questions import Categorical
 from tests.mechanisms.decisions import mean_square_is
 from tests.policies import log_uniform
@@ -58,10 +58,14 @@ def problem_of(rule, budgets, items, weights=None, prior=None):
     return DesignProblem(policy.item_counts, windows, weights, prior)
 
 
+def proven(forms, close):
+    return forms.proven(forms.solved(close))
+
+
 @pytest.mark.parametrize(("rule", "budgets", "items", "weights", "prior", "value"), VALUES)
 def test_known_values(rule, budgets, items, weights, prior, value):
     problem = problem_of(rule, budgets, items, weights, prior)
-    found = _Forms(problem).solved(1e-9)
+    found = proven(_Forms(problem), 1e-9)
     assert problem.items * found.bounds[0] == pytest.approx(value, rel=1e-8)
     assert found.people.sum() == pytest.approx(1)
 
@@ -96,7 +100,7 @@ def conic(problem, people):
 @pytest.mark.parametrize(("rule", "budgets"), [("min", (1, 1.3, 1.4, 1.9)), ("avg", SCALED)])
 def test_another_solver_proves_as_much(rule, budgets):
     problem = problem_of(rule, budgets, [20, 3, 30, 9][: len(budgets)])
-    found = _Forms(problem).solved(1e-9)
+    found = proven(_Forms(problem), 1e-9)
     assert problem.items * found.bounds[0] == pytest.approx(conic(problem, found.people), rel=3e-6)
 
 
@@ -147,8 +151,17 @@ def test_no_bound_is_above_the_best_over_all_rays(rule):
             best_design(policy, tolerance=1e-8),
             problem_of(rule, policy.epsilons, items),
         )
-        for found in (_Forms(problem).solved(1e-6), relaxed(problem, 1e-6)):
+        for found in (proven(_Forms(problem), 1e-6), relaxed(problem, 1e-6)):
             assert problem.items * found.bounds[0] <= best.worst_case_mse * (1 + 1e-12)
+
+
+def test_groups_prove_more_than_raised_budgets_and_no_more_than_their_levels():
+    budgets = np.linspace(1, 1.2, 6)
+    fine = problem_of("min", budgets, [20] * 6)
+    raised = problem_of("min", budgets[1::2], [40] * 3)
+    bounds = [relaxed(raised), of_groups(fine, raised, np.arange(6) // 2, 1e-6), relaxed(fine)]
+    below, between, above = (one.bounds[0] for one in bounds)
+    assert below < between < above
 
 
 def test_what_nobody_minds_is_charged():
