@@ -57,8 +57,8 @@ def bar() -> None:
     with st.container(key="bar", horizontal=True, vertical_alignment="center"):
         st.markdown("**LDP budget planner**", width="stretch")
         if here.last is not None:
-            name = plain(here.last["survey"].get("name", ""))
-            st.button("Last survey", on_click=here.open_last, type="tertiary", help=name)
+            name, take = plain(here.last["survey"].get("name", "")), (here.last,)
+            st.button("Last survey", None, name, here.replace, take, type="tertiary")
         st.button("New survey", on_click=here.replace, args=(new_document(),), type="tertiary")
         with st.popover("Open", type="tertiary"):
             opening()

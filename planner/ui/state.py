@@ -108,7 +108,7 @@ class Session:
     def replace(self, document: Document) -> None:
         """Put another survey in place of the document; Undo brings the old one back."""
         self.note()
-        self.document = copy.deepcopy(document)
+        self.document, self.last = copy.deepcopy(document), None
         self.typed.pop("question", None)
         self.revision += 1
 
@@ -125,16 +125,6 @@ class Session:
                 self.past = [json.dumps(one) for one in past]
         with suppress(PlannerError):
             self.last = documents_of_word(last)[-1]
-
-    def open_last(self) -> None:
-        """Go on with the last survey of this browser."""
-        if self.last is not None:
-            self.replace(self.last)
-            self.last = None
-
-    def introduce(self) -> None:
-        """The introduction was read, for good."""
-        self.introduced = True
 
     def enter(self, page: str) -> None:
         """Note which page is shown: the widgets of a page start afresh when it is entered."""

@@ -118,13 +118,9 @@ def _introduction() -> None:
         told.markdown(_INTRODUCTION)
         with told.container(horizontal=True, vertical_alignment="center"):
             for name, label in EXAMPLES.items():
-                said, take = label.partition(",")[0], partial(_take_example, name)
-                st.button(said, on_click=take, type="tertiary")
-            st.button("Got it", on_click=here.introduce, type="primary")
-
-
-def _take_example(name: str) -> None:
-    session().replace(example_document(name))
+                what, document = label.partition(",")[0], example_document(name)
+                st.button(what, on_click=here.replace, args=(document,), type="tertiary")
+            st.button("Got it", on_click=setattr, args=(here, "introduced", True), type="primary")
 
 
 def _more_or_fewer(place: int) -> None:
