@@ -23,11 +23,10 @@ PAGES = {  # the title of each page, and where its function is
     "trial": ("Try it on data", "trial.page"),
     "collected": ("Results", "collected.page"),
     "meaning": ("What a report says", "beside.meaning"),
-    "answer_rates": ("Answer rates", "beside.answer_rates"),
     "sampling": ("Sampling Privacy", "beside.sampling"),
     "glossary": ("Words", "beside.glossary"),
 }
-_ONLY_FOR = {"answer_rates": "preferences", "sampling": "sampling"}  # what a question has
+_ONLY_FOR = {"sampling": "sampling"}  # what a question has
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The pages Plan, What a report says, Answer rates, Sampling Privacy and Words."""
+"""The pages Plan, What a report says, Sampling Privacy and Words; which budget to offer."""
 
 import pytest
 
@@ -100,14 +100,14 @@ def test_meaning_says_odds_and_moves_beliefs(questions):
 def test_answer_rates_offer_the_smallest_budget_that_is_about_as_good(monkeypatch):
     """A larger budget than the question has is a sentence with its price, and no button."""
     monkeypatch.setattr("planner.planning.mean._BUDGETS", 6)  # of a curve: few are faster
-    app = open_page("answer_rates", example="answer-rate")
+    app = open_page("explore", example="answer-rate", offers=True)
     offers = [one for one in app.button if one.label.startswith("Offer")]
     assert not offers
     assert "lowers the error by" in words(app)
     assert "the odds of an answer may then change" in words(app)
     document = example_document("answer-rate")
     document["question"][0]["epsilon"] = "6"
-    app = open_page("answer_rates", survey=word_of(document))
+    app = open_page("explore", survey=word_of(document), offers=True)
     best = plan_answer_rates(parts_of(example("answer-rate"))[0])["bill"].channels().best()
     (offer,) = (one for one in app.button if one.label.startswith("Offer"))
     assert float(offer.label.split()[1]) == pytest.approx(best.flat_lower, rel=0.02)
@@ -122,7 +122,6 @@ def test_sampling_always_shows_all_three_views():
     for sentence in views_in_words(plan):
         assert sentence in words(app)
     assert "no such question" in words(open_page("sampling"))
-    assert "asks for no number" in words(open_page("answer_rates"))
 
 
 def test_a_bias_that_no_number_of_people_lowers_is_said():

@@ -1,35 +1,29 @@
-"""Pages beside the three steps: what a report says, answer rates, Sampling Privacy, words."""
+"""Pages beside the three steps: what a report says, Sampling Privacy, words."""
 
 from __future__ import annotations
 
 from functools import partial
 from importlib import resources
-from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from planner.deployment.building import survey_parameters
-from planner.laws.schema import Document
 from planner.planning.choice import ByLevel, beliefs_after
-from planner.planning.mean import AnswerRatePlan, ChannelCurve, plan_answer_rates
-from planner.planning.option import Part
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
-from planner.policy.budget_text import rounded_up
 from planner.show.blocks import Block, Column, Sentence, texts
 from planner.show.figures import beliefs_figure
 from planner.show.kinds import promises_of
 from planner.show.odds import apart_sentence, drawn_by, odds_sentence
-from planner.show.others import answer_rate_blocks, pairs_table
+from planner.show.others import pairs_table
 from planner.show.outsiders import outsider_blocks
 from planner.show.plan import question_blocks
 from planner.ui import render
 from planner.ui.document import KIND_WORDS
 from planner.ui.fields import kept_item
-from planner.ui.results import looked_at, question_at, remembered, shown
-from planner.ui.state import session
+from planner.ui.results import looked_at, remembered, shown
 
 _MOST_PAIRS = 40
 
@@ -111,45 +105,6 @@ def _details(survey: SurveyPlan, plan: QuestionPlan) -> list[Block]:
     if plan.fact(ByLevel) is not None and plan.deployed.policy.size <= _MOST_PAIRS:
         pairs = [pairs_table(law) for law in survey_parameters(survey, plan.name).questions]
     return pairs + outsider_blocks(remembered(("outsiders", survey), survey.outsiders))
-
-
-def answer_rates() -> None:
-    """Show the best budget to offer, and what every other one would give."""
-    render.header(
-        "Answer rates",
-        "People who find a budget too large do not answer: in between is a best one to offer.",
-    )
-    _, place, plan = looked_at(("numeric",), "rates")
-    if place is None:
-        st.info("This survey asks for no number.")
-    if place is None or plan is None:
-        return
-    question = plan.question
-    if question.kind != "numeric" or question.preferences is None:
-        st.info("The budget changes nobody's mind. Say on the page Questions what people accept.")
-        return
-    with render.complaint():
-        rates, channels = remembered(("rates", plan.part), lambda: _rates(plan.part))
-        _, *said, table, beside, explained, figure = answer_rate_blocks(
-            question.name, rates, channels
-        )
-        render.render(said)
-        smallest = rounded_up(rates.best_planned(channels).flat_lower, 3)
-        if float(smallest) < plan.part.question.epsilon:  # never one that protects people less
-            offer = (question_at(place), smallest)
-            st.button(f"Offer {smallest}", on_click=_offer, args=offer, type="primary")
-        render.render([figure])
-        render.details("Details", "rates-details", lambda: [table, beside, explained])
-
-
-def _rates(part: Part[Any]) -> tuple[AnswerRatePlan, ChannelCurve | None]:
-    (rates,) = plan_answer_rates([part]).values()
-    return rates, rates.channels()
-
-
-def _offer(question: Document, epsilon: str) -> None:
-    question["epsilon"] = epsilon
-    session().revision += 1
 
 
 def sampling() -> None:

@@ -22,10 +22,11 @@ from planner.planning.plan import SurveyPlan, compare_plans, part_of
 from planner.planning.question import QuestionPlan, budget_curve, plan_question
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
+from planner.policy.budget_text import rounded_up
 from planner.show import figures
 from planner.show.blocks import people, said
 from planner.show.kinds import answers, objective_name, words
-from planner.show.others import comparison_blocks
+from planner.show.others import answer_rate_blocks, comparison_blocks
 from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import KIND_WORDS
@@ -74,6 +75,11 @@ def page() -> None:
             render.render(said([f"{whose[:1].upper()}{whose[1:]}. {assumed}"], "note"))
             moved.now = SurveyPlan(found.plan.survey, (explored,), None, found.plan.ledger)
         _pinned(moved, plan.name)
+        if getattr(plan.question, "preferences", None) is not None:
+            box = render.drawer("Which budget to offer", "offers")
+            if box.open:
+                with box:
+                    _offers(plan)
 
 
 class _Sliders:
@@ -260,6 +266,21 @@ def _pinned(moved: _Sliders, name: str) -> None:
     if name in pins:
         pair = compare_plans(pins[name], moved.now)
         render.render(comparison_blocks(pair, ("as pinned", "as it is now")))
+
+
+def _offers(plan: QuestionPlan) -> None:
+    """The best budget for the survey as it is; a button where that protects people more."""
+
+    def planned() -> tuple[AnswerRatePlan, ChannelCurve | None]:
+        rates = answer_rate_of(plan.part)
+        return rates, rates.channels()
+
+    rates, channels = remembered(("rates", plan.part), planned)
+    render.render(answer_rate_blocks(plan.name, rates, channels)[1:-1])  # its chart is above
+    smallest = rounded_up(rates.best_planned(channels).flat_lower, 3)
+    if float(smallest) < plan.part.question.epsilon:  # never one that protects people less
+        offer = ([_Change(plan.name, None, "epsilon", smallest)],)
+        st.button(f"Offer {smallest}", on_click=_use, args=offer, type="primary")
 
 
 def _back() -> None:
