@@ -336,16 +336,14 @@ def _bound(traces: Sequence[_Trace]) -> _Bound:
     """The least objective by what errors are nowhere below, by Lagrange's relaxation."""
     lines = [trace.below() for trace in traces]
 
-    def corners(log_price: float) -> tuple[list[float], list[float]]:
-        found = [int((lows + np.exp(log_price) * x).argmin()) for x, lows in lines]
-        x, lows = (
-            [float(line[side][k]) for line, k in zip(lines, found, strict=True)] for side in (0, 1)
-        )
-        return x, lows
+    def corners(log_price: float) -> list[tuple[float, float]]:
+        """Of each question the share where its bound and the price of budget are least, and it."""
+        found = [(line, int((line[1] + np.exp(log_price) * line[0]).argmin())) for line in lines]
+        return [(float(x[k]), float(lows[k])) for (x, lows), k in found]
 
-    price = crossing(lambda at: sum(corners(at)[0]) - 1, *_LOG_PRICES)
-    x, parts = corners(price)
-    return _Bound(sum(parts) + float(np.exp(price)) * (sum(x) - 1), x, parts)
+    price = crossing(lambda at: sum(share for share, _ in corners(at)) - 1, *_LOG_PRICES)
+    shares, parts = map(list, zip(*corners(price), strict=True))
+    return _Bound(sum(parts) + float(np.exp(price)) * (sum(shares) - 1), shares, parts)
 
 
 def best_some_each(curves: Sequence[Curve]) -> SomeEach:
