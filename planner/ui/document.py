@@ -404,9 +404,16 @@ class _Question(BaseModel):
         return self
 
 
+class _Heading(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+    __pydantic_extra__: _Table
+    groups: _Table = {}
+    population: _Table = {}
+
+
 class _Typed(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
-    survey: _Table
+    survey: _Heading
     question: Annotated[list[_Question], Field(min_length=1, max_length=200)]
 
 
