@@ -34,8 +34,13 @@ def six() -> Figure:
     return _proven("6 levels, 600 items", six_levels(), 5, 1e-3, repeat=1)
 
 
-def fifty() -> Figure:
-    return _proven("50 levels, 1,000 items", fifty_levels(), 30, 0.05, repeat=1)
+def fifty() -> list[Figure]:
+    about = fifty_levels(), 10, 1e-3
+    one_window = PrivacyPolicy(np.linspace(1, 3, 1_000), [20] * 1_000, "avg")
+    return [
+        _proven("50 levels, 1,000 items", *about, repeat=1),
+        _proven("1,000 levels, rule avg", one_window, 1, 1e-3, repeat=1),
+    ]
 
 
 def ten_thousand() -> Figure:
@@ -47,7 +52,7 @@ def six_levels() -> PrivacyPolicy:
 
 
 def fifty_levels() -> PrivacyPolicy:
-    return PrivacyPolicy(np.linspace(1, 2, 50), [20] * 50)
+    return PrivacyPolicy(np.linspace(1, 3, 50), [20] * 50)
 
 
 def ten_thousand_levels() -> PrivacyPolicy:

@@ -22,6 +22,7 @@ from planner.solvers.types import OutputTypes, grouped, pooled, usable
 
 _FIRST = 25  # types to begin with, for each level
 _BEGUN, _CLOSE_BOUND = 0.05, 1e-5  # to which bounds are solved to begin with, and of histories
+_MOST_IN_GROUPS = 1_000  # levels whose windows are all looked at: their square in numbers
 _CLOSE_GROUPS = 1e-3  # to which those of groups are solved
 _FINE, _CLOSE_SEARCH = 2**12, 3e-4  # parts of a level of histories; to which these are searched
 _SEARCHED_LEVELS = 5  # levels of histories that are searched
@@ -274,7 +275,9 @@ def _bound(asked: _Asked, at: Whole, close: float) -> Relaxed:
         pooled = asked.pooled(groups)
         few = pooled.problem(np.arange(pooled.policy.size))
         close = max(close, _CLOSE_GROUPS)
-        coarse = relaxed(few, close), of_groups(asked.problem(at), few, groups, close)
+        coarse = [relaxed(few, close)]
+        if at.size <= _MOST_IN_GROUPS:
+            coarse.append(of_groups(asked.problem(at), few, groups, close))
         return max(coarse, key=lambda one: one.bounds[1])
     return relaxed(asked.problem(at), close)
 
