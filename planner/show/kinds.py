@@ -171,7 +171,7 @@ class _OfScales(KindWords):
 
     def answers(self, plan: QuestionPlan) -> str:
         said = super().answers(plan)
-        return f"{said} {_DRAWN}" if plan.question.of_mean else said
+        return f"{said} among the people asked" if plan.question.of_mean else said
 
     def report(self, plan: QuestionPlan) -> list[str]:
         channel = plan.fact(Channel)

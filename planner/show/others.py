@@ -211,6 +211,8 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
         columns.append(numbers("held", (one.covered for one in results), percent))
     if plan.question.rounds is not None:
         again = " What is asked again is tried in one round."
+    if plan.question.kind == "numeric":
+        again += " These people are given; the plan's error is of people drawn at random."
     error = kinds.objective_name(plan)
     title = f"{error.capitalize()}, measured and predicted"
     return [

@@ -23,6 +23,7 @@ from planner.planning.channels import policy_of_answers
 from planner.show import kinds
 from planner.show import plan as said
 from planner.show.kinds import objective_name
+from planner.solvers.answers import Scenario
 from planner.survey.questions import Categorical, Ordinal
 
 
@@ -167,7 +168,14 @@ def test_a_mean_is_planned_in_the_unit_of_its_scores(of_mean):
     assert (of_mean.total_error, of_mean.least_error) == pytest.approx((error, error), rel=1e-4)
     assert of_mean.error_share == pytest.approx(error / 6, rel=1e-4)
     assert of_mean.law.asked.counts_as() == [[0, 12, 2, 7]]  # items stand level by level
-    assert said.error_sentence(of_mean).endswith("% of half the range.")
+    sentence = said.error_sentence(of_mean)
+    assert sentence.endswith("% of half the range.")
+    assert "among the people asked" in sentence  # drawn people's is larger:
+    drawn = np.eye(4)[0] / 2 + np.eye(4)[-1] / 2
+    channel = of_mean.fact(Channel)
+    everybody = channel.error(Scenario("", drawn, np.eye(1), drawn=True))
+    assert everybody == pytest.approx(channel.error(Scenario("", drawn, np.eye(1))) + 36)
+    assert np.sqrt(everybody / USERS) > 1.1 * of_mean.total_error
     assert "lowers the error of the mean by more" in kinds.certificate_sentences(of_mean)[0]
     assert of_mean.fact(OrderedEstimates) is None
     (target,) = of_mean.targets
