@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 from planner import InputError, PlannerError, PrivacyPolicy, baseline, best_design, solve
 from planner.arguments import whole_number
 from planner.cli.commands import app
+from tests.refusals import refused
 from tests.surveys import GOOD
 
 INF, NAN = float("inf"), float("nan")
@@ -20,7 +21,7 @@ def test_whole_numbers_of_any_integer_type_are_taken(value):
 
 @pytest.mark.parametrize("value", [0, -1, 1.0, True, "3", None, NAN, 10**12 + 1, [3]])
 def test_anything_else_is_refused(value):
-    with pytest.raises(InputError, match=r"users is .* a whole number from 1 to 1000000000000"):
+    with refused():
         whole_number("users", value)
 
 
@@ -35,7 +36,7 @@ def test_budgets(epsilon):
 
 @pytest.mark.parametrize("function", [solve, best_design, lambda policy: baseline(policy, "oue")])
 def test_budgets_alone_are_no_policy(function):
-    with pytest.raises(InputError, match=r"policy is \[1, 2\] .* Write PrivacyPolicy\("):
+    with refused():
         function([1, 2])
 
 
@@ -50,73 +51,65 @@ def test_a_policy_and_what_is_solved_are_shown_in_a_line():
 
 TWO = ([1.0, 2.0], [1, 1])
 RULES = [
-    ("max", 'rule is \'max\' but must be "min", "avg", "one-sided" or a matrix of'),
-    ("", "rule is empty but"),
-    (None, "rule is missing but must be a rectangular list of numbers"),
-    ([[1.0]], r"rule is \(1, 1\) but must be a 2 x 2 matrix, one row per level"),
-    ([1.0, 2.0], "a 2 x 2 matrix"),
-    (
-        [[1, 2], [INF, 1]],
-        r"rule\[0\]\[1\] is 2.0 but must be inf, as rule\[1\]\[0\] is",
-    ),
-    ([[1, -2], [-2, 1]], r"rule\[0\]\[1\] is -2.0 but .* or inf .* Give inf where a pair"),
-    ([[0, 2], [2, 1]], r"rule\[0\]\[0\] is 0.0"),
-    ([[1, NAN], [NAN, 1]], r"rule\[0\]\[1\] is nan"),
-    ([[1, -INF], [-INF, 1]], r"rule\[0\]\[1\] is -inf"),
-    ([[1, 51], [51, 1]], r"rule\[0\]\[1\] is 51.0 .* protects nobody"),
-    ([[1, INF], [INF, INF]], r"rule\[1\] is 'inf everywhere' but must be finite for at least one"),
+    "max",
+    "",
+    None,
+    [[1.0]],
+    [1.0, 2.0],
+    [[1, 2], [INF, 1]],
+    [[1, -2], [-2, 1]],
+    [[0, 2], [2, 1]],
+    [[1, NAN], [NAN, 1]],
+    [[1, -INF], [-INF, 1]],
+    [[1, 51], [51, 1]],
+    [[1, INF], [INF, INF]],
 ]
 NAMES = [
-    (["a"], r"names is \['a'\] but must be a list of 2 names"),
-    ("ab", "names is 'ab' but must be a list of 2 names"),
-    (["a", "a"], "names is 'a' but must be different from every other level's name"),
-    (["a", ""], "names is empty but must be text that is not blank"),
-    (["a", "\t"], "text that is not blank"),
-    (["a", 3], "names is 3 but must be text"),
+    ["a"],
+    "ab",
+    ["a", "a"],
+    ["a", ""],
+    ["a", "\t"],
+    ["a", 3],
 ]
 AGAINST = [
-    ("one-sided", [1.0], r"against is \[1.0\] but must be 2 budgets"),
-    (
-        "one-sided",
-        [1.0, 0.0],
-        r"against\[1\] is 0.0 but must be a budget above 0 .* needs a little",
-    ),
-    ("one-sided", [-1.0, 1.0], r"against\[0\] is -1.0"),
-    ("one-sided", [NAN, 1.0], r"against\[0\] is nan"),
-    ("one-sided", ["much", 1.0], r"against\[0\] is 'much' but must be a budget"),
-    ("avg", [1.0, 1.0], 'against .* must be left out: only the rule "one-sided"'),
-    ([[1, 2], [2, 1]], [1.0, 1.0], "against .* must be left out"),
+    ("one-sided", [1.0]),
+    ("one-sided", [1.0, 0.0]),
+    ("one-sided", [-1.0, 1.0]),
+    ("one-sided", [NAN, 1.0]),
+    ("one-sided", ["much", 1.0]),
+    ("avg", [1.0, 1.0]),
+    ([[1, 2], [2, 1]], [1.0, 1.0]),
 ]
-COUNTS = r"item_counts\[0\] is .* a whole number from 1 to 1000000000000"
 POLICIES = [
-    ([], [], r"epsilons is empty but must be a list of one or more numbers. Add some."),
-    ([[1.0]], [1], "epsilons is .* a list of one or more numbers"),
-    (1.0, [1], "epsilons is 1.0 but must be a list"),
-    (["much"], [1], r"epsilons\[0\] is 'much' but must be a budget .* such as 1.5, "),
-    ([True], [1], r"epsilons is \[True\] but must be a list of numbers"),
-    ([None], [1], "epsilons is .* a list of numbers"),
-    ([1j], [1], "epsilons is .* a list of numbers"),
-    ([1.0, 2.0], [1], r"item_counts is \[1\] but must be a list of 2 counts, one per level"),
-    ([1.0], [[1]], "item_counts is .* a list of one or more numbers"),
-    ([1.0], ["1"], "item_counts is .* a list of numbers"),
-    ([1.0], [True], "item_counts is .* a list of numbers"),
-    ([1.0, 2.0], [2, True], "item_counts is .* a list of numbers"),
-    ([[1.0], [1.0, 2.0]], [1], "epsilons is .* a list of numbers"),
-    *[([1.0], [count], COUNTS) for count in (0, -1, 1.5, NAN, INF, 10**12 + 1)],
+    ([], []),
+    ([[1.0]], [1]),
+    (1.0, [1]),
+    (["much"], [1]),
+    ([True], [1]),
+    ([None], [1]),
+    ([1j], [1]),
+    ([1.0, 2.0], [1]),
+    ([1.0], [[1]]),
+    ([1.0], ["1"]),
+    ([1.0], [True]),
+    ([1.0, 2.0], [2, True]),
+    ([[1.0], [1.0, 2.0]], [1]),
+    *[([1.0], [count]) for count in (0, -1, 1.5, NAN, INF, 10**12 + 1)],
 ]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        *[((*row[:2],), row[2]) for row in POLICIES],
-        *[((*TWO, rule), message) for rule, message in RULES],
-        *[((*TWO, "min", names), message) for names, message in NAMES],
-        *[((*TWO, rule, None, against), message) for rule, against, message in AGAINST],
+        *POLICIES,
+        *[(*TWO, rule) for rule in RULES],
+        *[(*TWO, "min", names) for names in NAMES],
+        *[(*TWO, rule, None, against) for rule, against in AGAINST],
     ],
 )
-def test_policies(arguments, message):
-    with pytest.raises(InputError, match=message):
+def test_policies(arguments):
+    with refused():
         PrivacyPolicy(
             *arguments[:3], **dict(zip(["names", "against"], arguments[3:], strict=False))
         )
@@ -126,7 +119,7 @@ def test_messages_stay_short():
     with pytest.raises(InputError) as caught:
         PrivacyPolicy(["x"] * 1000, [1])
     assert len(str(caught.value)) < 150
-    with pytest.raises(InputError, match=r"^epsilons\[0\] is -1.0 .{,150}$"):
+    with refused():
         PrivacyPolicy(np.full(10**5, -1.0), np.ones(10**5))
 
 

@@ -1,10 +1,9 @@
 import os
 from pathlib import Path
 
-import pytest
-
 from planner import FileError
 from planner.files import read_text, replace_file
+from tests.refusals import refused
 
 
 def _only(folder):
@@ -52,9 +51,7 @@ def test_places_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("x")
     (tmp_path / "folder").mkdir()
     for path in (tmp_path / "none" / "out", tmp_path / "file" / "out", tmp_path / "folder"):
-        with pytest.raises(
-            FileError, match=r"cannot be written: .* Check that the directory exists"
-        ):
+        with refused(FileError):
             replace_file(path, "new")
     assert _only(tmp_path) == ["file", "folder"]
 
@@ -68,15 +65,15 @@ def test_text_is_read_with_or_without_a_byte_order_mark(tmp_path):
 
 def test_text_that_cannot_be_read(tmp_path):
     path = tmp_path / "in.toml"
-    with pytest.raises(FileError, match=r"in.toml: cannot be read: No such file .* Check the path"):
+    with refused(FileError):
         read_text(path)
-    with pytest.raises(FileError, match="cannot be read: Is a directory"):
+    with refused(FileError):
         read_text(tmp_path)
     path.write_bytes(b"\xff")
-    with pytest.raises(FileError, match=r"is not text in UTF-8. Save it as UTF-8."):
+    with refused(FileError):
         read_text(path)
     path.write_bytes(b"x" * 2**20)
     assert len(read_text(path, mebibytes=1)) == 2**20
     path.write_bytes(b"x" * (2**20 + 1))
-    with pytest.raises(FileError, match=r"is larger than 1 MiB. Cut it."):
+    with refused(FileError):
         read_text(path, mebibytes=1, remedy="Cut it.")

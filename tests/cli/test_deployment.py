@@ -6,6 +6,7 @@ import pytest
 
 from planner.errors import FileError, InputError
 from tests.cli.running import ended, run, shown
+from tests.refusals import refused
 from tests.surveys import EXAMPLES
 
 
@@ -64,9 +65,9 @@ def test_more_people_than_were_planned_are_remarked(tmp_path):
 def test_set_sizes_name_two_questions(place):
     words = ("aggregate", place / "params.json", place / "nothing here", "--set-sizes")
     for text in ("diagnosis", "diagnosis=how many", "="):
-        with pytest.raises(InputError, match="with = between them"):
+        with refused():
             shown(*words, text)
-    with pytest.raises(InputError, match="item sets"):  # before anything is counted
+    with refused():  # before anything is counted
         shown(*words, "diagnosis=diagnosis")
 
 
@@ -77,7 +78,7 @@ def test_written_estimates_are_announced(place):
     assert out.read_text().count("\n") == 6
     shown("aggregate", place / "params.json", place / "reports.parquet", "--out", out, "--excel")
     assert out.read_bytes().startswith(b"\xef\xbb\xbf")
-    with pytest.raises(InputError, match=r"excel is .* must be given with --out FILE.csv"):
+    with refused():
         shown("aggregate", place / "params.json", place / "reports.parquet", "--excel")
 
 
@@ -125,9 +126,9 @@ def test_files_left_out_have_an_exit_code_of_their_own(place):
 def test_reports_are_never_replaced_by_what_is_computed_from_them(place):
     before = (place / "reports.parquet").read_bytes()
     words = ("aggregate", place / "params.json", place / "reports.parquet", "--out")
-    with pytest.raises(FileError, match="would be replaced, but is read"):
+    with refused(FileError):
         shown(*words, place / "reports.parquet")
-    with pytest.raises(FileError, match="would be replaced, but is read"):
+    with refused(FileError):
         shown(*perturbing(place)[:-1], place / "params.json")
     assert (place / "reports.parquet").read_bytes() == before
 
@@ -140,7 +141,7 @@ def test_files_that_are_gone_stop_the_run_or_are_taken_out(place, tmp_path):
     words = ("aggregate", place / "params.json", folder, "--out", folder / "e.csv")
     assert "2,000 reports in 2 files counted" in shown(*words)
     (folder / "a.parquet").unlink()
-    with pytest.raises(FileError, match="was counted and is missing"):
+    with refused(FileError):
         shown(*words)
     assert "2,000 reports in 2 files counted" in shown(*words, "--missing", "keep")
     page = shown(*words, "--missing", "drop")

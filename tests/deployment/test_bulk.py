@@ -8,9 +8,9 @@ from planner.deployment import bulk
 from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import collect
-from planner.errors import InputError
 from planner.mechanisms.making import randomized_response
 from planner.survey import reading
+from tests.refusals import refused
 
 
 def test_a_question_named_twice_is_answered_once_and_a_few_people_at_a_time(
@@ -28,24 +28,22 @@ def test_a_question_named_twice_is_answered_once_and_a_few_people_at_a_time(
 
 
 @pytest.mark.parametrize(
-    ("text", "names", "out", "reason"),
+    ("text", "names", "out"),
     [
-        ("idue\nHIV\nnobody\n", ["idue"], "out.parquet", "line 3, column 'idue': 'nobody' must be"),
-        ("idue\n", ["idue"], "out.parquet", "no rows"),
-        ("idue,sets\nHIV,[1]\n", ["idue"], "x.csv", "ends neither"),
-        ("idue,grr\nHIV,x\n", ["idue", "grr"], "out.parquet", "one file"),
-        ("idue\nHIV\n", ["nothing"], "out.parquet", "nothing"),
-        ("idue,grr\nHIV,x\n", ["idue", "grr"], "answers", "cannot be made"),
-        ("idue\n" + "HIV\n" * 200, ["idue"], "o.jsonl", "would have more than 20000 b.*parquet"),
+        ("idue\nHIV\nnobody\n", ["idue"], "out.parquet"),
+        ("idue\n", ["idue"], "out.parquet"),
+        ("idue,sets\nHIV,[1]\n", ["idue"], "x.csv"),
+        ("idue,grr\nHIV,x\n", ["idue", "grr"], "out.parquet"),
+        ("idue\nHIV\n", ["nothing"], "out.parquet"),
+        ("idue,grr\nHIV,x\n", ["idue", "grr"], "answers"),
+        ("idue\n" + "HIV\n" * 200, ["idue"], "o.jsonl"),
     ],
 )
-def test_what_is_refused_leaves_no_file(
-    parameters, tmp_path, monkeypatch, text, names, out, reason
-):
+def test_what_is_refused_leaves_no_file(parameters, tmp_path, monkeypatch, text, names, out):
     monkeypatch.setattr(bulk, "MAX_JSON_BYTES", 20_000)
     data = tmp_path / "answers"
     data.write_text(text)
-    with pytest.raises(InputError, match=reason):
+    with refused():
         perturb_file(parameters, data, tmp_path / out, names)
     assert list(tmp_path.iterdir()) == [data]
     assert data.read_text() == text

@@ -22,7 +22,7 @@ from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import json_schema, make_vectors
-from planner.errors import FileError, InputError, VerificationError
+from planner.errors import FileError, VerificationError
 from planner.laws.exact import check_ratio
 from planner.laws.law import DEVICE
 from planner.laws.levels import Levels
@@ -38,6 +38,7 @@ from planner.mechanisms.making import of_item
 from planner.show import kinds
 from planner.survey.questions import Categorical
 from tests.deployment.readers import replay
+from tests.refusals import refused
 
 FALSE_ALARM = 1e-6
 
@@ -162,11 +163,11 @@ def test_it_is_exported_read_and_proven(path):
 @pytest.mark.parametrize("reader", [read_parameters, Client])
 def test_every_reader_checks_it(path, reader):
     own = negative_survey(1.0, 4).shape.own
-    with pytest.raises(VerificationError, match="'diagnosis': A report realises"):
+    with refused(VerificationError):
         reader(altered(path, own=own - 100))
-    with pytest.raises(FileError, match="own of question 'diagnosis' is 0 but must be"):
+    with refused(FileError):
         reader(altered(path, own=0))
-    with pytest.raises(FileError, match="'truth'"):
+    with refused(FileError):
         reader(altered(path, own=own, truth=1))
 
 
@@ -174,7 +175,7 @@ def test_a_client_reports_and_vectors_are_made(path):
     client = Client(path)
     reports = {client.report("diagnosis", "flu").payload for _ in range(300)}
     assert reports == {bytes([k, 0]) for k in range(4)}  # one is missed once in e^20 times
-    with pytest.raises(InputError, match="the name of an item"):
+    with refused():
         client.report("diagnosis", "cough")
     parameters = read_parameters(path)
     vectors = make_vectors(parameters)["vectors"]

@@ -11,6 +11,7 @@ from planner.deployment.building import survey_parameters
 from planner.deployment.parameters import make_vectors, read_parameters, write_parameters
 from planner.planning.solve import forget
 from tests.deployment.examples import FILES, sealed
+from tests.refusals import refused
 from tests.surveys import EXAMPLES
 
 
@@ -47,8 +48,8 @@ def test_what_does_not_verify_is_not_written(one_question, tmp_path):
 def test_questions_are_found_by_name(parameters, one_question):
     assert parameters.question("grr").name == "grr"
     assert one_question.question() is one_question.question("q") is one_question.questions[0]
-    for name, said in ((None, "missing"), ("nobody", "'nobody'")):
-        with pytest.raises(InputError, match=f"question is {said} but must be one of idue, "):
+    for name in (None, "nobody"):
+        with refused():
             parameters.question(name)
 
 

@@ -14,6 +14,7 @@ from planner.errors import PlannerError
 from planner.mechanisms.making import bisample_md, randomized_response
 from planner.survey.numeric_domain import NumericDomain
 from tests.cli.running import invoke, shown
+from tests.refusals import refused
 
 CHOICE = Categorical(
     "colour", (Level("all", 1.0, ("red", "green")),), label={"red": "Rouge </script>"}
@@ -52,39 +53,34 @@ def test_a_page_for_twenty_answers_has_at_most_200_kilobytes():
 
 
 @pytest.mark.parametrize(
-    ("survey", "options", "told"),
+    ("survey", "options"),
     [
-        (SURVEY, ("http://example.org/reports",), "send-to is 'http://example.org/reports'"),
-        (SURVEY, ("javascript:alert(1)",), "send-to is"),
-        (SURVEY, ("//example.org",), "send-to is"),
-        (SURVEY, ("https://example.org/; script-src *",), "send-to is"),
-        (SURVEY, ("https://me:secret@example.org/",), "send-to is"),
-        (SURVEY, ("", 2), "round is 2 but must be left out"),
-        (Survey("s", 10, (NUMBER,)), (), "question of the parameters is 'colour'"),
-        (
-            SURVEY.replacing(questions=(CHOICE, Numeric("age", 0, 11, epsilon=1.0))),
-            (),
-            "the answers of 'age'",
-        ),
+        (SURVEY, ("http://example.org/reports",)),
+        (SURVEY, ("javascript:alert(1)",)),
+        (SURVEY, ("//example.org",)),
+        (SURVEY, ("https://example.org/; script-src *",)),
+        (SURVEY, ("https://me:secret@example.org/",)),
+        (SURVEY, ("", 2)),
+        (Survey("s", 10, (NUMBER,)), ()),
+        (SURVEY.replacing(questions=(CHOICE, Numeric("age", 0, 11, epsilon=1.0))), ()),
         (
             SURVEY.replacing(
                 questions=(Categorical("colour", (Level("all", 1.0, ("red", "blue")),)), NUMBER)
             ),
             (),
-            "the answers of 'colour'",
         ),
-        (SURVEY.replacing(language="nowhere.toml"), (), "nowhere.toml: cannot be read"),
+        (SURVEY.replacing(language="nowhere.toml"), ()),
     ],
 )
-def test_no_page_is_made_of_what_does_not_fit(survey, options, told):
-    with pytest.raises(PlannerError, match=re.escape(told)):
+def test_no_page_is_made_of_what_does_not_fit(survey, options):
+    with refused(PlannerError):
         questionnaire(survey, FILE, *options)
 
 
 def test_more_answers_than_a_page_can_list_are_refused():
     survey = Survey("s", 10, (Categorical("q", (Level("all", 1.0, item_count=5001),)),))
     file = parameters_from_mechanisms(survey, {"q": randomized_response(1.0, items=5001)})
-    with pytest.raises(PlannerError, match="answers is 5001"):
+    with refused(PlannerError):
         questionnaire(survey, file.to_json().encode())
 
 

@@ -24,6 +24,7 @@ from planner.mechanisms.words import seeded_words
 from planner.survey.questions import Categorical, Numeric
 from tests.deployment.asked_again import ITEMS, ONCE, PEOPLE, VALUE, asked_again, person_of_value
 from tests.deployment.readers import asked, both_clients_agree
+from tests.refusals import refused
 
 
 def test_what_is_planned_for_rounds_is_deployed_for_them():
@@ -46,7 +47,7 @@ def test_what_is_planned_for_rounds_is_deployed_for_them():
     ],
 )
 def test_other_rounds_are_refused(wrong):
-    with pytest.raises(FileError, match="rounds"):
+    with refused(FileError):
         Client(asked_again(wrong))
 
 
@@ -56,7 +57,7 @@ def test_once_is_one_report_in_the_persons_own_round(tmp_path):
     assert set(own.values()) == {1, 2, 3, 4}
     for user, number in own.items():
         for other in {1, 2, 3, 4} - {number}:
-            with pytest.raises(InputError, match=f"must be {number}, this person's round"):
+            with refused():
                 client.report("q", "a", user=user, round_number=other)
         first = client.report("q", "a", user=user, round_number=number)
         assert first.round_number == number
@@ -64,7 +65,7 @@ def test_once_is_one_report_in_the_persons_own_round(tmp_path):
     for wrong in ({}, {"user": "x"}, {"round_number": 1}, {"user": "x", "round_number": 5}):
         with pytest.raises(InputError):
             client.report("q", "a", **wrong)
-    with pytest.raises(InputError, match="changed is True"):
+    with refused():
         client.report("q", "a", user="x", round_number=1, changed=True)
 
 
@@ -83,11 +84,11 @@ def test_one_value_is_reported_while_it_lasts(tmp_path, value):
     assert not any(b"".join(r.payload for r, a in zip(reports, active, strict=True) if not a))
     assert len({report.report_id for report in reports}) == 4
     for wrong in (-1, 2, "yes", None, 0):  # minus one would take a value back, and report it anew
-        with pytest.raises(InputError, match="but must be True or False"):
+        with refused():
             client.report("q", "a", user=user, round_number=4, changed=wrong)
     again = client.report("q", "c", user=user, round_number=4, changed=True)
     assert again == reports[3]  # a round is over when it was reported in
-    with pytest.raises(InputError, match="round_number is 3 but must be at least 4"):
+    with refused():
         client.report("q", "a", user=user, round_number=3)
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from planner.errors import InputError
 from planner.estimates.channel import (
     ChannelEstimates,
     OrderedEstimates,
@@ -25,6 +24,7 @@ from planner.planning.channels import (
 )
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.numeric_domain import NumericDomain
+from tests.refusals import refused
 
 ROUNDS = 1000
 GRID = np.linspace(-1, 1, 5)
@@ -176,17 +176,17 @@ def test_refusals():
     channel = best_channel(1.0)
     good = np.full(channel.outputs, 5)
     for counts in (good[1:], good / 2, -good):
-        with pytest.raises(InputError, match="counts"):
+        with refused():
             wanted_estimates(channel.estimator, counts)
-    with pytest.raises(InputError, match="one person"):
+    with refused():
         wanted_estimates(channel.estimator, np.zeros(channel.outputs, dtype=int))
     alone = wanted_estimates(channel.estimator, np.eye(channel.outputs, dtype=int)[0])
     assert alone.users == 1
     assert np.diag(alone.covariance).min() > 1  # as if every report had been as likely
-    with pytest.raises(InputError, match="channel"):
+    with refused():
         estimate_ordered(channel, good)
     for confidence in (0, 1, 95, "high", float("nan")):
-        with pytest.raises(InputError, match=r"confidence is .* strictly between 0 and 1"):
+        with refused():
             large_sample(0.5, 0.01, confidence)
 
 
@@ -228,7 +228,7 @@ def test_what_are_no_ordered_estimates():
     about["covariance"] = np.eye(3)
     wrong = {"values": [0.1, 0.2], "covariance": -np.eye(3), "users": 0, "confidence": 1.0}
     for name, value in wrong.items():
-        with pytest.raises(InputError, match=name):
+        with refused():
             OrderedEstimates(**about | {name: value})
-    with pytest.raises(InputError, match="share"):
+    with refused():
         OrderedEstimates(**about).quantile(1.0)

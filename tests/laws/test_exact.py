@@ -1,7 +1,6 @@
 """Budgets in exact arithmetic: a single unit of 2^-32 decides, as the definition says."""
 
 import math
-import re
 import time
 from contextlib import nullcontext
 from dataclasses import replace
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import InputError, VerificationError, solve
+from planner import VerificationError, solve
 from planner.laws import exact
 from planner.laws.answers import MEAN_OF_SCORES, Item, Number, Ordered
 from planner.laws.bits import Bits
@@ -32,6 +31,7 @@ from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.subset_design import SidesCollected
 from tests.laws.oracle import D, true_exp
 from tests.policies import RULES, random_policy, seeds
+from tests.refusals import refused
 
 E = [math.ceil(D / (1 + true_exp(1.0)))]  # the least b with (D - b) / b <= e
 
@@ -159,9 +159,9 @@ def test_a_ratio_may_reach_its_bound_and_not_exceed_it(monkeypatch):
     bound = exp_lower_bound(0.7)
     check_ratio(bound, 0.7)
     check_ratio(None, math.inf)
-    with pytest.raises(VerificationError, match=r"It realises 0\.700000000 nats but 0\.700000000"):
+    with refused(VerificationError):
         check_ratio(bound + Fraction(1, 10**70), 0.7, "It")
-    with pytest.raises(VerificationError, match="It realises more but"):
+    with refused(VerificationError):
         check_ratio(None, 50.0, "It")
     for rule, reached in (("min", 9), ("avg", 3), ([[0.7]], 9)):
         monkeypatch.setattr(exact, "exp_lower_bound", lambda _, reached=reached: Fraction(reached))
@@ -242,13 +242,13 @@ def test_a_pair_gives_up_at_most_eight_units(excess, accepted):
     )
     a, b = [0.75, 0.5 + (best + excess) / D], [0.25, 0.5 - (best + excess) / D]
     some = levels([50.0, 1.0], [[50.0, math.inf], [math.inf, 1.0]])
-    with nullcontext() if accepted else pytest.raises(VerificationError, match="more than round"):
+    with nullcontext() if accepted else refused(VerificationError):
         assert round_inward(a, b, some) == ([3 * D // 4, D // 2 + best], [D // 4, D // 2 - best])
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (0.5 + 2**-33, 0.5 - 2**-40), (0.4, 0.6)])
 def test_probabilities_too_close_for_the_grid(a, b):
-    with pytest.raises(InputError, match=r"epsilons\[1\] is 1e-09 but must be large enough.*Raise"):
+    with refused():
         round_inward([0.6, a], [0.4, b], levels([1.0, 1e-9]))
 
 
@@ -256,12 +256,11 @@ def test_probabilities_too_close_for_the_grid(a, b):
     ("a", "b"), [(0, 0), (5, 5), (4, 5), (D, 5), (5, 0), (5, -1), (D + 5, 5), (D, D - 1)]
 )
 def test_impossible_integers(a, b):
-    reason = re.escape(f"Level 1 has a = {a}, b = {b}; 0 < b < a < 2^32 is required")
-    with pytest.raises(VerificationError, match=reason):
+    with refused(VerificationError):
         check_unary([2, a], [1, b], levels([50.0, 1.0]))
     for top, bottom in ((2, 1), (D - 1, D - 2)):  # the outermost that are possible
         check_unary([top], [bottom], levels([50.0]))
-    with pytest.raises(InputError, match="lengths of a and b"):
+    with refused():
         check_unary([2], [1], levels([1.0, 1.0]))
 
 
@@ -283,7 +282,7 @@ def test_a_value_of_a_rare_report_hides_no_bias():
     rows = ((3 * 2**30 - 1, 2**30, 1), (2**30, 3 * 2**30 - 1, 1), (2**31 - 1, 2**31, 1))
     for largest_value in (0.0, 2.0**39):
         values = ((0.5, -0.5, largest_value), (0.5, 0.5, largest_value))
-        with pytest.raises(VerificationError, match="biased"):
+        with refused(VerificationError):
             RowsCollected(some, rows, values).check(asked.counts_as())
 
 
@@ -295,7 +294,7 @@ def test_a_bias_of_a_billionth_decides():
         asked = Ordered(some, (0, 1), (largest, 0.0), MEAN_OF_SCORES)
         for off, good in ((0.0, True), (0.9e-9, True), (1.1e-9, False)):
             law = RowsCollected(some, rows, ((largest * (1.5 + off), largest * (-0.5 + off)),))
-            with nullcontext() if good else pytest.raises(VerificationError, match=r"biased .*w 0"):
+            with nullcontext() if good else refused(VerificationError):
                 law.check(asked.counts_as())
 
 
@@ -324,7 +323,7 @@ def test_files_of_many_levels_are_proven_within_seconds():
     high, groups = ((1,) * 64, (0,) * 64), tuple(k % 64 for k in range(many))
     weights = tuple(((D // 2, D // 4), (D // 4, 0)) for _ in range(64))
     design = SidesCollected(some, groups, high, weights, ((((0.0, 0.0),) * 64),) * 2)
-    with pytest.raises(VerificationError, match=r"'0', '64', .* is biased"):
+    with refused(VerificationError):
         design.check(None)
     assert time.process_time() - start < 20  # about 1 on an idle machine
 
@@ -338,7 +337,7 @@ def test_large_files_are_proven_within_seconds():
     rows = tuple(map(tuple, weights.tolist()))
     some = levels([9.0] * 32, [[40.0] * 32] * 32, [1] * 32)
     law = RowsCollected(some, rows, ((0.0,) * 2048,) * 31)
-    with pytest.raises(VerificationError, match="biased"):  # proven private before
+    with refused(VerificationError):  # proven private before
         law.check(Ordered(some, tuple(range(32)), (), "counts").counts_as())
     some = levels([9.0] * 64, counts=[3] * 64)
     sides = rng.integers(400_000, 1_600_000, (64, 1000, 2))
@@ -346,6 +345,6 @@ def test_large_files_are_proven_within_seconds():
     high = ((1,) * 64,) * 1000
     parts = tuple(tuple(map(tuple, one)) for one in sides.tolist())
     design = SidesCollected(some, tuple(range(64)), high, parts, (((0.0, 0.0),) * 64,) * 1000)
-    with pytest.raises(VerificationError, match=r"biased|realises"):
+    with refused(VerificationError):
         design.check(Item(some).counts_as())
     assert time.process_time() - start < 10  # about 2 on an idle machine

@@ -35,6 +35,7 @@ from tests.laws.oracle import (
 )
 from tests.laws.questions import QUESTIONS
 from tests.mechanisms.decisions import draws_follow
+from tests.refusals import refused
 
 every = pytest.mark.parametrize("name", QUESTIONS)
 MANY, FEW = 100_000, 4000
@@ -118,7 +119,7 @@ def test_one_unit_more_for_the_truth_is_too_much_or_less_than_rounding(name):
         question["rule"] = [[r and r * 0.999 for r in row] for row in question["rule"]]
     if name in ("sampled", "rappor", "oue", "grr", "olh", "subset"):
         question["levels"][0]["epsilon"] *= 0.6
-    with pytest.raises(VerificationError, match=f"Question {name!r}: .* are promised|than the"):
+    with refused(VerificationError):
         Law.read(question, DEVICE)
 
 
@@ -266,7 +267,7 @@ def test_as_many_words_for_every_answer(name):
         device.draw(device.asked.code(answer), lambda n, given=given: given.append(n) or bytes(n))
         taken.append(sum(given))
     assert len(set(taken)) == 1, question["law"]
-    with pytest.raises(VerificationError, match="entropy failed"):
+    with refused(VerificationError):
         device.draw(device.asked.code(answer), lambda count: bytes(count - 1))
 
 

@@ -12,6 +12,7 @@ from planner.laws.shape import octets
 from planner.laws.source import choose, choose_all, words
 from tests.laws.oracle import D
 from tests.laws.questions import FORMS, PROOFS, QUESTIONS, replaced
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize(("name", "path", "value", "reason"), FORMS, ids=range(len(FORMS)))
@@ -36,7 +37,7 @@ def test_limits_may_be_reached_and_not_exceeded(monkeypatch):
             patch.setattr(f"planner.laws.{limit}", size)
             Law.read(QUESTIONS[name], DEVICE)
             patch.setattr(f"planner.laws.{limit}", size - 1)
-            with pytest.raises(InputError, match="at most"):
+            with refused():
                 Law.read(QUESTIONS[name], DEVICE)
 
 
@@ -66,26 +67,26 @@ def test_nobody_has_no_value_where_everybody_has_one():
         asked = ItemOrNone.read(QUESTIONS["sampled"] | {"everyone_has_value": everyone})
         assert (None in asked.examples()) is not everyone
         assert asked.code("w") == 3
-    with pytest.raises(InputError, match="missing"):
+    with refused():
         asked.code(None)
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer", "reason"),
+    ("asked", "answer"),
     [
-        (Item(NAMED), "w", "'of type str' but must be the name of an item of this question. Give"),
-        (Item(NAMED), 1, "of type int"), (Item(NAMED), None, "missing"),
-        (Item(NUMBERED), 3, "or its number from 0 to 2"), (Item(NUMBERED), True, "of type bool"),
-        (Item(NUMBERED), 1.0, "of type float"), (Item(NUMBERED), -1, "of type int"),
-        (OneOfSet(NAMED, 2), "x", "a list of items"), (OneOfSet(NAMED, 2), ["x", "x"], "twice"),
-        (OneOfSet(NAMED, 2), ["w"], "of type str"), (OneOfSet(NAMED, 2), None, "a list of items"),
-        (AGE, 121, "a number from 0 to 120, or none"), (AGE, True, "of type bool"),
-        (AGE, "17", "of type str"), (AGE, math.inf, "of type float"), (AGE, -1e-9, "of type float"),
-        (Number(AGE.levels, 0.0, 1.0, yes_no=True, points=2), 0.5, "0, 1 or none"),
+        (Item(NAMED), "w"),
+        (Item(NAMED), 1), (Item(NAMED), None),
+        (Item(NUMBERED), 3), (Item(NUMBERED), True),
+        (Item(NUMBERED), 1.0), (Item(NUMBERED), -1),
+        (OneOfSet(NAMED, 2), "x"), (OneOfSet(NAMED, 2), ["x", "x"]),
+        (OneOfSet(NAMED, 2), ["w"]), (OneOfSet(NAMED, 2), None),
+        (AGE, 121), (AGE, True),
+        (AGE, "17"), (AGE, math.inf), (AGE, -1e-9),
+        (Number(AGE.levels, 0.0, 1.0, yes_no=True, points=2), 0.5),
     ],
 )  # fmt: skip
-def test_no_answers_are_refused_by_their_type_alone(asked, answer, reason):
-    with pytest.raises(InputError, match=reason) as caught:
+def test_no_answers_are_refused_by_their_type_alone(asked, answer):
+    with refused() as caught:
         asked.code(answer)
     assert "17" not in str(caught.value)
 
@@ -111,5 +112,5 @@ def test_words_and_choices_at_their_edges():
     assert (NAMED.item_names(), NUMBERED.item_names()) == (["x", "y", "z"], ["s 1", "s 2", "s 3"])
     assert [octets(bits) for bits in (1, 64, 65)] == [8, 8, 16]
     for wrong in (b"", bytes(3), bytes(5), "1234", None):
-        with pytest.raises(VerificationError, match="source of entropy failed"):
+        with refused(VerificationError):
             words(lambda _count, wrong=wrong: wrong, 1)

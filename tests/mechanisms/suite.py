@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planner.errors import InputError
 from planner.mechanisms.counting import Aggregate
 from tests.effort import tries
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.listed import output_law
+from tests.refusals import refused
 
 
 class MechanismSuite:
@@ -105,20 +105,20 @@ class MechanismSuite:
         mechanism, rng = self.mechanism(), np.random.default_rng(10)
         before = rng.bit_generator.state
         for bad in self.bad_truths():
-            with pytest.raises(InputError, match="must be"):
+            with refused():
                 self.draw(bad, rng)
-            with pytest.raises(InputError, match="must be"):
+            with refused():
                 mechanism.variance(bad)
         for bad in (None, 7, np.random):
-            with pytest.raises(InputError, match="rng"):
+            with refused():
                 self.draw(self.truth(), bad)
         assert rng.bit_generator.state == before
 
     def test_no_users_have_no_estimate(self) -> None:
         shape = self.draw(self.truth(), np.random.default_rng(1)).counts.shape
-        with pytest.raises(InputError, match=r"(users|counts) is 0"):
+        with refused():
             self.mechanism().estimate(Aggregate(0, np.zeros(shape, dtype=int)))
-        with pytest.raises(InputError, match="counts"):
+        with refused():
             self.mechanism().estimate(Aggregate(7, np.zeros((1, 1, 1), dtype=int)))
 
 

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate, BitCounter, pack, unpack
@@ -14,6 +13,7 @@ from planner.mechanisms.subset_design import Segments, draw_sets
 from planner.mechanisms.unary import BernoulliRows, draw_reports
 from planner.mechanisms.words import Words, seeded_words, system_words
 from tests.mechanisms.decisions import draws_follow, mean_is
+from tests.refusals import refused
 
 THRESHOLDS = np.array(
     [0, 1, 2**19, 2**20 - 1, 2**20, 2**31 - 1, 2**31, 3 * 2**30 + 5, DENOMINATOR - 1]
@@ -71,7 +71,7 @@ def test_the_last_digits_count():
 
 
 def test_unsuitable_generators_are_refused():
-    with pytest.raises(InputError, match="64-bit"):
+    with refused():
         seeded_words(np.random.Generator(np.random.MT19937(0)))
 
 
@@ -163,15 +163,10 @@ def test_the_last_digits_decide_their_own_lane_only():
 
 
 def test_counts_that_no_reports_have():
-    for users, counts, message in (
-        (-1, [0], "users is -1 but must be at least 0"),
-        (3, [0.5], r"counts is .*float64.* but must be whole numbers"),
-        (3, [-2, 1], r"counts is -2 but must be from 0 to .* 3"),
-        (3, [4, -2], r"counts is 4 but must be from 0 to .* 3"),
-    ):
-        with pytest.raises(InputError, match=message):
+    for users, counts in ((-1, [0]), (3, [0.5]), (3, [-2, 1]), (3, [4, -2])):
+        with refused():
             Aggregate(users, counts)
-    with pytest.raises(InputError, match=r"counts is \(2,\) but must be of the shape \(1,\)"):
+    with refused():
         Aggregate(3, [1]) + Aggregate(3, [1, 1])
     assert Aggregate(0, [0]).counts.tolist() == [0]
     assert not Aggregate(1, [1]).counts.flags.writeable
@@ -179,14 +174,10 @@ def test_counts_that_no_reports_have():
 
 def test_the_first_wrong_item_is_named():
     numbers, counts = inputs.item_numbers, inputs.true_counts
-    for read, values, message in (
-        (numbers, [0, 1, 5, 6], r"^values\[2\] is 5 but must be an item number from 0 to 4"),
-        (numbers, [1.0, 2.5, 0.5], r"^values\[1\] is 2\.5 but must be a whole number"),
-        (numbers, [1.0, float("nan")], r"^values\[1\] is nan but must be a whole number"),
-        (numbers, [], r"^values is \(0,\) but"), (numbers, [[1]], r"^values is \(1, 1\) but"),
-        (counts, [1, -1, -2, 0, 0], r"^true_counts\[1\] is -1 but must be at least 0"),
-        (counts, [0.5] * 5, r"^true_counts\[0\] is 0\.5 but must be a whole number"),
+    for read, values in (
+        (numbers, [0, 1, 5, 6]), (numbers, [1.0, 2.5, 0.5]), (numbers, [1.0, float("nan")]),
+        (numbers, []), (numbers, [[1]]), (counts, [1, -1, -2, 0, 0]), (counts, [0.5] * 5),
     ):  # fmt: skip
-        with pytest.raises(InputError, match=message):
+        with refused():
             read(values, 5)
     assert numbers(np.array([7], dtype=np.uint8), 8).dtype == np.int64

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from planner import best_channel, best_ordered_channel
-from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import bisample_md, law_of, mean_channel
@@ -25,6 +24,7 @@ from tests.effort import tries
 from tests.laws.oracle import true_exp
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.suite import MechanismSuite
+from tests.refusals import refused
 
 BUDGETS = [2e-4, 0.01, 0.3, 1.0, 2.5, 5.0, 10.0, 23.0, 50.0]
 RANGE = NumericDomain(10, 30)
@@ -69,7 +69,7 @@ class NumericSuite(MechanismSuite):
         masked = np.ma.masked_array([15.0, 20.0], mask=[True, False])
         for bad in (*wrong, [15.0, 30.001], [9.999, np.nan], masked):
             for ask in (mechanism.variance, partial(output_law, mechanism)):
-                with pytest.raises(InputError, match="must be"):
+                with refused():
                     ask(bad)
 
     @pytest.mark.parametrize("epsilon", BUDGETS)
@@ -111,7 +111,7 @@ class NumericSuite(MechanismSuite):
     def test_no_answers_at_all(self):
         mechanism = self.mechanism()
         nobody = np.full(5000, np.nan)
-        with pytest.raises(InputError, match=r"The mean is undefined, nobody answered\."):
+        with refused():
             mechanism.variance(nobody)
         seen = set()
         for seed in range(20):
@@ -138,7 +138,7 @@ class TestBiSampleMD(NumericSuite):
 
     @pytest.mark.parametrize("epsilon", [0, -1, np.nan, np.inf, 50.1, 1e-5, "1", None, True])
     def test_bad_budget(self, epsilon):
-        with pytest.raises(InputError, match="epsilon"):
+        with refused():
             self.build(epsilon)
 
     def test_the_bits_are_those_of_the_paper(self):
@@ -229,11 +229,11 @@ def test_budgets_that_differ_are_rounded_pair_by_pair():
 
 
 def test_channels_for_other_numbers_are_refused():
-    with pytest.raises(InputError, match="points is 5 but must be 2"):
+    with refused():
         law_of(Numeric("q", 0, 1, yes_no=True, epsilon=1.0), solved(1.0, points=5))
-    with pytest.raises(InputError, match="not for a mean"):
+    with refused():
         mean_channel(shares := best_ordered_channel(PrivacyPolicy([1.0] * 3, [1] * 3)))
-    with pytest.raises(InputError, match="not for 'o'"):
+    with refused():
         law_of(Ordinal("o", (Level("all", 1.0, tuple("abc")),)), shares)
 
 

@@ -22,6 +22,7 @@ from planner.mechanisms.making import (
 from tests.laws.oracle import true_exp
 from tests.mechanisms.listed import TABLE_II
 from tests.mechanisms.suite import SingleItemSuite
+from tests.refusals import refused
 
 
 # Table II of the IDUE paper: ln 4 for one item, ln 6 for four (opt0, 8.567 n).
@@ -55,17 +56,17 @@ class TestInputDiscriminativeUnaryEncoding(SingleItemSuite):
 )
 def test_bad_budgets_and_domains_are_refused(build):
     for epsilon in (0, -1.0, np.nan, np.inf, 51, True, "1", None):
-        with pytest.raises(InputError, match="epsilon"):
+        with refused():
             build(epsilon, 5)
     for items in (1, 0, -3, 2.0, np.nan, True, None, 2**31):
-        with pytest.raises(InputError, match="items"):
+        with refused():
             build(1.0, items)
 
 
 def test_sizes_follow_the_budget():
     assert [subset_selection(x, items=12).shape.types[0][0] for x in (1e-3, 1.0, 5.0)] == [6, 3, 1]
     assert local_hashing(20.0, 10).shape.values > 4e8
-    with pytest.raises(InputError, match="generalised"):
+    with refused():
         local_hashing(20.001, items=5)
     assert randomized_response(30.0, MAX_ITEMS).levels.total == MAX_ITEMS
 
@@ -132,8 +133,8 @@ def test_hashing_and_signs_never_round_over_their_budget():
 
 def test_budgets_below_the_grid_are_refused():
     assert weight_held(randomized_response(1500 / DENOMINATOR, 1000)) == DENOMINATOR // 1000 + 1
-    with pytest.raises(InputError, match=r"epsilon is .* large enough for 1000 items"):
+    with refused():
         randomized_response(600 / DENOMINATOR, 1000)
     for make in (subset_selection, local_hashing):
-        with pytest.raises(InputError, match=r"epsilon is 1e-10 .*grid of 2\^-32.*Raise it or mer"):
+        with refused():
             make(1e-10, 1000)

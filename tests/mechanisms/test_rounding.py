@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner import best_design
-from planner.errors import InputError, VerificationError
+from planner.errors import VerificationError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.rounding import round_types
 from planner.mechanisms.subset_design import SidesCollected
@@ -15,6 +15,7 @@ from planner.solvers.types import OutputTypes, pooled
 from tests.laws.oracle import true_exp
 from tests.mechanisms.random_designs import random_design
 from tests.policies import RULES, random_policy
+from tests.refusals import refused
 
 
 def violations(policy, high_counts, integers):
@@ -107,17 +108,17 @@ def test_what_the_grid_cannot_hold_is_refused_with_a_remedy():
     types = OutputTypes(
         [items], [1 / (1.0 + np.expm1(0.1) / items)], [[1.0]], [[np.exp(0.1)]], [[1]]
     )
-    with pytest.raises(InputError, match=r"epsilons .* grid of 2\^-32.*merge items"):
+    with refused():
         round_types(PrivacyPolicy([0.1], [items]), types)
     types = OutputTypes([3], [1.0], [[1.0]], [[1.0 + 1e-9]], [[1]])
-    with pytest.raises(InputError, match="merge items"):
+    with refused():
         round_types(PrivacyPolicy([1e-9], [3]), types)
 
 
 def test_a_type_that_one_of_two_levels_never_sends_is_refused():
     low, high, ones = [[1, 1], [0, 1]], [[4, 4], [0, 4]], [[1, 1], [1, 1]]
     types = OutputTypes([2, 2], [0.4, 1e-12], low, high, ones)
-    with pytest.raises(VerificationError, match="Level 0 never sends what level 1 does"):
+    with refused(VerificationError):
         round_types(PrivacyPolicy([2.0, 2.0], [2, 2]), types)
 
 
@@ -127,5 +128,5 @@ def test_a_pair_that_exceeds_its_budget_is_refused_wherever_it_stands():
     for beyond in ([1e-8, 0.0], [0.0, 1e-8]):
         high = 1.6 + np.array(beyond)
         types = OutputTypes([2, 2], [1.0], [2 - high], [high], [[1, 1]])
-        with pytest.raises(VerificationError, match=r"exceeds a pair's budget by \S+e-08 nats"):
+        with refused(VerificationError):
             round_types(policy, types)

@@ -3,11 +3,11 @@ from math import inf, log
 import numpy as np
 import pytest
 
-from planner.errors import InputError
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.sampling_privacy import SamplingPrivacy, binomial_size_limits
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.suite import MechanismSuite
+from tests.refusals import refused
 
 
 class TwoRoundSuite(MechanismSuite):
@@ -67,23 +67,23 @@ def test_probabilities_round_to_the_private_side():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "match"),
+    "arguments",
     [
-        ((0.5, 0.3, [0.2 + 1e-8]), "must be 1"),
-        ((0.0, 0.5, [0.5]), "sampling"),
-        ((1.0, 0.0, [0.0]), "sampling"),
-        ((0.5, 0.5, [0.0]), "decoys"),
-        ((0.5, 0.0, [0.5]), "zero"),
-        ((0.5, -0.1, [0.6]), "zero"),
-        ((float("nan"), 0.5, [0.5]), "sampling"),
-        ((0.5, 0.5, []), "decoys"),
-        ((0.5, 0.25, 0.25), "decoys"),
-        ((1e-10, 0.5, [0.5 - 1e-10]), "sampling"),
-        ((0.5, "0.25", [0.25]), "zero"),
+        (0.5, 0.3, [0.2 + 1e-8]),
+        (0.0, 0.5, [0.5]),
+        (1.0, 0.0, [0.0]),
+        (0.5, 0.5, [0.0]),
+        (0.5, 0.0, [0.5]),
+        (0.5, -0.1, [0.6]),
+        (float("nan"), 0.5, [0.5]),
+        (0.5, 0.5, []),
+        (0.5, 0.25, 0.25),
+        (1e-10, 0.5, [0.5 - 1e-10]),
+        (0.5, "0.25", [0.25]),
     ],
 )
-def test_bad_probabilities_are_refused(arguments, match):
-    with pytest.raises(InputError, match=match):
+def test_bad_probabilities_are_refused(arguments):
+    with refused():
         SamplingPrivacy(*arguments)
 
 
@@ -91,26 +91,26 @@ def test_when_everyone_has_a_value_none_is_refused_and_zero_is_free():
     mechanism = SamplingPrivacy(0.4, 0.0, [0.3, 0.3], everyone_has_value=True)
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state
-    with pytest.raises(InputError, match=r"true_counts\[0\]"):
+    with refused():
         mechanism.draw_aggregate([1, 0, 2], rng)
-    with pytest.raises(InputError, match="true_counts"):
+    with refused():
         mechanism.variance([1, 2, 3])
     assert rng.bit_generator.state == before
     assert mechanism.output_losses[0] == 0
 
 
 @pytest.mark.parametrize(
-    ("totals", "message"),
+    "totals",
     [
-        ([[60, 40], [70, 30]], r"round two minus round one at 1 is -10"),  # they left the value
-        ([[60, 30], [50, 50]], r"total of round one is 90"),
-        ([[60, 40], [50, 40]], r"total of round two is 90"),  # some did not answer
-        ([[60, 40, 0], [50, 50, 0]], r"counts is \(2, 3\)"),
-        ([60, 40], r"counts is \(2,\)"),
+        [[60, 40], [70, 30]],  # they left the value
+        [[60, 30], [50, 50]],
+        [[60, 40], [50, 40]],  # some did not answer
+        [[60, 40, 0], [50, 50, 0]],
+        [60, 40],
     ],
 )
-def test_totals_that_two_rounds_cannot_have_are_refused(totals, message):
-    with pytest.raises(InputError, match=f"^{message} but must be"):
+def test_totals_that_two_rounds_cannot_have_are_refused(totals):
+    with refused():
         SamplingPrivacy(0.5, 0.25, [0.25]).estimate(Aggregate(100, np.array(totals)))
 
 

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from planner import PrivacyPolicy, solve
-from planner.errors import InputError, VerificationError
+from planner.errors import VerificationError
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.making import oue, padded, rappor, set_design, unary
 from tests.effort import tries
 from tests.mechanisms.listed import TABLE_II, by_hand, sets_law, whole_sets_law
 from tests.mechanisms.suite import MechanismSuite
+from tests.refusals import refused
 
 ITEMS = 4
 ALL_SETS = [[k for k in range(ITEMS) if (code >> k) & 1] for code in range(2**ITEMS)]
@@ -153,7 +154,7 @@ def test_padding_lengths_end_where_stated(length):
     assert padded(plain, 2**20).asked.padding_length == 2**20
     made = [padded(plain, length) for length in (1, 2)]  # of two items no set has more than two
     assert [(one.name, one.asked.longer_sets) for one in made] == [("", None), ("", ())]
-    with pytest.raises(InputError, match="padding_length"):
+    with refused():
         padded(plain, length)
 
 
@@ -184,9 +185,9 @@ def test_sets_from_flat_arrays():
         ([2, 0], [0.0, 2.0]),
         ([3], [0, 1]),
     ):
-        with pytest.raises(InputError, match="must be"):
+        with refused():
             ItemSets(3, np.array(members), np.array(starts))
-    with pytest.raises(InputError, match="set of user 1 is 'item 2 twice' but must be without"):
+    with refused():
         ItemSets.of([[1], [2, 0, 2], [3, 3]], 4)
-    with pytest.raises(InputError, match=r"^members\[1\] is 4 but must be"):
+    with refused():
         ItemSets.of([[1], [4]], 4)

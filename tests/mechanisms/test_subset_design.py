@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner import best_design
-from planner.errors import InputError, VerificationError
+from planner.errors import VerificationError
 from planner.mechanisms.counting import SidesCounter, pack
 from planner.mechanisms.making import of_item
 from planner.mechanisms.subset_design import SidesCollected, _repair
@@ -16,6 +16,7 @@ from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes
 from tests.mechanisms.random_designs import random_design
 from tests.mechanisms.suite import SingleItemSuite
+from tests.refusals import refused
 
 # Levels 0.6 and 1.2 apart, so that a level parks in the middle of the other's window.
 MATRIX = PrivacyPolicy([1.0, 1.4], [2, 3], [[1.0, 0.6], [0.6, 1.4]])
@@ -113,7 +114,7 @@ def test_no_weight_passes_for_another(counts):
     assert counted[:, 0].tolist() == [4, 2, 4]
     unknown = good.copy()
     unknown[[2, 4], 0] = 3
-    with pytest.raises(InputError, match=r"reports\[12\]\[0\] is 3 but must be a type from 0"):
+    with refused():
         counter.add(unknown.view(np.uint8))
     for level in range(0, levels - 1, 2):  # one more in an empty one, for all of a full one
         forged = bits.copy()
@@ -121,18 +122,18 @@ def test_no_weight_passes_for_another(counts):
         forged[4, starts[level + 1]] = 1
         bad = np.column_stack([good[:, 0], pack(forged)])
         seen = [*full[:level].tolist(), 0, 1]
-        with pytest.raises(InputError, match=r"size of reports\[14\] is \[") as refused:
+        with refused() as caught:
             counter.add(bad.view(np.uint8))
         if level < 5:  # long lists are cut
-            assert f"is {seen}"[:-1] in str(refused.value)
+            assert f"is {seen}"[:-1] in str(caught.value)
 
 
 def test_a_design_that_breaks_its_policy_is_refused():
     types = OutputTypes([5], [0.5], [[1.0]], [[6.0]], [[1]])
-    with pytest.raises(VerificationError, match=r"exceeds a pair's budget by 0\.2"):
+    with refused(VerificationError):
         SidesCollected.of(SubsetDesign(PrivacyPolicy([np.log(5)], [5]), types, [0], [1.0]))
     light = OutputTypes([5], [0.49], [[1.0]], [[6.0]], [[1]])
-    with pytest.raises(VerificationError, match=r"sum to 0\.98"):
+    with refused(VerificationError):
         SidesCollected.of(SubsetDesign(PrivacyPolicy([np.log(6)], [5]), light, [0], [1.0]))
 
 

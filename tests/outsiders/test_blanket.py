@@ -9,6 +9,7 @@ import pytest
 from planner.errors import InputError
 from planner.outsiders import Blanket, central_delta, central_epsilon
 from tests.outsiders.exhaustion import delta, random_law, worst_delta
+from tests.refusals import refused
 
 
 def numbers(law, i, j):
@@ -115,13 +116,13 @@ def test_a_mechanism_where_the_published_pair_fails():
 
 def test_what_are_no_numbers_or_masses():
     for p, beta, q in ((1.0, 0.1, 2.0), (3.0, 0.51, 3.0), (3.0, 0.0, 3.0), (3.0, 0.3, 2.9)):
-        with pytest.raises(InputError, match=r"a ratio above 1, a variation up to"):
+        with refused():
             Blanket.from_numbers(p, beta, q)
-    with pytest.raises(InputError, match="ratio is nan"):
+    with refused():
         Blanket.from_numbers(float("nan"), 0.3, 3.0)
-    with pytest.raises(InputError, match="total of masses"):
+    with refused():
         Blanket([0.6, 0.6], [1 / 1.2] * 2, [1 / 1.2] * 2)
-    with pytest.raises(InputError, match="above 0"):
+    with refused():
         Blanket.from_laws([0.5, 0.5], [0.4, 0.6], [[1.0, 0.0]])
     for bad in (([0.5], [2.0, 1], [1, 2.0]), ([0.5, 0.0], [1, 1], [1, 1]), ([1.0], [-1], [1])):
         with pytest.raises(InputError):

@@ -13,13 +13,13 @@ from planner import (
     subset_selection,
     unary,
 )
-from planner.errors import InputError
 from planner.mechanisms.collected import BitsCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.outsiders import central_delta, seen_of, shuffled
 from planner.outsiders.shapes import of_policy, of_rows
 from tests.mechanisms.listed import output_law, sets_law
 from tests.outsiders.exhaustion import delta, worst_delta
+from tests.refusals import refused
 
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["intimate", "personal", "public"])
 TABLE = solve(POLICY)
@@ -106,7 +106,7 @@ def test_any_mechanism_covers_the_table():
 def test_one_alone_is_not_hidden():
     reports = seen_of(randomized_response(1.0, 10).shape)
     assert shuffled(reports, 1, 1e-6).epsilon == pytest.approx(1.0, rel=1e-6)
-    with pytest.raises(InputError, match="people"):
+    with refused():
         shuffled(reports, 0, 1e-6)
 
 
@@ -125,7 +125,7 @@ def test_refusals():
         of_policy(PrivacyPolicy([1.0] * 3, [2] * 3, rule)),
         seen_of(SidesCollected.of(best_design(design))),
     ):
-        with pytest.raises(InputError, match="finite pair budgets"):
+        with refused():
             apart.blanket(0, 1)
-    with pytest.raises(InputError, match="at most 30"):
+    with refused():
         shuffled(of_policy(PrivacyPolicy([1.0] * 31, [2] * 31)), 100, 1e-6)

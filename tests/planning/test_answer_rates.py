@@ -7,7 +7,6 @@ import pytest
 
 from examples.reproduction import populations
 from examples.reproduction.rivals import harmony, hybrid, piecewise
-from planner.errors import InputError
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import bisample_md
 from planner.planning.channels import AssumedAnswers, best_channel, five_populations
@@ -18,6 +17,7 @@ from planner.survey.preferences import EmpiricalPreferences, HistogramPreference
 from planner.survey.questions import Numeric
 from tests.mechanisms.decisions import mean_square_is
 from tests.planning.surveys import HOUSEHOLD
+from tests.refusals import refused
 
 PREFERENCES = NormalPreferences(5, 1.5)
 USERS = 100_000
@@ -74,24 +74,21 @@ class TestPredictionAgainstSimulation:
 
 
 @pytest.mark.parametrize(
-    ("build", "match"),
+    "build",
     [
-        (lambda: AnswerRateModel(PREFERENCES, 0), "must be"),
-        (lambda: model(1.01), "must be"),
-        (lambda: model(0.5, sd=-0.1), "must be"),
-        (lambda: model(0.5, sd=0.9), "must be"),
-        (lambda: model(0.5).curve([0.0]), "must be"),
-        (lambda: model(0.5).curve([50.1]), "must be"),
-        (lambda: AnswerRateModel(EmpiricalPreferences([0.0, -1.0]), USERS).best(), "Nobody would"),
-        (lambda: channel_curve(CURVED, [40.0, 41.0]).best(), "fewer than two of these budgets"),
-        (
-            lambda: plan_answer_rates(parts_of(HOUSEHOLD)[0]),
-            r"kind is 'categorical, numeric'.*preferences",
-        ),
+        lambda: AnswerRateModel(PREFERENCES, 0),
+        lambda: model(1.01),
+        lambda: model(0.5, sd=-0.1),
+        lambda: model(0.5, sd=0.9),
+        lambda: model(0.5).curve([0.0]),
+        lambda: model(0.5).curve([50.1]),
+        lambda: AnswerRateModel(EmpiricalPreferences([0.0, -1.0]), USERS).best(),
+        lambda: channel_curve(CURVED, [40.0, 41.0]).best(),
+        lambda: plan_answer_rates(parts_of(HOUSEHOLD)[0]),
     ],
 )
-def test_bad_input(build, match):
-    with pytest.raises(InputError, match=match):
+def test_bad_input(build):
+    with refused():
         build()
 
 

@@ -5,11 +5,12 @@ import os
 import numpy as np
 import pytest
 
-from planner import FileError, InputError, ItemSets, Level, PilotSets
+from planner import FileError, ItemSets, Level, PilotSets
 from planner.planning.datasets import set_model_of
 from planner.survey.questions import ItemSet
 from planner.survey.sets import AssumedSets
 from planner.survey.tables import Reading
+from tests.refusals import refused
 
 
 def written(tmp_path, text, name):
@@ -38,28 +39,28 @@ def test_items_are_in_the_levels_that_have_them_or_spread_like_these(tmp_path, l
 
 
 @pytest.mark.parametrize(
-    ("text", "levels", "reason"),
+    ("text", "levels"),
     [
-        (" ".join(map(str, range(43))), NUMBERED, "line 1, column 'q': .* number from 0 to 41"),
-        ("1 2\n4\n", LISTED, "line 2, column 'q': '4' must be the name of an item"),
+        (" ".join(map(str, range(43))), NUMBERED),
+        ("1 2\n4\n", LISTED),
     ],
 )
-def test_a_file_is_read_when_it_is_there_changes_and_fits(tmp_path, text, levels, reason):
+def test_a_file_is_read_when_it_is_there_changes_and_fits(tmp_path, text, levels):
     asked = question(tmp_path / "p.dat", *levels)
-    with pytest.raises(FileError, match="cannot be read"):
+    with refused(FileError):
         set_model_of(asked)
     assert set_model_of(question(written(tmp_path, "1\n2\n", "p.dat"), *levels)).largest == 1
     os.utime(written(tmp_path, text, "p.dat"), ns=(1, 1))
-    with pytest.raises(FileError, match=reason):
+    with refused(FileError):
         set_model_of(asked)
 
 
 @pytest.mark.parametrize(
-    ("sets", "levels", "match"),
-    [([[0]], None, "at least 2"), ([[], []], None, "empty"), ([[0], [1]], np.zeros(2), "level_of")],
+    ("sets", "levels"),
+    [([[0]], None), ([[], []], None), ([[0], [1]], np.zeros(2))],
 )
-def test_bad_pilots_are_refused(sets, levels, match):
-    with pytest.raises(InputError, match=match):
+def test_bad_pilots_are_refused(sets, levels):
+    with refused():
         PilotSets(ItemSets.of(sets, 3), levels)
 
 

@@ -6,7 +6,7 @@ from math import log
 import numpy as np
 import pytest
 
-from planner import Categorical, InputError, Joint, Level, Survey, plan_survey
+from planner import Categorical, Joint, Level, Survey, plan_survey
 from planner.planning.datasets import AnswerCounts
 from planner.planning.joint import Related
 from planner.planning.ledger import Ledger
@@ -14,6 +14,7 @@ from planner.show.relating import beside_truth
 from planner.survey.file import survey_from_text, survey_text
 from planner.survey.questions import ItemSet
 from planner.trial.simulate import Trial
+from tests.refusals import refused
 
 
 def alike(name, budget, answers=5, **about):
@@ -101,28 +102,23 @@ def test_the_file_has_the_parts_as_they_are_asked():
 
 
 @pytest.mark.parametrize(
-    ("others", "of", "about", "reason"),
+    ("others", "of", "about"),
     [
-        ([], ("a", "nobody"), {}, "nobody"),
-        ([], ("a", "a"), {}, "different"),
-        ([], ("a",), {}, "two or three"),
-        ([Joint("j", ("a", "b")), alike("c", 1)], ("j", "c"), {}, "of one answer each"),
-        ([Joint("j", ("a", "b")), alike("c", 1)], ("a", "c"), {}, "in one joint question"),
-        ([ItemSet("set", (Level("l", 1.0, ("x", "y")),))], ("a", "set"), {}, "of one answer each"),
-        ([alike("c", 1, rule="avg")], ("a", "c"), {}, "one rule"),
-        ([alike("c", 1, 201)], ("a", "c"), {}, "1,000 pairs of answers, not 1,005"),
-        (
-            [alike("c", 1, weight=2.0)],
-            ("a", "c"),
-            {},
-            "question 'c': weight is 2.0",
-        ),
-        ([], ("a", "b"), {"rule": "min"}, "left out for 'joint'"),
-        ([], ("a", "b"), {"levels": (Level("l", 9.0, ("x", "y")),)}, "left out for 'joint'"),
+        ([], ("a", "nobody"), {}),
+        ([], ("a", "a"), {}),
+        ([], ("a",), {}),
+        ([Joint("j", ("a", "b")), alike("c", 1)], ("j", "c"), {}),
+        ([Joint("j", ("a", "b")), alike("c", 1)], ("a", "c"), {}),
+        ([ItemSet("set", (Level("l", 1.0, ("x", "y")),))], ("a", "set"), {}),
+        ([alike("c", 1, rule="avg")], ("a", "c"), {}),
+        ([alike("c", 1, 201)], ("a", "c"), {}),
+        ([alike("c", 1, weight=2.0)], ("a", "c"), {}),
+        ([], ("a", "b"), {"rule": "min"}),
+        ([], ("a", "b"), {"levels": (Level("l", 9.0, ("x", "y")),)}),
     ],
 )
-def test_what_no_joint_question_is_of(others, of, about, reason):
-    with pytest.raises(InputError, match=reason):
+def test_what_no_joint_question_is_of(others, of, about):
+    with refused():
         Survey("s", 10, (alike("a", 1), alike("b", 1), *others, Joint("both", of, **about)))
 
 
@@ -132,7 +128,7 @@ def test_it_spends_what_its_parts_have():
     ledger = Ledger().after(made.collection(datetime.date(2026, 3, 1)))
     spent = {"severe": log(4), "common": log(6), "any": log(6)}
     assert {name: ledger.spent(name) for name in spent} == pytest.approx(spent)
-    with pytest.raises(InputError, match="budget left for 'severe'"):
+    with refused():
         plan_survey(Survey("t", 10_000, (diagnosis(),)), ledger)
     again = Ledger().after(planned(diagnosis(), smokes(0.5)).collection(datetime.date(2026, 1, 1)))
     (left,) = planned(diagnosis(), smokes(2.0), ledger=again).questions

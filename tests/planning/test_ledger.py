@@ -6,7 +6,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from planner import FileError, InputError, PrivacyPolicy
+from planner import FileError, PrivacyPolicy
 from planner.planning.ledger import Ledger, LedgerEntry, read_ledger, record_collection
 from planner.planning.plan import plan_survey
 from planner.survey.file import survey_text
@@ -14,6 +14,7 @@ from planner.survey.levels import Level
 from planner.survey.questions import Categorical, Numeric
 from planner.survey.survey import Survey
 from tests.cli.running import shown
+from tests.refusals import refused
 
 DAY = datetime.date(2026, 3, 1)
 
@@ -42,7 +43,7 @@ def test_two_surveys_never_spend_more_than_is_tolerated():
     assert ledger.spent("common") == pytest.approx(2.0)
     assert [row.left for row in second.spending][:2] == pytest.approx([0.6, 1.2])
     assert max(row.tolerated for row in second.spending) == 2.0
-    with pytest.raises(InputError, match="budget left"):
+    with refused():
         plan_survey(survey("third"), ledger=ledger)
 
 
@@ -85,9 +86,9 @@ def test_both_budgets_of_a_one_sided_survey_add_up():
     second = plan_survey(Survey("second", 1000, questions), ledger=ledger).collection(DAY)
     assert ledger.after(second).spent("common", against=True) == pytest.approx(1.5)
     cleared = PrivacyPolicy([1.0, 2.0], [2, 3], "one-sided", ["severe", "common"], [0.5, np.inf])
-    with pytest.raises(InputError, match=r"as to what is said against them tolerate 0\.5"):
+    with refused():
         ledger.left(cleared)
-    with pytest.raises(InputError, match="rule is 'min' but must be 'one-sided'"):
+    with refused():
         ledger.left(PrivacyPolicy([1.0, 2.0], [2, 3], names=["severe", "common"]))
     for one in (made, spent(severe=0.5)):  # of one level a report says as much for as against
         alone = PrivacyPolicy([2.0], [3], "one-sided", ["severe"], [1.0])
@@ -97,14 +98,14 @@ def test_both_budgets_of_a_one_sided_survey_add_up():
 def test_nothing_left_and_mixed_rules_are_refused():
     past = Ledger().after(spent(A=1.0))
     by_matrix = LedgerEntry(survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5})
-    with pytest.raises(InputError, match="not in the ledger yet"):
+    with refused():
         past.after(spent(B=1.0))
-    for ledger, policy, reason in (
-        (past, PrivacyPolicy([1.0], [3], names=["A"]), "'A' tolerate 1 in all and have spent 1: l"),
-        (past, PrivacyPolicy([2.0, 3.0], [3, 1], "avg", ["A", "B"]), "rule is 'avg'"),
-        (Ledger().after(by_matrix), PrivacyPolicy([1.0], [3], [[0.5]], ["A"]), "'A' against 'A'"),
+    for ledger, policy in (
+        (past, PrivacyPolicy([1.0], [3], names=["A"])),
+        (past, PrivacyPolicy([2.0, 3.0], [3, 1], "avg", ["A", "B"])),
+        (Ledger().after(by_matrix), PrivacyPolicy([1.0], [3], [[0.5]], ["A"])),
     ):
-        with pytest.raises(InputError, match=reason):
+        with refused():
             ledger.left(policy)
 
 
@@ -117,7 +118,7 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
     second = plan_survey(Survey("second", 1000, (income,)), ledger=ledger)
     (row,) = second.spending
     assert row.left == pytest.approx(2.0 - ledger.spent("income"))
-    with pytest.raises(InputError, match="rule is 'min' but must be 'avg' as in the ledger"):
+    with refused():
         plan_survey(Survey("third", 1000, (Categorical("now", levels),)), ledger=ledger)
     for rule in ("min", "avg", "matrix"):  # what is left of one level is the same
         past = Ledger().after(
@@ -143,15 +144,15 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
 def test_bad_files_are_refused(tmp_path, change):
     path = tmp_path / "ledger.json"
     path.write_text(json.dumps(Ledger().model_dump() | change))
-    with pytest.raises(FileError, match=r"ledger\.json"):
+    with refused(FileError):
         read_ledger(path)
 
 
 def test_unreadable_files_are_refused(tmp_path):
-    with pytest.raises(FileError, match="cannot be read"):
+    with refused(FileError):
         read_ledger(tmp_path / "missing.json")
     (tmp_path / "text.json").write_text("{")
-    with pytest.raises(FileError, match="not a ledger"):
+    with refused(FileError):
         read_ledger(tmp_path / "text.json")
 
 
@@ -183,7 +184,7 @@ def test_two_plans_with_one_ledger_are_not_both_recorded(tmp_path):
     path = tmp_path / "ledger.json"
     first, second = (plan_survey(survey(name, epsilon=0.6)) for name in ("first", "second"))
     record_collection(path, Ledger(), first.collection(DAY))
-    with pytest.raises(FileError, match=r"changed since this survey was planned.*Plan again"):
+    with refused(FileError):
         record_collection(path, Ledger(), second.collection(DAY))
     assert [one.survey for one in read_ledger(path).collections] == ["first"]
     assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
@@ -192,10 +193,10 @@ def test_two_plans_with_one_ledger_are_not_both_recorded(tmp_path):
 def test_a_ledger_that_is_being_written_is_refused(tmp_path):
     lock = tmp_path / "ledger.json.lock"
     lock.touch()
-    with pytest.raises(FileError, match=r"written by another.*delete .*ledger.json.lock"):
+    with refused(FileError):
         record_collection(tmp_path / "ledger.json", Ledger(), spent(A=1.0))
     assert lock.exists()
-    with pytest.raises(FileError, match=r"cannot be written.*Check that the directory"):
+    with refused(FileError):
         record_collection(tmp_path / "no" / "ledger.json", Ledger(), spent(A=1.0))
 
 

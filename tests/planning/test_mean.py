@@ -5,7 +5,7 @@ import pytest
 
 from planner import Channel, NormalPreferences, Survey, best_channel, plan_survey
 from planner.deployment.building import survey_parameters
-from planner.errors import ConvergenceError, InputError
+from planner.errors import ConvergenceError
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import mean_channel
 from planner.planning import channels
@@ -18,6 +18,7 @@ from planner.solvers.answers import Scenario
 from planner.solvers.channel_search import solve_channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Numeric
+from tests.refusals import refused
 
 PEOPLE, RUNS = NormalPreferences(5, 1.5), 2000
 STRAY = 0.163  # a chi-square with 2,000 degrees strays by so much once in a million
@@ -134,12 +135,12 @@ def test_what_the_solver_cannot_prove_is_not_planned(monkeypatch):
     monkeypatch.setattr(channels, "best_channel", refusing(nats=6.0))
     assert best_for(model, 30.0).policy.bounds().max() == 6.0
     monkeypatch.setattr(channels, "best_channel", refusing(nats=0.5))
-    with pytest.raises(ConvergenceError, match="stopped early"):
+    with refused(ConvergenceError):
         best_for(model, 3.0)
     plan = planned()
     assert plan.deployed.mechanism == "bisample-md"
     assert tuple(left_out(plan)) == ("Channel is left out: It stopped early.",)
-    with pytest.raises(ConvergenceError, match="stopped early"):
+    with refused(ConvergenceError):
         planned(mechanism="channel")
 
 
@@ -240,20 +241,17 @@ def test_shares_of_a_grid_are_those_of_a_finer_one_and_of_one_answer():
 
 
 @pytest.mark.parametrize(
-    ("build", "match"),
+    "build",
     [
-        (lambda: best_channel(1.0, points=1), "points"),
-        (lambda: best_channel([1.0, 2.0]), "epsilon"),
-        (lambda: best_channel(1.0, stated=FIVE[0], cap=0.5), "cap"),
-        (
-            lambda: best_channel(1.0, stated=AssumedAnswers(0.5, 0.1, 0.1, NumericDomain(0, 1))),
-            "domain",
-        ),
-        (lambda: AssumedAnswers(2.0, 0.1), "center"),
-        (lambda: AssumedAnswers(0.0, -1.0), "spread"),
-        (lambda: AssumedAnswers(0, 1, 1), "missing"),
+        lambda: best_channel(1.0, points=1),
+        lambda: best_channel([1.0, 2.0]),
+        lambda: best_channel(1.0, stated=FIVE[0], cap=0.5),
+        lambda: best_channel(1.0, stated=AssumedAnswers(0.5, 0.1, 0.1, NumericDomain(0, 1))),
+        lambda: AssumedAnswers(2.0, 0.1),
+        lambda: AssumedAnswers(0.0, -1.0),
+        lambda: AssumedAnswers(0, 1, 1),
     ],
 )
-def test_refusals(build, match):
-    with pytest.raises(InputError, match=match):
+def test_refusals(build):
+    with refused():
         build()

@@ -16,7 +16,6 @@ from planner import (
     plan_survey,
 )
 from planner.deployment.building import survey_parameters
-from planner.errors import InputError
 from planner.estimates.channel import ChannelEstimates
 from planner.mechanisms.words import seeded_words
 from planner.planning.channels import policy_of_answers
@@ -25,6 +24,7 @@ from planner.show import plan as said
 from planner.show.kinds import objective_name
 from planner.solvers.answers import Scenario
 from planner.survey.questions import Categorical, Ordinal
+from tests.refusals import refused
 
 
 def rng(seed):
@@ -59,19 +59,19 @@ def test_counts_and_scores_and_weights():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "match"),
+    "arguments",
     [
-        ({"wanted": "median"}, "wanted"),
-        ({"wanted": [1, 2]}, "wanted"),
-        ({"wanted": [1, 1, 1]}, "wanted"),
-        ({"weights": [1]}, "weights"),
-        ({"weights": [0, 0]}, "weights"),
+        {"wanted": "median"},
+        {"wanted": [1, 2]},
+        {"wanted": [1, 1, 1]},
+        {"weights": [1]},
+        {"weights": [0, 0]},
     ],
 )
-def test_refusals(arguments, match):
-    with pytest.raises(InputError, match=match):
+def test_refusals(arguments):
+    with refused():
         best_ordered_channel(plain(1.0, 3), **arguments)
-    with pytest.raises(InputError, match="from 2 to 16"):
+    with refused():
         best_ordered_channel(plain(1.0, 129))
 
 
@@ -256,17 +256,17 @@ def test_an_answer_outside_the_order_has_a_budget_a_weight_and_a_share_of_its_ow
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    "changes",
     [
-        ({"no_answer": "none"}, "is 'none' but must be one of"),
-        ({"scores": (0, 1, 2, 3, 4)}, "4 finite numbers"),
-        ({"wanted": "mean of scores", "scores": (0, 1, 2, 3)}, "left out for 'mean of scores'"),
-        ({"order": ("0", "1-4", "5-9", "5-9")}, "each of '0', "),
-        ({"levels": (Level("a", 1.0, ("0", "?")),), "order": ("0",)}, "of 1 other answers"),
+        {"no_answer": "none"},
+        {"scores": (0, 1, 2, 3, 4)},
+        {"wanted": "mean of scores", "scores": (0, 1, 2, 3)},
+        {"order": ("0", "1-4", "5-9", "5-9")},
+        {"levels": (Level("a", 1.0, ("0", "?")),), "order": ("0",)},
     ],
 )
-def test_what_does_not_go_with_an_answer_outside_the_order(changes, said):
-    with pytest.raises(InputError, match=said):
+def test_what_does_not_go_with_an_answer_outside_the_order(changes):
+    with refused():
         OUTSIDE.replacing(**changes)
 
 

@@ -11,7 +11,6 @@ import pytest
 from scipy.stats import binom
 
 from planner import Level, Survey, UnaryTable, plan_survey
-from planner.errors import InputError
 from planner.mechanisms.making import unary
 from planner.outsiders import shuffled
 from planner.outsiders.blanket import Blanket
@@ -33,6 +32,7 @@ from planner.show.outsiders import (
 )
 from planner.survey.questions import Categorical, Numeric, SampledChoice, Sampling
 from tests.mechanisms.listed import output_law
+from tests.refusals import refused
 
 LEVELS = (Level("rare", 1.0, ("x",)), Level("usual", 2.0, item_count=2))
 
@@ -83,7 +83,7 @@ def test_nothing_is_said_where_nothing_hides():
     rule = ((1.0, inf), (inf, 1.0))
     question = Categorical("q", LEVELS, rule=rule)
     assert outsider_view(question, None, 1000, None) is None
-    with pytest.raises(InputError, match="delta"):
+    with refused():
         planned(Categorical("q", LEVELS, mechanism="grr")).outsiders(delta=0)
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from planner import (
-    InputError,
     Level,
     NormalPreferences,
     Numeric,
@@ -37,6 +36,7 @@ from tests.planning.surveys import (
     with_numeric,
     with_question,
 )
+from tests.refusals import refused
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_one_collection_keeps_one_rule():
     levels = (Level("a", 1.0, item_count=3), Level("b", 2.0, item_count=3))
     questions = [Categorical(rule, levels, rule) for rule in ("min", "avg")]
     plan = plan_survey(Survey("s", 100, tuple(questions)))
-    with pytest.raises(InputError, match="surveys of their own"):
+    with refused():
         plan.collection(datetime.date(2026, 1, 1))
     (mean,) = HOUSEHOLD.questions[2:]
     alone = plan_survey(Survey("s", 100, (mean,)))
@@ -132,22 +132,16 @@ def test_a_matrix_spends_the_largest_protected_pair():
 
 
 @pytest.mark.parametrize(
-    ("survey", "message"),
+    "survey",
     [
-        (with_numeric(HOUSEHOLD, epsilon=None), "epsilon of question 'income'.*preferences"),
-        (
-            with_numeric(HOUSEHOLD, epsilon=12.0, preferences=NormalPreferences(1, 1.2)),
-            "epsilon of question 'income' is 12.*Nobody answers",
-        ),
-        (shop(sets=None), "question 'articles': sets is missing.*padding_length"),
-        (
-            Survey("s", 9, (articles().replacing(criterion="minimax"),)),
-            "objective of question 'articles'.*importance",
-        ),
+        with_numeric(HOUSEHOLD, epsilon=None),
+        with_numeric(HOUSEHOLD, epsilon=12.0, preferences=NormalPreferences(1, 1.2)),
+        shop(sets=None),
+        Survey("s", 9, (articles().replacing(criterion="minimax"),)),
     ],
 )
-def test_questions_that_cannot_be_planned_here_are_refused(survey, message):
-    with pytest.raises(InputError, match=message):
+def test_questions_that_cannot_be_planned_here_are_refused(survey):
+    with refused():
         plan_survey(survey)
 
 
@@ -162,7 +156,7 @@ OF_TINY = [
 
 @pytest.mark.parametrize("question", OF_TINY, ids=lambda one: one.kind)
 def test_a_budget_that_no_integers_can_keep_is_named(question):
-    with pytest.raises(InputError, match="pair budget is 1e-300 but must be at least 1e-09"):
+    with refused():
         plan_survey(Survey("s", 1000, (question,)))
 
 
@@ -180,9 +174,9 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
     assert both.question("other").share == 1
     errors = both.question("q").fact(SamplingPlan).absolute_errors()
     assert both.question("q").total_error == pytest.approx(errors.max())
-    with pytest.raises(InputError, match="question is 'x'"):
+    with refused():
         both.question("x")
-    with pytest.raises(InputError, match="no question shares the budgets"):
+    with refused():
         alone.collection(datetime.date(2026, 1, 1))
 
 

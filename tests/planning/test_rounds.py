@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from planner import Categorical, Level, Objective, PrivacyPolicy, Survey, plan_survey
-from planner.errors import InputError
 from planner.planning.choice import ByLevel
 from planner.planning.ledger import Ledger
 from planner.planning.plan import compare_plans
 from planner.planning.rounds import OneReport, memoised_errors, spread
 from planner.solvers.design_search import history_bound
 from planner.survey.questions import AskedAgain
+from tests.refusals import refused
 
 # V of a cone solver; rounds; a round of once, of one value with one change and two.
 REFERENCE = [
@@ -143,16 +143,16 @@ def test_a_ledger_takes_all_rounds_for_one_collection():
 
 
 @pytest.mark.parametrize(
-    ("rounds", "word"),
+    "rounds",
     [
-        ({"count": 1}, "count is 1 but must be a whole number from 2 to 1,000"),
-        ({"count": 12, "changes": "often"}, "changes is 'often'"),
-        ({"count": 12, "times_open": True}, "changes is 'any' but must be a number from 1 to 11"),
-        ({"count": 3, "changes": 3, "times_open": True}, "must be a number from 1 to 2"),
-        ({"count": 3, "often": True}, "rounds: often is not a known key"),
-        ({}, "rounds, count is missing"),
+        {"count": 1},
+        {"count": 12, "changes": "often"},
+        {"count": 12, "times_open": True},
+        {"count": 3, "changes": 3, "times_open": True},
+        {"count": 3, "often": True},
+        {},
     ],
 )
-def test_bad_rounds(rounds, word):
-    with pytest.raises(InputError, match=word):
+def test_bad_rounds(rounds):
+    with refused():
         planned(rounds)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from planner import Level, SampledChoice, Sampling, SamplingPlan, plan_sampling
-from planner.errors import InputError, VerificationError
+from planner.errors import VerificationError
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.mechanisms import sampling_privacy
 from planner.mechanisms.sampling_privacy import (
@@ -28,6 +28,7 @@ from planner.mechanisms.sampling_privacy import (
     upper_tail,
 )
 from planner.show.kinds import views_in_words
+from tests.refusals import refused
 
 EPSILONS = (0, 0.1, 0.5, 1, 3)
 
@@ -45,18 +46,18 @@ def planned(population=10_000, **about):
 
 
 @pytest.mark.parametrize(
-    ("change", "population", "match"),
+    ("change", "population"),
     [
-        ({"counts": (600, 600)}, 1000, "at most the population"),
-        ({"counts": (2, 2), "everyone_has_value": True}, 1000, "everyone has a value"),
-        ({"counts": (2, 2)}, 0, "population"),
-        ({"cap": 1}, 1000, "cap"),
-        ({"floor": 1}, 1000, "floor"),
-        ({"relies_on": "linkable"}, 1000, "infinite"),
+        ({"counts": (600, 600)}, 1000),
+        ({"counts": (2, 2), "everyone_has_value": True}, 1000),
+        ({"counts": (2, 2)}, 0),
+        ({"cap": 1}, 1000),
+        ({"floor": 1}, 1000),
+        ({"relies_on": "linkable"}, 1000),
     ],
 )
-def test_bad_questions(change, population, match):
-    with pytest.raises(InputError, match=match):
+def test_bad_questions(change, population):
+    with refused():
         planned(population, **({"epsilons": (1.0, 2.0), "counts": (10, 20)} | change))
 
 
@@ -102,7 +103,7 @@ def test_a_cap_lowers_every_loss_alike():
 
 def test_an_overdrawn_budget_is_not_returned(monkeypatch):
     monkeypatch.setattr(sampling_privacy, "_SAMPLED_INWARD", 1 + 1e-6)
-    with pytest.raises(VerificationError, match="overdraws"):
+    with refused(VerificationError):
         best_sampling([0.5, 0.5], 0.45, 0.0)
 
 
@@ -126,10 +127,10 @@ def test_error_at_95_percent_holds_in_simulation():
 def test_nothing_is_written_without_the_acknowledgement(relies_on):
     plan = planned(relies_on=relies_on)
     assert "INFINITE" in views_in_words(plan)[1]  # planning and showing is free
-    with pytest.raises(InputError, match="acknowledged is missing"):
+    with refused():
         plan.guarantee()
     for wrong in ("yes", *(set(ACKNOWLEDGEMENTS.values()) - {ACKNOWLEDGEMENTS[relies_on]})):
-        with pytest.raises(InputError, match="word for word"):
+        with refused():
             planned(relies_on=relies_on, acknowledged=wrong)
 
 
@@ -148,7 +149,7 @@ def test_what_a_file_states(relies_on):
 def test_nothing_is_written_on_a_guarantee_that_does_not_exist():
     sentence = ACKNOWLEDGEMENTS["aggregates-only"]
     plan = planned(counts=(2,), relies_on="aggregates-only", acknowledged=sentence)
-    with pytest.raises(VerificationError, match="no finite epsilon"):
+    with refused(VerificationError):
         plan.guarantee()
     other = planned(counts=(2,), acknowledged=ACKNOWLEDGEMENTS["round-two"])
     assert other.guarantee()["aggregates"]["epsilon"] == "infinite"

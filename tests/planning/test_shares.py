@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from planner import (
-    InputError,
     Objective,
     PrivacyPolicy,
     allocate,
@@ -21,6 +20,7 @@ from planner.planning.shares import best_some_each, some_each
 from planner.planning.solve import ROUGH, scaled
 from planner.show.plan import better_design
 from tests.effort import tries
+from tests.refusals import refused
 
 TOY, PAGE = PrivacyPolicy(np.log([4, 6]), [1, 4]), PrivacyPolicy([2, 2.4, 4], [5, 5, 90])
 SECTION_9 = [
@@ -124,12 +124,12 @@ def test_matrix_rules_are_allocated_too():
 
 def test_bad_allocations_are_refused():
     for curves in ([], [SECTION_9[0], SECTION_9[0]]):
-        with pytest.raises(InputError, match="questions"):
+        with refused():
             allocate(curves)
     for weight in (0, -1, np.nan, np.inf):
-        with pytest.raises(InputError, match="weight"):
+        with refused():
             mean_curve("x", 1.0, weight)
-    with pytest.raises(InputError, match="epsilon"):
+    with refused():
         mean_curve("x", 0.0)
 
 

@@ -5,7 +5,6 @@ import pytest
 
 from planner import (
     ConvergenceError,
-    InputError,
     Level,
     Objective,
     PrivacyPolicy,
@@ -34,6 +33,7 @@ from tests.planning.surveys import (
     with_numeric,
     with_question,
 )
+from tests.refusals import refused
 
 GRAPH = PrivacyPolicy([1.0, 2.0], [1, 4], [[np.inf, 3.0], [3.0, 1.5]], ["A", "B"])
 
@@ -82,7 +82,7 @@ def test_points_that_cannot_be_certified_are_left_out(monkeypatch):
 
     monkeypatch.setattr(option, "solve_for", solved)
     assert frontier(PrivacyPolicy([1.0], [4]), 10, [0.5, 1, 2]).scale.tolist() == [0.5, 1.0]
-    with pytest.raises(ConvergenceError, match="2e-06"):
+    with refused(ConvergenceError):
         frontier(PrivacyPolicy([1.0], [4]), 10, [2])
 
 
@@ -155,22 +155,22 @@ def test_no_budget_is_raised_beyond_the_largest():
 
 
 @pytest.mark.parametrize(
-    ("users", "targets", "match"),
+    ("users", "targets"),
     [
-        (10, [Target(error=0.1), Target(error=0.2)], "contradict"),
-        (10, Target(error=0.1, level="D"), "one of A, B, C"),
-        (10, [], "at least one target"),
-        (0, Target(error=0.1), "users"),
+        (10, [Target(error=0.1), Target(error=0.2)]),
+        (10, Target(error=0.1, level="D")),
+        (10, []),
+        (0, Target(error=0.1)),
     ],
 )
-def test_bad_searches_are_refused(users, targets, match):
-    with pytest.raises(InputError, match=match):
+def test_bad_searches_are_refused(users, targets):
+    with refused():
         smallest_budgets(POLICIES[0], users, targets)
 
 
 @pytest.mark.parametrize("scales", [[0.0], [-1.0], [26.0], [np.nan], []])
 def test_bad_scales_are_refused(scales):
-    with pytest.raises(InputError, match="scales"):
+    with refused():
         frontier(POLICIES[0], 10, scales)
 
 
@@ -296,10 +296,10 @@ def test_a_plan_with_the_smallest_budgets_of_sets_meets_the_target():
 def test_sets_means_and_ordered_answers_have_a_total_error_alone(asked):
     level = Level("any", 1.0, ("never", "weekly", "daily"))
     sets, ordered = ItemSet("q", (level,), padding_length=2), Ordinal("q", (level,))
-    with pytest.raises(InputError, match=r"total error|level is 'any'"):
+    with refused():
         plan_survey(with_question(HOUSEHOLD, "income", targets=(asked,)))
     for question in (sets, ordered):
-        with pytest.raises(InputError, match="must be a total error"):
+        with refused():
             plan_survey(Survey("s", 100, (question.replacing(targets=(asked,)),)))
 
 

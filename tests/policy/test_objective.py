@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from planner import InputError, Objective, PrivacyPolicy
+from planner import Objective, PrivacyPolicy
 from tests.policies import RULES, random_policy, seeds
+from tests.refusals import refused
 
 
 def _table(seed, t=None):
@@ -53,37 +54,37 @@ def test_minimax_is_the_worst_item(seed):
 def test_a_prior_over_sets_may_exceed_one_in_total_but_not_the_items():
     policy = PrivacyPolicy([1.0, 2.0], [3, 4])
     assert Objective("expected", prior=[2.5, 4]).coefficients(policy).signal_sum.sum() == 6.5
-    with pytest.raises(InputError, match=r"prior\[0\] is 3.5 but must be at most .* items, 3"):
+    with refused():
         Objective("expected", prior=[3.5, 1]).coefficients(policy)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        ({"kind": "mean"}, "objective is 'mean' but must be one of worst-case, expected, minimax"),
-        ({"weights": [1, -1]}, r"weights\[1\] is -1.0 but must be at least 0"),
-        ({"weights": [1, float("nan")]}, r"weights\[1\] is nan"),
-        ({"weights": [float("inf"), 1]}, r"weights\[0\] is inf"),
-        ({"weights": "11"}, "weights is '11' but must be a list of numbers"),
-        ({"weights": 3}, "weights is 3 but must be a list of one or more numbers"),
-        ({"kind": "expected"}, 'Give a prior with the kind "expected"'),
-        ({"prior": [0.5, 0.5]}, 'Give a prior with the kind "expected", and only with it'),
-        ({"kind": "expected", "prior": [-0.1, 1]}, r"prior\[0\] is -0.1"),
+        {"kind": "mean"},
+        {"weights": [1, -1]},
+        {"weights": [1, float("nan")]},
+        {"weights": [float("inf"), 1]},
+        {"weights": "11"},
+        {"weights": 3},
+        {"kind": "expected"},
+        {"prior": [0.5, 0.5]},
+        {"kind": "expected", "prior": [-0.1, 1]},
     ],
 )
-def test_bad_objectives(arguments, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_objectives(arguments):
+    with refused():
         Objective(**arguments)
 
 
 @pytest.mark.parametrize(
-    ("objective", "message"),
+    "objective",
     [
-        (Objective(weights=[1.0]), r"weights is \(1.0,\) but must be a list of 2 numbers"),
-        (Objective(weights=[0.0, 0.0]), "weights is .* above 0 for at least one level"),
-        (Objective("expected", prior=[1.0]), r"prior is \(1.0,\) but must be a list of 2"),
+        Objective(weights=[1.0]),
+        Objective(weights=[0.0, 0.0]),
+        Objective("expected", prior=[1.0]),
     ],
 )
-def test_objectives_that_do_not_fit_the_policy(objective, message):
-    with pytest.raises(InputError, match=message):
+def test_objectives_that_do_not_fit_the_policy(objective):
+    with refused():
         objective.coefficients(PrivacyPolicy([1.0, 2.0], [1, 1]))

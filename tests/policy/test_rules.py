@@ -9,7 +9,6 @@ from hypothesis import given
 from planner import PrivacyPolicy, Survey, plan_survey, solve
 from planner.deployment import Client
 from planner.deployment.building import survey_parameters
-from planner.errors import InputError
 from planner.planning.option import choice_curve
 from planner.planning.solve import relaxed, scaled
 from planner.planning.what_if import frontier, relaxations
@@ -17,6 +16,7 @@ from planner.policy.rules import DEFAULT_RULE, AvgRule, MatrixRule, MinRule, Pai
 from planner.survey.levels import Level
 from planner.survey.questions import Categorical
 from tests.policies import RULES, random_policy, seeds
+from tests.refusals import refused
 
 
 class Harmonic(PairRule):
@@ -125,7 +125,7 @@ def test_a_matrix_is_changed_as_a_whole():
     policy = PrivacyPolicy([1, 1], [1, 2], [[math.inf, 2], [2, 3]])
     assert policy.rule.open_pairs
     assert not policy.rule.by_level
-    with pytest.raises(InputError, match="one number for a matrix of pair budgets"):
+    with refused():
         scaled(policy, np.array([1.0, 2.0]))
     assert policy.rule.without(np.array([0.5, 1.0])) == rule_of([[math.inf, 1.0], [1.0, 2.0]], 2)
 

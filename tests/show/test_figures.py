@@ -17,7 +17,6 @@ from planner import (
     plan_survey,
     solve,
 )
-from planner.errors import InputError
 from planner.estimates.channel import OrderedEstimates
 from planner.planning.mean import AnswerRateModel, plan_answer_rate
 from planner.planning.question import budget_curve
@@ -40,6 +39,7 @@ from planner.survey.preferences import NormalPreferences
 from planner.survey.sets import AssumedSets
 from planner.trial.simulate import OneSurvey
 from tests.documents import ROOT
+from tests.refusals import refused
 
 ORDERED = OrderedEstimates(
     ("<b>low", "some", "much", "most"), [0.30, 0.52, 0.49], np.diag([0.01, 0.02, 0.03]) ** 2, 1000
@@ -70,7 +70,7 @@ def test_curves_have_the_errors_of_the_plan():
     assert (noise < total).all()
     small = rates.curve.mean_rmse < 30 * rates.best.rmse
     assert missing.values[small].tolist() == rates.curve.mean_rmse[small].tolist()
-    with pytest.raises(InputError, match="plan is 'int' but must be a plan that has a chart"):
+    with refused():
         chart(7)
 
 

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from planner.errors import ConvergenceError, InfeasibleError, InputError
+from planner.errors import ConvergenceError, InfeasibleError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import (
@@ -21,6 +21,7 @@ from planner.solvers.channel_search import (
 from planner.solvers.game import lower_bound
 from planner.solvers.generation import generate
 from planner.solvers.rays import vertices, windows_of
+from tests.refusals import refused
 from tests.solvers.questions import cumulative, dense, plain, random_question, rays_of, worst_case
 
 # -- known optima -------------------------------------------------------------------------------
@@ -92,7 +93,7 @@ def test_whom_a_bound_is_about():
 def test_reports_that_do_not_tell_a_number_are_refused():
     estimator, blank = np.ones((1, 2)), np.full((2, 2), 0.5)
     assert unbiased(estimator, np.array([[1.0, 1.0]]), blank) == pytest.approx(1)
-    with pytest.raises(ConvergenceError, match="do not tell"):
+    with refused(ConvergenceError):
         unbiased(estimator, np.array([[1.0, 1.001]]), blank)
 
 
@@ -112,7 +113,7 @@ def test_a_cap_is_kept_and_costs():
     independent = dense(rays_of(policy), wanted, [*free, capped])
     assert both.worst_error == pytest.approx(independent, rel=1e-5)
     impossible = Scenario("impossible", other.population, other.directions, other.drawn, least / 2)
-    with pytest.raises(InfeasibleError, match="caps"):
+    with refused(InfeasibleError):
         solve_channel(policy, wanted, [*free, impossible])
 
 
@@ -212,11 +213,11 @@ def test_the_bound_stands_at_the_true_windows(case):
 
 def test_refusals():
     for size in (1, 17):
-        with pytest.raises(InputError, match=f"symbols is {size} but must be from 2 to 16. Group"):
+        with refused():
             solve_channel(plain(1.0, size), np.ones((1, size)), [])
     apart = np.full((4, 4), np.inf)
     apart[:2, :2] = apart[2:, 2:] = 1.0
-    with pytest.raises(InputError, match="inf between groups"):
+    with refused():
         solve_channel(
             PrivacyPolicy(np.ones(4), np.ones(4), apart), cumulative(4), worst_case(cumulative(4))
         )

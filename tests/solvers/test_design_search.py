@@ -8,7 +8,7 @@ from math import inf, log
 import numpy as np
 import pytest
 
-from planner import ConvergenceError, InputError, Objective, PrivacyPolicy, best_design, solve
+from planner import ConvergenceError, Objective, PrivacyPolicy, best_design, solve
 from planner.solvers import counts
 from planner.solvers.answers import Scenario
 from planner.solvers.channel_search import solve_channel
@@ -17,6 +17,7 @@ from planner.solvers.game import lower_bound, ratios
 from planner.solvers.rays import windows_of
 from planner.solvers.saddle import saddle
 from tests.policies import RULES, log_uniform, random_rule
+from tests.refusals import refused
 from tests.solvers.questions import pairs_of, written_out
 
 TABLE_II = (log(4), log(6))
@@ -389,13 +390,13 @@ def test_large_budgets_have_a_bound_above_zero(budget):
 
 
 def test_budgets_whose_differences_are_lost_in_rounding_are_named():
-    with pytest.raises(ConvergenceError, match="Rounding hides at these budgets what tells the"):
+    with refused(ConvergenceError):
         best_design(PrivacyPolicy([1e-7, 2e-7, 1.5e-7], [3, 4, 5], "avg"))
 
 
 def test_refusals():
     for tolerance in (0.0, 1.0, -1e-6):
-        with pytest.raises(InputError, match="tolerance"):
+        with refused():
             best_design(PrivacyPolicy([1.0], [3]), tolerance=tolerance)
-    with pytest.raises(InputError, match='\'minimax\' but must be "worst-case" or "expected"'):
+    with refused():
         best_design(PrivacyPolicy([1.0], [3]), "minimax")

@@ -8,7 +8,6 @@ from planner import (
     Certificate,
     ConvergenceError,
     InfeasibleError,
-    InputError,
     Objective,
     PrivacyPolicy,
     SolverError,
@@ -20,6 +19,7 @@ from planner.solvers import general, reduced, solving
 from planner.solvers.certificate import newton_step, prove
 from planner.solvers.models import MODELS, Program, model_named
 from tests.policies import random_policy
+from tests.refusals import refused
 
 THREE = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
 every_model = pytest.mark.parametrize("model", MODELS)
@@ -40,7 +40,7 @@ def test_a_point_that_is_not_optimal_is_not_certified(method, step, monkeypatch)
     monkeypatch.setattr(general, "solve_slsqp", lambda _: bad)
     monkeypatch.setattr(general, "solve_conic", lambda _: bad)
     monkeypatch.setattr(solving, "newton_step", step)
-    with pytest.raises(ConvergenceError, match=f"{method!r} is proven optimal only to"):
+    with refused(ConvergenceError):
         solve(THREE, method=method)
 
 
@@ -50,7 +50,7 @@ def test_slsqp_that_stops_early(status, monkeypatch):
         return OptimizeResult(x=x0, status=status, success=False, message="stopped", fun=1.0)
 
     monkeypatch.setattr("planner.solvers.general.minimize", minimize)
-    with pytest.raises(ConvergenceError, match=r"SLSQP .*Use method="):
+    with refused(ConvergenceError):
         solve(THREE, method="slsqp")
 
 
@@ -78,7 +78,7 @@ def test_a_solver_that_raises(monkeypatch):
         raise cp.SolverError("numbers everywhere")
 
     monkeypatch.setattr(cp.Problem, "solve", fake)
-    with pytest.raises(ConvergenceError, match="Clarabel failed: numbers everywhere"):
+    with refused(ConvergenceError):
         solve(THREE, method="conic")
 
 
@@ -86,7 +86,7 @@ def test_a_solver_that_raises(monkeypatch):
 def test_a_certificate_that_fails(method, monkeypatch):
     answer = OptimizeResult(status=4, message="numerical trouble")
     monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: answer)
-    with pytest.raises(ConvergenceError, match="linear program failed: numerical trouble"):
+    with refused(ConvergenceError):
         solve(THREE, method=method)
 
 
@@ -110,43 +110,43 @@ def test_auto_tries_the_other_method_and_says_so(monkeypatch):
 def test_a_newton_step_that_cannot_be_made():
     program = Program.of(THREE, Objective(), model_named("opt0"))
     start = program.model.start(THREE)
-    with pytest.raises(ConvergenceError, match="The Newton step failed"):
+    with refused(ConvergenceError):
         newton_step(program, start, np.full(3, np.nan))
 
 
 def test_rounding_that_never_ends():
     far = PrivacyPolicy([0.1], [2])
-    with pytest.raises(ConvergenceError, match="Rounding alone breaks a pair's budget"):
+    with refused(ConvergenceError):
         solving._inward(np.ones((2, 1)), lambda _: (np.array([0.9]), np.array([0.1])), far)
 
 
 def test_an_error_below_its_bound_is_not_called_optimal():
     """Budgets of a millionth lose the digits of an error, not those of a bound."""
     assert Certificate.of(1.0, 1 + 1e-7, "tables").relative_gap == 0
-    with pytest.raises(ConvergenceError, match="Rounding hides the error"):
+    with refused(ConvergenceError):
         Certificate.of(1.0, 1 + 1e-5, "tables")
 
 
 def test_a_point_without_room_cannot_be_repaired():
     policy = PrivacyPolicy([1.0], [2])
     for w in (1.0, 1.5):  # nothing of the budget is left for s
-        with pytest.raises(ConvergenceError, match="too far outside the policy"):
+        with refused(ConvergenceError):
             MODELS["opt0"].repair(policy, np.array([[0.5], [w]]))
     assert MODELS["opt0"].repair(policy, np.array([[0.5], [0.9]])).min() > 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        ({"model": "opt3"}, "model is 'opt3' but must be one of opt0, opt1, opt2"),
-        ({"method": "simplex"}, "method is 'simplex' but must be one of auto, reduced, slsqp"),
-        ({"objective": "median"}, "objective is 'median' but must be one of worst-case"),
+        {"model": "opt3"},
+        {"method": "simplex"},
+        {"objective": "median"},
     ],
 )
-def test_bad_arguments(arguments, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_arguments(arguments):
+    with refused():
         solve(THREE, **arguments)
-    with pytest.raises(InputError, match='\'reduced\' but must be "slsqp" or "conic" for a policy'):
+    with refused():
         solve(PrivacyPolicy([1.0], [2], [[1.0]]), method="reduced")
-    with pytest.raises(InputError, match="model is 'grr' but must be one of rappor, oue"):
+    with refused():
         baseline(THREE, "grr")

@@ -11,6 +11,7 @@ from planner.solvers.certificate import prove
 from planner.solvers.models import MODELS, Program
 from planner.solvers.reduced import Face, Minimum, minimise_convex
 from tests.policies import KINDS, random_objective, random_policy, seeds
+from tests.refusals import refused
 from tests.solvers.conftest import MOST
 
 every_model = pytest.mark.parametrize("model", MODELS)
@@ -118,5 +119,5 @@ def test_a_parabola_with_a_kink(centre, kink, bend, guess):
 
 def test_a_search_without_end_is_an_error():
     nothing = _face(float("nan"))
-    with pytest.raises(ConvergenceError, match="did not end"):
+    with refused(ConvergenceError):
         minimise_convex(lambda _: (nothing, nothing), 0.0, 1.0, 0.5, np.zeros(0))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from examples.reproduction.literal import solve_literal
-from planner import ConvergenceError, InputError, Objective, PrivacyPolicy, baseline, solve
+from planner import ConvergenceError, Objective, PrivacyPolicy, baseline, solve
 from planner.planning.solve import relaxed
 from planner.policy import logodds
 from planner.solvers import solving
@@ -24,6 +24,7 @@ from tests.policies import (
     seeds,
     worst_excess,
 )
+from tests.refusals import refused
 
 approx = pytest.approx
 METHODS = ("auto", "reduced", "slsqp", "conic", "literal")
@@ -212,14 +213,14 @@ def test_extremes(epsilons, counts, rule, model, kind):
 
 @pytest.mark.parametrize("model", ["opt0", "opt1"])
 def test_an_error_too_small_for_floating_point_is_refused_with_a_reason(model):
-    with pytest.raises(ConvergenceError, match=r"too small to be told|proven optimal only"):
+    with refused(ConvergenceError):
         solve(PrivacyPolicy([50.0], [1]), model)
 
 
 @pytest.mark.parametrize("model", [*MODELS, "rappor"])
 def test_a_budget_too_small_for_deployment_is_refused(model):
     policy = PrivacyPolicy([1.0, 1e-10], [2, 2])
-    with pytest.raises(InputError, match="pair budget is 1e-10 but must be at least 1e-09"):
+    with refused():
         baseline(policy, model) if model == "rappor" else solve(policy, model)
 
 

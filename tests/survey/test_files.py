@@ -17,6 +17,7 @@ from planner.survey.preferences import EmpiricalPreferences, HistogramPreference
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
 from planner.survey.sets import AssumedSets
 from planner.survey.survey import Survey
+from tests.refusals import refused
 from tests.surveys import EXAMPLES, GOOD
 
 SETS = GOOD.replace('"categorical"', '"item-set"').replace(
@@ -238,7 +239,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
     path = tmp_path / "large.toml"
     with path.open("wb") as file:
         file.truncate(16 * 2**20 + 1)
-    with pytest.raises(FileError, match="larger than 16 MiB"):
+    with refused(FileError):
         load_survey(path)
 
 
@@ -253,7 +254,7 @@ def test_files_that_a_survey_names_are_beside_it(tmp_path):
     assert survey.questions[0].preferences == EmpiricalPreferences((2.0, 1.0))
     assert survey.ledger == str(tmp_path / "l.json")
     file.write_text(NUMBER.replace(SAMPLE, sample.replace('"epsilon"', '"nats"')))
-    with pytest.raises(FileError, match="one column 'nats' is needed"):
+    with refused(FileError):
         load_survey(file)
 
 

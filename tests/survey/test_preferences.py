@@ -9,6 +9,7 @@ from planner.survey.preferences import (
     NormalPreferences,
     read_preferences,
 )
+from tests.refusals import refused
 
 MODELS = [
     (NormalPreferences(5, 1.5), stats.norm(5, 1.5)),
@@ -43,26 +44,23 @@ def test_sample_from_csv(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    "text",
     [
-        ("", "is empty"),
-        ("other\n1\n", "one column 'eps' is needed, and there is none.* one of these: other"),
-        ("eps\n", "no rows below the header"),
-        ("1.5\n2\n", "the first line, '1.5', holds an answer, no header"),
-        ("eps\n1\n\n2\n", "1 row without a number"),
-        ("eps\n1\nx\n", "line 3, column 'eps': 'x' must be a number from 0"),
-        ("eps\nnan\n", "line 2, column 'eps': 'nan' must be a number"),
-        (
-            "eps\n" + "1" * 200_000 + "\n",
-            "pilot.csv: line 2, '1*', is not CSV: .* Close its quotes",
-        ),
+        "",
+        "other\n1\n",
+        "eps\n",
+        "1.5\n2\n",
+        "eps\n1\n\n2\n",
+        "eps\n1\nx\n",
+        "eps\nnan\n",
+        "eps\n" + "1" * 200_000 + "\n",
     ],
     ids=range(8),
 )
-def test_bad_csv(tmp_path, text, reason):
+def test_bad_csv(tmp_path, text):
     path = tmp_path / "pilot.csv"
     path.write_text(text)
-    with pytest.raises(FileError, match=reason):
+    with refused(FileError):
         read_preferences(path, "eps" if "other" in text else None)
 
 

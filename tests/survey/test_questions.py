@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from planner import InputError
 from planner.survey.levels import Level, Target
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal
 from planner.survey.sets import AssumedSets
 from planner.survey.survey import Survey
+from tests.refusals import refused
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
 QUESTION = Categorical("q", LEVELS)
@@ -59,7 +59,7 @@ def answers(domain, values):
 
 @pytest.mark.parametrize("sentence", REFUSED)
 def test_what_is_refused(sentence):
-    with pytest.raises(InputError, match=sentence):
+    with refused():
         REFUSED[sentence]()
 
 
@@ -72,7 +72,7 @@ def test_a_changed_copy_is_checked_and_keeps_nothing_that_was_worked_out():
     assert QUESTION.policy.epsilons.tolist() == [1.0, 2.0]
     half = tuple(level.replacing(epsilon=level.epsilon / 2) for level in LEVELS)
     assert QUESTION.replacing(levels=half).policy.epsilons.tolist() == [0.5, 1.0]
-    with pytest.raises(InputError, match="weight is -1"):
+    with refused():
         QUESTION.replacing(weight=-1)
     with pytest.raises(Exception, match="frozen"):
         QUESTION.weight = 2.0
@@ -133,7 +133,7 @@ def test_a_number_has_one_level():
     age = Numeric("age", 17, 90, epsilon=1.0)
     assert (age.policy.names, age.policy.epsilons.tolist(), age.levels) == (("age",), [1.0], ())
     assert age.domain.center == 53.5
-    with pytest.raises(InputError, match=r"epsilon of question 'age' is missing .*preferences"):
+    with refused():
         _ = age.replacing(epsilon=None).policy
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from planner.deployment import bulk
 from planner.deployment.building import parameters_from_mechanisms
-from planner.errors import FileError, InputError, PlannerError
+from planner.errors import FileError, PlannerError
 from planner.laws.answers import LEFT_OUT
 from planner.mechanisms.making import bisample_md, randomized_response, set_design
 from planner.planning import datasets
@@ -30,6 +30,7 @@ from planner.survey.survey import Survey
 from planner.survey.tables import Reading
 from planner.trial.audit import answers_in
 from planner.ui import known_answers
+from tests.refusals import refused
 
 CITY = Categorical("City", (Level("all", 1.0, ("Ulm", "Köln", "a,b\nc")),))
 DRINKS = ItemSet(
@@ -224,22 +225,22 @@ def test_all_readers_of_answers_take_and_refuse_alike(tmp_path, monkeypatch, par
 
 
 LIMITS = {
-    "many.csv": (reading, "_MOST_PEOPLE", "City\n" + "Ulm\n" * 4, {}, "has more than 3 rows"),
-    "wide.jsonl": (tables, "_MOST_HEADINGS", '{"City": "Ulm", "a": 1, "b": 2, "c": 3}\n', {}, "3 different keys"),
-    "long.csv": (tables, "_LONGEST_LINE", "City\nUlm" + "m" * 9, {}, "line 2 has more than 0 MiB"),
-    "placed.csv": (reading, "_MOST_PLACED", "drinks\na\nb\nc\nd\n", {"place_unlisted": True}, "more than 3 answers"),
-    "letters.csv": (reading, "_LONG_CELL", "drinks\nlong\n", {"place_unlisted": True}, "one of over 3 letters, 'long'"),
-    "members.dat": (datasets, "_MOST_MEMBERS", "0 1\n0 1\n", {}, "more than 3 items in all"),
-    "people.dat": (datasets, "_MOST_MEMBERS", "0 1\n9\n", {}, "line 2, column 'drinks': '9' must be"),
+    "many.csv": (reading, "_MOST_PEOPLE", "City\n" + "Ulm\n" * 4, {}),
+    "wide.jsonl": (tables, "_MOST_HEADINGS", '{"City": "Ulm", "a": 1, "b": 2, "c": 3}\n', {}),
+    "long.csv": (tables, "_LONGEST_LINE", "City\nUlm" + "m" * 9, {}),
+    "placed.csv": (reading, "_MOST_PLACED", "drinks\na\nb\nc\nd\n", {"place_unlisted": True}),
+    "letters.csv": (reading, "_LONG_CELL", "drinks\nlong\n", {"place_unlisted": True}),
+    "members.dat": (datasets, "_MOST_MEMBERS", "0 1\n0 1\n", {}),
+    "people.dat": (datasets, "_MOST_MEMBERS", "0 1\n9\n", {}),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_files_that_are_too_large_are_refused(tmp_path, monkeypatch, name):
-    module, limit, text, told, message = LIMITS[name]
+    module, limit, text, told = LIMITS[name]
     monkeypatch.setattr(module, limit, 3)
     question = CITY if "City" in text else DRINKS
-    with pytest.raises(FileError, match=message):
+    with refused(FileError):
         read_known(written(tmp_path, name, text), question.answer_column, Reading(**told))
 
 
@@ -247,7 +248,7 @@ def test_an_excel_file_is_measured_before_it_is_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "_MOST_MEBIBYTES", 1)
     with ZipFile(tmp_path / "bomb.xlsx", "w", ZIP_DEFLATED) as bomb:
         bomb.writestr("sheet.xml", b" " * (2**20 + 1))
-    with pytest.raises(FileError, match="unpacks to more than 1 MiB"):
+    with refused(FileError):
         read_known(tmp_path / "bomb.xlsx", CITY.answer_column)
 
 
@@ -257,21 +258,21 @@ def test_an_answer_without_a_name_is_called_by_its_level_everywhere(parameters):
     assert [level.labels for level in DRINKS.levels][1] == ("cold 1", "cold 2", "cold 3")
     assert law.asked.code(["cold 3", "tea"]) == law.asked.code([4, 0]) == (0, 4)
     for wrong in ("cold 0", "cold 4", "cold 01", "Cold 1", "hot 1", "4"):
-        with pytest.raises(InputError, match="of type str' but must be the name of an item"):
+        with refused():
             law.asked.code([wrong])
 
 
 @pytest.mark.parametrize(
-    ("items", "said"),
+    "items",
     [
-        (("Tea", "tea "), "different from every other by more than 'Tea' is"),
-        (("Cafe\u0301", "Caf\u00e9"), "different from every other by more than"),
-        (("COLD 2",), "'COLD 2' but must be no number, as items of other levels go by theirs"),
-        (("3",), "'3' but must be no number"),
+        ("Tea", "tea "),
+        ("Cafe\u0301", "Caf\u00e9"),
+        ("COLD 2",),
+        ("3",),
     ],
 )
-def test_names_that_a_file_could_not_tell_apart_are_refused(items, said):
-    with pytest.raises(InputError, match=said):
+def test_names_that_a_file_could_not_tell_apart_are_refused(items):
+    with refused():
         DRINKS.replacing(levels=(Level("hot", 1.0, items), DRINKS.levels[1]))
 
 

@@ -9,6 +9,7 @@ from planner import FileError
 from planner.survey.file import survey_from_text
 from planner.survey.xlsform import survey_of_form
 from tests.cli.running import run, shown
+from tests.refusals import refused
 
 SURVEY = [
     ("type", "name", "label::English (en)", "label::Deutsch", "constraint", "parameters"),
@@ -54,7 +55,7 @@ def form(tmp_path):
 
 def test_a_form_becomes_a_survey_when_its_blanks_are_filled_in(form):
     made = survey_of_form(form)
-    with pytest.raises(FileError, match="users is missing"):
+    with refused(FileError):
         survey_from_text(made.text)
     assert len(re.findall('= ""  # ', made.text)) == 6
     survey = survey_from_text(made.text.replace('= ""', "= 3"))
@@ -75,7 +76,7 @@ def test_the_command_lists_what_was_left_out_and_replaces_nothing(form, tmp_path
     page = shown("import", form, "--out", out)
     assert page.count("Left out: ") == 5
     assert out.read_text() == survey_of_form(form).text
-    with pytest.raises(FileError, match="exists"):
+    with refused(FileError):
         shown("import", form, "--out", out)
 
 
@@ -88,10 +89,10 @@ def test_what_the_output_has_no_letters_for_is_spelt_out(form, tmp_path):
 def test_what_is_no_form_is_refused(tmp_path):
     book = openpyxl.Workbook()
     book.save(tmp_path / "none.xlsx")
-    with pytest.raises(FileError, match="has no sheet 'survey'"):
+    with refused(FileError):
         survey_of_form(tmp_path / "none.xlsx")
     book.active.title = "survey"
     book.active.append(("type", "name"))
     book.save(tmp_path / "none.xlsx")
-    with pytest.raises(FileError, match="no question with answers to choose"):
+    with refused(FileError):
         survey_of_form(tmp_path / "none.xlsx")

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner.errors import InputError
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.datasets import AnswerCounts
 from planner.planning.plan import plan_survey
@@ -19,6 +18,7 @@ from planner.survey.levels import Level
 from planner.survey.questions import AskedAgain, Categorical, ItemSet, Numeric, Ordinal
 from planner.survey.survey import Survey
 from planner.trial.simulate import Trial
+from tests.refusals import refused
 from tests.surveys import EXAMPLES
 
 MOST = 5.0
@@ -251,26 +251,21 @@ def test_one_survey_shows_the_most_frequent_with_intervals_that_cover():
 
 def test_what_does_not_fit_is_refused():
     choice, pair = Categorical("q", LEVELS), sets(2, 3, 2)
-    refused = [
-        (
-            choice,
-            AnswerCounts(("a", "z"), np.array([1, 1])),
-            "those of the question, level by level",
-        ),
-        (choice, replace(COUNTS, labels=tuple("fedcba")), "level by level"),
-        (choice, replace(pair, labels=("a", "b")), "first item of each set"),
-        (NUMBER, [95.0], "95"),
-        (choice, np.array([1.0]), "answers by their names"),
-    ]
-    for question, answers, message in refused:
-        with pytest.raises(InputError, match=message):
+    for question, answers in (
+        (choice, AnswerCounts(("a", "z"), np.array([1, 1]))),
+        (choice, replace(COUNTS, labels=tuple("fedcba"))),
+        (choice, replace(pair, labels=("a", "b"))),
+        (NUMBER, [95.0]),
+        (choice, np.array([1.0])),
+    ):
+        with refused():
             tried(question, answers)
     trial = tried(choice, COUNTS)
-    for match, call in {
-        "repeats is 0": lambda: trial.run(0, rng()),
-        "repeats is 1.5": lambda: trial.run(1.5, rng()),
-        "rng": lambda: trial.run(1, 7),
-        "most is 0": lambda: trial.one("opt0", rng(), most=0),
-    }.items():
-        with pytest.raises(InputError, match=match):
+    for call in (
+        lambda: trial.run(0, rng()),
+        lambda: trial.run(1.5, rng()),
+        lambda: trial.run(1, 7),
+        lambda: trial.one("opt0", rng(), most=0),
+    ):
+        with refused():
             call()

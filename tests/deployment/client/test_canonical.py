@@ -12,6 +12,7 @@ from planner.deployment.client.document import canonical, parse_document, read_d
 from planner.errors import FileError, InputError
 from planner.limits import MAX_FILE_BYTES
 from tests.effort import tries
+from tests.refusals import refused
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -44,29 +45,28 @@ def test_what_has_no_canonical_form(value):
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"),
+    "data",
     [
-        (b"", "Invalid JSON"),
-        (b"\xff\xfe", "UTF-8"),
-        (b"[" * 100_000, "Invalid JSON"),
-        (b"1" * 5000, "Invalid JSON"),
-        (b'{"format": "other"}', "not a parameter file"),
-        (b"[]", "not a parameter file"),
-        (b'{"format": "ldp-planner-parameters", "version": 3}', "version: 3 is not 5"),
-        (b'{"format": "ldp-planner-parameters", "version": true}', "version: True"),
-        (b'{"format": "ldp-planner-parameters", "version": 5}', "hash"),
-        (b"{" + b"".join(b'"k%d":0,' % i for i in range(40_000)) + b'"k1":1}', "'k1' appears tw"),
-        (b'{"format":"ldp-planner-parameters","version":5,"x":' + b"[" * 65 + b"]" * 65 + b"}",
-         "nested more than 64 levels deep"),
-        (b'{"x":' + b"[" * 10**6 + b"]" * 10**6 + b"}", "nested too deeply"),
-        (b'{"format": "ldp-planner-parameters", "version": 5, "x": NaN}', "NaN"),
-        (b'{"format": "ldp-planner-parameters", "version": 5, "x": 1e999}', "finite"),
+        b"",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"1" * 5000,
+        b'{"format": "other"}',
+        b"[]",
+        b'{"format": "ldp-planner-parameters", "version": 3}',
+        b'{"format": "ldp-planner-parameters", "version": true}',
+        b'{"format": "ldp-planner-parameters", "version": 5}',
+        b"{" + b"".join(b'"k%d":0,' % i for i in range(40_000)) + b'"k1":1}',
+        b'{"format":"ldp-planner-parameters","version":5,"x":' + b"[" * 65 + b"]" * 65 + b"}",
+        b'{"x":' + b"[" * 10**6 + b"]" * 10**6 + b"}",
+        b'{"format": "ldp-planner-parameters", "version": 5, "x": NaN}',
+        b'{"format": "ldp-planner-parameters", "version": 5, "x": 1e999}',
     ],
     ids=lambda value: str(value)[:60],
 )  # fmt: skip
-def test_refused_with_the_reason_and_soon(data, reason):
+def test_refused_with_the_reason_and_soon(data):
     started = time.process_time()
-    with pytest.raises(FileError, match=reason):
+    with refused(FileError):
         parse_document(data)
     assert time.process_time() - started < 5  # seconds of a processor
 
@@ -75,11 +75,6 @@ def test_files_that_are_not_even_read(tmp_path):
     os.mkfifo(tmp_path / "pipe.json")
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate(MAX_FILE_BYTES + 1)
-    for name, reason in (
-        ("large.json", "larger than 64 MiB"),
-        ("pipe.json", "not a regular file"),
-        ("missing.json", "cannot be read"),
-        (".", "cannot be read"),
-    ):
-        with pytest.raises(FileError, match=reason):
+    for name in ("large.json", "pipe.json", "missing.json", "."):
+        with refused(FileError):
             read_document(tmp_path / name)

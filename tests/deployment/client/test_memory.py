@@ -10,8 +10,9 @@ import pytest
 from planner.deployment import Client, Memory
 from planner.deployment.collecting.collector import Checkpoint
 from planner.deployment.collecting.one_file import FileCount
-from planner.errors import FileError, InputError, VerificationError
+from planner.errors import FileError, VerificationError
 from tests.deployment.examples import sealed
+from tests.refusals import refused
 
 
 def test_asking_twice_does_not_spend_twice(parameter_file, tmp_path):
@@ -54,15 +55,15 @@ def test_a_memory_that_fails_releases_nothing(parameter_file, tmp_path):
     broken = tmp_path / "broken.sqlite"
     broken.write_bytes(b"not a database" * 100)
     for path in (broken, tmp_path / "nowhere" / "m.sqlite", tmp_path):
-        with pytest.raises(FileError, match="memory"):
+        with refused(FileError):
             Client(parameter_file, memory=path)
     path = tmp_path / "m.sqlite"
     client = Client(parameter_file, memory=path)
     path.write_bytes(b"overwritten" * 1000)
-    with pytest.raises(FileError, match="memory"):
+    with refused(FileError):
         client.report("idue", "x", user="ann")
     path.unlink()
-    with pytest.raises(FileError, match="unable to open"):  # no new one is made meanwhile
+    with refused(FileError):  # no new one is made meanwhile
         client.report("idue", "x", user="ann")
 
 
@@ -85,7 +86,7 @@ def test_the_memory_of_two_rounds_does_not_tell_the_answer(parameter_file, tmp_p
     assert kept_by(path) == [bytes([2]) + bytes.fromhex(second.report_id) + second.payload]
     assert kept not in path.read_bytes()  # overwritten, not only unlinked
     assert bytes.fromhex(first.report_id) not in path.read_bytes()
-    with pytest.raises(InputError, match="round one is over"):
+    with refused():
         client.report("sampled", "u", user="ann", round_number=1)
     assert second == client.report("sampled", "w", user="ann", round_number=2)
     assert first.report_id != second.report_id  # nothing links them
@@ -131,10 +132,7 @@ def use_checkpoint(path):
     saved.close()
 
 
-KINDS = {
-    "reports": (use_memory, "a damaged memory.*nor with a new one", "Go on with that version"),
-    "counted": (use_checkpoint, "a damaged checkpoint.*Delete it to count", "Give another path"),
-}
+KINDS = {"reports": use_memory, "counted": use_checkpoint}
 
 
 @pytest.mark.parametrize("table", KINDS)
@@ -157,26 +155,26 @@ KINDS = {
     ],
 )
 def test_damage_is_named(tmp_path, table, damage):
-    (use, said, _), path = KINDS[table], tmp_path / "file"
+    use, path = KINDS[table], tmp_path / "file"
     use(path)
     use(path)
     with sqlite3.connect(path) as database:
         database.execute(damage.format(table))
-    with pytest.raises(FileError, match=f"is {said}"):
+    with refused(FileError):
         use(path)
 
 
 @pytest.mark.parametrize("table", KINDS)
 def test_what_is_cut_off_or_of_an_earlier_version(tmp_path, table):
-    (use, _, earlier), path = KINDS[table], tmp_path / "file"
+    use, path = KINDS[table], tmp_path / "file"
     use(path)
     whole = path.read_bytes()
     for size in (0, 1, 99, 100, 4096, 8192, -4096):
         path.write_bytes(whole[:size])
-        with pytest.raises(FileError, match=r"memory of reports|checkpoint"):
+        with refused(FileError):
             use(path)
     path.unlink()
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE files (parameters TEXT, user TEXT, payload BLOB)")
-    with pytest.raises(FileError, match=f"of an earlier version.*{earlier}"):
+    with refused(FileError):
         use(path)

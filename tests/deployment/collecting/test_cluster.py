@@ -13,8 +13,8 @@ import pytest
 
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.reports import Expected
-from planner.errors import InputError
 from tests.deployment.report_files import KEY, draw, write, write_crashing
+from tests.refusals import refused
 
 distributed = pytest.importorskip("distributed")
 
@@ -151,7 +151,7 @@ def test_a_scheduler_that_is_lost_is_named_in_time(cluster, relay, one_question,
     wait_for_the_pipe(cluster)
     started = time.monotonic()
     relay.stalled.set() if silent else relay.cut()
-    with pytest.raises(InputError, match=r"scheduler and workers answer.*run again"):
+    with refused():
         list(counts)
     assert time.monotonic() - started < 10 * PATIENCE
 
@@ -179,7 +179,7 @@ class Unknown:
 
 
 def test_workers_that_cannot_count_are_named(cluster, held):
-    with pytest.raises(InputError, match=r"workers can count \(.*of_tomorrow.*same version"):
+    with refused():
         list(dask_engine(cluster.scheduler_address, PATIENCE)(held, Unknown()))
 
 
@@ -187,12 +187,12 @@ def test_a_cluster_without_workers_is_named(one_cluster, one_question, held):
     one_cluster.scale(0)
     while one_cluster.scheduler.workers:
         time.sleep(0.01)
-    with pytest.raises(InputError, match=r"workers is 0 .*dask worker tcp://"):
+    with refused():
         list(dask_engine(one_cluster.scheduler_address)(held, Expected.of(one_question)))
 
 
 def test_a_scheduler_must_be_there_and_answer(one_question, held):
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         address = f"tcp://127.0.0.1:{deaf.getsockname()[1]}"
-        with pytest.raises(InputError, match=rf"scheduler is '{address}'.*dask scheduler"):
+        with refused():
             list(dask_engine(address, 0.5)(held, Expected.of(one_question)))

@@ -11,8 +11,8 @@ from planner.deployment.collecting import engines
 from planner.deployment.collecting.collector import collect, report_files
 from planner.deployment.collecting.engines import _Worker, local_engine
 from planner.deployment.collecting.reports import Expected
-from planner.errors import InputError
 from tests.deployment.report_files import KEY, draw, write, write_crashing
+from tests.refusals import refused
 
 
 def test_files_are_given_in_order(one_question, collection):
@@ -83,5 +83,5 @@ def test_the_cluster_must_be_installed(monkeypatch):
     from planner.deployment.collecting.engines import dask_engine
 
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"engine is 'dask'.*pip install"):
+    with refused():
         dask_engine("tcp://127.0.0.1:1")

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table, write_table
-from planner.errors import FileError, InputError
+from planner.errors import FileError
 from tests.deployment.examples import ANSWERS
+from tests.refusals import refused
 
 
 def test_every_mechanism_is_estimated_within_its_intervals(parameters, everything):
@@ -48,7 +48,7 @@ def test_estimates_as_parquet_csv_and_json(parameters, everything, tmp_path):
         frame = read(tmp_path / f"e.{suffix}")
         assert list(frame.columns) == table.column_names
         np.testing.assert_allclose(frame["estimate"], table["estimate"].to_numpy())
-    with pytest.raises(FileError, match="ends in none of"):
+    with refused(FileError):
         write_table(tmp_path / "e.xlsx", table)
 
 
@@ -66,7 +66,7 @@ def test_a_file_for_excel_has_its_mark_and_no_formula(tmp_path):
 def test_rounds_that_do_not_fit(parameters, everything):
     folder = everything / "reports"
     (first,) = folder.glob("question-*-round-1.parquet")
-    with pytest.raises(InputError, match="equally many"):
+    with refused():
         estimates_table(parameters, collect(parameters, [first]).sums)
-    with pytest.raises(InputError, match="no report was counted"):
+    with refused():
         estimates_table(parameters, {})

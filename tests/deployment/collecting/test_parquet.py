@@ -12,8 +12,8 @@ from planner.deployment.collecting import reports
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.one_file import count_file, read_batches
 from planner.deployment.collecting.reports import Expected, ReportWriter, check_seal, seal
-from planner.errors import InputError
 from tests.deployment.report_files import KEY, counted, draw, write
+from tests.refusals import refused
 
 pytestmark = pytest.mark.usefixtures("counting_here")
 
@@ -136,7 +136,7 @@ def test_rows_that_are_no_reports_leave_no_file(one_question, tmp_path, rows, wr
             writer.write(rows)
             writer.write(odd)
 
-    with pytest.raises(InputError, match=r"rows is .* bytes of shape \(n, 8\)"):
+    with refused():
         failing()
     assert not list(tmp_path.iterdir())
 
@@ -174,28 +174,28 @@ def test_other_programs_do_not_mind_the_seal(tmp_path, monkeypatch, chunk):
     assert path.stat().st_size == size + 24
 
 
-FRAMED = [
-    (b"", "file has 0 bytes"),
-    (b"PAR1PAR1PAR", "file has 11 bytes"),
-    (b"not Parquet" * 9, "no complete Parquet file"),
-    (b"PAR1" + bytes(12), "no complete Parquet file"),
-    (bytes(12) + b"PAR1", "no complete Parquet file"),
-    (b"PAR1" + (1).to_bytes(4, "little") + b"PAR1", "footer is damaged"),
-    (b"PAR1" + b"\xff" * 4 + b"PAR1", "footer is damaged"),
-]
+FRAMED = {
+    "no bytes": b"",
+    "eleven bytes": b"PAR1PAR1PAR",
+    "other": b"not Parquet" * 9,
+    "no end": b"PAR1" + bytes(12),
+    "no start": bytes(12) + b"PAR1",
+    "a footer of one byte": b"PAR1" + (1).to_bytes(4, "little") + b"PAR1",
+    "a footer that is too long": b"PAR1" + b"\xff" * 4 + b"PAR1",
+}
 
 
-@pytest.mark.parametrize(("data", "reason"), FRAMED, ids=[reason for _, reason in FRAMED])
+@pytest.mark.parametrize("data", FRAMED.values(), ids=FRAMED)
 @pytest.mark.parametrize("function", [seal, check_seal])
-def test_what_is_no_complete_parquet_file(tmp_path, data, reason, function):
+def test_what_is_no_complete_parquet_file(tmp_path, data, function):
     path = tmp_path / "a.parquet"
     path.write_bytes(data)
-    with pytest.raises(InputError, match=reason):
+    with refused():
         function(path)
     assert path.read_bytes() == data
 
 
 def test_a_file_without_a_seal_is_refused(tmp_path):
     pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="has no seal"):
+    with refused():
         check_seal(tmp_path / "a.parquet")

@@ -22,6 +22,7 @@ from planner.errors import FileError
 from tests.deployment.report_files import KEY
 from tests.deployment.sending import receiving, send
 from tests.effort import tries
+from tests.refusals import refused
 
 
 def reports_of(parameters, number):
@@ -117,10 +118,10 @@ def cut(inbox, words, *more):
 
 def test_a_folder_has_one_receiver(one_question, tmp_path, inbox_of):
     inbox_of()
-    with pytest.raises(FileError, match="in use by another process"):
+    with refused(FileError):
         inbox_of()
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileError, match="cannot be written"):
+    with refused(FileError):
         Inbox(tmp_path / "file" / "in", one_question)
 
 

@@ -10,6 +10,7 @@ from planner.deployment.collecting.stored import Stored, _system, place_of
 from planner.errors import FileError
 from tests.deployment.object_store import object_store
 from tests.deployment.report_files import KEY, draw, write
+from tests.refusals import refused
 
 
 @pytest.fixture
@@ -43,17 +44,17 @@ def test_a_store_is_counted_like_a_folder(store, one_question, collection, tmp_p
         ]
     assert str(done.counted[-1].path) == "s3://bucket/reports/deep/a.jsonl"
     (store / "reports" / "0.parquet").write_bytes(b"changed")
-    with pytest.raises(FileError, match=r"s3://bucket/reports/0.parquet: changed after"):
+    with refused(FileError):
         collect(one_question, [place_of("s3://bucket/reports")], checkpoint=progress)
 
 
 def test_what_is_wrong_with_an_address(store, one_question, rng):
-    for address, reason in (
-        ("s3://bucket/nowhere", "s3://bucket/nowhere: cannot be read.*does not exist"),
-        ("s3://key:secret@bucket/reports", r"s3://\.\.\.: has a key in it"),
-        ("nfs://bucket/reports", "nfs://bucket/reports: cannot be read"),
+    for address in (
+        "s3://bucket/nowhere",
+        "s3://key:secret@bucket/reports",
+        "nfs://bucket/reports",
     ):
-        with pytest.raises(FileError, match=reason):
+        with refused(FileError):
             collect(one_question, [place_of(address)])
     write(store / "a.parquet", one_question, draw(one_question, rng, 9))
     expected = Expected.of(one_question)
