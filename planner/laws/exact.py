@@ -21,7 +21,6 @@ from planner.limits import DENOMINATOR
 _UP = Context(prec=60, rounding=ROUND_CEILING)
 _SHORT = Context(prec=40, rounding=ROUND_CEILING)  # enough for a double, five times faster
 _NEARLY_LARGEST = 1 - 2**-40  # below it a double, right to 2^-50, is surely the smaller one
-_MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
 
 
 @lru_cache(maxsize=4096)
@@ -123,33 +122,6 @@ class PairViolation(VerificationError):
         names, realised = [*levels.names, "dummies"], log_upper_bound(ratio)
         pair = f"Levels {names[i]!r} and {names[j]!r}"
         return cls(i, j, f"{pair} realise {realised!r} nats but are promised {demanded!r}")
-
-
-def round_inward(
-    a: Sequence[float], b: Sequence[float], levels: Levels
-) -> tuple[list[int], list[int]]:
-    """Integers over 2^32, ``a`` rounded down and ``b`` up, that keep every pair's budget."""
-    low = [min(math.floor(value * DENOMINATOR), DENOMINATOR - 1) for value in a]
-    high = [max(math.ceil(value * DENOMINATOR), 1) for value in b]
-    for _ in range(1 + _MAX_STEPS):
-        for i, (top, bottom) in enumerate(zip(low, high, strict=True)):
-            if bottom >= top:
-                raise InputError(
-                    f"epsilons[{i}]",
-                    levels.epsilons[i],
-                    "large enough for probabilities that differ by more than 2^-32",
-                    "Raise the smallest budgets, or leave out the levels that force them.",
-                )
-        try:
-            check_unary(low, high, levels)
-        except PairViolation as broken:
-            for i in {broken.first, broken.second}:
-                place = levels.dummy_level if i == len(low) else i
-                low[place] -= 1
-                high[place] += 1
-            continue
-        return low, high
-    raise VerificationError("The probabilities break the policy by more than rounding")
 
 
 def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:

@@ -8,7 +8,7 @@ knows its variance; :meth:`~planner.mechanisms.asking.CollectedLaw.of` gives it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import ceil, exp, expm1
+from math import exp, expm1
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from planner import arguments
 from planner.errors import InputError
 from planner.estimates.channel import shares_up_to
 from planner.laws.answers import ANY_ANSWER, MEAN_OF_SCORES
-from planner.laws.exact import round_inward
 from planner.laws.levels import Levels
 from planner.laws.shape import as_tuples
 from planner.limits import DENOMINATOR, MAX_PADDING_LENGTH
@@ -30,7 +29,14 @@ from planner.mechanisms.asking import (
     WholeSetCollected,
 )
 from planner.mechanisms.collected import BitsCollected, Collected, HashCollected, RowsCollected
-from planner.mechanisms.rounding import drawn_channel, integers_of, unbiased
+from planner.mechanisms.rounding import (
+    drawn_channel,
+    integers_of,
+    round_inward,
+    unbiased,
+    units_above,
+    units_below,
+)
 from planner.mechanisms.set_design import StaircaseCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.policy.policy import PrivacyPolicy
@@ -40,7 +46,6 @@ from planner.survey.questions import Ordinal, Question
 
 MAX_HASHING_EPSILON = 20.0
 """Beyond it there are too many hash values for a grid of 2^-32."""
-_BELOW = 1 - 1e-15  # a float may err by one unit: stay below
 _MIN_EPSILON = 1e-4
 
 
@@ -132,8 +137,7 @@ def subset_selection(epsilon: float, items: int) -> CollectedLaw:
 
 def _subsets(name: str, epsilon: float, items: int, size: int) -> CollectedLaw:
     levels, grown = _alike(epsilon, items), size * expm1(epsilon)
-    share = (size + grown) / (grown + items)
-    held = min(int(share * DENOMINATOR * _BELOW), DENOMINATOR - 1)
+    held = min(units_below((size + grown) / (grown + items)), DENOMINATOR - 1)
     if held <= size * DENOMINATOR // items:
         raise _too_coarse(epsilon, items)
     weights = (((DENOMINATOR - held, held),),)
@@ -165,7 +169,7 @@ def local_hashing(epsilon: float, items: int) -> CollectedLaw:
         allowed = f"above 0 and at most {MAX_HASHING_EPSILON:g}"
         raise InputError("epsilon", epsilon, allowed, remedy)
     values, grown = round(exp(epsilon)) + 1, expm1(epsilon)
-    truth = int(grown / (grown + values) * DENOMINATOR * _BELOW)
+    truth = units_below(grown / (grown + values))
     if truth < 1:
         raise _too_coarse(epsilon, values)
     return of_item("olh", HashCollected(levels, "xxh32", truth, values))
@@ -280,10 +284,9 @@ def bisample_md(epsilon: float, domain: NumericDomain | None = None) -> Collecte
     if epsilon < _MIN_EPSILON:
         remedy = "A smaller budget drowns any answer; draw probabilities are on a 2^-32 grid."
         raise InputError("epsilon", epsilon, f"at least {_MIN_EPSILON:g}", remedy)
-    # The factor outweighs all rounding of the float: up means private.
-    few = ceil(DENOMINATOR / 2 / (exp(epsilon) + 1) * (1 + 2**-40))
-    many = DENOMINATOR // 2 - few
-    theta, noise = (many - few) / (DENOMINATOR // 2), few / (DENOMINATOR // 2)
+    half, few = DENOMINATOR // 2, int(units_above(0.5 / (exp(epsilon) + 1)))  # up means private
+    many = half - few
+    theta, noise = (many - few) / half, few / half
     rows = (few, many, many, few), (many, few, few, many), (many, few, many, few)
     signs = 0.0, -2 / theta, 0.0, 2 / theta
     answered = (-2 * noise / theta, (2 - 2 * noise) / theta) * 2

@@ -1,36 +1,95 @@
-"""Subset designs and channels in integers over 2^32 that keep every pair's budget.
+"""What makes integers over 2^32 of probabilities, of every form of report, on the private side.
 
 Rounding each probability to the nearest integer breaks budgets: many are met with equality, and
-a probability rounded up next to one rounded down exceeds them. Here the design is mixed with a
-little of a law that says nothing, which leaves every pair some room, and rounded down; what is
-left goes to one more type, the *blank*, in which no item is on the high side. The proof is in
-docs/theory/exact-integers.md. Integers and rational numbers only: no rounding error can hide.
+a probability rounded up next to one rounded down exceeds them. A closed form and a table are
+rounded inward. A subset design is mixed with a little of a law that says nothing, which leaves
+every pair some room, and rounded down; what is left goes to one more type, the *blank*, in which no
+item is on the high side. The proof is in docs/theory/exact-integers.md. Integers and rational
+numbers only: no rounding error can hide.
 
 Of a channel symbols are levels of one item, and reports are types with that item on the high
 side, so that rounding and its proof hold as they are; the blank is its last report.
+
+What is rounded is checked again in :mod:`planner.laws.exact`, as every client does.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from planner.arrays import Array, Whole
 from planner.errors import InputError, VerificationError
-from planner.laws.exact import exp_lower_bound
+from planner.laws.exact import PairViolation, check_unary, exp_lower_bound
+from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Certificate, Channel, SubsetDesign
 from planner.solvers.types import NO_SPLIT, OutputTypes, pooled
 
+_BELOW, _ABOVE = 1 - 1e-15, 1 + 2**-40  # factors that outweigh the rounding of a double
+_MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
 _TOLD = 1e-7  # relative singular value below which rounding alone tells answers apart
 _MOST_MIXED = Fraction(1, 100)
 _MOST_EXCESS = Fraction(1, 10**9)
+
+
+def units_below(share: float) -> int:
+    """The most units of 2^-32 that a share surely has, in spite of its own rounding."""
+    return int(share * DENOMINATOR * _BELOW)
+
+
+def units_above(shares: ArrayLike) -> Whole:
+    """The fewest units of 2^-32 that shares surely have not more than, each."""
+    return np.ceil(np.asarray(shares) * DENOMINATOR * _ABOVE).astype(np.int64)
+
+
+def round_inward(
+    a: Sequence[float], b: Sequence[float], levels: Levels
+) -> tuple[list[int], list[int]]:
+    """A table's integers, ``a`` rounded down and ``b`` up, that keep every pair's budget."""
+    low = [min(floor(value * DENOMINATOR), DENOMINATOR - 1) for value in a]
+    high = [max(ceil(value * DENOMINATOR), 1) for value in b]
+    for _ in range(1 + _MAX_STEPS):
+        for i, (top, bottom) in enumerate(zip(low, high, strict=True)):
+            if bottom >= top:
+                raise InputError(
+                    f"epsilons[{i}]",
+                    levels.epsilons[i],
+                    "large enough for probabilities that differ by more than 2^-32",
+                    "Raise the smallest budgets, or leave out the levels that force them.",
+                )
+        try:
+            check_unary(low, high, levels)
+        except PairViolation as broken:
+            for i in {broken.first, broken.second}:
+                place = levels.dummy_level if i == len(low) else i
+                low[place] -= 1
+                high[place] += 1
+            continue
+        return low, high
+    raise VerificationError("The probabilities break the policy by more than rounding")
+
+
+def round_die(sampling: float, zero: float, decoys: Sequence[float]) -> tuple[int, int, list[int]]:
+    """Integers of Sampling Privacy: ``sampling`` rounded down, the others up, 2^32 in all.
+
+    Those of multiples of 2^-32 are exactly these. InputError if nobody would be sampled.
+    """
+    units = [ceil(decoy * DENOMINATOR) for decoy in decoys]
+    others = ceil(zero * DENOMINATOR) + sum(units)
+    sampled = min(floor(sampling * DENOMINATOR), DENOMINATOR - others)
+    if sampled < 1:
+        allowed = "large enough to keep a multiple of 2^-32 once the decoys are rounded up"
+        raise InputError("sampling", sampling, allowed, "Sample more, or merge values.")
+    return sampled, DENOMINATOR - sum(units) - sampled, units
 
 
 def likelihoods(item_counts: Whole, high_counts: Whole, integers: Whole) -> OutputTypes:

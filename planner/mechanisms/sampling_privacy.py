@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, floor, inf, sqrt
+from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from planner.estimates.counts import CountLimits, Estimates, tail_share
 from planner.limits import DENOMINATOR, MAX_EPSILON
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.rounding import round_die
 
 DELTA_ROUNDING = 1e-10
 _SAMPLED_INWARD = 1 - 1e-12  # a rounding error in the search must not overdraw a budget
@@ -96,15 +97,10 @@ class SamplingPrivacy:
         if zero == 0 and not self.everyone_has_value:
             remedy = "Without it a person seen at 0 in round two has none of the values."
             raise InputError("zero", zero, "above 0 if an answer may be 0", remedy)
-        units = [ceil(decoy * DENOMINATOR) for decoy in decoys]
-        others = ceil(zero * DENOMINATOR) + sum(units)
-        sampled = min(floor(sampling * DENOMINATOR), DENOMINATOR - others)
-        if sampled < 1:
-            allowed = "large enough to keep a multiple of 2^-32 once the decoys are rounded up"
-            raise InputError("sampling", sampling, allowed, "Sample more, or merge values.")
+        sampled, stay, units = round_die(sampling, zero, decoys)
         set_field = object.__setattr__
         set_field(self, "sampling", sampled / DENOMINATOR)
-        set_field(self, "zero", (DENOMINATOR - sum(units) - sampled) / DENOMINATOR)
+        set_field(self, "zero", stay / DENOMINATOR)
         set_field(self, "decoys", tuple(unit / DENOMINATOR for unit in units))
 
     @property

@@ -26,6 +26,7 @@ from planner.laws.source import below
 from planner.limits import DENOMINATOR, MAX_WHOLE_SET
 from planner.mechanisms.collected import Collected, as_bytes
 from planner.mechanisms.counting import Aggregate, Counter, PackedCounter, Reports, SumCounter
+from planner.mechanisms.rounding import units_above
 from planner.mechanisms.words import Words
 from planner.policy import logodds
 
@@ -40,15 +41,12 @@ class StaircaseCollected(staircase.Staircase, Collected):
 
     @classmethod
     def of(cls, levels: Levels, cap: float | None) -> StaircaseCollected:
-        """The best design, with its ratios rounded up to whole numbers over 2^32.
-
-        The factor outweighs all rounding of the floats: up means private.
-        """
+        """The best design, with its ratios rounded up to whole numbers over 2^32: private."""
         epsilon, items = levels.least_demanded(), levels.total
         size, heights, _ = best_set_design(items, levels.dummies, epsilon, cap)
         possible = -np.diff(heights)[max(0, size - items) : size]
-        ratios = np.ceil(DENOMINATOR * np.exp(possible) * (1 + 2**-40)).astype(np.int64)
-        return cls(levels, size, cap or epsilon, tuple(np.minimum(ratios, DENOMINATOR).tolist()))
+        ratios = np.minimum(units_above(np.exp(possible)), DENOMINATOR)
+        return cls(levels, size, cap or epsilon, tuple(ratios.tolist()))
 
     def counter(self) -> Counter:
         if self.width:

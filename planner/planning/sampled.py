@@ -16,9 +16,9 @@ from planner.estimates.counts import normal_quantile
 from planner.frames import Columns
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.schema import Document
-from planner.limits import DENOMINATOR
 from planner.mechanisms.asking import CollectedLaw, ItemOrNoneCollected
 from planner.mechanisms.collected import DieCollected
+from planner.mechanisms.rounding import round_die
 from planner.mechanisms.sampling_privacy import (
     SamplingPrivacy,
     best_sampling,
@@ -118,8 +118,7 @@ class SamplingPlan:
     def law(self) -> CollectedLaw:
         """What is deployed, in whole numbers; refused as :meth:`guarantee` is."""
         drawn, levels = self.mechanism, self.question.plain_levels
-        faces = (drawn.sampling, drawn.zero, *drawn.decoys)
-        sampling, zero, *decoys = (round(share * DENOMINATOR) for share in faces)
+        sampling, zero, decoys = round_die(drawn.sampling, drawn.zero, drawn.decoys)
         everyone = drawn.everyone_has_value
         about = self.budgets[0], everyone, self.guarantee()
         shape = DieCollected(levels, sampling, zero, tuple(decoys), *about)

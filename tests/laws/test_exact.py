@@ -23,11 +23,11 @@ from planner.laws.exact import (
     check_unary,
     exp_lower_bound,
     log_upper_bound,
-    round_inward,
 )
 from planner.laws.levels import Levels
 from planner.mechanisms.collected import RowsCollected
 from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.rounding import round_inward
 from planner.mechanisms.subset_design import SidesCollected
 from tests.laws.oracle import D, true_exp
 from tests.policies import RULES, random_policy, seeds
