@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from planner.solvers.types import OutputTypes, grouped, pooled, usable
 
 _FIRST = 25  # types to begin with, for each level
 _BEGUN, _CLOSE_BOUND = 0.05, 1e-5  # to which bounds are solved to begin with, and of histories
+_NEAR_BOUND = 1e-5  # of a table's error: no design is looked for that may be so much better
 _MOST_IN_GROUPS = 1_000  # levels whose windows are all looked at: their square in numbers
 _CLOSE_GROUPS = 1e-3  # to which those of groups are solved
 _FINE, _CLOSE_SEARCH = 2**12, 3e-4  # parts of a level of histories; to which these are searched
@@ -57,7 +59,7 @@ def best_design(
     SubsetDesign
         Its certificate states the gap that was reached, which may be larger than asked for. Where
         no design is found that is better, the best table, whose certificate is about all mechanisms
-        too: with one window and many items a level, and for very many levels.
+        too: with one window and many items a level, for very many levels, and for tiny budgets.
 
     Raises
     ------
@@ -89,15 +91,19 @@ def best_design(
     if not 0 < tolerance < 1:
         raise InputError("tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6.")
     groups, asked = _merged(policy, chosen)
-    table = _table(policy, chosen) if asked.policy.size > _PROVEN_LEVELS else None
-    found = _solve(asked, tolerance, np.inf if table is None else table.objective_value)
-    answers: list[SubsetDesign | UnaryTable] = [] if table is None else [table]
+    few = asked.policy.size <= _PROVEN_LEVELS
+    answers: list[SubsetDesign | UnaryTable] = [*_tables(policy, chosen)] if not few else []
+    found = _solve(asked, tolerance, min((one.objective_value for one in answers), default=np.inf))
+    solved, bound = found.bounds
     if found.types is not None and found.types.tells_apart(found.prior):
         answers.append(SubsetDesign(policy, found.types, groups, found.prior, chosen))
+    proven = (1 + max(tolerance, _NEAR_BOUND)) * solved
+    if few and not (answers and answers[0].objective_value <= proven):
+        answers += _tables(policy, chosen)
     if not answers:
         reason = "Rounding hides at these budgets what tells the items apart"
         raise ConvergenceError(reason, "Take larger ones.")
-    best, (solved, bound) = min(answers, key=lambda one: one.objective_value), found.bounds
+    best = min(answers, key=lambda one: one.objective_value)
     certificate = Certificate.of(best.objective_value, bound, "mechanisms", solved)
     return replace(best, certificate=certificate)
 
@@ -187,12 +193,11 @@ def _merged(
     return groups, _Asked(pooled(used, groups), means, shares, factor)
 
 
-def _table(policy: PrivacyPolicy, objective: Objective) -> UnaryTable | None:
+def _tables(policy: PrivacyPolicy, objective: Objective) -> list[UnaryTable]:
     """The best table, if one is found."""
-    try:
-        return solve(policy, objective=objective)
-    except (InputError, SolverError):
-        return None
+    with suppress(InputError, SolverError):
+        return [solve(policy, objective=objective)]
+    return []
 
 
 def _prior(objective: Objective) -> Array | None:
@@ -219,7 +224,11 @@ def _solve(asked: _Asked, close: float, table: float) -> _SolvedDesign:
     parts = [_solve_component(asked, at, close, table) for at in components]
     if len(parts) == 1:
         return parts[0]
-    every = [part.types for part in parts if part.types is not None]  # under a matrix, all
+    every = [part.types for part in parts if part.types is not None]
+    bounds = np.array([part.bounds for part in parts])
+    bounds = bounds.max(axis=0) if asked.prior is None else bounds.sum(axis=0)
+    if len(every) < len(parts):
+        return _SolvedDesign(None, np.zeros(0), bounds)
     total = sum(types.size for types in every)
     low, high = np.zeros((2, total, policy.size))
     counts = np.zeros((total, policy.size), dtype=np.int64)
@@ -229,12 +238,9 @@ def _solve(asked: _Asked, close: float, table: float) -> _SolvedDesign:
         low[place], high[place], counts[place] = types.low, types.high, types.high_counts
         shares[levels] = part.prior / len(parts)
         first += types.size
-    bounds = np.array([part.bounds for part in parts])
     amounts = np.concatenate([types.weights for types in every])
     types = OutputTypes(policy.item_counts, amounts, low, high, counts)
-    return _SolvedDesign(
-        types, shares, bounds.max(axis=0) if asked.prior is None else bounds.sum(axis=0)
-    )
+    return _SolvedDesign(types, shares, bounds)
 
 
 def _solve_component(asked: _Asked, at: Whole, close: float, table: float) -> _SolvedDesign:
@@ -250,7 +256,7 @@ def _solve_component(asked: _Asked, at: Whole, close: float, table: float) -> _S
     if (
         bound.people.size != at.size
         or at.size > _MOST_DESIGNED
-        or (table <= (1 + close) * scaled * bound.bounds[1])
+        or table <= (1 + max(close, _NEAR_BOUND)) * scaled * bound.bounds[1]
     ):
         return _SolvedDesign(None, bound.people, np.maximum(scaled * bound.bounds, 0.0))
     problem = asked.problem(at)
@@ -260,8 +266,6 @@ def _solve_component(asked: _Asked, at: Whole, close: float, table: float) -> _S
     try:
         found = generate(oracle.game, oracle, close, wanted, bound.bounds)
     except ConvergenceError:
-        if not np.isfinite(table):
-            raise
         return _SolvedDesign(None, bound.people, np.maximum(scaled * bound.bounds, 0.0))
     people = found.answer.multipliers.scenarios if problem.prior is None else problem.prior
     bounds = scaled * np.maximum(np.array([found.solved, found.bound]), 0.0)

@@ -87,10 +87,13 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     """
     (k, t), m = problem.windows.low.shape, problem.item_counts
     together = k == 1 and problem.windows.low.max() < problem.windows.high.min()
-    if together and problem.prior is None and (t > MOST_LEVELS or close > _WORTH_CUTS):
+    together = together and problem.prior is None
+    if together and (t > MOST_LEVELS or close > _WORTH_CUTS):
         return explicit(problem)
     forms = _Forms(problem)
     first = forms.proven(forms.solved(close))
+    if together:  # where budgets differ much, digits for the other end early
+        return max(explicit(problem), first, key=lambda one: one.bounds[0])
     if k == 1 or t > _MOST_CUT or problem.spread is not None or close > _WORTH_CUTS:
         return first
     low, high = box_of(problem)
@@ -155,7 +158,10 @@ def explicit(problem: DesignProblem) -> Relaxed:
     )
     d = weights / room(found.x) ** 2
     middle, both = f * d * (low + high) / 2, float(np.sum(f * d * low * high))
-    total = float(middle.sum() ** 2 / both - f @ d)
+    # What Lambda is without differences of near numbers, and what ends are rounded by.
+    half, off = (high - low) / 2, (high + low) / 2 - middle.sum() / (f @ d)
+    room_left = (f * d) @ (half**2 - off**2 + 2 * SLACK * high * (half + np.abs(off)))
+    total = float(f @ d * room_left / both)
     people = middle / middle.sum()
     q = middle / root
     if f.size > _EXACT_LEVELS:

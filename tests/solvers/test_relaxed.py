@@ -76,6 +76,14 @@ def test_known_values_in_closed_form(rule, budgets, items, weights, value):
     assert problem.items * explicit(problem).bounds[0] == pytest.approx(value, rel=1e-8)
 
 
+@pytest.mark.parametrize("epsilon", [1e-2, 1e-4, 1e-6])
+def test_in_closed_form_small_budgets_are_charged_for_rounding(epsilon):
+    """Ye and Barg: the best of 20 items of one budget, half of them in every subset."""
+    best = 19 * 19 * (np.expm1(epsilon) + 2) ** 2 / np.expm1(epsilon) ** 2 / 20 - 0.95
+    bound = 20 * explicit(problem_of("avg", [epsilon] * 5, [1, 3, 4, 5, 7])).bounds[0]
+    assert 0.99 < bound / best < 1 + 1e-12
+
+
 def conic(problem, people):
     """The same program for given people, as a linear matrix inequality a window."""
     f, (low, high) = problem.item_counts / problem.items, box_of(problem)
@@ -205,6 +213,14 @@ def test_where_no_design_is_better_the_best_table_is_taken(rule, budgets, each, 
     assert found.objective_value == table.objective_value
     assert found.certificate.over == "mechanisms"
     assert 0 < found.certificate.relative_gap < gap
+
+
+def test_where_digits_end_bounds_in_closed_form_stay():
+    budgets = [0.848713, 8.847672, 0.016807, 0.002387, 0.014498, 1.385525]
+    policy = PrivacyPolicy(budgets, [6, 34, 30, 28, 3, 4], "avg")
+    design = best_design(policy)
+    assert design.certificate.relative_gap < 1e-3
+    assert design.objective_value < 0.95 * solve(policy).objective_value
 
 
 def test_deployed_reports_of_twelve_levels_err_as_predicted():
