@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from planner.show.figures import Chart
 
+T = TypeVar("T")
 Rank = Literal["everybody", "page", "details"]
 """For everybody; on a page at once, in a terminal among the details; or among them everywhere."""
 Tone = Literal["said", "note", "met", "missed", "proof", "item"]
@@ -137,6 +138,18 @@ def rows_table(
         for place, (heading, column) in enumerate(zip(headings, cells, strict=True))
     ]
     return Table(title, tuple(columns), rank)
+
+
+def listed(levels: Sequence[T], most: int, written: Callable[[T], str] = str) -> str:
+    """The first levels, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(["'a'", "'b'", "'c'", "'d'"], 2), listed(["'a'"], 2)
+    ("'a', 'b' and 2 more levels", "'a'")
+    """
+    more = f" and {len(levels) - most} more levels" * (len(levels) > most)
+    return f"{', '.join(map(written, levels[:most]))}{more}"
 
 
 def people(number: float | None) -> str:

@@ -40,6 +40,7 @@ _NAMES_OF: dict[type, str] = {  # values and properties, beside or in place of t
     ChannelCurve: "epsilon answer_rate channel_rmse relative_gap",
     TargetAnswer: "target reached users of_mean",
     ComparedRow: "question level what first second change",
+    Related: "names sizes table margins apart margins_apart",
     OutsiderView: "question shuffled guess levels reach swaying",
     SurveyOutsiderView: "questions asked left_out epsilon delta",
     SamplingPlan: "limited_by counts absolute_errors mechanism relies_on acknowledged",
@@ -59,6 +60,9 @@ _SAID: dict[type, dict[str, Callable[[Any], object]]] = {  # and in words
         "proof": kinds.certificate_sentences,
     },
     Allocation: {"reason": better_design},
+    Related: {
+        "people_for_association": lambda found: [[*two, n] for two, n in found.people.items()]
+    },
     OutsiderView: {
         "guessed": lambda view: kinds.WORDS[view.kind].guessed(view),
         "sentences": view_sentences,
@@ -134,12 +138,8 @@ def question_json(question: QuestionPlan) -> Document:
             to_json(one) | {"budgets": budgets_sentence(question, one)} for one in question.targets
         ],
     }
-    related = question.fact(Related)
-    if related is not None:
-        named = "names sizes table margins apart margins_apart"
-        people = [[*pair, needed] for pair, needed in related.people.items()]
-        told = {name: to_json(getattr(related, name)) for name in named.split()}
-        document["joint"] = told | {"people_for_association": people}
+    if question.fact(Related) is not None:
+        document["joint"] = to_json(question.fact(Related))
     if question.question.rounds is not None:
         ways, bound = question.ways()
         beside = [] if question.again is None else question.again.beside

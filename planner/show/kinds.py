@@ -27,6 +27,7 @@ from planner.show.blocks import (
     Sentence,
     Table,
     bars,
+    listed,
     numbers,
     people,
     percent,
@@ -477,6 +478,7 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     )
     return [
         Facts(figures),
+        Sentence("A sampled few move to their true answer in round two.", "details"),
         Sentence(reliance_sentence(plan), tone="met" if plan.deployable else "missed"),
         Sentence(linkable, tone="item"),
         Sentence(released, "everybody" if plan.relies_on != "round-two" else "details", "item"),
@@ -551,10 +553,10 @@ def unused_sentence(plan: QuestionPlan) -> str:
     policy, used = plan.deployed.policy, plan.realised
     spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
     unused = np.flatnonzero((used < 0.99 * spent).any(axis=0) & (used > 0).all(axis=0))
-    few = ", ".join(
-        f"{rounded_up(used[:, i].max(), 4)} of {rounded_up(spent[:, i].max(), 4)} for "
-        f"{policy.names[i]!r}"
-        for i in unused[:NAMED_LEVELS]
-    )
-    more = f", and {unused.size - NAMED_LEVELS} more levels" * (unused.size > NAMED_LEVELS)
-    return f"Reports use less than the budgets: {few}{more}." if few else ""
+
+    def of_level(i: int) -> str:
+        own, all_of_it = (rounded_up(each[:, i].max(), 4) for each in (used, spent))
+        return f"{own} of {all_of_it} for {policy.names[i]!r}"
+
+    few = listed(unused.tolist(), NAMED_LEVELS, of_level)
+    return f"Reports use less than the budgets: {few}." if few else ""

@@ -30,6 +30,7 @@ from planner.show.blocks import (
     Table,
     bars,
     change,
+    listed,
     numbers,
     people,
     percent,
@@ -315,7 +316,6 @@ def smallest_sentence(found: BudgetAnswer) -> str:
         opening = f"These are the smallest budgets in proportion that meet the targets{form}"
     pairs = zip(found.policy.names, found.policy.epsilons, strict=True)
     named = [f"{name} {digits_up(epsilon)}" for name, epsilon in pairs]
-    more = f" and {len(named) - _MOST_NAMED} more levels" if len(named) > _MOST_NAMED else ""
     factor = f"a little {'more' if found.scale > 1 else 'less'} than they are"
     if abs(found.scale - 1) >= 0.0005:  # of four digits
         factor = f"{digits_up(found.scale)} times what they are"
@@ -325,7 +325,7 @@ def smallest_sentence(found: BudgetAnswer) -> str:
     levels = zip(found.policy.names, found.importance or (), strict=found.importance is not None)
     counted = [f"{one:g} for {name!r}" for name, one in levels if one > 1][:_MOST_NAMED]
     count = f", with importance {', '.join(counted)}" if counted else ""
-    return f"{opening}: {', '.join(named[:_MOST_NAMED])}{more} ({factor}){note}{count}."
+    return f"{opening}: {listed(named, _MOST_NAMED)} ({factor}){note}{count}."
 
 
 def _digits(share: float) -> str:

@@ -23,10 +23,8 @@ PAGES = {  # the title of each page, and where its function is
     "trial": ("Try it on data", "trial.page"),
     "collected": ("Results", "collected.page"),
     "meaning": ("What a report says", "beside.meaning"),
-    "sampling": ("Sampling Privacy", "beside.sampling"),
     "glossary": ("Words", "beside.glossary"),
 }
-_ONLY_FOR = {"sampling": "sampling"}  # what a question has
 
 
 def main() -> None:
@@ -34,12 +32,7 @@ def main() -> None:
     st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
     st.html(f"<style>{STYLE}</style>")
     here = session()
-    stated = {key for question in cleaned(here.document)["question"] for key in question}
-    pages = [
-        _page(name, title)
-        for name, (title, _) in PAGES.items()
-        if _ONLY_FOR.get(name, "") in stated or name not in _ONLY_FOR or title == here.page
-    ]
+    pages = [_page(name, title) for name, (title, _) in PAGES.items()]
     page = st.navigation(pages)
     here.enter(page.title)
     bar()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +23,15 @@ from planner.survey.file import settle
 from planner.survey.survey import Survey
 from planner.survey.values import text_of
 from planner.ui import render
-from planner.ui.document import cleaned, is_empty, joint_of, kind_of, label_of, sentence_of
+from planner.ui.document import (
+    KIND_WORDS,
+    cleaned,
+    is_empty,
+    joint_of,
+    kind_of,
+    label_of,
+    sentence_of,
+)
 from planner.ui.fields import kept_item
 from planner.ui.state import session
 
@@ -109,7 +117,7 @@ def shown(found: Result, where: str = "results") -> Iterator[None]:
         yield
 
 
-def chosen_place(kinds: tuple[str, ...], where: str) -> int | None:
+def chosen_place(where: str, kinds: Collection[str] = KIND_WORDS) -> int | None:
     """The place of the question to look at, of one of these kinds; a choice if there are several.
 
     All pages look at the question that was chosen last.
@@ -150,13 +158,15 @@ def planned_question(plan: SurveyPlan | None, place: int | None) -> QuestionPlan
     return plan.questions[number] if number < len(plan.questions) else None
 
 
-def looked_at(kinds: tuple[str, ...], where: str) -> tuple[Result, int | None, QuestionPlan | None]:
+def looked_at(
+    where: str, kinds: Collection[str] = KIND_WORDS
+) -> tuple[Result, int | None, QuestionPlan | None]:
     """The result, what is wrong said; the place and the plan of the chosen question."""
     found = result()
     rest = "Fill this in" if found.asks else "Mend this"
     rest += " on the page Questions. What is greyed is from before."
     render.problems(found.mistakes, rest, asks=found.asks)
-    place = chosen_place(kinds, where)
+    place = chosen_place(where, kinds)
     plan = planned_question(found.plan, place)
     same = plan is not None and plan.question.kind in kinds  # or it is from before a mistake
     return found, place, plan if same else None

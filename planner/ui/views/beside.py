@@ -1,4 +1,4 @@
-"""Pages beside the three steps: what a report says, Sampling Privacy, words."""
+"""Pages beside the three steps: what a report says, words."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from planner.deployment.building import survey_parameters
 from planner.planning.choice import ByLevel, beliefs_after
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
-from planner.planning.sampled import SamplingPlan
-from planner.show.blocks import Block, Column, Sentence, texts
+from planner.show.blocks import Block, Column, texts
 from planner.show.figures import beliefs_figure
 from planner.show.kinds import promises_of
 from planner.show.odds import apart_sentence, drawn_by, odds_sentence
 from planner.show.others import pairs_table
 from planner.show.outsiders import outsider_blocks
-from planner.show.plan import question_blocks
 from planner.ui import render
-from planner.ui.document import KIND_WORDS
 from planner.ui.fields import kept_item
 from planner.ui.results import looked_at, remembered, shown
 
@@ -33,7 +30,7 @@ def meaning() -> None:
     render.header(
         "What a report says", "What somebody who sees one report can conclude about its sender."
     )
-    found, _, plan = looked_at(tuple(KIND_WORDS), "meaning")
+    found, _, plan = looked_at("meaning")
     if plan is None or found.plan is None:
         return
     with shown(found), render.complaint():
@@ -105,25 +102,6 @@ def _details(survey: SurveyPlan, plan: QuestionPlan) -> list[Block]:
     if plan.fact(ByLevel) is not None and plan.deployed.policy.size <= _MOST_PAIRS:
         pairs = [pairs_table(law) for law in survey_parameters(survey, plan.name).questions]
     return pairs + outsider_blocks(remembered(("outsiders", survey), survey.outsiders))
-
-
-def sampling() -> None:
-    """Show the parameters, the errors and all three guarantees."""
-    render.header(
-        "Sampling Privacy",
-        "Everybody is asked twice; a sampled few move to their true answer. The three guarantees "
-        "are far from equal: whoever can link both rounds of a person learns the answer.",
-    )
-    found, place, plan = looked_at(("sampled-choice",), "sampling")
-    if place is None:
-        st.info("This survey has no such question.")
-    if plan is not None and plan.fact(SamplingPlan) is not None:
-        with shown(found):
-            blocks = question_blocks(plan)
-            spoken = [one for one in blocks if one.rank == "everybody" or isinstance(one, Sentence)]
-            render.render(spoken)
-            rest = [block for block in blocks if block not in spoken]
-            render.details("Details", "sampling-details", lambda: rest)
 
 
 def glossary() -> None:

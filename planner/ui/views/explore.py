@@ -24,12 +24,11 @@ from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.policy.budget_text import rounded_up
 from planner.show import figures
-from planner.show.blocks import people, said
+from planner.show.blocks import listed, people, said
 from planner.show.kinds import answers, objective_name, words
 from planner.show.others import answer_rate_blocks, comparison_blocks
 from planner.survey.values import text_of
 from planner.ui import render
-from planner.ui.document import KIND_WORDS
 from planner.ui.fields import kept_item
 from planner.ui.results import looked_at, remembered
 from planner.ui.state import session
@@ -56,7 +55,7 @@ class _Change(NamedTuple):
 def page() -> None:
     """Sliders, the chart that follows them, what changed, and what to do with it."""
     render.header("Explore", "Move a slider: the chart follows. The survey stays as it is.")
-    found, place, plan = looked_at(tuple(KIND_WORDS), "explore")
+    found, place, plan = looked_at("explore")
     if found.mistakes or place is None or plan is None or found.plan is None:
         return
     with render.complaint(), st.container(key="explore"):
@@ -240,10 +239,8 @@ def _changed(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> str:
     ]
     if not moved:
         return f"{text}; no level's error moved."
-    more = f" and {len(moved) - _MOST_SLIDERS} more" if len(moved) > _MOST_SLIDERS else ""
     rest = "" if len(moved) == len(before.names) else "; nothing else moved"
-    few = ", ".join(moved[:_MOST_SLIDERS])
-    return f"{text}; one answer's error, in people: {few}{more}{rest}."
+    return f"{text}; one answer's error, in people: {listed(moved, _MOST_SLIDERS)}{rest}."
 
 
 def _buttons(moved: _Sliders, *, several: bool) -> None:

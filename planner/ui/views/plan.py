@@ -15,11 +15,10 @@ from planner.planning.datasets import KnownAnswers
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
-from planner.show.blocks import Block, people
+from planner.show.blocks import Block, listed, people
 from planner.show.plan import each_in_words, pictures, question_blocks, survey_blocks
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
-from planner.ui.document import KIND_WORDS
 from planner.ui.known_answers import drawn_answers, drawn_numbers
 from planner.ui.results import looked_at, question_at, remembered, shown
 from planner.ui.state import session
@@ -39,7 +38,7 @@ class _Step(NamedTuple):
 def page() -> None:
     """Show the result of the chosen question, then of the survey, then the details."""
     render.header("Plan", "How exact answers will be, and what is promised.")
-    found, place, plan = looked_at(tuple(KIND_WORDS), "plan")
+    found, place, plan = looked_at("plan")
     if place is None or plan is None or found.plan is None:
         return
     shared = survey_blocks(found.plan)[1:] if len(found.plan.questions) > 1 else []
@@ -69,16 +68,12 @@ def _levels(plan: QuestionPlan) -> None:
     if levels is None:
         return
     worst, errors = people(levels.standard_errors.max()), map(people, levels.standard_errors)
-    pairs = [pair for pair in zip(levels.names, errors, strict=True) if pair[1] != worst]
-    said = ", ".join(f"{error} for {name!r}" for name, error in pairs[:_MOST_IN_SENTENCE])
-    more = (
-        f", and {len(pairs) - _MOST_IN_SENTENCE} more levels"
-        if len(pairs) > _MOST_IN_SENTENCE
-        else ""
-    )
-    if pairs:
+    pairs = zip(levels.names, errors, strict=True)
+    others = [f"{error} for {name!r}" for name, error in pairs if error != worst]
+    if others:
         of = "" if plan.again is None else " in a round"
-        text = f"Standard error of other answers' counts{of}, people: {said}{more}."
+        said = listed(others, _MOST_IN_SENTENCE)
+        text = f"Standard error of other answers' counts{of}, people: {said}."
         st.markdown(render.plain(text))
 
 

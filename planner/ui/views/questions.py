@@ -80,7 +80,7 @@ def page() -> None:
         _introduction()
     kept_row(here.document, "", "survey.name", "survey.users")
     figures = st.container(key="figures")
-    place = chosen_place(tuple(KIND_WORDS), "questions") or 0
+    place = chosen_place("questions") or 0
     question = question_at(place)
     _about(question, place)
     form = form_of(question)

@@ -41,7 +41,7 @@ def page() -> None:
         "Run the plan, and what else could be deployed, on answers that are known. They stay on "
         "this machine, and are forgotten with the visit.",
     )
-    found, _, plan = looked_at(_TRIED, "trial")
+    found, _, plan = looked_at("trial", _TRIED)
     if found.mistakes:
         return
     if plan is None:
