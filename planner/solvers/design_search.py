@@ -15,7 +15,6 @@ from planner.policy.policy import PrivacyPolicy, require_policy
 from planner.solvers.answers import Certificate, SubsetDesign, UnaryTable
 from planner.solvers.counts import Counts, DesignProblem
 from planner.solvers.generation import Generated, fewest, generate
-from planner.solvers.histories import FineCounts, FineProblem
 from planner.solvers.rays import components_of, one_window, windows_of
 from planner.solvers.relaxed import MOST_LEVELS, Relaxed, of_groups, relaxed, types_near
 from planner.solvers.solving import solve
@@ -26,11 +25,7 @@ _BEGUN, _CLOSE_BOUND = 0.05, 1e-5  # to which bounds are solved to begin with, a
 _NEAR_BOUND = 1e-5  # of a table's error: no design is looked for that may be so much better
 _MOST_IN_GROUPS = 1_000  # levels whose windows are all looked at: their square in numbers
 _CLOSE_GROUPS = 1e-3  # to which those of groups are solved
-_FINE, _CLOSE_SEARCH = 2**12, 3e-4  # parts of a level of histories; to which these are searched
-_SEARCHED_LEVELS = 5  # levels of histories that are searched
-_PROVEN_LEVELS = (
-    3  # levels of which a design is proven the best, so that no table has to be compared
-)
+_PROVEN_LEVELS = 3  # of which a design is proven the best: a table is compared where it is not
 _MOST_THINNED = 500  # numbers that weights keep when types are left out: each is a long sum
 _MOST_DESIGNED = 64  # levels of a design: it takes about half their square of types
 
@@ -119,23 +114,9 @@ def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) ->
     for at in components_of(merged):
         mass = 1.0 if prior is None else float(prior[at].sum())
         if mass and merged.item_counts[at].sum() > 1:
-            bound = _history_bound(asked, at)
+            bound = float(_bound(asked, at, _CLOSE_BOUND).bounds[1])
             bounds.append(mass * int(merged.item_counts[at].sum()) * max(0.0, bound))
     return float(max(bounds) if prior is None else sum(bounds))
-
-
-def _history_bound(asked: _Asked, at: Whole) -> float:
-    """Of one component, per item: where levels are few a search proves more than forms do."""
-    bound = _bound(asked, at, _CLOSE_BOUND)
-    if at.size > _SEARCHED_LEVELS:
-        return float(bound.bounds[1])
-    given = asked.problem(at)
-    fine = -(-_FINE // int(given.item_counts.min()))
-    about = given.windows, given.weights, given.prior, given.asked, given.spread
-    problem = FineProblem(given.item_counts * fine, *about, fine)
-    oracle = FineCounts(problem, _CLOSE_SEARCH, types_near(problem, bound, _FIRST * at.size))
-    wanted = problem.game(problem.both_weights[1])
-    return generate(oracle.game, oracle, _CLOSE_SEARCH, wanted, bound.bounds).bound
 
 
 class _Asked(NamedTuple):
