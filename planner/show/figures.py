@@ -218,20 +218,18 @@ def error_figure(plan: AnswerRatePlan, channels: ChannelCurve | None = None) -> 
         Line(name, curve.epsilon, np.where(y < highest, y, np.nan), colour, dash)
         for name, y, colour, dash in parts
     ]
-    places = _offered(plan, lines)
+    places = list[Line]()
     if plan.best.epsilon < curve.epsilon[-1]:
         flat, (low, high) = [best.flat_lower, best.flat_upper], _reach(lines)
         band, name = ([low] * 2, [high] * 2), f"within {100 * FLAT:g} % of the best"
         places.append(Line(name, flat, [np.nan] * 2, GREY, limits=band))
-    return Chart([*places, *lines], (_ACROSS_BUDGETS, "predicted error of the mean"), "y")
+    return _over_budgets(plan, [*places, *lines], "predicted error of the mean", log="y")
 
 
 def answering_figure(plan: AnswerRatePlan) -> Chart:
     """Who answers at each budget."""
     lines = [Line("who answer", plan.curve.epsilon, plan.curve.answer_rate)]
-    return Chart(
-        [*lines, *_offered(plan, lines)], (_ACROSS_BUDGETS, "people who answer"), percent=True
-    )
+    return _over_budgets(plan, lines, "people who answer", percent=True)
 
 
 def parts_figure(plan: AnswerRatePlan, channels: ChannelCurve | None) -> Chart:
@@ -247,18 +245,14 @@ def parts_figure(plan: AnswerRatePlan, channels: ChannelCurve | None) -> Chart:
         Line(name, plan.curve.epsilon, _positive(np.where(shown, errors, np.nan)), colour, dash)
         for name, errors, colour, dash in parts
     ]
-    return Chart(
-        [*lines, *_offered(plan, lines)], (_ACROSS_BUDGETS, "predicted error of the mean"), "y"
-    )
+    return _over_budgets(plan, lines, "predicted error of the mean", log="y")
 
 
-def _offered(plan: AnswerRatePlan, lines: Sequence[Line]) -> list[Line]:
-    if plan.offered is None:
-        return []
-    return [_upright("this budget", float(plan.offered.epsilon[0]), lines, RED)]
-
-
-_ACROSS_BUDGETS = f"epsilon {_MORE_PRIVATE}"
+def _over_budgets(plan: AnswerRatePlan, lines: list[Line], title: str, **axes: Any) -> Chart:
+    if plan.offered is not None:
+        offered = float(plan.offered.epsilon[0])
+        lines = [_upright("this budget", offered, lines, RED), *lines]
+    return Chart(lines, (f"epsilon {_MORE_PRIVATE}", title), **axes)
 
 
 def decoys_figure(plan: SamplingPlan) -> Chart:
