@@ -28,6 +28,7 @@ from planner.patience import still_wanted
 from planner.solvers.counts import DesignProblem
 from planner.solvers.game import SLACK
 from planner.solvers.rays import Windows
+from planner.solvers.saddle import positive_solved
 from planner.solvers.types import grouped
 
 MOST_LEVELS = 28
@@ -138,8 +139,6 @@ def box_of(problem: DesignProblem) -> tuple[Array, Array]:
 
 def explicit(problem: DesignProblem) -> Relaxed:
     """The bound of one window in closed form, but for one search in one dimension (theorem 5)."""
-    from scipy.optimize import minimize_scalar
-
     f, weights = problem.item_counts / problem.items, problem.weights
     if problem.spread is not None:
         weights = weights * problem.spread**2
@@ -147,16 +146,12 @@ def explicit(problem: DesignProblem) -> Relaxed:
     low, high = low / root, high / root
     most, least = 1 / low.max(), 1 / high.min()
 
-    def room(c: float) -> Array:
-        return np.asarray((1 - c * low) * (c * high - 1))
-
-    found = minimize_scalar(
-        lambda c: float(np.sum(weights * f / room(c))),
-        bounds=(least + 1e-9 * (most - least), most - 1e-9 * (most - least)),
-        method="bounded",
-        options={"xatol": 1e-13 * most},
-    )
-    d = weights / room(found.x) ** 2
+    for _ in range(100):  # the sum of weights over rooms is convex: its slope says where it ends
+        c = (least + most) / 2
+        room = (1 - c * low) * (c * high - 1)
+        rising = low + high - 2 * c * low * high
+        least, most = (c, most) if np.sum(weights * f * rising / room**2) > 0 else (least, c)
+    d = weights / room**2
     middle, both = f * d * (low + high) / 2, float(np.sum(f * d * low * high))
     # What Lambda is without differences of near numbers, and what ends are rounded by.
     half, off = (high - low) / 2, (high + low) / 2 - middle.sum() / (f @ d)
@@ -166,15 +161,15 @@ def explicit(problem: DesignProblem) -> Relaxed:
     q = middle / root
     if f.size > _EXACT_LEVELS:
         bounds, none = _bounds(problem, d, d, d, total, people), np.zeros((1, 0, 0))
-        return Relaxed(bounds, people, np.ones(1), root[None] / found.x, none, d, none[0])
+        return Relaxed(bounds, people, np.ones(1), root[None] / c, none, d, none[0])
     shared = np.outer(q, q) / both - np.diag(d)
     turned = np.eye(f.size) - np.outer(root, people / root)
     sizes = np.abs(turned).T @ np.abs(shared) @ np.abs(turned)
     bounds = _bounds(problem, d, -turned.T @ shared @ turned, sizes, total, people)
-    spread = (high - 1 / found.x) * (1 / found.x - low)
+    spread = (high - 1 / c) * (1 / c - low)
     varied = np.diag(spread) - np.outer(spread * q, spread * q) / (spread @ q**2)
     return Relaxed(
-        bounds, people, np.ones(1), root[None] / found.x, varied[None] / problem.items, d, shared
+        bounds, people, np.ones(1), root[None] / c, varied[None] / problem.items, d, shared
     )
 
 
@@ -446,21 +441,18 @@ class _Forms:
 
     def _solved(self, H: Array, g: Array, fixed: int) -> Array:
         """``H x = g``, people's shares summing to 1: where they bend it upwards they stay."""
-        from scipy.linalg import cho_factor, cho_solve
-
         scale = 1 / np.sqrt(np.maximum(np.abs(np.diag(H)), np.finfo(float).tiny))
         H, g = H * np.outer(scale, scale), g * scale
         plane = np.append(np.zeros(fixed), self.root) * scale
         plane /= np.linalg.norm(plane)
         if not self.assumed:
             with suppress(np.linalg.LinAlgError):
-                factor = cho_factor(H + np.outer(plane, plane))
-                found, back = cho_solve(factor, np.column_stack([g, plane])).T
+                both = np.column_stack([g, plane])
+                found, back = positive_solved(H + np.outer(plane, plane), both).T
                 return np.asarray((found - back * (plane @ found) / (plane @ back)) * scale)
         for bent in _BENT:
             with suppress(np.linalg.LinAlgError):
-                factor = cho_factor(H[:fixed, :fixed] + bent * np.eye(fixed))
-                found = cho_solve(factor, g[:fixed])
+                found = positive_solved(H[:fixed, :fixed] + bent * np.eye(fixed), g[:fixed])
                 return np.pad(found, (0, self.root.size)) * scale
         raise np.linalg.LinAlgError
 

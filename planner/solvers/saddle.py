@@ -20,6 +20,7 @@ from planner.patience import still_wanted
 from planner.solvers.game import Game, GameColumns, Multipliers
 
 _MOST_STEPS_TAKEN, _STEP_HALVINGS = 100, 25
+_WORTH_LOADING = 128  # columns: with fewer a library of factors takes longer to load than it saves
 _ROOM = 0.01  # of the value: slack to begin with
 _NEARER = 0.1  # share of the complementarity that a step leaves
 _STEP_SHARE = 0.99  # of the way to the boundary
@@ -215,14 +216,21 @@ def _direction(
 
 def _solved(curved: Array, pull: Array) -> Array:
     """``curved^-1 pull``; in half the time where digits show it positive definite, as it is."""
-    from scipy.linalg import cho_factor, cho_solve
-
     try:
-        factor = cho_factor(curved, check_finite=False)
+        return positive_solved(curved, pull)
     except np.linalg.LinAlgError:
         return np.asarray(np.linalg.solve(curved, pull), dtype=np.float64)
-    found: Array = cho_solve(factor, pull, check_finite=False)
-    return found
+
+
+def positive_solved(matrix: Array, sides: Array) -> Array:
+    """``matrix^-1 sides``; LinAlgError where digits do not show it positive definite."""
+    if len(matrix) < _WORTH_LOADING:
+        np.linalg.cholesky(matrix)
+        return np.asarray(np.linalg.solve(matrix, sides), dtype=np.float64)
+    from scipy.linalg import cho_factor, cho_solve
+
+    factor = cho_factor(matrix, check_finite=False)
+    return np.asarray(cho_solve(factor, sides, check_finite=False), dtype=np.float64)
 
 
 def _second_order(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _Second | None:
