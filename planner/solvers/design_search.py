@@ -23,7 +23,7 @@ from planner.solvers.types import OutputTypes, grouped, pooled, usable
 _FIRST = 25  # types to begin with, for each level
 _BEGUN, _CLOSE_BOUND = 0.05, 1e-5  # to which bounds are solved to begin with, and of histories
 _NEAR_BOUND = 1e-5  # of a table's error: no design is looked for that may be so much better
-_MOST_IN_GROUPS = 1_000  # levels whose windows are all looked at: their square in numbers
+_MOST_IN_GROUPS = 78  # levels whose windows are all solved; of more, budgets are raised
 _CLOSE_GROUPS = 1e-3  # to which those of groups are solved
 _PROVEN_LEVELS = 3  # of which a design is proven the best: a table is compared where it is not
 _MOST_THINNED = 500  # numbers that weights keep when types are left out: each is a long sum

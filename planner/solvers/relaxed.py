@@ -41,7 +41,6 @@ _MOST_CUT, _WORTH_CUTS = (
 _EXACT_LEVELS = 2000  # levels up to which an explicit bound has its eigenvalues to the last digit
 _SHORTER, _CENTRED = 4.0, 3.0  # by which the barrier falls, and how near its centre that is
 _WAY_OUT = 0.6  # of the way to where something is no longer positive: digits end near there
-_MOST_WINDOWS = 78  # of groups that are solved
 _FORM_STEPS, _FORM_HALVINGS = 400, 40
 _BENT = (0.0, 1e-11, 1e-9, 1e-7, 1e-5, 1e-3, 0.1)  # of a matrix that rounding left indefinite
 _EVERY_SIDE = 8  # levels up to which types of every window have some level on one side
@@ -109,7 +108,7 @@ def of_groups(fine: DesignProblem, pooled: DesignProblem, groups: Whole, close: 
     """The bound of many levels in groups, for ``A`` on the means of these, and all windows.
 
     The mean of ``v^2 = (low + high) v - low high`` over a group is at most a line in that of ``v``,
-    which is that of two ends, too. Found for some windows, multipliers of the others lie between.
+    which is that of two ends, too.
     """
     low, high = (end / np.sqrt(fine.item_counts / fine.items) for end in box_of(fine))
     one = (groups[:, None] == np.arange(groups.max() + 1)) * fine.item_counts[:, None]
@@ -122,11 +121,8 @@ def of_groups(fine: DesignProblem, pooled: DesignProblem, groups: Whole, close: 
     nearer = (half < (most - least) / 2) & (half < twice / 2)
     low = np.log(np.where(nearer, twice / 2 - half, least))
     high = np.log(np.where(nearer, twice / 2 + half, most))
-    every = np.arange(len(low))
-    some = np.unique(np.linspace(0, every[-1], _MOST_WINDOWS).astype(np.int64))
-    at = _Forms(replace(pooled, windows=Windows(low[some], high[some]))).solved(close)
-    forms = np.column_stack([np.interp(every, some, column) for column in at.forms.T])
-    return _Forms(replace(pooled, windows=Windows(low, high))).proven(at._replace(forms=forms))
+    forms = _Forms(replace(pooled, windows=Windows(low, high)))
+    return forms.proven(forms.solved(close))
 
 
 def box_of(problem: DesignProblem) -> tuple[Array, Array]:

@@ -203,7 +203,7 @@ def test_designs_of_many_levels(rule, budgets, items, gap):
     [
         ("avg", TO_3(1000), 20, 3.4e-4),  # the bound is 7 below, however many the levels are
         ("avg", TO_3(1000), 1000, 7e-6),
-        ("min", TO_2(100), 20, 0.08),
+        ("min", TO_2(100), 20, 0.02),
         ("avg", np.linspace(1, 1.01, 10_000), 50, 1e-4),
     ],
 )
