@@ -4,6 +4,7 @@ import ast
 import re
 import runpy
 import sys
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
@@ -194,3 +195,11 @@ def test_no_test_is_imported_by_another():
         if re.match(r"tests\.([a-z_]+\.)*test_", name)
     }
     assert importers == {}
+
+
+def test_no_constant_is_left_behind():
+    """A name that stands in the package once is read by nobody."""
+    words = re.findall(r"\w+", "\n".join(path.read_text() for path in MODULES.values()))
+    once = {word for word, times in Counter(words).items() if times == 1}
+    constants = {n for path in MODULES.values() for n in _names(ast.parse(path.read_text()))}
+    assert {name for name in constants & once if name.isupper()} == set()

@@ -28,7 +28,6 @@ from planner.mechanisms.words import Words, map_rows, rows_at_once
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes, Variances, pooled
 
-_ALL_ONES_WORD = ~np.uint64(0)
 _ONE_BIT = np.uint64(1)
 _NEAR_MEAN, _NEAR_WORDS = 0.8, 2**15  # standard deviations, and words at a time: in the cache
 _LOOK = 3  # steps between two looks at which rows still miss something

@@ -42,9 +42,6 @@ from planner.trial.simulate import Simulated, Trial
 
 _ROWS = 9
 _SEEN_LITTLE = 0.01  # of an error: less is no reason for a larger budget
-_MOST_OTHER_FILES = 20
-_MOST_ESTIMATES = 20
-_MOST_ROUND_LINES = 4
 _COMPARISON = (
     "Errors are in per cent of the people who answer (of half the range for a mean): total over "
     "all items, or of one rare item of a level; in a round, where it is asked again. Of errors "

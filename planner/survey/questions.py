@@ -51,7 +51,6 @@ from planner.survey.values import (
     wrong,
 )
 
-ORDINAL = "ordinal"  # one answer out of a few in order: brackets, ages, agreement from 1 to 5
 SET_DESIGN = "set-design"  # asks for one report about the whole set
 # Asks for whichever mechanism has the smallest error; planning says which one that is.
 BEST = "best"
