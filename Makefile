@@ -37,15 +37,18 @@ help:
 run: $(VENV)/run.stamp
 	$(BIN)/ldp-planner app --port $(PORT)
 
+# A test that waits for ever fails by its name; the slowest takes a tenth of this.
+PATIENCE := --timeout 300
+
 test: $(VENV)/test.stamp chromium node
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy & types=$$!; \
-	$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder --ignore=tests/release; \
+	$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder $(PATIENCE) --ignore=tests/release; \
 	tests=$$?; wait $$types && exit $$tests
 
 coverage: $(VENV)/test.stamp chromium node
-	$(BIN)/python -m pytest -n 3 --dist loadscope --cov --cov-report=term --ignore=tests/release
+	$(BIN)/python -m pytest -n 3 --dist loadscope $(PATIENCE) --cov --cov-report=term --ignore=tests/release
 
 release: $(VENV)/test.stamp chromium node
 	$(BIN)/python -m pytest -n 2 tests/release

@@ -55,8 +55,11 @@ def held(one_question, tmp_path, rng):
         else:
             write(path, one_question, draw(one_question, rng, 9 + i))
     yield files
-    with suppress(OSError):  # lets go who still reads; nobody does if its process was killed
-        os.close(os.open(files[2], os.O_WRONLY | os.O_NONBLOCK))
+    # Lets go who reads it, and who opens it only now: else a worker would be held for ever, and
+    # with it the files of the next test.
+    both_ends = os.open(files[2], os.O_RDWR)
+    files[2].unlink()
+    os.close(both_ends)
 
 
 class Relay:
@@ -185,7 +188,8 @@ def test_workers_that_cannot_count_are_named(cluster, held):
 
 def test_a_cluster_without_workers_is_named(one_cluster, one_question, held):
     one_cluster.scale(0)
-    while one_cluster.scheduler.workers:
+    latest = time.monotonic() + 60
+    while one_cluster.scheduler.workers and time.monotonic() < latest:
         time.sleep(0.01)
     with refused():
         list(dask_engine(one_cluster.scheduler_address)(held, Expected.of(one_question)))
