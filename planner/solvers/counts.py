@@ -114,6 +114,22 @@ class DesignProblem:
         return GameColumns((mean * np.sqrt(m / self.items), *within), people, mean, about)
 
 
+def split_types(problem: DesignProblem) -> Whole:
+    """Types of few levels: in every window some items high, of one level, and of all but one.
+
+    "Some" are as many as with that level alone. Whole levels are high, too: these corners enclose
+    what probabilities must sum to, so that some weights do.
+    """
+    m, (low, high) = problem.item_counts, problem.windows
+    corners = m * (np.arange(2**m.size)[:, None] >> np.arange(m.size) & 1)
+    tables = []
+    for window, rise in enumerate(high - low):
+        some = np.maximum(1, np.rint(m / (1 + np.exp(rise))).astype(np.int64))
+        rows = np.vstack([some, np.diag(some), some - np.diag(some), corners])
+        tables.append(np.column_stack([np.full(len(rows), window), np.where(rise > 0, rows, 0)]))
+    return np.unique(np.vstack(tables), axis=0)
+
+
 class Boxes(NamedTuple):
     """Counts of high items from ``low`` to ``high``, shape ``(n, t)``, in a window, ``(n,)``."""
 

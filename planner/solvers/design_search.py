@@ -13,7 +13,7 @@ from planner.errors import ConvergenceError, InputError, SolverError
 from planner.policy.objective import LEAST_WEIGHT, Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
 from planner.solvers.answers import Certificate, SubsetDesign, UnaryTable
-from planner.solvers.counts import Counts, DesignProblem
+from planner.solvers.counts import Counts, DesignProblem, split_types
 from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.rays import components_of, one_window, windows_of
 from planner.solvers.relaxed import MOST_LEVELS, Relaxed, of_groups, relaxed, types_near
@@ -21,7 +21,7 @@ from planner.solvers.solving import solve
 from planner.solvers.types import OutputTypes, grouped, pooled, usable
 
 _FIRST = 25  # types to begin with, for each level
-_BEGUN, _CLOSE_BOUND = 0.05, 1e-5  # to which bounds are solved to begin with, and of histories
+_CLOSE_BOUND = 1e-5  # to which bounds of histories are solved
 _NEAR_BOUND = 1e-5  # of a table's error: no design is looked for that may be so much better
 _MOST_IN_GROUPS = 78  # levels whose windows are all solved; of more, budgets are raised
 _CLOSE_GROUPS = 1e-3  # to which those of groups are solved
@@ -232,22 +232,35 @@ def _solve_component(asked: _Asked, at: Whole, close: float, table: float) -> _S
     if m.sum() == 1:  # nothing to tell it from: its answer is known
         one = np.ones((1, 1))
         return _SolvedDesign(OutputTypes(m, one[0], one, one, m[None]), one[0], np.zeros(2))
-    bound = _bound(asked, at, _BEGUN if at.size <= _PROVEN_LEVELS else close / 4)
-    scaled = mass * int(m.sum())
-    if (
+    problem, scaled = asked.problem(at), mass * int(m.sum())
+    if at.size <= _PROVEN_LEVELS:
+        found = _generated(problem, close, split_types(problem), np.full(2, -np.inf))
+        if found is not None and found.answer.value <= (1 + close) * found.solved:
+            return _designed(problem, found, scaled)
+    bound = _bound(asked, at, close / 4)
+    if not (
         bound.people.size != at.size
         or at.size > _MOST_DESIGNED
         or table <= (1 + max(close, _NEAR_BOUND)) * scaled * bound.bounds[1]
     ):
-        return _SolvedDesign(None, bound.people, np.maximum(scaled * bound.bounds, 0.0))
-    problem = asked.problem(at)
-    size = max(_FIRST * at.size, round(1.3 * at.size * (at.size + 1) / 2))
-    oracle = Counts(problem, close, types_near(problem, bound, size))
-    wanted = problem.game(problem.both_weights[1])
-    try:
-        found = generate(oracle.game, oracle, close, wanted, bound.bounds)
-    except ConvergenceError:
-        return _SolvedDesign(None, bound.people, np.maximum(scaled * bound.bounds, 0.0))
+        size = max(_FIRST * at.size, round(1.3 * at.size * (at.size + 1) / 2))
+        found = _generated(problem, close, types_near(problem, bound, size), bound.bounds)
+        if found is not None:
+            return _designed(problem, found, scaled)
+    return _SolvedDesign(None, bound.people, scaled * np.maximum(bound.bounds, 0.0))
+
+
+def _generated(
+    problem: DesignProblem, close: float, first: Whole, known: Array
+) -> Generated | None:
+    """None where digits do not tell the items apart."""
+    oracle = Counts(problem, close, first)
+    with suppress(ConvergenceError):
+        return generate(oracle.game, oracle, close, problem.game(problem.both_weights[1]), known)
+    return None
+
+
+def _designed(problem: DesignProblem, found: Generated, scaled: float) -> _SolvedDesign:
     people = found.answer.multipliers.scenarios if problem.prior is None else problem.prior
     bounds = scaled * np.maximum(np.array([found.solved, found.bound]), 0.0)
     return _SolvedDesign(_types_of(problem, found), people / people.sum(), bounds)
