@@ -186,6 +186,7 @@ def test_what_nobody_minds_is_charged():
         ("one-sided", TO_3(12), [20] * 12, 1e-6),
         ("min", TO_2(8), [20] * 8, 1e-4),
         ("min", TO_2(12), [1] * 12, 1e-6),  # few items: searched
+        ("min", TO_2(6), [5] * 5 + [500], 1e-4),  # one level has nearly all items
     ],
 )
 def test_designs_of_many_levels(rule, budgets, items, gap):
