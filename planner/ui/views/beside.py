@@ -20,7 +20,7 @@ from planner.show.others import pairs_table
 from planner.show.outsiders import outsider_blocks
 from planner.ui import render
 from planner.ui.fields import kept_item
-from planner.ui.results import looked_at, remembered, shown
+from planner.ui.working import looked_at, remembered, shown
 
 _MOST_PAIRS = 40
 

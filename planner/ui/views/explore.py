@@ -30,7 +30,7 @@ from planner.show.others import answer_rate_blocks, comparison_blocks
 from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.fields import kept_item
-from planner.ui.results import looked_at, remembered
+from planner.ui.working import looked_at, remembered
 from planner.ui.state import session
 
 _SCALES = np.geomspace(0.4, 2.5, 9)

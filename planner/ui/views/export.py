@@ -22,7 +22,7 @@ from planner.survey.file import survey_text
 from planner.ui import render
 from planner.ui.document import stem_of
 from planner.ui.fields import kept_item
-from planner.ui.results import remembered, result
+from planner.ui.working import remembered, result
 
 _SEND_TO = "An https address, or a path such as /reports on the host that the page is from."
 

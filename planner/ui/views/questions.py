@@ -40,7 +40,7 @@ from planner.ui.document import (
 )
 from planner.ui.fields import edit_frame, edit_rows, field, kept, kept_item, kept_row
 from planner.ui.opening import as_file
-from planner.ui.results import chosen_place, planned_question, question_at, result, shown
+from planner.ui.working import chosen_place, planned_question, question_at, result, shown
 from planner.ui.state import session
 
 _INTRODUCTION = """
