@@ -30,8 +30,8 @@ from planner.show.others import answer_rate_blocks, comparison_blocks
 from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.fields import kept_item
-from planner.ui.working import looked_at, remembered
 from planner.ui.state import session
+from planner.ui.working import looked_at, remembered
 
 _SCALES = np.geomspace(0.4, 2.5, 9)
 _TRIED_BUDGETS = np.geomspace(0.2, 8, 8)  # nats, at which channels are solved

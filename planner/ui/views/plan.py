@@ -20,9 +20,9 @@ from planner.show.plan import each_in_words, pictures, question_blocks, survey_b
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
 from planner.ui.known_answers import drawn_answers, drawn_numbers
-from planner.ui.working import looked_at, question_at, remembered, shown
 from planner.ui.state import session
 from planner.ui.views.trial import draw_survey
+from planner.ui.working import looked_at, question_at, remembered, shown
 
 _MOST_DRAWN = 10_000_000, 200_000  # people, answers
 _MOST_IN_SENTENCE = 8  # in a sentence

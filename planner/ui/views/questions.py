@@ -40,8 +40,8 @@ from planner.ui.document import (
 )
 from planner.ui.fields import edit_frame, edit_rows, field, kept, kept_item, kept_row
 from planner.ui.opening import as_file
-from planner.ui.working import chosen_place, planned_question, question_at, result, shown
 from planner.ui.state import session
+from planner.ui.working import chosen_place, planned_question, question_at, result, shown
 
 _INTRODUCTION = """
 **What it does**: finds the most exact way to ask within the privacy budgets that you set.\\

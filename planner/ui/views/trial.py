@@ -18,8 +18,8 @@ from planner.trial.simulate import OneSurvey, Simulated, Trial
 from planner.ui import render
 from planner.ui.fields import kept_item
 from planner.ui.known_answers import known_answers
-from planner.ui.working import looked_at, remembered
 from planner.ui.state import session
+from planner.ui.working import looked_at, remembered
 
 _TRIED = ("categorical", "joint", "item-set", "ordinal", "numeric")
 _MOST_RUNS = 1000
