@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from planner import PrivacyPolicy, best_ordered_channel
 from planner.survey.file import settle
-from planner.ui import results
+from planner.ui import working
 from planner.ui.document import cleaned, example_document, sentence_of, word_of
 from tests.ui.pages import (
     APP,
@@ -316,7 +316,7 @@ def left_of(sample):
 
 
 def test_what_takes_too_long_is_ended_and_not_begun_again(monkeypatch):
-    monkeypatch.setattr(results, "LONGEST", 0.5)
+    monkeypatch.setattr(working, "LONGEST", 0.5)
     document = example_document("hours")
     levels = [{"name": f"l{k}", "epsilon": 0.5 + k / 10, "items": [f"a{k}"]} for k in range(16)]
     question = {"name": "q", "kind": "ordinal", "level": levels}
