@@ -215,11 +215,11 @@ def _direction(
 
 
 def _solved(curved: Array, pull: Array) -> Array:
-    """``curved^-1 pull``; in half the time where digits show it positive definite, as it is."""
-    try:
-        return positive_solved(curved, pull)
-    except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.solve(curved, pull), dtype=np.float64)
+    """``curved^-1 pull``; of many in half the time where digits show it positive definite."""
+    if len(curved) >= _WORTH_LOADING:
+        with suppress(np.linalg.LinAlgError):
+            return positive_solved(curved, pull)
+    return np.asarray(np.linalg.solve(curved, pull), dtype=np.float64)
 
 
 def positive_solved(matrix: Array, sides: Array) -> Array:
