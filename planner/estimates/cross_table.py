@@ -12,21 +12,28 @@ rejects independence nearly always. Here the noise is in the statistic.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
-from math import inf, prod, sqrt
+from math import exp, inf, log, prod, sqrt
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
 
 from planner.arrays import Array
-from planner.estimates.channel import ChannelEstimates, Estimate, ratio
-from planner.estimates.counts import reach, tail_share
+from planner.estimates.channel import Estimate
+from planner.estimates.counts import SupportEstimates, reach, tail_share
+from planner.estimates.report_law import within
 from planner.frames import Columns, Framed
 from planner.limits import JOINED
 
+_FAR_ODDS = 50.0  # of a log of odds
+_SMALLEST_SHARE = 1e-12  # share that is tried
+_HALVED = 30  # of a search, each of which halves
 _NEARLY_NORMAL = 1e4  # of noncentrality, relative to the scale
+_FEWEST_EXPECTED = 5.0  # in every pair (Cochran, 1954)
+FEW_EXPECTED = "Fewer than five people are expected in some pair: p, and limits of V, are rough."
 UNKNOWN = "The reports cannot rule out that nobody gave some answer: they do not tell."
 
 
@@ -34,6 +41,7 @@ class Independence(NamedTuple):
     """A test of independence: statistic, degrees of freedom, and the chance of more by noise.
 
     The chance is 1, and the ``note`` says why, where reports do not tell how many gave an answer.
+    It says, too, where the chance is rough.
     """
 
     statistic: float
@@ -57,8 +65,8 @@ class CrossTable(Framed):
     users:
         Number of reports.
     moments:
-        ``E[T_i T_k]`` of what one report adds to two cells, ``(d, d)``, of a person drawn from
-        shares of the cells, ``(d,)``, the second answer running fastest.
+        ``E[S_j S_k]`` of what one report adds to two sums of cells, of a person drawn from shares
+        of the cells, ``(d,)``, and of these sums, ``(k, d)``, the second answer running fastest.
     confidence:
         Of all limits here.
 
@@ -78,7 +86,7 @@ class CrossTable(Framed):
     answers: tuple[Sequence[str], Sequence[str]]
     counts: Array
     users: int
-    moments: Callable[[Array], Array]
+    moments: Callable[[Array, Array], Array]
     confidence: float = 0.95
 
     @cached_property
@@ -94,7 +102,7 @@ class CrossTable(Framed):
 
     def _drawn(self, shares: Array) -> Array:
         flat = shares.ravel()
-        return self.users * (self.moments(flat) - np.outer(flat, flat))
+        return self.users * (self.moments(flat, np.eye(flat.size)) - np.outer(flat, flat))
 
     @cached_property
     def _draws(self) -> tuple[Array, Array]:
@@ -108,38 +116,35 @@ class CrossTable(Framed):
         """Estimated people of each answer, of the first question and of the second."""
         return self.counts.sum(axis=1), self.counts.sum(axis=0)
 
-    def _added(self, cells: Array) -> tuple[float, float]:
-        """What a person outside some cells, and how much more one inside, adds to the variance."""
-        inside = cells.ravel().astype(np.float64)
+    def people_in(self, cells: Array) -> SupportEstimates:
+        """How many people are in each of some sets of cells, whoever was asked.
 
-        def added(shares: Array) -> float:
-            total = shares.sum()
-            if not total:
-                shares, total = np.ones(shares.size), shares.size
-            return float(inside @ self.moments(shares / total) @ inside)
-
-        own, other = (added(self.shares.ravel() * side) for side in (inside, 1 - inside))
-        return other, own - 1 - other  # of given people: who is inside counts for 1 in any draw
-
-    def error(self, cells: Array) -> float:
-        """Standard error of how many people are in some cells, of the draws alone."""
-        other, more = self._added(cells)
-        known = np.clip((cells * self.counts).sum(), 0, self.users)
-        return sqrt(max(self.users * other + float(known) * more, 0.0))
-
-    def limits(self, cells: Array, confidence: float | None = None) -> tuple[float, float]:
-        """Limits of how many people are in some cells, given by 0 and 1, shape ``(d1, d2)``.
-
-        Whoever was asked: of the draws alone. The variance is put at the true number, as the
-        score interval has it: ``V(c)`` goes from what people outside add to what those inside do.
+        Sets are given by 0 and 1, shape ``(k, d1, d2)``. What a report adds to such a sum is taken
+        for one of two numbers, with chances that give a person inside and one outside the mean and
+        the variance that they have: exact where a report is of one cell at most.
         """
-        known, (other, more) = float((cells * self.counts).sum()), self._added(cells)
-        z2 = reach(confidence or self.confidence) ** 2
-        # (known - c)^2 <= z^2 (n other + c more)
-        half = known + z2 * more / 2
-        root = sqrt(max(half**2 - known**2 + z2 * self.users * other, 0.0))
-        low, high = np.clip([half - root, half + root], 0, self.users)
-        return float(low), float(high)
+        sums = cells.reshape(len(cells), -1)
+        inside, outside = (
+            np.array([
+                self.moments(shares, one[None])[0, 0]
+                for shares, one in zip(within(side, self.shares.ravel()), sums, strict=True)
+            ])
+            for side in (sums > 0, sums == 0)
+        )  # fmt: skip
+        n, values, outside = self.users, sums @ self.counts.ravel(), np.maximum(outside, 0.0)
+        more = inside - outside  # of given people whoever is inside counts for 1 in any draw
+        variance = n * outside + np.clip(values, 0, n) * (more - 1)
+        gap = 1 / np.sqrt(4 * outside + more**2)
+        other = np.clip((1 - gap * more) / 2, 0, 1)
+        supports = np.clip(np.rint(n * other + gap * values), 0, n)
+        errors = np.sqrt(np.maximum(variance, 0)), np.sqrt(n * outside)
+        return SupportEstimates(values, *errors, n, supports, np.minimum(other + gap, 1), other)
+
+    def _somebody(self, found: SupportEstimates) -> bool:
+        """Whether the reports rule out that any of some counts is 0."""
+        nobody = np.zeros(found.values.size, dtype=np.int64)
+        chance = found.tail(found.seen, nobody, np.ones(nobody.size))
+        return bool((chance <= tail_share(self.confidence) / 2).all())
 
     @cached_property
     def _apart(self) -> tuple[Array, Array, Array]:
@@ -166,6 +171,13 @@ class CrossTable(Framed):
         return bool((every > np.sqrt(np.diag(sums @ self.covariance @ sums.T))).all())
 
     @cached_property
+    def _rough(self) -> str:
+        """What is said where a pair has few people, so that laws are far from normal."""
+        first, second, _ = self._apart
+        expected = np.diag(self._drawn(np.outer(first, second)))  # of events, noise among them
+        return "" if expected.min() >= _FEWEST_EXPECTED else FEW_EXPECTED
+
+    @cached_property
     def independence(self) -> Independence:
         """``Q = n theta' (J Sigma(r s') J')^-1 theta`` on contrasts, a chi-square if independent.
 
@@ -181,7 +193,8 @@ class CrossTable(Framed):
         statistic = self.users * float(gap @ np.linalg.lstsq(spread, gap)[0])
         if not self.told:
             return Independence(statistic, keep.size, 1.0, UNKNOWN)
-        return Independence(statistic, keep.size, float(chi2.sf(statistic, keep.size)))
+        chance = float(chi2.sf(statistic, keep.size))
+        return Independence(statistic, keep.size, chance, self._rough)
 
     @cached_property
     def association(self) -> Estimate:
@@ -208,64 +221,94 @@ class CrossTable(Framed):
         lower, upper = (sqrt(min(end / most, 1.0)) for end in (low, high))
         error = sqrt(2 * both + 4 * along * strength)
         spread_of_value = error / (2 * sqrt(most * max(strength, error)))
-        return Estimate(value, spread_of_value, lower, upper)
+        return Estimate(value, spread_of_value, lower, upper, self._rough)
 
     def share(self, row: int, column: int, of: int = 1) -> Estimate:
         """Share of people in a cell among those of its column (``of=1``) or of its row (``of=0``).
 
-        Fieller's interval: all shares ``x`` for which ``cell - x total`` is compatible with 0; the
-        whole range where the reports cannot rule out that nobody gave that answer.
+        All shares ``x`` for which ``cell - x total`` is compatible with 0, its variance that of
+        such people: as Fieller's interval, by a binomial law in place of the normal one. The whole
+        range where the reports cannot rule out that nobody gave that answer.
         """
-        cell = np.zeros(self.counts.shape)
+        cell, total = np.zeros((2, *self.counts.shape))
         cell[row, column] = 1
-        total = np.zeros(self.counts.shape)
         total[(slice(None), column) if of else (row, slice(None))] = 1
-        both = np.stack([cell.ravel(), total.ravel()])
-        moments = both @ self.counts.ravel(), both @ self.covariance @ both.T
-        found = ratio(ChannelEstimates(*moments, self.users), self.confidence, (0.0, 1.0))
-        if found.note:
+        flat = np.stack([cell, total]).reshape(2, -1)
+        people, every = (flat @ self.counts.ravel()).tolist()
+        value, asked = people / every if every > 0 else None, self.people_in(total[None])
+        if not self._somebody(asked):
             note = "The reports cannot rule out that nobody gave that answer."
-            return replace(found, standard_error=None, note=note)
-        lower, upper = np.clip([found.lower, found.upper], 0, 1).tolist()
-        return replace(found, lower=lower, upper=upper)
+            return Estimate(value, None, 0.0, 1.0, note)
+        kinds = np.stack([cell, total - cell, 1 - total]).reshape(3, -1) > 0
+        moments = [self.moments(one, flat) for one in within(kinds, self.shares.ravel())]
+        parts = np.array([[one[0, 0], one[0, 1], one[1, 1]] for one in moments]).tolist()
+        known, unit, n = min(every / self.users, 1.0), float(asked.unit[0]), self.users
+
+        def variance(x: float) -> float:
+            each = (one - 2 * x * both + x**2 * whole for one, both, whole in parts)
+            return n * sum(map(mul, (known * x, known * (1 - x), 1 - known), each))
+
+        def tails(x: float) -> tuple[float, float]:
+            x = min(max(x, _SMALLEST_SHARE), 1 - _SMALLEST_SHARE)
+            trials = variance(x) / (unit**2 * x * (1 - x))
+            seen = (people - x * every) / unit + trials * x
+            return _binomial_tails(seen, trials, x)
+
+        assert value is not None  # noqa: S101 - some people gave it
+        chance, middle = tail_share(self.confidence) / 2, min(max(value, 0.0), 1.0)
+        lower = _edge(lambda x: tails(x)[0] > chance, middle, 0.0)
+        upper = _edge(lambda x: tails(x)[1] > chance, middle, 1.0)
+        error = sqrt(max(variance(middle), 0.0)) / every
+        return Estimate(value, error, lower, upper)
 
     def odds_ratio(self, rows: Sequence[int], columns: Sequence[int]) -> Estimate:
         """Odds of these columns in these rows, over those in the other rows.
 
-        All ``x`` with ``L^2 <= z^2 Var L``, ``L = N11 N22 - x N12 N21``, both quadratic in ``x``:
-        never undefined; without an upper end where the reports set none.
+        All ``x`` with ``L^2 <= z^2 Var L``, ``L = N11 N22 - x N12 N21``, the variance that of a
+        table with the same margins and these odds: never undefined; without an upper end where
+        the reports set none.
         """
         one, other = (
             np.isin(np.arange(size), list(chosen)).astype(np.float64)
             for size, chosen in zip(self.counts.shape, (rows, columns), strict=True)
         )
-        corners = [np.outer(a, b).ravel() for a in (one, 1 - one) for b in (other, 1 - other)]
-        merge = np.stack(corners)
-        n = merge @ self.counts.ravel()
-        omega = merge @ self.covariance @ merge.T
-        # L = [same] - x [crossed], each a product of two of the four numbers.
-        bends = np.zeros((2, 4, 4))
-        bends[0, [0, 3], [3, 0]] = bends[1, [1, 2], [2, 1]] = 1
-        slopes = bends @ n
-        same, crossed = n[0] * n[3] - omega[0, 3], n[1] * n[2] - omega[1, 2]
-        # Of a product of two numbers with noise: g' O g - tr(O B O B) / 2.
-        turned = omega @ bends
-        spread = slopes @ omega @ slopes.T - np.einsum("iab,jba->ij", turned, turned) / 2
-        z2 = reach(self.confidence) ** 2
-        square = crossed**2 - z2 * spread[1, 1]
-        middle = same * crossed - z2 * spread[0, 1]
-        constant = same**2 - z2 * spread[0, 0]
-        inside = middle**2 - square * constant
+        corners = np.stack([np.outer(a, b) for a in (one, 1 - one) for b in (other, 1 - other)])
+        flat = corners.reshape(4, -1)
+        lines = corners[[0, 2, 0, 1]] + corners[[1, 3, 2, 3]]
+        if not self._somebody(self.people_in(lines)):
+            return Estimate(None, None, 0.0, inf, UNKNOWN)
+        n, merged = self.users, flat @ self.counts.ravel()
+        moments = np.array([self.moments(p, flat) for p in within(flat > 0, self.shares.ravel())])
+        row, column = np.clip([merged[:2].sum() / n, merged[::2].sum() / n], 0, 1)
+
+        def omega(shares: Array) -> Array:
+            return np.asarray(n * (np.tensordot(shares, moments, 1) - np.outer(shares, shares)))
+
+        inside = np.maximum(merged, 0.0)
+        taken = omega(inside / inside.sum())  # of products the factors' covariance
+        same, crossed = merged[0] * merged[3] - taken[0, 3], merged[1] * merged[2] - taken[1, 2]
+
+        def off(x: float) -> float:
+            """``L`` over its standard deviation."""
+            # The corner a of the table of these odds: (x - 1) a^2 - most a + x row column = 0.
+            most, both = 1 + (row + column) * (x - 1), x * row * column
+            root = sqrt(max(most**2 - 4 * (x - 1) * both, 0.0))
+            own = 2 * both / (most + root) if most > 0 else (most - root) / (2 * (x - 1))
+            shares = np.clip([own, row - own, column - own, 1 - row - column + own], 0, 1)
+            slope, spread = n * shares[::-1] * [1, -x, -x, 1], omega(shares)
+            bend = np.diag([1, -x, -x, 1.0])[::-1]
+            variance = slope @ spread @ slope + np.trace(spread @ bend @ spread @ bend) / 2
+            return (same - x * crossed) / sqrt(max(variance, 1e-300))
+
+        z = reach(self.confidence)
         value = same / crossed if same > 0 and crossed > 0 else None
-        root = sqrt(max(inside, 0.0))
-        if square > 0 and inside >= 0:
-            low, high = (middle - root) / square, (middle + root) / square
-        elif square < 0 and inside > 0 and constant > 0:  # all but what is between two ends
-            ends = sorted(((middle - root) / square, (middle + root) / square))
-            low, high = (max(ends[1], 0.0), inf) if ends[1] > 0 else (0.0, inf)
-        else:
-            low, high = 0.0, inf
-        return Estimate(value, None, float(max(low, 0.0)), float(max(high, 0.0)))
+        middle = log(value) if value else -_FAR_ODDS if crossed > 0 else _FAR_ODDS
+        low = _edge(lambda x: off(exp(x)) < z, middle, -_FAR_ODDS)
+        high = _edge(lambda x: off(exp(x)) > -z, middle, _FAR_ODDS)
+        if same <= 0 and crossed <= 0:
+            low, high = -_FAR_ODDS, _FAR_ODDS
+        ends = 0.0 if low <= -_FAR_ODDS else exp(low), inf if high >= _FAR_ODDS else exp(high)
+        return Estimate(value, None, *ends)
 
     @property
     def summary(self) -> str:
@@ -281,7 +324,7 @@ class CrossTable(Framed):
         """One row a cell: people with limits, and shares of the row and of the column."""
         places = [(i, j) for i in range(len(self.answers[0])) for j in range(len(self.answers[1]))]
         one = np.eye(self.counts.size).reshape(-1, *self.counts.shape)
-        lower, upper = np.array([self.limits(cell) for cell in one]).T
+        lower, upper = self.people_in(one).intervals(self.confidence)
         return {
             self.names[0]: [self.answers[0][i] for i, _ in places],
             self.names[1]: [self.answers[1][j] for _, j in places],
@@ -328,19 +371,16 @@ class Merged:
         names: tuple[str, str],
         counts: Array,
         users: int,
-        moments: Callable[[Array], Array],
+        moments: Callable[[Array, Array], Array],
         confidence: float,
     ) -> CrossTable:
         """The table of the two that stay. Of a third one shares within a cell are the estimated."""
-        cells = self.cells
-        inside = np.maximum(counts, 0.0) * cells
-        empty = ~inside.any(axis=1)
-        inside[empty] = cells[empty]
-        within = inside / inside.sum(axis=1, keepdims=True)
+        cells, whole = self.cells, np.maximum(counts, 0.0)
+        each = within(cells > 0, whole / max(whole.sum(), 1e-300))
         first, second = (self.answers[k] for k in self.kept)
 
-        def merged(shares: Array) -> Array:
-            return np.asarray(cells @ moments(shares @ within) @ cells.T)
+        def merged(shares: Array, sums: Array) -> Array:
+            return moments(shares @ each, sums @ cells)
 
         table = (cells @ counts).reshape(len(first), len(second))
         return CrossTable(names, (first, second), table, users, merged, confidence)
@@ -351,7 +391,7 @@ def pair_tables(
     items: Sequence[str],
     counts: Array,
     users: int,
-    moments: Callable[[Array], Array],
+    moments: Callable[[Array, Array], Array],
     confidence: float = 0.95,
 ) -> list[CrossTable]:
     """The table of every two of some questions, ``of`` their names and answers; see `Merged`."""
@@ -360,6 +400,26 @@ def pair_tables(
         merged, names = Merged(items, answers, [one, other]), (of[one][0], of[other][0])
         found.append(merged.table(names, counts, users, moments, confidence))
     return found
+
+
+def _binomial_tails(seen: float, trials: float, chance: float) -> tuple[float, float]:
+    """Chances of so many or more, and of so many or less; numbers need not be whole."""
+    from scipy.special import betainc
+
+    more = 1.0 if seen <= 0 else float(betainc(seen, max(trials - seen + 1, 1e-300), chance))
+    less = 1.0 if seen >= trials else 1 - float(betainc(seen + 1, trials - seen, chance))
+    return more, less
+
+
+def _edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
+    """From ``inside`` towards an ``end``, where it holds no more; the end if it holds there."""
+    near, far = inside, end
+    if holds(end + 1e-9 * (inside - end)):
+        return end
+    for _ in range(_HALVED):
+        middle = (near + far) / 2
+        near, far = (middle, far) if holds(middle) else (near, middle)
+    return far
 
 
 def _noncentral_limits(

@@ -58,7 +58,7 @@ class ChannelCounts(Estimates):
         """Of sets of answers, ``(k, d)``, with estimated ``values``, and of each answer."""
         steps = np.hstack([chosen[:, -1:], -np.diff(chosen.astype(np.float64), axis=1)])
         numbers = steps[:, :1] + steps[:, 1:] @ law.estimator
-        own, other = (_mixed(side, shares) @ law.matrix for side in (chosen, ~chosen))
+        own, other = (within(side, shares) @ law.matrix for side in (chosen, ~chosen))
         zero = np.zeros(len(values))
         return cls(law.reports * values, zero, zero, law.reports, numbers, own, other)
 
@@ -132,8 +132,8 @@ class ChannelCounts(Estimates):
         )
 
 
-def _mixed(chosen: Flags, shares: Array) -> Array:
-    """The chance of each, of a person with one of some answers; alike where nobody seems to."""
+def within(chosen: Flags, shares: Array) -> Array:
+    """Shares of each answer among people with one of some, a row; alike where nobody seems to."""
     inside = np.where(chosen, shares, 0.0)
     few = inside.sum(axis=1, keepdims=True) < 1e-6
     inside = np.where(few, chosen, inside)

@@ -88,15 +88,16 @@ class Collected(Shape):
         signal = logodds.signal_from_probabilities(own, other)
         return np.asarray(users * noise + once * (1 + signal) - twice)
 
-    def second_moments(self, shares: Array) -> Array:
-        """``E[T_i T_k]`` of what a report adds to two elements' counts, ``(d, d)``.
+    def second_moments(self, shares: Array, sums: Array) -> Array:
+        """``E[S_j S_k]`` of what a report adds to ``sums`` of elements' counts, ``(k, d)``.
 
         Of a person drawn from ``shares`` of the elements. Here reports support two elements
         independently, given the own one.
         """
         own, other = self.chances
         signal = logodds.signal_from_probabilities(own, other)
-        return np.diag(logodds.noise_from_probabilities(own, other) + shares * (1 + signal))
+        each = logodds.noise_from_probabilities(own, other) + shares * (1 + signal)
+        return np.asarray((sums * each) @ sums.T)
 
     def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
         """Sums with the law that reports of ``own[k]`` people about element ``k`` give each.

@@ -131,9 +131,9 @@ class SidesCollected(sides.Sides, Collected):
         people = np.bincount(self._group, counts, len(self.counts)).astype(np.float64)
         return self._variance(counts, people)[self.bits]
 
-    def second_moments(self, shares: Array) -> Array:
+    def second_moments(self, shares: Array, sums: Array) -> Array:
         level_of = np.repeat(np.array(self.groups), self.levels.item_counts)
-        return self.output_types.second_moments(self.estimator, level_of, shares)
+        return self.output_types.second_moments(self.estimator, level_of, shares, sums)
 
     def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
         """As :class:`Collected` says.

@@ -51,7 +51,7 @@ class Related:
         merged = Merged(self.part.asked.ordered, self._answers, kept).cells
         firsts = np.cumsum([0, *law.levels.item_counts[:-1]])
         return max(
-            float(np.einsum("ic,cd,id->", merged, law.shape.second_moments(own), merged)) - 1
+            float(np.trace(law.shape.second_moments(own, merged))) - 1
             for own in np.eye(len(self.part.asked.ordered))[firsts]
         )
 

@@ -239,8 +239,10 @@ class OutputTypes:
         np.fill_diagonal(other, np.where(m > 1, within, 0.0))
         return other, np.einsum("ois,ois->i", values * shares, numbers)
 
-    def second_moments(self, estimator: Array, level_of: NDArray[np.int64], shares: Array) -> Array:
-        """``E[T_i T_k]`` of what one report adds to the counts of items i and k, ``(d, d)``.
+    def second_moments(
+        self, estimator: Array, level_of: NDArray[np.int64], shares: Array, sums: Array
+    ) -> Array:
+        """``E[S_j S_k]`` of what one report adds to ``sums`` of items' counts, ``(k, d)``.
 
         Of a person drawn from ``shares`` of the items, ``(d,)``, whose levels are ``level_of``.
         Given type and own side, each other item of a level is on the high side with the chance
@@ -250,7 +252,8 @@ class OutputTypes:
         --------
         >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
         >>> level_of, shares = np.zeros(3, dtype=int), np.array([1.0, 0.0, 0.0])
-        >>> types.second_moments(types.estimator([1.0]), level_of, shares).round(4).tolist()
+        >>> estimator, each = types.estimator([1.0]), np.eye(3)
+        >>> types.second_moments(estimator, level_of, shares, each).round(4).tolist()
         [[1.8889, -0.4444, -0.4444], [-0.4444, 0.5556, -0.1111], [-0.4444, -0.1111, 0.5556]]
         """
         low, slope = estimator[..., 0], estimator[..., 1] - estimator[..., 0]
@@ -270,12 +273,13 @@ class OutputTypes:
                 both[np.diag_indices(size)] += weight @ (slope**2 * (pair - first**2))
                 apart += people[g] * both
                 beside[g] += (weight * estimator[:, g, side]) @ mean - both[g]
-        own = shares[:, None] * beside[level_of][:, level_of]
-        moments = apart[level_of][:, level_of] + own + own.T
+        levels = np.eye(size)[level_of]
+        whole, own = sums @ levels, (sums * shares) @ levels @ beside @ (sums @ levels).T
         other, mine = self.expectations(np.square(estimator))
-        alone = (people @ other)[level_of] - shares * np.diag(other)[level_of]
-        np.fill_diagonal(moments, alone + shares * mine[level_of])
-        return np.asarray(moments)
+        alone = (people @ other)[level_of] - shares * (np.diag(other) - mine)[level_of]
+        # An item with itself is no pair of items.
+        alone -= np.diag(apart)[level_of] + 2 * shares * np.diag(beside)[level_of]
+        return np.asarray(whole @ apart @ whole.T + own + own.T + (sums * alone) @ sums.T)
 
 
 def pooled(

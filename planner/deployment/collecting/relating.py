@@ -11,7 +11,7 @@ from planner.arrays import Array
 from planner.deployment.parameters import Parameters
 from planner.estimates.channel import Estimate
 from planner.estimates.cross_table import CrossTable, pair_tables
-from planner.estimates.rows import NUMBERS, AnswerRows
+from planner.estimates.rows import NUMBERS, AnswerRows, item_rows
 from planner.limits import JOINED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate
@@ -73,15 +73,9 @@ def _line(table: CrossTable, axis: int, place: int) -> Array:
 
 
 def _counts(table: CrossTable, names: Sequence[str], masks: Sequence[Array]) -> AnswerRows:
-    """Rows of the people in some cells each; the error is that of the limits, given people."""
-    found = [
-        Estimate(float((mask * table.counts).sum()), table.error(mask), *table.limits(mask))
-        for mask in masks
-    ]
-    joint = [table.limits(mask, 1 - (1 - table.confidence) / len(masks)) for mask in masks]
-    rows = _rows(table, names, found, whole=float(table.users))
-    rows.numbers[4:6] = np.array(joint).T
-    return rows
+    """Rows of the people in some cells each, of whom everybody is in one."""
+    found = table.people_in(np.array(masks))
+    return item_rows([""] * len(masks), names, found, found.on_simplex(), table.confidence)
 
 
 def _rows(
