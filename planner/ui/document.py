@@ -16,9 +16,8 @@ import zlib
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from itertools import product
-from typing import Annotated, Any, NamedTuple, Self
-
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, model_validator
+from sys import float_info
+from typing import Any, NamedTuple
 
 from planner.errors import InputError
 from planner.laws.die import ACKNOWLEDGEMENTS
@@ -375,49 +374,40 @@ MOST_IN_ADDRESS = 6000
 """Characters; beside the rest of an address, what servers and chat programs let pass."""
 _MOST_BYTES = 1_000_000
 _FILES = {"pilot", "file", "ledger", "values"}  # paths, and what people said, do not travel
-
-_Whole = Annotated[int, Field(gt=-(2**63), lt=2**63)]
-_Cell = str | bool | _Whole | FiniteFloat
-_Table = dict[str, _Cell | list[_Cell]]
-_Rows = Annotated[list[_Table], Field(max_length=10_000)]
-
-
-class _Question(BaseModel):
-    """What the pages look for, where they do; anything may stand in a cell."""
-
-    model_config = ConfigDict(strict=True, extra="allow")
-    __pydantic_extra__: _Table
-    level: _Rows = []
-    target: _Rows = []
-    rule: _Cell | list[list[_Cell]] = ""
-    sets: _Table = {}
-    sampling: _Table = {}
-    preferences: _Table = {}
-    rounds: _Table = {}
-    label: _Table = {}
-
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        rows = self.rule if isinstance(self.rule, list) else []
-        if rows and {len(rows), *map(len, rows)} != {len(self.level)}:
-            raise ValueError("rule")
-        return self
+_BY_NAMES = ("label", "groups", "population", "weights")
+_CELLS: Document = {}
+_TABLES = ("sets", "sampling", "preferences", "rounds", *_BY_NAMES)
+_ROWS = [_CELLS, 10_000]
+_QUESTION = dict.fromkeys(_TABLES, _CELLS) | {"rule": 2, "level": _ROWS, "target": _ROWS}
+_DOCUMENT = {"survey": dict.fromkeys(_BY_NAMES, _CELLS), "question": [_QUESTION, 200]}
 
 
-class _Heading(BaseModel):
-    model_config = ConfigDict(strict=True, extra="allow")
-    __pydantic_extra__: _Table
-    groups: _Table = {}
-    population: _Table = {}
+def _fits(value: Any, shape: Any = 1) -> bool:
+    """Whether it is what pages look for: shapes by key, a shape and how many at most, or cells.
+
+    These in so many lists at most; of a key without a shape, a cell or a list of cells.
+    """
+    match value, shape:
+        case dict(), dict():
+            return all(_fits(cell, shape.get(key, 1)) for key, cell in value.items())
+        case list(), [inner, most]:
+            return len(value) <= most and all(_fits(one, inner) for one in value)
+        case list(), int():
+            return shape > 0 and all(_fits(one, shape - 1) for one in value)
+        case ((int() | float()), int()):
+            return abs(value) <= float_info.max
+    return type(value) is str and type(shape) is int
 
 
-class _Typed(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-    survey: _Heading
-    question: Annotated[list[_Question], Field(min_length=1, max_length=200)]
-
-
-_WRITTEN = TypeAdapter(Annotated[list[_Typed], Field(min_length=1, max_length=50)])
+def _is_whole(document: Document) -> bool:
+    """Whether it has both tables, and matrices a row and a column for each level."""
+    if document.keys() != _DOCUMENT.keys() or not document["question"]:
+        return False
+    sizes = [(one.get("rule"), len(one.get("level", ()))) for one in document["question"]]
+    return all(
+        type(rule) is not list or [type(row) is list and len(row) for row in rule] == [size] * size
+        for rule, size in sizes
+    )
 
 
 def word_of(*documents: Document) -> str:
@@ -429,7 +419,7 @@ def word_of(*documents: Document) -> str:
     >>> documents_of_word(word_of(typed)) == [typed]
     True
     """
-    whole = [_without_files(one) for one in documents]
+    whole = _without_files([*documents])
     text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     packed = zlib.compress(text.encode("utf-8", "surrogatepass"), 9)
     return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
@@ -451,8 +441,10 @@ def documents_of_word(word: str) -> list[Document]:
     planner.errors.InputError: the survey in the address cannot be read. Copy the whole ...
     """
     try:
-        typed = _WRITTEN.validate_python(_unpacked(word))
-        return [_without_files(one.model_dump(exclude_unset=True)) for one in typed]
+        found: list[Document] = _without_files(_unpacked(word))
+        if found and _fits(found, [_DOCUMENT, 50]) and all(map(_is_whole, found)):
+            return found
+        raise ValueError("another shape")
     except (ValueError, RecursionError, zlib.error) as error:
         remedy = "Copy the whole address, or open the survey's file."
         reason = "the survey in the address cannot be read"
@@ -468,14 +460,12 @@ def _unpacked(word: str) -> Any:
     return json.loads(text.decode("utf-8", "surrogatepass"))
 
 
-def _without_files(document: Document) -> Document:
-    """Without what an address must not hold, which stands in tables alone."""
-    return {
-        key: _without_files(cell)
-        if isinstance(cell, dict)
-        else [_without_files(row) if isinstance(row, dict) else row for row in cell]
-        if isinstance(cell, list)
-        else cell
-        for key, cell in document.items()
-        if key not in _FILES
-    }
+def _without_files(value: Any) -> Any:
+    """Without what an address must not hold; labels and groups go by names of people's own."""
+    match value:
+        case dict():
+            kept = {key: one for key, one in value.items() if key not in _FILES}
+            return {k: one if k in _BY_NAMES else _without_files(one) for k, one in kept.items()}
+        case list():
+            return [_without_files(one) for one in value]
+    return value

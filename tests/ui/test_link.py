@@ -18,7 +18,8 @@ from tests.refusals import refused
 from tests.ui.pages import by_label, open_page, session, words
 
 TYPED = {
-    "survey": {"name": " ", "users": "many", "design": "some-each", "asked": ""},
+    "survey": {"name": " ", "users": "many", "design": "some-each", "asked": ""}
+    | {"groups": {"region": ["north", "file"]}, "weights": {"north": 2, "file": 0.5}},
     "question": [
         {
             "name": "\ud800 Fieber",
@@ -29,6 +30,7 @@ TYPED = {
         },
         {"name": "n", "kind": "numeric", "yes_no": True, "preferences": {"model": "normal"}},
         {"name": "again", "rounds": {"count": "12", "changes": 1, "times_open": True}},
+        {"name": "free", "label": {"values": "worth", "rule": "rod"}, "rule": "min"},
     ],
 }
 
@@ -79,6 +81,9 @@ WRONG = {
     "no document": packed(),
     "too many": packed(*[TYPED] * 51),
     "no question": spoilt(lambda d: d.update(question=[])),
+    "no survey": spoilt(lambda d: d.pop("survey")),
+    "a matrix of text": spoilt(lambda d: d["question"][0].update(rule=["ab", "cd"])),
+    "lists in lists": spoilt(lambda d: d["question"][0].update(columns=[["x"]])),
     "a question of text": spoilt(lambda d: d.update(question=["x"])),
     "a table for a cell": spoilt(lambda d: d["survey"].update(name={})),
     "a large number": spoilt(lambda d: d["survey"].update(users=10**400)),
