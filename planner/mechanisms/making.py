@@ -356,23 +356,22 @@ def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
 
 def law_of(question: Question, mechanism: object) -> CollectedLaw:
     """The law of a question for a law, table, design or channel; InputError for anything else."""
-    match mechanism:
-        case CollectedLaw():
-            law = mechanism
-        case UnaryTable():
-            law = unary(mechanism)
-        case SubsetDesign():
-            law = of_item("subset-design", SidesCollected.of(mechanism))
-        case Channel() if question.kind == "ordinal":
-            law = _ordered(mechanism, question)
-        case Channel():
-            law = mean_channel(mechanism, getattr(question, "yes_no", False))
+    match mechanism, question:
+        case CollectedLaw() as law, _:
+            pass
+        case UnaryTable() as table, _:
+            law = unary(table)
+        case SubsetDesign() as design, _:
+            law = of_item("subset-design", SidesCollected.of(design))
+        case Channel() as channel, Ordinal():
+            law = _ordered(channel, question)
+        case Channel() as channel, _:
+            law = mean_channel(channel, getattr(question, "yes_no", False))
         case _:
             what, name = f"mechanism of question {question.name!r}", type(mechanism).__name__
             remedy = "Take the mechanism that plan_survey chose for the question."
             raise InputError(what, name, "one that can be deployed", remedy)
-    kind = "categorical" if len(question.together) > 1 else question.kind  # of its cells
-    if law.kind != kind:
+    if law.kind != question.together[0].kind:  # of a joint one that of its parts
         allowed, remedy = repr(law.kind), "Plan the mechanism for this question."
         raise InputError(f"kind of question {question.name!r}", question.kind, allowed, remedy)
     return law.of(question)

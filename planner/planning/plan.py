@@ -23,7 +23,7 @@ import numpy as np
 from planner.errors import InputError, SolverError
 from planner.frames import Columns, Framed
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.choice import ByLevel, ChoiceKind
+from planner.planning.choice import ByLevel
 from planner.planning.joint import Related, joined
 from planner.planning.ledger import Ledger, LedgerEntry, earlier
 from planner.planning.option import AnyPart, Part, Spending, with_budget_left
@@ -199,9 +199,8 @@ class SurveyPlan(Framed):
         tables that take seconds to plan.
         """
         parts = [one.part for one in self.questions]
-        alone = (
-            type(one.kind) is ChoiceKind and not one.part.asked.rounds for one in self.questions
-        )
+        asked = [one.asked for one in parts]
+        alone = (one.draws_one and len(one.together) == 1 and not one.rounds for one in asked)
         if len(parts) != 2 or not all(alone):
             return None
         try:

@@ -15,6 +15,7 @@ from planner.planning.choice import ByLevel
 from planner.planning.question import QuestionPlan
 from planner.planning.sets import Padded
 from planner.policy.budget_text import magnitude_up
+from planner.show.blocks import Column, numbers, texts
 from planner.solvers.answers import Channel
 
 NAMED_LEVELS = 4  # in a sentence
@@ -91,6 +92,15 @@ def _of_hundred(probability: float) -> str:
     if 1 <= shown <= 99:
         return f"{shown:.0f}"
     return f"{shown:.2g}" if shown < 1 else f"{shown:.4g}"
+
+
+def beliefs_columns(names: Sequence[str], low: Array, high: Array) -> tuple[Column, ...]:
+    """Between what an answer of each level may be held likely, rounded outwards."""
+    return (
+        texts("an answer of", names),
+        numbers("then at least", low, lambda x: f"{math.floor(x * 1e4) / 1e2:.2f} %"),
+        numbers("at most", high, lambda x: f"{math.ceil(x * 1e4) / 1e2:.2f} %"),
+    )
 
 
 def by_level(names: Sequence[str], budgets: Array, whose: str) -> str:

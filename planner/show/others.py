@@ -8,11 +8,15 @@ from math import isinf
 import numpy as np
 
 from planner.deployment.parameters import Parameters
+from planner.estimates.channel import OrderedEstimates
 from planner.laws.law import Law
 from planner.laws.schema import Document
+from planner.planning.choice import ByLevel
 from planner.planning.mean import AnswerRatePlan, BestBudget, ChannelCurve
 from planner.planning.option import FLAT
-from planner.planning.plan import ComparedRow
+from planner.planning.plan import ComparedRow, SurveyPlan
+from planner.planning.question import QuestionPlan
+from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.policy.budget_text import rounded_up
 from planner.show import kinds
@@ -26,6 +30,7 @@ from planner.show.blocks import (
     Table,
     bars,
     change,
+    listed,
     lowered,
     numbers,
     people,
@@ -34,13 +39,22 @@ from planner.show.blocks import (
     said,
     texts,
 )
-from planner.show.figures import error_figure
+from planner.show.figures import (
+    Chart,
+    error_figure,
+    error_units,
+    one_survey_figure,
+    ordered_figure,
+)
 from planner.show.json import to_json
-from planner.show.kinds import whose_answers
 from planner.show.odds import unprotected
-from planner.trial.simulate import Simulated, Trial
+from planner.show.plan import lots_sentence
+from planner.trial.simulate import OneSurvey, Simulated, Trial
 
 _ROWS = 9
+_MOST_MOVED, _MOST_OTHERS = 6, 8  # levels, in a sentence
+_STILL = 0.005  # of an error: less has not moved
+_SEEN_ROUNDING = 1e-9
 _SEEN_LITTLE = 0.01  # of an error: less is no reason for a larger budget
 _COMPARISON = (
     "Errors are in per cent of the people who answer (of half the range for a mean): total over "
@@ -66,11 +80,71 @@ def comparison_blocks(found: Sequence[ComparedRow], names: tuple[str, str]) -> l
     return [table, Sentence(_COMPARISON)]
 
 
+def changed_sentence(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> str:
+    """What moved, against the survey as it is, in one sentence."""
+    written, name = error_units(plan)[unit], kinds.objective_name(plan)
+    now = people(float(error_units(explored)[unit](explored.total_error)))
+    if explored is plan:
+        return f"As in the survey: {name} {now} {unit}."
+    text = f"{name.capitalize()} from {people(float(written(plan.total_error)))} to {now} {unit}"
+    before, after = plan.fact(ByLevel), explored.fact(ByLevel)
+    if before is None or after is None or len(before.names) != len(after.names):
+        return f"{text}."
+    pairs = zip(before.names, before.standard_errors, after.standard_errors, strict=True)
+    moved = [
+        f"{one!r} from {people(old)} to {people(new)}"
+        for one, old, new in pairs
+        if abs(new / old - 1) > _STILL
+    ]
+    if not moved:
+        return f"{text}; no level's error moved."
+    rest = "" if len(moved) == len(before.names) else "; nothing else moved"
+    return f"{text}; one answer's error, in people: {listed(moved, _MOST_MOVED)}{rest}."
+
+
+def others_sentence(plan: QuestionPlan) -> str:
+    """The error of an answer's count, of the levels where it is below the headline's."""
+    levels = plan.fact(ByLevel)
+    if levels is None:
+        return ""
+    worst, errors = people(levels.standard_errors.max()), map(people, levels.standard_errors)
+    pairs = zip(levels.names, errors, strict=True)
+    others = [f"{error} for {name!r}" for name, error in pairs if error != worst]
+    of = "" if plan.again is None else " in a round"
+    few = listed(others, _MOST_OTHERS)
+    return f"Standard error of other answers' counts{of}, people: {few}." if others else ""
+
+
+def relied_on(plan: SurveyPlan) -> list[str]:
+    """What nobody can prove, of this plan."""
+    relied = [
+        "Levels and budgets are right: the planner cannot know how sensitive an answer is.",
+        "Every report is randomised on the person's own device, with the operating system's "
+        "randomness, by the exported parameters and nothing else.",
+    ]
+    if any(one.kind.adds_up and one.question.rounds is None for one in plan.questions):
+        relied.append("Each person reports once. Asked again, a person spends the budget again.")
+    relied += filter(None, [lots_sentence(plan)])
+    relied += [
+        f"{one.name}: each person reports as said once, by a client that remembers it. One whose "
+        "memory is lost may report again, and spend the budget again."
+        for one in plan.questions
+        if one.question.rounds is not None
+    ]
+    relied += [
+        f"{one.name}: each person reports twice. {kinds.reliance_sentence(sampling)}"
+        for one in plan.questions
+        if (sampling := one.fact(SamplingPlan)) is not None
+    ]
+    nothing = "Nothing else about the person travels with a report: no address, time or free text."
+    return [*relied, nothing]
+
+
 def answer_rate_blocks(
     name: str, plan: AnswerRatePlan, channels: ChannelCurve | None
 ) -> list[Block]:
     """The best budget, the curve around it, and what it rests on."""
-    best, whose = plan.best_planned(channels), f"for {whose_answers(plan.model)}"
+    best, whose = plan.best_planned(channels), f"for {kinds.whose_answers(plan.model)}"
     facts = (
         Fact("best budget", f"epsilon {best.epsilon:.3f}"),
         Fact("who answer", percent(best.answer_rate)),
@@ -208,7 +282,7 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
         columns.append(numbers("held", (one.covered for one in results), percent))
     if plan.question.rounds is not None:
         again = " What is asked again is tried in one round."
-    if plan.question.kind == "numeric":
+    if not plan.question.levels:
         again += " These people are given; the plan's error is of people drawn at random."
     error = kinds.objective_name(plan)
     title = f"{error.capitalize()}, measured and predicted"
@@ -221,6 +295,34 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
             f"Smallest predicted error on these answers: {best.label}.{held}{again}"
         ),
     ]
+
+
+def measured_facts(trial: Trial, own: Simulated) -> Facts:
+    """What the plan's own mechanism has, and what was predicted of it."""
+    spread = "" if own.spread is None else f" ± {people(own.spread)}"
+    measured = Fact(f"measured {kinds.objective_name(trial.planned)}", people(own.error) + spread)
+    return Facts((measured, Fact("predicted", people(own.predicted))))
+
+
+def one_survey(trial: Trial, found: OneSurvey | OrderedEstimates) -> tuple[Chart, str, str]:
+    """One survey beside the truth: its picture, what it shows, and whether intervals hold it."""
+    if isinstance(found, OneSurvey):
+        cut = "" if np.isfinite(found.upper).all() else " Sets are cut: upper ends are open."
+        alt = "The truth and one survey's estimates with their intervals."
+        held = np.count_nonzero((found.lower <= found.truth) & (found.truth <= found.upper))
+        which = f"{held} of {len(found.labels)} intervals hold"
+        if len(found.labels) == 1:
+            which = f"The interval {'holds' if held else 'does not hold'}"
+        return one_survey_figure(found), alt, f"{which} the truth.{cut}"
+    truth, (lower, upper), median = trial.shares_up_to, found.band, found.quantile()
+    alt = "True and estimated shares of the people up to each answer, with their band."
+    inside = np.all((lower <= truth + _SEEN_ROUNDING) & (truth <= upper + _SEEN_ROUNDING))
+    where = "" if median.lower == median.upper else f", from {median.lower} to {median.upper}"
+    told = (
+        f"The band {'holds' if inside else 'does not hold'} the truth. Median "
+        f"{median.answer}{where}; truly {found.answers[int(np.argmax(truth >= 0.5))]}."
+    )
+    return ordered_figure(found, truth), alt, told
 
 
 def about_trial(trial: Trial) -> str:

@@ -376,9 +376,13 @@ _MOST_BYTES = 1_000_000
 _FILES = {"pilot", "file", "ledger", "values"}  # paths, and what people said, do not travel
 _BY_NAMES = ("label", "groups", "population", "weights")
 _CELLS: Document = {}
-_TABLES = ("sets", "sampling", "preferences", "rounds", *_BY_NAMES)
-_ROWS = [_CELLS, 10_000]
-_QUESTION = dict.fromkeys(_TABLES, _CELLS) | {"rule": 2, "level": _ROWS, "target": _ROWS}
+_TABLE_KEYS = ("sets", "sampling", "preferences", "rounds", *_BY_NAMES)
+_SOME_ROWS = [_CELLS, 10_000]
+_QUESTION = dict.fromkeys(_TABLE_KEYS, _CELLS) | {
+    "rule": 2,
+    "level": _SOME_ROWS,
+    "target": _SOME_ROWS,
+}
 _DOCUMENT = {"survey": dict.fromkeys(_BY_NAMES, _CELLS), "question": [_QUESTION, 200]}
 
 

@@ -54,7 +54,7 @@ def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
     source = kept_item(
         st.segmented_control, "Answers", "t-source", "generate", options=_SOURCES, required=True
     )
-    number = plan.question.kind == "numeric"
+    number = not plan.question.levels
     if source == "generate":
         return _generated_numbers(plan) if number else _generated(plan)
     file = st.file_uploader(

@@ -5,17 +5,16 @@ from __future__ import annotations
 from functools import partial
 from importlib import resources
 
-import numpy as np
 import streamlit as st
 
 from planner.deployment.building import survey_parameters
 from planner.planning.choice import ByLevel, beliefs_after
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
-from planner.show.blocks import Block, Column, texts
+from planner.show.blocks import Block
 from planner.show.figures import beliefs_figure
 from planner.show.kinds import promises_of
-from planner.show.odds import apart_sentence, drawn_by, odds_sentence
+from planner.show.odds import apart_sentence, beliefs_columns, drawn_by, odds_sentence
 from planner.show.others import pairs_table
 from planner.show.outsiders import outsider_blocks
 from planner.ui import render
@@ -87,13 +86,7 @@ def _beliefs(plan: QuestionPlan) -> None:
     low, high = beliefs_after(plan.leakage[:, :_MOST_PAIRS], prior / 100)
     drawn = beliefs_figure(names, prior / 100, low, high, len(plan.deployed.policy.names))
     render.chart(drawn, "beliefs", "Beliefs before a report, and at least and at most after it.")
-    render.table(
-        (
-            texts("an answer of", names),
-            Column("then at least", tuple(f"{np.floor(x * 1e4) / 1e2:.2f} %" for x in low)),
-            Column("at most", tuple(f"{np.ceil(x * 1e4) / 1e2:.2f} %" for x in high)),
-        )
-    )
+    render.table(beliefs_columns(names, low, high))
 
 
 def _details(survey: SurveyPlan, plan: QuestionPlan) -> list[Block]:

@@ -10,7 +10,6 @@ import numpy as np
 import streamlit as st
 
 from planner.limits import MAX_PADDING_LENGTH
-from planner.planning.choice import ByLevel
 from planner.planning.mean import (
     AnswerRateModel,
     AnswerRatePlan,
@@ -24,9 +23,9 @@ from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.policy.budget_text import rounded_up
 from planner.show import figures
-from planner.show.blocks import listed, people, said
-from planner.show.kinds import answers, objective_name, words
-from planner.show.others import answer_rate_blocks, comparison_blocks
+from planner.show.blocks import said
+from planner.show.kinds import answers, words
+from planner.show.others import answer_rate_blocks, changed_sentence, comparison_blocks
 from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.fields import kept_item
@@ -38,7 +37,6 @@ _TRIED_BUDGETS = np.geomspace(0.2, 8, 8)  # nats, at which channels are solved
 _WHILE_MOVING = 1e-3  # to which designs are solved while a hand moves
 _MOST_SLIDERS = 6
 _NATS = 0.05, 10.0
-_STILL = 0.005  # of an error: less has not moved
 _NO_ERRORS = "decoys", "budgets: who answers"
 """Charts of something else."""
 
@@ -68,7 +66,7 @@ def page() -> None:
             if part is not plan.part:
                 explored = remembered(("explored", part), lambda: plan_question(part))
             unit = _chart(explored)
-            st.markdown(render.plain(_changed(plan, explored, unit)))
+            render.render(said([changed_sentence(plan, explored, unit)]))
             whose = answers(explored)
             assumed = words(explored).assumed(explored)
             render.render(said([f"{whose[:1].upper()}{whose[1:]}. {assumed}"], "note"))
@@ -153,13 +151,13 @@ class _Sliders:
 
 def _settings(plan: QuestionPlan) -> Iterator[tuple[str, str, Any, Any]]:
     """What else there is to move: its label, where it is written, what it is, and at most."""
-    padded, model, sampling = (plan.fact(one) for one in (Padded, AnswerRateModel, SamplingPlan))
-    if isinstance(padded, Padded):
+    padded, model, sampling = plan.fact(Padded), plan.fact(AnswerRateModel), plan.fact(SamplingPlan)
+    if padded is not None:
         most = min(4 * padded.length + 4, MAX_PADDING_LENGTH)
         yield "Padding length", "padding_length", padded.length, most
-    if isinstance(model, AnswerRateModel):
+    if model is not None:
         yield "Without an answer at any budget", "refusals", model.missing, 0.9
-    if isinstance(sampling, SamplingPlan):
+    if sampling is not None:
         yield "Sampled at most", "sampling.cap", sampling.question.sampling.cap, 0.95
 
 
@@ -219,28 +217,6 @@ def _rates(plan: QuestionPlan) -> tuple[AnswerRatePlan, ChannelCurve | None]:
     found = remembered(key, lambda: channel_curve(rates.model, _TRIED_BUDGETS))
     known = np.isfinite(found.channel_rmse).sum() > 1
     return rates, found.of_people(part.people) if known else None
-
-
-def _changed(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> str:
-    """What moved, against the survey as it is, in one sentence."""
-    written, name = figures.error_units(plan)[unit], objective_name(plan)
-    now = people(float(figures.error_units(explored)[unit](explored.total_error)))
-    if explored is plan:
-        return f"As in the survey: {name} {now} {unit}."
-    text = f"{name.capitalize()} from {people(float(written(plan.total_error)))} to {now} {unit}"
-    before, after = plan.fact(ByLevel), explored.fact(ByLevel)
-    if before is None or after is None or len(before.names) != len(after.names):
-        return f"{text}."
-    pairs = zip(before.names, before.standard_errors, after.standard_errors, strict=True)
-    moved = [
-        f"{one!r} from {people(old)} to {people(new)}"
-        for one, old, new in pairs
-        if abs(new / old - 1) > _STILL
-    ]
-    if not moved:
-        return f"{text}; no level's error moved."
-    rest = "" if len(moved) == len(before.names) else "; nothing else moved"
-    return f"{text}; one answer's error, in people: {listed(moved, _MOST_SLIDERS)}{rest}."
 
 
 def _buttons(moved: _Sliders, *, several: bool) -> None:

@@ -16,8 +16,9 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.sampled import SamplingPlan
 from planner.show.blocks import percent, rows_table
 from planner.show.html import handout_html, report_html
-from planner.show.kinds import promises, reliance_sentence
-from planner.show.plan import costs, lots_sentence
+from planner.show.kinds import promises
+from planner.show.others import relied_on
+from planner.show.plan import costs
 from planner.survey.file import survey_text
 from planner.ui import render
 from planner.ui.document import stem_of
@@ -51,35 +52,10 @@ def _summary(plan: SurveyPlan) -> None:
     for title, sentences in (
         ("What is promised", promises(plan)),
         ("What it costs", costs(plan)),
-        ("What it relies on", _relies_on(plan)),
+        ("What it relies on", relied_on(plan)),
     ):
         st.subheader(title)
         st.markdown("\n".join(f"- {render.plain(sentence)}" for sentence in sentences))
-
-
-def _relies_on(plan: SurveyPlan) -> list[str]:
-    """What nobody can prove, of this plan."""
-    relied = [
-        "Levels and budgets are right: the planner cannot know how sensitive an answer is.",
-        "Every report is randomised on the person's own device, with the operating system's "
-        "randomness, by the exported parameters and nothing else.",
-    ]
-    if any(one.kind.adds_up and one.question.rounds is None for one in plan.questions):
-        relied.append("Each person reports once. Asked again, a person spends the budget again.")
-    relied += filter(None, [lots_sentence(plan)])
-    relied += [
-        f"{one.name}: each person reports as said once, by a client that remembers it. One whose "
-        "memory is lost may report again, and spend the budget again."
-        for one in plan.questions
-        if one.question.rounds is not None
-    ]
-    relied += [
-        f"{one.name}: each person reports twice. {reliance_sentence(sampling)}"
-        for one in plan.questions
-        if (sampling := one.fact(SamplingPlan)) is not None
-    ]
-    nothing = "Nothing else about the person travels with a report: no address, time or free text."
-    return [*relied, nothing]
 
 
 def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:

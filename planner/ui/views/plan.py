@@ -10,22 +10,20 @@ import streamlit as st
 
 from planner.estimates.channel import OrderedEstimates
 from planner.laws.schema import Document
-from planner.planning.choice import ByLevel
 from planner.planning.datasets import KnownAnswers
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
-from planner.show.blocks import Block, listed, people
+from planner.show.blocks import Block, said
+from planner.show.others import one_survey, others_sentence
 from planner.show.plan import each_in_words, pictures, question_blocks, survey_blocks
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
 from planner.ui.known_answers import drawn_answers, drawn_numbers
 from planner.ui.state import session
-from planner.ui.views.trial import draw_survey
 from planner.ui.working import looked_at, question_at, remembered, shown
 
 _MOST_DRAWN = 10_000_000, 200_000  # people, answers
-_MOST_IN_SENTENCE = 8  # in a sentence
 
 
 class _Step(NamedTuple):
@@ -53,28 +51,13 @@ def page() -> None:
         if step is not None:
             change = (place, step)
             st.button(render.plain(step.label), on_click=_change, args=change, type="primary")
-        _levels(plan)
+        render.render(said([others_sentence(plan)]))
         _picture(plan)
         render.details("Details", "details", lambda: remembered(("details", plan), details))
 
 
 def _blocks(plan: QuestionPlan) -> list[Block]:
     return [*question_blocks(plan, details=False), *pictures(plan)]
-
-
-def _levels(plan: QuestionPlan) -> None:
-    """The error of an answer's count, of the levels where it is below the headline's."""
-    levels = plan.fact(ByLevel)
-    if levels is None:
-        return
-    worst, errors = people(levels.standard_errors.max()), map(people, levels.standard_errors)
-    pairs = zip(levels.names, errors, strict=True)
-    others = [f"{error} for {name!r}" for name, error in pairs if error != worst]
-    if others:
-        of = "" if plan.again is None else " in a round"
-        said = listed(others, _MOST_IN_SENTENCE)
-        text = f"Standard error of other answers' counts{of}, people: {said}."
-        st.markdown(render.plain(text))
 
 
 def _change(place: int, step: _Step) -> None:
@@ -120,7 +103,8 @@ def _picture(plan: QuestionPlan) -> None:
         return
     with render.complaint():
         st.markdown("##### What one survey could look like")
-        told = draw_survey(*remembered(("picture", plan), lambda: _one_survey(plan)))
+        drawn, alt, told = one_survey(*remembered(("picture", plan), lambda: _one_survey(plan)))
+        render.chart(drawn, "one-survey", alt)
         how = "few frequent, many rare" if items else "around the expected mean"
         st.caption(render.plain(f"Made-up answers, {how}. {told}"))
 

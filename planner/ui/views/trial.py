@@ -7,23 +7,19 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from planner.estimates.channel import OrderedEstimates
-from planner.show.blocks import Fact, Facts, people
-from planner.show.figures import one_survey_figure, ordered_figure
-from planner.show.kinds import objective_name
-from planner.show.others import about_trial, simulation_blocks
+from planner.show.others import about_trial, measured_facts, one_survey, simulation_blocks
 from planner.show.relating import beside_truth
+from planner.survey.questions import QUESTIONS
 from planner.survey.values import read_count
-from planner.trial.simulate import OneSurvey, Simulated, Trial
+from planner.trial.simulate import Simulated, Trial
 from planner.ui import render
 from planner.ui.fields import kept_item
 from planner.ui.known_answers import known_answers
 from planner.ui.state import session
 from planner.ui.working import looked_at, remembered
 
-_TRIED = ("categorical", "joint", "item-set", "ordinal", "numeric")
+_TRIED = [kind for kind, question in QUESTIONS.items() if not question.apart]
 _MOST_RUNS = 1000
-_SEEN_ROUNDING = 1e-9
 
 
 class _Settings(NamedTuple):
@@ -102,11 +98,8 @@ def _simulated(settings: _Settings) -> tuple[Simulated, ...]:
 
 def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
     """Measured and predicted, all mechanisms in details; then one survey, or another."""
-    trial, own = settings.trial, results[0]
-    spread = "" if own.spread is None else f" ± {people(own.spread)}"
-    measured = Fact(f"measured {objective_name(trial.planned)}", people(own.error) + spread)
-    render.facts(Facts((measured, Fact("predicted", people(own.predicted)))))
-    compared = simulation_blocks(trial, results)[1:]
+    render.facts(measured_facts(settings.trial, results[0]))
+    compared = simulation_blocks(settings.trial, results)[1:]
     render.details("Details: mechanisms compared", "trial-details", lambda: compared)
     _one_survey(settings)
 
@@ -117,28 +110,8 @@ def _one_survey(settings: _Settings) -> None:
     st.subheader("One survey: true and estimated")
     typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
     rng = np.random.default_rng((settings.seed, typed["t-draw"]))
-    st.caption(render.plain(draw_survey(trial, trial.one(trial.names[0], rng))))
+    drawn, alt, told = one_survey(trial, trial.one(trial.names[0], rng))
+    render.chart(drawn, "one-survey", alt)
+    st.caption(render.plain(told))
     for table, truth in trial.tables(rng):
         render.render(beside_truth(table, truth))
-
-
-def draw_survey(trial: Trial, found: OneSurvey | OrderedEstimates) -> str:
-    """Draw one survey beside the truth, and say whether its intervals hold it."""
-    if isinstance(found, OneSurvey):
-        cut = "" if np.isfinite(found.upper).all() else " Sets are cut: upper ends are open."
-        alt = "The truth and one survey's estimates with their intervals."
-        render.chart(one_survey_figure(found), "one-survey", alt)
-        held = np.count_nonzero((found.lower <= found.truth) & (found.truth <= found.upper))
-        which = f"{held} of {len(found.labels)} intervals hold"
-        if len(found.labels) == 1:
-            which = f"The interval {'holds' if held else 'does not hold'}"
-        return f"{which} the truth.{cut}"
-    truth, (lower, upper), median = trial.shares_up_to, found.band, found.quantile()
-    alt = "True and estimated shares of the people up to each answer, with their band."
-    render.chart(ordered_figure(found, truth), "one-survey", alt)
-    inside = np.all((lower <= truth + _SEEN_ROUNDING) & (truth <= upper + _SEEN_ROUNDING))
-    where = "" if median.lower == median.upper else f", from {median.lower} to {median.upper}"
-    return (
-        f"The band {'holds' if inside else 'does not hold'} the truth. Median "
-        f"{median.answer}{where}; truly {found.answers[int(np.argmax(truth >= 0.5))]}."
-    )
