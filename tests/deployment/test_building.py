@@ -154,5 +154,6 @@ def test_every_choice_can_be_deployed():
         assert question.mechanism == mechanism.get(name, "idue")
         deployed = plan.questions[0].deployed.mechanism
         assert CATALOGUE[deployed].report_bytes(4) == question.size
+        assert plan.questions[0].law.shape.levels == question.shape.levels == question.asked.levels
     with refused():
         plan_survey(survey(CHOICE.replacing(mechanism="coin")))
