@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf
+from math import inf, sqrt
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from planner.planning.what_if import (
     relaxations,
     usual_scales,
 )
-from planner.solvers.answers import SubsetDesign, UnaryTable
+from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.questions import BEST, Question
 
 _POINTS, _FEW_POINTS = 50, 7  # of a curve; what is no table takes longer
@@ -166,6 +166,17 @@ class QuestionPlan(Framed):
         count at 95 %.
         """
         return self.part.total(self.error if self.again is None else self.again.each)
+
+    @property
+    def drawn_error(self) -> float | None:
+        """Of a mean of scores the largest where those who are asked are drawn at random; else None.
+
+        ``total_error`` is then of the people asked alone; of a number's mean it is of drawn people.
+        """
+        channel = self.fact(Channel)
+        if channel is None or not self.question.of_mean or len(channel.wanted) > 1:
+            return None
+        return sqrt(channel.worst_drawn / self.part.in_round(self.planned)[0].people)
 
     @property
     def one_time_error(self) -> float:

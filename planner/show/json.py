@@ -32,8 +32,8 @@ from planner.show.plan import better_design, budgets_sentence, left_out
 
 _MOST_EXPLAINED = 40  # levels
 _NAMES_OF: dict[type, str] = {  # values and properties, beside or in place of the fields
-    QuestionPlan: "name share fraction users total_error error_share lower_bound proven_gap "
-    "saturation_epsilon spending realised relaxations options",
+    QuestionPlan: "name share fraction users total_error error_share drawn_error lower_bound "
+    "proven_gap saturation_epsilon spending realised relaxations options",
     ByLevel: "names items epsilons a b if_had standard_errors percent detectable",
     Option: "name title error against compared",
     Allocation: "names shares errors value lower_bound relative_gap some_each best_each",

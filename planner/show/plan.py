@@ -213,6 +213,7 @@ def headline(question: QuestionPlan) -> Facts:
         facts.append(Fact(f"{name}{of}", f"{people(errors.max())} people", meaning=means))
     needed = [one.users for one in question.targets] or [question.people_for(_USUAL)]
     for_what = "the targets" if question.targets else f"an error of {percent(_USUAL)}{of}"
+    for_what += "" if question.drawn_error is None else " among those asked"
     known = [one for one in needed if one is not None]
     never = "no number is enough, as long sets are cut"
     figure = f"{max(known):,}" if len(known) == len(needed) else never
@@ -233,6 +234,9 @@ def _errors(question: QuestionPlan) -> list[Fact]:
             meaning=f"the same, of {part.whole:,.6g}",
         ),
     ]
+    if (drawn := question.drawn_error) is not None:
+        of_half = percent(drawn / part.whole)
+        facts.append(Fact("of people drawn at random, at most", f"{people(drawn)} ({of_half})"))
     rounds = question.question.rounds
     if again is None or rounds is None:
         return facts

@@ -507,6 +507,18 @@ class Channel:
         return float(np.sum((scenario.directions @ covariance) * scenario.directions))
 
     @property
+    def worst_drawn(self) -> float:
+        """Largest error per person of the first number wanted, of any people drawn at random.
+
+        ``sum_x pi_x E[T^2 | x]`` less the squared mean: of a given mean linear in the shares
+        ``pi``, so that two symbols have the largest, one with the share that makes it so.
+        """
+        mean, square = self.wanted[0], self.matrix @ np.square(self.estimator[0])
+        gap, rise = mean[:, None] - mean, square[:, None] - square
+        share = np.clip((rise - 2 * gap * mean) / np.where(gap == 0, 1, 2 * gap**2), 0, 1)
+        return float((square + share * rise - np.square(mean + share * gap)).max())
+
+    @property
     def errors(self) -> Array:
         """Error per person in each scenario."""
         return np.array([self.error(scenario) for scenario in self.scenarios])
