@@ -138,14 +138,14 @@ def test_an_ordered_band_is_of_the_draws_alone():
 def test_limits_hold_where_few_reports_decide(budget, wanted):
     """All in the middle. The near miss, of 8 nats: normal limits, and as the reports vary.
 
-    Those of a mean score are normal: 88 % hold at least, and not of limits 0.4 times as wide.
+    Those of a mean score are normal: 87 % hold at least, but, of shares, not of a fifth as wide.
 
     Of 100 at 95 % fewer hold than a binomial law gives at one in a million.
     """
     policy = PrivacyPolicy([budget] * 5, [1] * 5, names=list("abcde"))
     channel = drawn_channel(best_ordered_channel(policy, wanted, tolerance=1e-4))
     people, rng, held = np.array([0, 0, 200, 0, 0]), np.random.default_rng(7), np.zeros(3)
-    means = np.zeros(2)  # limits of a mean score, and 0.4 times as wide
+    means = np.zeros(2)  # limits of a mean score, and a fifth as wide
     for _ in range(100):
         counts = rng.multinomial(people, channel.matrix).sum(axis=0)
         exact = estimate_ordered(channel, counts)
@@ -158,13 +158,14 @@ def test_limits_hold_where_few_reports_decide(budget, wanted):
             held[i] += inside.all() if i < 2 else inside.mean()
         mean = exact.mean(range(5))
         off = abs(mean.value - 2) / (mean.upper - mean.lower)
-        means += off <= 0.5, off <= 0.2
+        means += off <= 0.5, off <= 0.1
         assert exact.hold(np.array([0, 0, 1.0, 1])) == bool(
             (exact.band[0][:2] == 0).all() and (exact.band[1][2:] == 1).all()
         )
     fewest = binom.ppf(1e-6, 100, 0.95)
     assert min(held[0], held[2]) >= fewest
-    assert means[1] < binom.ppf(1e-6, 100, 0.88) <= means[0]
+    assert binom.ppf(1e-6, 100, 0.87) <= means[0]
+    assert wanted == "counts" or means[1] < binom.ppf(1e-6, 100, 0.87)
     assert budget < 8 or wanted == "counts" or held[1] < fewest
 
 
