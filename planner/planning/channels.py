@@ -129,8 +129,7 @@ class AssumedAnswers:
         """
         rate = 1 - self.missing
         population = np.append(rate * self.shares(grid), self.missing)
-        name = f"mean {self.mean:.4g}, {self.missing:.0%} missing"
-        return Scenario(name, population, np.array([[1.0, -self.mean]]) / rate, drawn=True)
+        return Scenario(population, np.array([[1.0, -self.mean]]) / rate, drawn=True)
 
     def _beyond(self, points: Array) -> Array:
         """Expected excess of an answer over each point of the range, shape ``(points,)``."""
@@ -360,10 +359,7 @@ def best_ordered_channel(
     asked = _weights(weights, len(table))
     around = no_answer and len(table) < policy.size
     directions = _judged(np.maximum(asked, LEAST_WEIGHT * asked.max()), around=around)
-    people = [
-        Scenario(f"everybody has {name}", one, directions)
-        for name, one in zip(policy.names, np.eye(policy.size), strict=True)
-    ]
+    people = [Scenario(one, directions) for one in np.eye(policy.size)]
     roots = _judged(asked, around=around)
     return solve_channel(policy, table, people, names, asked=roots, tolerance=tolerance)
 
@@ -513,7 +509,7 @@ class OrderedKind(Kind[Ordinal, Channel]):
         size, numbers = channel.policy.size, len(channel.wanted_names)
         around = question.no_answer is not None and numbers < size
         wanted = _judged(np.ones(numbers), around=around)
-        worst = max(float(channel.error(Scenario("", one, wanted))) for one in np.eye(size))
+        worst = max(float(channel.error(Scenario(one, wanted))) for one in np.eye(size))
         alike = question.replacing(
             levels=tuple(x.replacing(importance=1.0) for x in question.levels)
         )

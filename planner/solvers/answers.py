@@ -376,7 +376,6 @@ class Scenario:
         those whose largest is made small.
     """
 
-    name: str
     population: Array
     directions: Array
     drawn: bool = False
@@ -494,7 +493,7 @@ class Channel:
         ``population``: share of people with each symbol, ``drawn`` at random or given. Divide by
         the number of people for the covariance of estimated shares.
         """
-        shares = Scenario("population", np.asarray(population), np.eye(1)).population
+        shares = Scenario(np.asarray(population), np.eye(1)).population
         square = (self.estimator * (shares @ self.matrix)) @ self.estimator.T
         if drawn:
             mean = self.wanted @ shares

@@ -57,7 +57,7 @@ def solve_channel(
     Randomised response is the best channel for one share.
 
     >>> policy = PrivacyPolicy([np.log(3)] * 2, [1, 1], names=["no", "yes"])
-    >>> worst = [Scenario(name, one, np.eye(1)) for name, one in zip(policy.names, np.eye(2))]
+    >>> worst = [Scenario(one, np.eye(1)) for one in np.eye(2)]
     >>> channel = solve_channel(policy, [[0, 1]], worst, ["share of yes"])
     >>> round(channel.worst_error, 6), np.sort(channel.matrix).round(6).tolist()
     (0.75, [[0.25, 0.75], [0.25, 0.75]])

@@ -371,7 +371,7 @@ def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleS
     shares = people / people.sum()
     truth, scenarios = channel.wanted @ shares, channel.scenarios
     directions = scenarios[0].directions if scenarios else np.eye(truth.size)
-    once = channel.error(Scenario("these people", shares, directions)) / asked.asked
+    once = channel.error(Scenario(shares, directions)) / asked.asked
     each = (directions @ channel.wanted).T
     once += float(asked.sampling_variance(people @ each, people @ each**2).sum()) / asked.asked**2
     scale = 1.0 if question.of_mean else float(asked.whole)

@@ -157,7 +157,7 @@ def made_for_one(epsilon, assumed, points):
     scenario = assumed.scenario(grid)
     wanted = scenario.directions @ [np.append(grid, 0), np.append(np.ones(points), 0)]
     policy = PrivacyPolicy([epsilon] * (points + 1), [1] * (points + 1))
-    alone = Scenario("alone", scenario.population, np.eye(1), drawn=True)
+    alone = Scenario(scenario.population, np.eye(1), drawn=True)
     return solve_channel(policy, wanted, [alone]).worst_error
 
 

@@ -17,7 +17,7 @@ def plain(epsilon, m):
 def worst_case(wanted):
     """Any one person's error, all numbers counting alike."""
     p, m = np.shape(wanted)
-    return [Scenario(f"all x{i}", person, np.eye(p)) for i, person in enumerate(np.eye(m))]
+    return [Scenario(person, np.eye(p)) for person in np.eye(m)]
 
 
 def cumulative(d):
@@ -28,7 +28,7 @@ def random_question(rng, m=4, p=2, k=3):
     """Random wanted numbers, populations and directions."""
     wanted = rng.normal(size=(p, m))
     scenarios = [
-        Scenario(f"s{i}", rng.dirichlet(np.ones(m)), rng.normal(size=(2, p)), drawn=bool(i % 2))
+        Scenario(rng.dirichlet(np.ones(m)), rng.normal(size=(2, p)), drawn=bool(i % 2))
         for i in range(k)
     ]
     return wanted, scenarios

@@ -137,7 +137,7 @@ response = partial(
     matrix=MATRIX,
     estimator=ESTIMATOR,
 )
-half = partial(Scenario, name="half", population=[0.5, 0.5], directions=np.eye(1))
+half = partial(Scenario, population=[0.5, 0.5], directions=np.eye(1))
 
 
 def test_error_of_randomised_response():

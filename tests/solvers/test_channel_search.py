@@ -85,8 +85,8 @@ def test_whom_a_bound_is_about():
         ([(person, False), (mixed, False)], "linear mechanisms"),
         ([(person, False), (other, True)], "linear mechanisms"),
     ):
-        assert _claim([Scenario("s", who, np.eye(2), drawn) for who, drawn in about]) == over
-    turned = [Scenario("s", person, np.eye(2)), Scenario("t", other, 2 * np.eye(2))]
+        assert _claim([Scenario(who, np.eye(2), drawn) for who, drawn in about]) == over
+    turned = [Scenario(person, np.eye(2)), Scenario(other, 2 * np.eye(2))]
     assert _claim(turned) == "linear mechanisms"
 
 
@@ -106,13 +106,13 @@ def test_a_cap_is_kept_and_costs():
     unseen = alone.error(other)
     least = solve_channel(policy, wanted, [other]).worst_error
     cap = least + 0.3 * (unseen - least)
-    capped = Scenario("capped", other.population, other.directions, other.drawn, cap)
+    capped = Scenario(other.population, other.directions, other.drawn, cap)
     both = solve_channel(policy, wanted, [*free, capped])
     assert both.error(capped) <= cap * (1 + 1e-6)
     assert both.worst_error > alone.worst_error * (1 + 1e-3)
     independent = dense(rays_of(policy), wanted, [*free, capped])
     assert both.worst_error == pytest.approx(independent, rel=1e-5)
-    impossible = Scenario("impossible", other.population, other.directions, other.drawn, least / 2)
+    impossible = Scenario(other.population, other.directions, other.drawn, least / 2)
     with refused(InfeasibleError):
         solve_channel(policy, wanted, [*free, impossible])
 

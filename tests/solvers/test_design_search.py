@@ -145,9 +145,9 @@ def dense_bounds(policy, weights=None, prior=None):
     items, level = _apart(policy)
     root = np.diag(np.sqrt((np.ones(policy.size) if weights is None else weights)[level]))
     if prior is None:
-        people = [Scenario(str(x), one, root) for x, one in enumerate(np.eye(level.size))]
+        people = [Scenario(one, root) for one in np.eye(level.size)]
     else:
-        people = [Scenario("assumed", (prior / policy.item_counts)[level], root)]
+        people = [Scenario((prior / policy.item_counts)[level], root)]
     channel = solve_channel(items, np.eye(level.size), people, tolerance=1e-8)
     return channel.certificate.lower_bound, channel.worst_error
 
