@@ -145,7 +145,7 @@ def test_the_decisive_figures_are_those_of_the_plan(plan):
     for question in plan.questions:
         page = next(x for x in question_blocks(question) if isinstance(x, Facts))
         values = {fact.value for fact in page.facts}
-        if question.kind.adds_up:
+        if not question.question.apart:
             unit = "" if question.question.of_mean else " people"
             assert f"{people(question.total_error)}{unit}" in values
             assert percent(question.error_share) in values
@@ -187,7 +187,7 @@ def test_notebook(plan):
     assert frame["total_error"].tolist() == [one.total_error for one in plan.questions]
     assert frame["mechanism"].tolist() == [one.mechanism_label for one in plan.questions]
     for question in plan.questions:
-        if question.kind.adds_up:
+        if not question.question.apart:
             shown = question.to_frame().set_index("mechanism")
             own = question.option(question.deployed.mechanism)
             assert shown.loc[own.title, "error"] == pytest.approx(question.total_error)
@@ -213,13 +213,13 @@ def test_exported_files_hold_what_is_shown(plan):
         unary = document["mechanism"].removesuffix("-ps") in ("idue", "rappor", "oue")
         assert unary == (name in MODELS)
         spent = [row.spent for row in question.part.spending]
-        if question.question.levels and question.kind.adds_up:
+        if question.question.levels and not question.question.apart:
             most = [level["epsilon"] for level in document["levels"]]
             if not isinstance(document["rule"], str):  # pairs alone count
                 most = [max(filter(None, row)) for row in document["rule"]]
             assert most == pytest.approx(spent)
             assert document.get("padding_length") == getattr(question.fact(Padded), "length", None)
-        elif question.kind.adds_up:
+        elif not question.question.apart:
             assert document["epsilon"] == pytest.approx(spent[0])
         if name == "subset-design":
             assert file.mechanism == name

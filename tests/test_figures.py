@@ -206,7 +206,7 @@ def check_faces(plan, planned):
         if isinstance(block, Facts)
         for fact in block.facts
     }
-    if not planned.kind.adds_up:
+    if planned.question.apart:
         assert f"{planned.total_error:,.1f} people" in shown
         return
     unit = "" if planned.question.of_mean else " people"
@@ -243,7 +243,7 @@ def test_what_is_stated_is_measured(kind, way, monkeypatch, tmp_path):
         assert rows.sum(axis=0).min() >= enough, part
     assert narrow.sum(axis=0).min() < enough
     first, least = next(iter(gaps.values())), LEAST.get(planned.question.kind, 0.97)
-    if planned.kind.adds_up:
+    if not planned.question.apart:
         known = answers_of(planned.question, codes)
         predicted = Trial.of(planned, known).run(1, rng)[0].predicted
         assert least < predicted / planned.total_error < 1.02

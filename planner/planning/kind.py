@@ -36,11 +36,9 @@ def fact_of(facts: PlanFacts, kind: type[F]) -> F | None:
 class Kind(Protocol[Q, M]):
     """A kind of question: how it is settled, what it can be planned with, and what that says.
 
-    ``adds_up`` says whether what it spends adds up with the budgets of other questions;
-    ``of_levels`` whether targets may be about the answers of one level.
+    ``of_levels`` says whether targets may be about the answers of one level.
     """
 
-    adds_up: bool = True
     of_levels: bool = False
 
     def mechanisms(self, question: Q) -> list[str]:
@@ -131,7 +129,7 @@ class Kind(Protocol[Q, M]):
         """
         policy = question.policy
         spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
-        if not self.adds_up or policy.size > MOST_LISTED:
+        if question.apart or policy.size > MOST_LISTED:
             return spent
         try:
             shape = self.law(question, mechanism).shape

@@ -88,7 +88,7 @@ class SurveyPlan(Framed):
     def asked(self) -> int:
         """How many of the questions that share the budgets a person answers."""
         if self.allocation is None or self.survey.design == "split":
-            return sum(one.kind.adds_up for one in self.questions)
+            return sum(not one.question.apart for one in self.questions)
         return self.allocation.some_each.asked
 
     @property
@@ -145,7 +145,7 @@ class SurveyPlan(Framed):
         views = {one.name: one.outsiders(delta, group) for one in self.questions}
         known = tuple(view for view in views.values() if view is not None)
         left_out = tuple(name for name, view in views.items() if view is None)
-        sharing = sum(one.kind.adds_up for one in self.questions)
+        sharing = sum(not one.question.apart for one in self.questions)
         asked = None if self.asked == sharing else self.asked
         return SurveyOutsiderView(known, asked, left_out) if known else None
 
@@ -155,7 +155,7 @@ class SurveyPlan(Framed):
         Who answers so many questions spends so many questions' budgets: the largest per level. An
         :class:`InputError` if the questions have different pair rules, or none shares the budgets.
         """
-        levelled = [q for q in self.questions if q.question.levels and q.kind.adds_up]
+        levelled = [q for q in self.questions if q.question.levels and not q.question.apart]
         rules = {q.deployed.policy.rule_name for q in levelled}
         if len(rules) > 1:
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
@@ -305,7 +305,7 @@ def parts_of(
     for question in survey.questions:
         KINDS[question.kind].check(question)
     ledger = earlier(survey.ledger) if ledger is None else ledger
-    sharing = [question for question in survey.questions if KINDS[question.kind].adds_up]
+    sharing = [question for question in survey.questions if not question.apart]
     return _settled(sharing, survey, ledger) if sharing else ([], None)
 
 
@@ -331,9 +331,9 @@ def part_of(
     asked: Question, users: int, ledger: Ledger, share: float = 1.0, fraction: float = 1.0
 ) -> AnyPart:
     """One question's part, settled, at this ``share`` of the budgets and ``fraction`` of people."""
-    kind = KINDS[asked.kind]
-    if not kind.adds_up:
+    if asked.apart:
         return Part(asked, asked, asked, share, fraction, users)
+    kind = KINDS[asked.kind]
     tolerated = kind.settled(asked, users)
     left = with_budget_left(tolerated, ledger)
     smallest_budget(left.policy)

@@ -147,7 +147,7 @@ class QuestionPlan(Framed):
 
         A mechanism that protects all answers like the most sensitive spends its budget alone.
         """
-        if not self.kind.adds_up:
+        if self.question.apart:
             return ()
         most = inf
         if not self.planned.by_level:
@@ -356,7 +356,7 @@ class QuestionPlan(Framed):
         ``"sampled-choice"``, whose guarantee is of another nature, and where the budgets leave a
         pair of answers unprotected.
         """
-        if not self.kind.adds_up:
+        if self.question.apart:
             return None
         levels = self.fact(ByLevel)
         errors = None if levels is None else levels.standard_errors
@@ -367,7 +367,7 @@ class QuestionPlan(Framed):
     @property
     def summary(self) -> str:
         """What it gets, and its mechanism."""
-        share = f", {self.share:.1%} of the budgets" if self.kind.adds_up else ""
+        share = "" if self.question.apart else f", {self.share:.1%} of the budgets"
         return f"{self.name}: {self.users:,} people{share}, {self.mechanism_label}."
 
     def columns(self) -> Columns:

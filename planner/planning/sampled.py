@@ -222,8 +222,6 @@ class SampledKind(Kind[SampledChoice, SamplingPlan]):
     Its error is the largest of a count at 95 %, as an error of the total.
     """
 
-    adds_up = False
-
     def options(self, part: Part[SampledChoice]) -> list[Option]:
         """Its one mechanism."""
         plan = plan_sampling(part.question, part.people)

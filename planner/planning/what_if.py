@@ -461,9 +461,10 @@ def answer_targets(
     (few, total), answers = part.in_round(kind.total(part, planned)), []
     for target in part.asked.targets:
         if not target.of_all and not kind.of_levels:
-            what, allowed = f"target of question {part.asked.name!r}", "a total error"
+            key = "detect" if target.level is None else "level"
+            what = f"{key} in a target of question {part.asked.name!r}"
             remedy = "Of sets, ordered answers and means give the total error alone."
-            raise InputError(what, target.text, allowed, remedy)
+            raise InputError(what, getattr(target, key), "left out", remedy)
         reached, budgets = reach(planned, target), None
         if target.of_all:
             people = kind.people_for(few, facts, total, target.value)

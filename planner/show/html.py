@@ -74,7 +74,7 @@ def handout_html(plan: SurveyPlan) -> str:
 
     It has blanks for what a plan does not know.
     """
-    asked = [one for one in plan.questions if one.kind.adds_up]
+    asked = [one for one in plan.questions if not one.question.apart]
     most = max((max(one.leakage.max(), one.cap) for one in asked), default=0.0)
     belief = ceil(1e3 / (1 + 9 * exp(-most))) / 10  # in per cent, rounded up
     told = [

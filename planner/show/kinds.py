@@ -548,7 +548,7 @@ def promises_of(planned: QuestionPlan) -> list[str]:
 
 def unused_sentence(plan: QuestionPlan) -> str:
     """Which budgets are above what reports use of them; empty where none are."""
-    if plan.fact(Padded) is not None or not plan.kind.adds_up:
+    if plan.fact(Padded) is not None or plan.question.apart:
         return ""
     policy, used = plan.deployed.policy, plan.realised
     spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])

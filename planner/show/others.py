@@ -122,7 +122,7 @@ def relied_on(plan: SurveyPlan) -> list[str]:
         "Every report is randomised on the person's own device, with the operating system's "
         "randomness, by the exported parameters and nothing else.",
     ]
-    if any(one.kind.adds_up and one.question.rounds is None for one in plan.questions):
+    if any(not one.question.apart and one.question.rounds is None for one in plan.questions):
         relied.append("Each person reports once. Asked again, a person spends the budget again.")
     relied += filter(None, [lots_sentence(plan)])
     relied += [

@@ -90,7 +90,7 @@ def _groups(plan: SurveyPlan) -> list[Block]:
     """
     blocks: list[Block] = []
     for name, shares in plan.survey.group_shares().items():
-        counted = [one for one in plan.questions if one.kind.adds_up]
+        counted = [one for one in plan.questions if not one.question.apart]
         rows = [
             [
                 value,
@@ -138,7 +138,7 @@ def question_blocks(
 
 def pictures(question: QuestionPlan) -> list[Block]:
     """What a page shows of a question before its details: mechanisms, and rounds over time."""
-    if not question.kind.adds_up:
+    if question.question.apart:
         return []
     again: list[Block] = []
     if question.again is not None:
@@ -176,7 +176,7 @@ def lots_sentence(plan: SurveyPlan) -> str:
     found = plan.allocation
     if found is None or plan.survey.design == "split":
         return ""
-    drawn = (one for one in plan.questions if one.kind.adds_up)
+    drawn = (one for one in plan.questions if not one.question.apart)
     chances = ", ".join(f"{one.name!r} {percent(one.fraction)}" for one in drawn)
     return (
         f"Each person gets {each_in_words(found.some_each)} with its own file of parameters, drawn "
@@ -268,11 +268,8 @@ def target_sentence(
     """
     verdict = "met" if answer.met else "MISSED"
     reached = percent(answer.reached) if answer.reached < 1e6 else "nothing"
-    wanted = answer.target.text
-    if answer.of_mean:
-        wanted = f"error of the mean at most {percent(answer.target.value)} of half the range"
     of = _OF_ROUND * (question.again is not None)
-    text = f"Target, {wanted}{of}: {verdict}, reached {reached}."
+    text = f"Target, {_wanted(answer)}{of}: {verdict}, reached {reached}."
     if answer.met:
         return text
     instead = "no number of people would do, as truncated or missing answers bias the result"
@@ -280,6 +277,18 @@ def target_sentence(
         instead = "ask more people" if in_headline else f"ask {answer.users:,} people"
     budgets = budgets_sentence(question, answer)
     return f"{text} For this question alone, {budgets[:1].lower()}{budgets[1:]} Or {instead}."
+
+
+def _wanted(answer: TargetAnswer) -> str:
+    target, share = answer.target, percent(answer.target.value)
+    if answer.of_mean:
+        return f"error of the mean at most {share} of half the range"
+    of = "" if target.level is None else f" of {target.level!r}"
+    if target.kind == "detect":
+        return f"every item{of} detectable from {share} of the users"
+    if target.of_all:
+        return f"total error at most {share} of the users"
+    return f"standard error of a rare item{of} at most {share}"
 
 
 def budgets_sentence(question: QuestionPlan, answer: TargetAnswer) -> str:
@@ -383,7 +392,7 @@ def shares_sentence(plan: SurveyPlan) -> str:
     had = " and ".join(
         f"{one.name!r} had {label}"
         for one in plan.questions
-        if one.kind.adds_up
+        if not one.question.apart
         and (label := CATALOGUE[one.shared.mechanism].label) != one.mechanism_label
     )
     return f"{proven} if {had}, whose errors they are planned with." if had else f"{proven}."

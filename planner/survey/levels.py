@@ -96,8 +96,8 @@ class Target(Description):
 
     Examples
     --------
-    >>> Target(error=0.01, level="severe").text
-    "standard error of a rare item of 'severe' at most 1 %"
+    >>> Target(detect="1 %", level="severe").value
+    0.01
     """
 
     error: Annotated[Share, Field(ge=1e-12, lt=1)] | None = None
@@ -126,17 +126,6 @@ class Target(Description):
     def value(self) -> float:
         """The number asked for, a share of the users."""
         return self.detect or 0.0 if self.error is None else self.error
-
-    @property
-    def text(self) -> str:
-        """The requirement in words."""
-        share = f"{100 * self.value:.4g} %"
-        if self.kind == "detect":
-            whose = "every item" if self.level is None else f"every item of {self.level!r}"
-            return f"{whose} detectable from {share} of the users"
-        if self.level is None:
-            return f"total error at most {share} of the users"
-        return f"standard error of a rare item of {self.level!r} at most {share}"
 
 
 def wrong_targets(

@@ -234,7 +234,7 @@ class Trial:
         True
         """
         question = planned.deployed
-        if not planned.kind.adds_up:
+        if planned.question.apart:
             remedy = "Choose a question with a single round."
             raise InputError("kind", question.kind, "asked in a single round", remedy)
         model, channel = planned.fact(AnswerRateModel), planned.fact(Channel)

@@ -175,7 +175,7 @@ class Form(NamedTuple):
 
     ``columns`` are those of its table of levels, ``cells`` its own, and ``small`` says which error
     is made small. It ``starts`` with what it cannot do without. ``more`` says whether there is more
-    to choose, ``apart`` whether it is asked by itself, ``joins`` whether others are asked with it.
+    to choose, ``alone`` whether it is asked by itself, ``joins`` whether others are asked with it.
     """
 
     label: str
@@ -184,7 +184,7 @@ class Form(NamedTuple):
     small: str = ""
     starts: Mapping[str, Any] = {}
     more: bool = True
-    apart: bool = True
+    alone: bool = True
     joins: bool = False
 
 
@@ -212,7 +212,7 @@ KIND_WORDS = {
         starts={"sampling": {"relies_on": "aggregates-only"}},
         more=False,
     ),
-    "joint": Form("answers to questions asked together", apart=False),
+    "joint": Form("answers to questions asked together", alone=False),
 }
 TABLE_COLUMNS = (*_SIDED, *_OPTIONAL_FIELDS, "yes_counts")
 
@@ -272,7 +272,7 @@ def joint_of(document: Document) -> dict[int, int]:
     return {
         places[name]: k
         for k, one in enumerate(document["question"])
-        if not form_of(one).apart and isinstance(one.get("of"), list)
+        if not form_of(one).alone and isinstance(one.get("of"), list)
         for name in map(text_of, one["of"])
         if name in places
     }
@@ -283,7 +283,7 @@ def cleaned(document: Document) -> Document:
     found = []
     for question in document["question"]:
         form, known = form_of(question), QUESTIONS[kind_of(question)].file_keys()
-        derived = () if form.apart else _DERIVED
+        derived = () if form.alone else _DERIVED
         kept = {k: cell for k, cell in question.items() if k in known and k not in derived}
         if "level" in kept:
             kept["level"] = [

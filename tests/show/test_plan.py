@@ -12,11 +12,13 @@ from planner import compare_plans, plan_survey
 from planner.deployment.building import survey_parameters
 from planner.planning.choice import SetPromises
 from planner.planning.sets import Padded
+from planner.planning.what_if import TargetAnswer
 from planner.show.blocks import Facts, Sentence, Table
 from planner.show.kinds import certificate_sentences, promises, proven_in_short
 from planner.show.others import verification_blocks
 from planner.show.plan import plan_blocks, question_blocks, target_sentence
 from planner.survey.file import survey_from_text
+from planner.survey.levels import Target
 from tests.surveys import EXAMPLES
 
 LEVELS = (
@@ -313,3 +315,17 @@ def test_promises_of_every_kind_of_question():
     assert "fold where the least protected is 'rare' and" in promises(plan(drawn))[0]
     many = plan(levels(*(1 + k / 10 for k in range(15)), items=2))
     assert "more than from 2.72-fold for 'a' to" in promises(many)[0]
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        (Target(error=0.01), "total error at most 1 % of the users"),
+        (Target(error=0.0125, level="a"), "standard error of a rare item of 'a' at most 1.25 %"),
+        (Target(detect="5 %"), "every item detectable from 5 % of the users"),
+        (Target(detect=0.05, level="a"), "every item of 'a' detectable from 5 % of the users"),
+    ],
+)
+def test_targets_in_words(target, text):
+    answer = TargetAnswer(target, 0.0, None, None)
+    assert target_sentence(question(levels(1)), answer) == f"Target, {text}: met, reached 0 %."

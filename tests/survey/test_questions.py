@@ -137,19 +137,6 @@ def test_a_number_has_one_level():
         _ = age.replacing(epsilon=None).policy
 
 
-@pytest.mark.parametrize(
-    ("target", "text"),
-    [
-        (Target(error=0.01), "total error at most 1 % of the users"),
-        (Target(error=0.0125, level="a"), "standard error of a rare item of 'a' at most 1.25 %"),
-        (Target(detect="5 %"), "every item detectable from 5 % of the users"),
-        (Target(detect=0.05, level="a"), "every item of 'a' detectable from 5 % of the users"),
-    ],
-)
-def test_targets_in_words(target, text):
-    assert target.text == text
-
-
 def test_popularity_decides_what_truncation_costs():
     # Of two items, whoever has two has both: each is lost with probability 1/2 by half the people,
     # however popular it is said to be.

@@ -33,7 +33,7 @@ def meaning() -> None:
     if plan is None or found.plan is None:
         return
     with shown(found), render.complaint():
-        if plan.kind.adds_up:
+        if not plan.question.apart:
             _odds(plan)
             _beliefs(plan)
         st.markdown("\n".join(f"- {render.plain(one)}" for one in promises_of(plan)))

@@ -99,7 +99,7 @@ def _people(missed: list[TargetAnswer]) -> _Step | None:
 def _picture(plan: QuestionPlan) -> None:
     """One simulated survey: what is true, and estimates with their intervals."""
     items = sum(level.item_count for level in plan.deployed.levels)
-    if not plan.kind.adds_up or plan.everybody > _MOST_DRAWN[0] or items > _MOST_DRAWN[1]:
+    if plan.question.apart or plan.everybody > _MOST_DRAWN[0] or items > _MOST_DRAWN[1]:
         return
     with render.complaint():
         st.markdown("##### What one survey could look like")

@@ -152,7 +152,7 @@ def _about(question: Document, place: int) -> None:
     name, kind, target = st.columns([3, 3, 2])
     kept(name, question, "name", place)
     take, own = partial(_take_kind, question), form_of(question)
-    kinds = {one: form.label for one, form in KIND_WORDS.items() if form.apart == own.apart}
+    kinds = {one: form.label for one, form in KIND_WORDS.items() if form.alone == own.alone}
     chosen = kind_of(question)
     field(kind.selectbox, "A person gives", f"kind-{place}", chosen, take, options=kinds)
     if own.more:
@@ -291,7 +291,7 @@ def _options(question: Document, place: int) -> None:
         if "count" not in question.get("rounds", {}):
             question.pop("rounds", None)
         again = ("rounds.changes", "rounds.times_open") if "rounds" in question else ()
-        if form.apart:
+        if form.alone:
             kept_row(question, place, "rounds.count", *again)
         if len(session().document["question"]) > 1:
             kept(st, question, "weight", place)
