@@ -26,7 +26,7 @@ from planner.patience import still_wanted
 from planner.planning.choice import achieved, check_targets, users_needed
 from planner.planning.kind import AnyKind, Importance, PlanFacts
 from planner.planning.option import AnyPart, Curve, Option, choice_curve
-from planner.planning.solve import DESIGN, TOTAL, Certified, crossing, largest_budgets, scaled
+from planner.planning.solve import DESIGN, ROUGH, TOTAL, crossing, largest_budgets, scaled
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.models import MODELS
@@ -35,7 +35,6 @@ from planner.survey.levels import Target
 RELAX_BY = 0.1  # nats
 _MOST_PRICED = 10
 _MOST_WITHOUT_PRICES = 5  # then each level is tried, and designs take longer
-_NOTHING = 1e-5  # of the error: what designs leave unproven, with room to spare
 _SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to undercut
 _TURNS = 5
 _MOST_IMPORTANT = 20.0  # times the least important level: of tables more gains nothing
@@ -71,26 +70,28 @@ def relaxations(curve: Curve, now: Option, fraction: float = 1.0) -> tuple[Relax
     >>> [round(relaxations(curve, curve.at())[0].saving, 3) for curve in curves]
     [0.076, 0.065]
     """
-    certified: Certified = now.law
+    certified = now.law
     error = now.sampled(fraction)
     if certified.certificate is None or not error:
         return ()
     policy, found, largest = certified.policy, [], largest_budgets(certified.policy)
-    for i in _worth_trying(certified).tolist():
+    for i in _worth_trying(now).tolist():
         if largest[i] + RELAX_BY > MAX_EPSILON:
             continue
         name = policy.names[i]
-        after = curve.at(1 + RELAX_BY / float(policy.epsilons[i]), level=name)
+        raised = 1 + RELAX_BY / float(policy.epsilons[i])
+        after = curve.at(raised, level=name, tolerance=ROUGH)
         # What is planned now keeps the relaxed budgets, too.
         value = min(after.value, now.value)
         saving = 1 - sqrt(min(now.errors.error(value, fraction) / error, 1.0))
-        if certified.shadow_prices is not None or saving > _NOTHING:
+        if certified.shadow_prices is not None or saving > ROUGH:
             found.append(Relaxation(name, RELAX_BY, saving))
     return tuple(sorted(found, key=lambda relaxation: -relaxation.saving))
 
 
-def _worth_trying(certified: Certified) -> NDArray[np.intp]:
+def _worth_trying(now: Option) -> NDArray[np.intp]:
     """Levels whose budgets limit the error most, or may do so."""
+    certified = now.law
     prices = certified.shadow_prices
     if prices is not None:
         first = np.argsort(-prices)[:_MOST_PRICED]

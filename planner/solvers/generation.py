@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.arrays import Array
+from planner.errors import ConvergenceError
 from planner.patience import still_wanted
 from planner.solvers.game import Game, GameColumns, Multipliers, lower_bound, ratios
 from planner.solvers.saddle import SaddlePoint, continued, saddle
@@ -189,14 +191,16 @@ def _heaviest(
     game: Game, columns: GameColumns, answer: SaddlePoint, most: float, close: float
 ) -> tuple[GameColumns, SaddlePoint]:
     """Without the lightest columns, as long as the rest are good for a value of ``most``."""
-    while True:
-        share = answer.weights * columns.sums.max(axis=1)
-        kept = np.argsort(-share)[: round(_KEPT * share.size)]
-        fewer, near = columns.take(kept), answer._replace(weights=answer.weights[kept])
-        found = saddle(game, fewer, close, near)
-        if not found.value <= most:
-            return columns, answer
-        columns, answer = fewer, found
+    with suppress(ConvergenceError):  # fewer do not tell apart what is wanted
+        while True:
+            share = answer.weights * columns.sums.max(axis=1)
+            kept = np.argsort(-share)[: round(_KEPT * share.size)]
+            fewer, near = columns.take(kept), answer._replace(weights=answer.weights[kept])
+            found = saddle(game, fewer, close, near)
+            if not found.value <= most:
+                break
+            columns, answer = fewer, found
+    return columns, answer
 
 
 def fewest(rows: Array, weights: Array) -> tuple[NDArray[np.int64], Array]:

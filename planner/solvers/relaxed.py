@@ -90,11 +90,12 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     together = together and problem.prior is None
     if together and (t > MOST_LEVELS or close > _WORTH_CUTS):
         return explicit(problem)
+    cut = k > 1 and t <= _MOST_CUT and problem.spread is None and close <= _WORTH_CUTS
     forms = _Forms(problem)
-    first = forms.proven(forms.solved(close))
+    first = forms.proven(forms.solved(_WORTH_CUTS if cut else close))
     if together:  # where budgets differ much, digits for the other end early
         return max(explicit(problem), first, key=lambda one: one.bounds[0])
-    if k == 1 or t > _MOST_CUT or problem.spread is not None or close > _WORTH_CUTS:
+    if not cut:
         return first
     low, high = box_of(problem)
     share = np.divide(first.mean - low, high - low, out=np.zeros_like(low), where=high > low)
@@ -322,8 +323,8 @@ class _Forms:
         least = np.concatenate([at.within, np.zeros(self.sign.size - at.within.size)])
         return np.where(self.bounded, at.forms - least, 1.0)
 
-    def _value(self, at: _Point, mu: float) -> float:
-        """The gain with its barriers; ``-inf`` outside."""
+    def _volume(self, at: _Point) -> float:
+        """The logarithms of all that has to be positive; ``-inf`` outside."""
         slack, d = self._slack(at), at.within[self.problem.item_counts > 1]
         people = np.ones(1) if self.assumed else at.people
         if min(slack.min(), d.min(initial=1.0), people.min()) <= 0:
@@ -333,17 +334,17 @@ class _Forms:
         except np.linalg.LinAlgError:
             return -np.inf
         volume = sum(2 * np.log(np.diagonal(one, axis1=-2, axis2=-1)).sum() for one in factors)
-        volume += np.log(slack).sum() + np.log(people).sum()
-        return self._gain(at) + mu * float(volume)
+        return float(volume + np.log(slack).sum() + np.log(people).sum())
 
     def _searched(self, at: _Point, mu: float, by: _Point, rise: float) -> _Point | None:
         """The first point on the way that gains enough, halving the step; None if none does."""
-        here, way = self._value(at, mu), 1.0
+        here, way = self._gain(at) + mu * self._volume(at), 1.0
         for _ in range(_FORM_HALVINGS):
             then = at.moved(by, way)
-            gained = self._value(then, mu) - here >= 0.1 * way * rise - 1e-12 * abs(here)
-            if gained and self._value(at.moved(by, way / _WAY_OUT), mu) > -np.inf:
-                return then
+            if self._volume(at.moved(by, way / _WAY_OUT)) > -np.inf:
+                gained = self._gain(then) + mu * self._volume(then) - here
+                if gained >= 0.1 * way * rise - 1e-12 * abs(here):
+                    return then
             way /= 2
         return None
 

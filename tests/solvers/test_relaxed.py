@@ -224,6 +224,11 @@ def test_where_digits_end_bounds_in_closed_form_stay():
     assert design.objective_value < 0.95 * solve(policy).objective_value
 
 
+def test_a_rough_design_of_many_levels_is_not_lost_where_fewer_types_tell_too_little():
+    design = best_design(PrivacyPolicy([1.1, *TO_3(8)[1:]], [20] * 8), tolerance=1e-3)
+    assert design.certificate.relative_gap < 1e-3
+
+
 def test_deployed_reports_of_twelve_levels_err_as_predicted():
     """600 collections of 330 people; a tenth more or less would be seen."""
     levels = [Level(f"l{k}", epsilon, item_count=2) for k, epsilon in enumerate(TO_2(12))]
