@@ -188,14 +188,11 @@ def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Cha
 
 def padding_figure(padding: PaddingPlan, length: int | None = None) -> Chart:
     """Expected total error in people against the padding length, and its two parts."""
-    parts = (
-        ("total", padding.errors, BLUE, "solid"),
-        ("too small, as sets are cut", padding.truncation_errors, ORANGE, "dash"),
-        ("noise of the reports", padding.noise_errors, GREEN, "dot"),
-    )
+    at, cut, noise = padding.lengths, padding.truncation_errors, padding.noise_errors
     lines = [
-        Line(name, padding.lengths, _positive(errors), colour, dash)
-        for name, errors, colour, dash in parts
+        Line("total", at, _positive(padding.errors)),
+        Line("too small, as sets are cut", at, _positive(cut), ORANGE, "dash"),
+        Line("noise of the reports", at, _positive(noise), GREEN, "dot"),
     ]
     places = [_upright("the best length", padding.length, lines, GREY)]
     if length is not None and length <= padding.lengths[-1]:
@@ -205,20 +202,16 @@ def padding_figure(padding: PaddingPlan, length: int | None = None) -> Chart:
 
 def error_figure(plan: AnswerRatePlan, channels: ChannelCurve | None = None) -> Chart:
     """Predicted error of a mean against the budget: BiSample-MD, forced answers, a channel."""
-    curve, best = plan.curve, plan.best_planned(channels)
-    parts = [
-        ("BiSample-MD", curve.mean_rmse, BLUE, "solid"),
-        ("forced, at the top", curve.top_rmse, ORANGE, "dash"),
-        ("forced, at random", curve.random_rmse, GREEN, "dot"),
+    curve, best, at = plan.curve, plan.best_planned(channels), plan.curve.epsilon
+    lines = [
+        Line("BiSample-MD", at, curve.mean_rmse),
+        Line("forced, at the top", at, curve.top_rmse, ORANGE, "dash"),
+        Line("forced, at random", at, curve.random_rmse, GREEN, "dot"),
     ]
     if channels is not None:
-        parts.append(("best channel", channels.channel_errors(curve.epsilon), PURPLE, "solid"))
-    highest = _HIDDEN_ABOVE * plan.best.rmse
-    lines = [
-        Line(name, curve.epsilon, np.where(y < highest, y, np.nan), colour, dash)
-        for name, y, colour, dash in parts
-    ]
-    places = list[Line]()
+        lines.append(Line("best channel", at, channels.channel_errors(at), PURPLE))
+    highest, places = _HIDDEN_ABOVE * plan.best.rmse, list[Line]()
+    lines = [replace(x, values=np.where(x.values < highest, x.values, np.nan)) for x in lines]
     if plan.best.epsilon < curve.epsilon[-1]:
         flat, (low, high) = [best.flat_lower, best.flat_upper], _reach(lines)
         band, name = ([low] * 2, [high] * 2), f"within {100 * FLAT:g} % of the best"
@@ -235,15 +228,13 @@ def answering_figure(plan: AnswerRatePlan) -> Chart:
 def parts_figure(plan: AnswerRatePlan, channels: ChannelCurve | None) -> Chart:
     """A mean's predicted error against the budget, and its parts: noise, and what refusals add."""
     total, noise = (np.where(np.isfinite(x), x, np.nan) for x in plan.parts(channels))
-    parts = (
-        ("error of the mean", total, BLUE, "solid"),
-        ("noise, if everybody answered", noise, GREEN, "dot"),
-        ("what refusals add", np.sqrt(np.maximum(total**2 - noise**2, 0)), ORANGE, "dash"),
-    )
-    shown = total < _HIDDEN_ABOVE * np.nanmin(total)
+    at, added = plan.curve.epsilon, np.sqrt(np.maximum(total**2 - noise**2, 0))
+    far = ~(total < _HIDDEN_ABOVE * np.nanmin(total))
+    total, noise, added = (_positive(np.where(far, np.nan, one)) for one in (total, noise, added))
     lines = [
-        Line(name, plan.curve.epsilon, _positive(np.where(shown, errors, np.nan)), colour, dash)
-        for name, errors, colour, dash in parts
+        Line("error of the mean", at, total),
+        Line("noise, if everybody answered", at, noise, GREEN, "dot"),
+        Line("what refusals add", at, added, ORANGE, "dash"),
     ]
     return _over_budgets(plan, lines, "predicted error of the mean", log="y")
 

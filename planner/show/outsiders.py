@@ -96,7 +96,8 @@ def _central(view: OutsiderView) -> str:
 def _guess(view: OutsiderView) -> str:
     if view.guess is None:
         return ""
-    success, blind = of_hundred(view.guess.success), of_hundred_before(view.guess.blind)
+    success = of_hundred(view.guess.success)
+    blind = of_hundred(view.guess.blind, ROUND_FLOOR)  # so that no gain looks smaller
     return (
         f"Guessing {WORDS[view.kind].guessed(view)} is right for {success} of 100 people after one "
         f"report, and for {blind} without any."
@@ -124,26 +125,18 @@ def _right_at_most(epsilon: float, delta: float = 0.0) -> str:
     return of_hundred(min(1.0, (1 + delta * exp(-epsilon)) / (1 + exp(-epsilon))))
 
 
-def of_hundred(share: float) -> str:
-    """Guesses that are right of 100: never fewer than there are.
+def of_hundred(share: float, rounding: str = ROUND_CEILING) -> str:
+    """Guesses that are right of 100: never fewer than there are, if they are not rounded down.
+
+    Two digits behind the point, or two that are not zero where the share is below 1 %.
 
     Examples
     --------
-    >>> of_hundred(0.88079), of_hundred(0.5), of_hundred(0.00123)
-    ('88.08', '50', '0.13')
+    >>> of_hundred(0.88079), of_hundred(0.5), of_hundred(0.00123), of_hundred(1 / 3, ROUND_FLOOR)
+    ('88.08', '50', '0.13', '33.33')
     """
-    return _of_hundred(share, ROUND_CEILING)
-
-
-def of_hundred_before(share: float) -> str:
-    """Guesses that are right of 100 without a report: never more, so that no gain looks smaller.
-
-    Examples
-    --------
-    >>> of_hundred_before(1 / 3), of_hundred_before(0.2)
-    ('33.33', '20')
-    """
-    return _of_hundred(share, ROUND_FLOOR)
+    digits = 2 if share >= 0.01 else -floor(log10(share)) - 1
+    return f"{_rounded(share, digits + 2, rounding).scaleb(2):f}".rstrip("0").rstrip(".")
 
 
 def reach_up(people: float) -> str:
@@ -155,12 +148,6 @@ def reach_up(people: float) -> str:
     ('2.12', '1,234.50')
     """
     return f"{_rounded(people, 2, ROUND_CEILING):,}"
-
-
-def _of_hundred(share: float, rounding: str) -> str:
-    """Two digits behind the point, or two that are not zero where the share is below 1 %."""
-    digits = 2 if share >= 0.01 else -floor(log10(share)) - 1
-    return f"{_rounded(share, digits + 2, rounding).scaleb(2):f}".rstrip("0").rstrip(".")
 
 
 def _rounded(value: float, digits: int, rounding: str) -> Decimal:

@@ -317,10 +317,10 @@ def smallest_sentence(found: BudgetAnswer) -> str:
         if found.cut >= target.value:
             cause = f"long sets are cut ({option.note}): whatever the budgets"
         elif found.aside >= target.value:
-            cause = f"asking only some of the people leaves an error of {_digits(found.aside)}"
+            cause = f"asking only some of the people leaves an error of {percent(found.aside)}"
             return f"Impossible, because {cause}."
-        floor = _digits(least) if least < 1 else "no share at all"
-        return f"Impossible, because {cause}, the best is {floor}; wanted: {_digits(target.value)}."
+        floor = percent(least) if least < 1 else "no share at all"
+        return f"Impossible, because {cause}, the best is {floor}; wanted: {percent(target.value)}."
     opening = "These budgets meet the targets"
     if found.lowest:
         opening = "The targets are met even with next to no budget"
@@ -339,10 +339,6 @@ def smallest_sentence(found: BudgetAnswer) -> str:
     counted = [f"{one:g} for {name!r}" for name, one in levels if one > 1][:_MOST_NAMED]
     count = f", with importance {', '.join(counted)}" if counted else ""
     return f"{opening}: {listed(named, _MOST_NAMED)} ({factor}){note}{count}."
-
-
-def _digits(share: float) -> str:
-    return f"{100 * share:.4g} %"
 
 
 def design_sentence(plan: SurveyPlan) -> str:

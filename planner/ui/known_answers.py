@@ -23,8 +23,7 @@ from planner.ui.opening import as_file
 from planner.ui.state import session
 
 _MOST_PASTED_ITEMS = 200_000
-_MOST_USERS = 10_000_000
-_MOST_PASTED = 1_000_000  # each with a number of their own
+_MOST_USERS = 10_000_000, 1_000_000  # of a number each has one of their own
 _STEPS = 200  # over the range: people alike are drawn at once
 _SPREAD = 0.3  # of half the range, where none is expected
 _SOURCES = {"generate": "made-up answers", "upload": "a file"}
@@ -54,13 +53,12 @@ def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
     source = kept_item(
         st.segmented_control, "Answers", "t-source", "generate", options=_SOURCES, required=True
     )
-    number = not plan.question.levels
     if source == "generate":
-        return _generated_numbers(plan) if number else _generated(plan)
+        return _generated(plan)
     file = st.file_uploader(
         "Answers",
         type=list(SUFFIXES),
-        key=f"t-file-{number}",
+        key=f"t-file-{not plan.question.levels}",
         help="A person a row, in a column of answers: text with any delimiter, JSON lines, Parquet "
         "or Excel. Or transactions (.dat, .data, .txt): a person's items on each line.",
     )
@@ -74,45 +72,35 @@ def drawn_answers(
     question: Question, users: int, form: str, rng: np.random.Generator
 ) -> AnswerCounts:
     """Made-up answers to a question with levels: by a power law, or all equally frequent."""
-    labels = _names(question)
+    labels = [name for level in question.levels for name in level.labels]
     shares = 1.0 / np.arange(1, len(labels) + 1) if form == "power" else np.ones(len(labels))
     shares = rng.permutation(shares / shares.sum())
     return AnswerCounts(tuple(labels), rng.multinomial(users, shares))
 
 
-def _names(question: Question) -> list[str]:
-    """The name of every possible answer, level by level."""
-    return [name for level in question.levels for name in level.labels]
-
-
-def _generated(plan: QuestionPlan) -> tuple[AnswerCounts, str]:
-    shape, seed = st.columns(2)
-    form = kept_item(shape.selectbox, "Answers are", "t-shape", "power", options=_SHAPES)
-    typed = kept_item(seed.text_input, "Seed of the answers", "t-data-seed", "1")
+def _generated(plan: QuestionPlan) -> tuple[KnownAnswers, str]:
+    """Made-up answers as the fields say, within what can be simulated."""
+    about, users, left, right = plan.question, plan.everybody, *st.columns(2)
+    if about.levels:
+        form = kept_item(left.selectbox, "Answers are", "t-shape", "power", options=_SHAPES)
+    else:
+        form = kept_item(left.text_input, "Share without an answer", "t-missing", "20 %")
+        share = read_share(form, "share without an answer")
+    typed = kept_item(right.text_input, "Seed of the answers", "t-data-seed", "1")
     number = read_count(typed, 0, argument="seed")
-    question, users = plan.question, plan.everybody
-    items = sum(level.item_count for level in question.levels)
-    if items > _MOST_PASTED_ITEMS or users > _MOST_USERS:
-        allowed = f"at most {_MOST_PASTED_ITEMS:,} items and {_MOST_USERS:,} people to simulate"
+    items, most = sum(one.item_count for one in about.levels), _MOST_USERS[not about.levels]
+    if items > _MOST_PASTED_ITEMS or users > most:
+        allowed = f"at most {_MOST_PASTED_ITEMS:,} items and {most:,} people to simulate"
         raise InputError("(items, users)", (items, users), allowed, "Try a smaller survey.")
-    key = ("drawn", question, users, form, number)
-    answers = session().remembered(
-        key, lambda: drawn_answers(question, users, form, np.random.default_rng(number))
-    )
-    return answers, f"{form} {number} {users}"
 
+    def make() -> KnownAnswers:
+        rng = np.random.default_rng(number)
+        if about.levels:
+            return drawn_answers(about, users, form, rng)
+        return drawn_numbers(about, users, share, rng)
 
-def _generated_numbers(plan: QuestionPlan) -> tuple[NDArray[np.float64], str]:
-    missing, seed = st.columns(2)
-    refuse = kept_item(missing.text_input, "Share without an answer", "t-missing", "20 %")
-    typed = kept_item(seed.text_input, "Seed of the answers", "t-data-seed", "1")
-    share = read_share(refuse, "share without an answer")
-    number, users, about = read_count(typed, 0, argument="seed"), plan.everybody, plan.question
-    if users > _MOST_PASTED:
-        allowed = f"at most {_MOST_PASTED:,} people to simulate"
-        raise InputError("users", users, allowed, "Try a smaller survey.")
-    values = drawn_numbers(about, users, share, np.random.default_rng(number))
-    return values, f"{refuse} {number} {users}"
+    key = ("drawn", about, users, form, number)
+    return session().remembered(key, make), f"{form} {number} {users}"
 
 
 def drawn_numbers(

@@ -3,6 +3,7 @@
 import html
 import re
 from dataclasses import replace
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 from math import exp
 
@@ -25,7 +26,6 @@ from planner.show.html import report_html
 from planner.show.json import to_json
 from planner.show.outsiders import (
     of_hundred,
-    of_hundred_before,
     outsider_blocks,
     together_sentence,
     view_sentences,
@@ -176,7 +176,7 @@ def test_every_face_names_them(plan, view):
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8808, 0.0237, 0.00123, 1e-7 / 3, 0.9999])
 def test_shares_are_never_shown_better_than_they_are(share, ulps):
     exact = share + ulps * np.spacing(share)
-    shown, before = Fraction(of_hundred(exact)), Fraction(of_hundred_before(exact))
+    shown, before = Fraction(of_hundred(exact)), Fraction(of_hundred(exact, ROUND_FLOOR))
     true = 100 * Fraction(exact)
     assert before <= true <= shown
     assert shown - before <= Fraction(max(0.01, 0.02 * float(true))) * 2
