@@ -73,7 +73,7 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Document) -> Paramete
 
 
 def _answers(part: Question) -> Document:
-    return {"name": part.name, "answers": [name for one in part.levels for name in one.labels]}
+    return {"name": part.name, "answers": part.plain_levels.item_names()}
 
 
 def _group(survey: Survey, name: str, values: Sequence[str]) -> Document:

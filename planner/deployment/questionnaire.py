@@ -151,13 +151,15 @@ def _worded(survey: Survey, law: Law) -> Document:
         reason = f"the answers of {law.name!r} are not those of the survey"
         raise InputError.because("parameters", reason, remedy)
     if question.levels:
-        count = sum(level.item_count for level in question.levels)
+        count = question.plain_levels.total
         if count > MOST_CHOICES:
             remedy = "Ask with a client of your own."
             raise InputError("answers", count, f"at most {MOST_CHOICES:,} on a page", remedy)
         worded["labels"] = _labels(question)
         if len(question.together) > 1:  # its cells are called by the parts' labels
-            parts = [(one, _items(one), _labels(one)) for one in question.together]
+            parts = [
+                (one, one.plain_levels.item_names(), _labels(one)) for one in question.together
+            ]
             cells = map(JOINED.join, product(*(own for _, own, _ in parts)))
             called = map(JOINED.join, product(*(labels for *_, labels in parts)))
             names = dict(zip(cells, called, strict=True))
@@ -170,13 +172,9 @@ def _worded(survey: Survey, law: Law) -> Document:
     return worded
 
 
-def _items(question: Question) -> list[str]:
-    return [name for level in question.levels for name in level.labels]
-
-
 def _labels(question: Question) -> list[str]:
     labels = dict(getattr(question, "label", ()))
-    return [labels.get(name, name) for name in _items(question)]
+    return [labels.get(name, name) for name in question.plain_levels.item_names()]
 
 
 def _round(laws: tuple[Law, ...], given: int | None) -> int | None:

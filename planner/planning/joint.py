@@ -47,18 +47,14 @@ class Related:
 
     def _merged(self, kept: Sequence[int]) -> float:
         """Error of the table of some of the parts, for the worst cell: levels treat cells alike."""
-        law = self._law
-        merged = Merged(self.part.asked.ordered, self._answers, kept).cells
+        law, asked = self._law, self.part.asked
+        answers = [one.plain_levels.item_names() for one in asked.parts]
+        merged = Merged(asked.ordered, answers, kept).cells
         firsts = np.cumsum([0, *law.levels.item_counts[:-1]])
         return max(
             float(np.trace(law.shape.second_moments(own, merged))) - 1
-            for own in np.eye(len(self.part.asked.ordered))[firsts]
+            for own in np.eye(len(asked.ordered))[firsts]
         )
-
-    @property
-    def _answers(self) -> list[list[str]]:
-        parts = self.part.asked.parts
-        return [[name for level in one.levels for name in level.labels] for one in parts]
 
     @cached_property
     def _law(self) -> CollectedLaw:

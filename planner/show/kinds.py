@@ -469,7 +469,7 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     )
     alone, linkable, released = views_in_words(plan)
     values = (
-        texts("value", (label for level in question.question.levels for label in level.labels)),
+        texts("value", question.question.plain_levels.item_names()),
         numbers("epsilon", plan.budgets[1:], ".3f"),
         numbers("lost in round two", mechanism.output_losses[1:], lambda loss: rounded_up(loss, 3)),
         numbers("decoy", mechanism.decoys, ".4f"),

@@ -326,7 +326,7 @@ class Trial:
         law, parts = self.planned.law, self.planned.deployed.together
         if len(parts) < 2 or self.asked.asked > _MOST_REPORTS:
             return []
-        of = [(one.name, [x for level in one.levels for x in level.labels]) for one in parts]
+        of = [(one.name, one.plain_levels.item_names()) for one in parts]
         own = np.repeat(np.arange(self.people.size), self.asked.of_counts(self.people, rng))
         counter = law.shape.counter()
         for reports in law.shape.draw_many(own, seeded_words(rng)):

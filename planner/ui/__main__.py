@@ -37,12 +37,7 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     here = {"server.port": port, "server.address": address}
     names = {} if ip_address(address).is_loopback else {"server.allowedHosts": ["*"]}
     entry = resources.files("planner.ui") / "entry.py"
-    sys.argv = [
-        "streamlit",
-        "run",
-        str(entry),
-        *_flags({**SETTINGS, **here, **names}),
-    ]
+    sys.argv = ["streamlit", "run", str(entry), *_flags(SETTINGS | here | names)]
     if mode == "headless":
         sys.argv += ["--server.headless", "true"]
     import_module("planner.ui.views.questions")  # so that the first visitor need not wait for it

@@ -72,7 +72,7 @@ def drawn_answers(
     question: Question, users: int, form: str, rng: np.random.Generator
 ) -> AnswerCounts:
     """Made-up answers to a question with levels: by a power law, or all equally frequent."""
-    labels = [name for level in question.levels for name in level.labels]
+    labels = question.plain_levels.item_names()
     shares = 1.0 / np.arange(1, len(labels) + 1) if form == "power" else np.ones(len(labels))
     shares = rng.permutation(shares / shares.sum())
     return AnswerCounts(tuple(labels), rng.multinomial(users, shares))

@@ -94,16 +94,12 @@ class Session:
     def undo(self) -> None:
         """Take the last change back."""
         self.note()
-        if self.past:
-            self.future.append(self.seen)
-            self._go(self.past.pop())
+        self._go(self.past, self.future)
 
     def redo(self) -> None:
         """Make the change again that was taken back last."""
         self.note()
-        if self.future:
-            self.past.append(self.seen)
-            self._go(self.future.pop())
+        self._go(self.future, self.past)
 
     def replace(self, document: Document) -> None:
         """Put another survey in place of the document; Undo brings the old one back."""
@@ -148,9 +144,12 @@ class Session:
         known: T = result
         return known
 
-    def _go(self, text: str) -> None:
-        self.seen, self.document = text, json.loads(text)
-        self.revision += 1
+    def _go(self, steps: list[str], back: list[str]) -> None:
+        if steps:
+            back.append(self.seen)
+            self.seen = steps.pop()
+            self.document = json.loads(self.seen)
+            self.revision += 1
 
 
 def session() -> Session:
