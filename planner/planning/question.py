@@ -38,7 +38,7 @@ from planner.planning.what_if import (
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.questions import BEST, Question
 
-_POINTS, _FEW_POINTS = 50, 7  # of a curve; what is no table takes longer
+_POINTS, _FEW_POINTS = 25, 7  # of a curve; what is no table takes longer
 
 KINDS: dict[str, AnyKind] = {
     "categorical": ChoiceKind(),

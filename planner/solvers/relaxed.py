@@ -34,11 +34,9 @@ from planner.solvers.types import grouped
 MOST_LEVELS = 28
 """Levels for which all windows' matrices are found together: a step then takes 0.1 seconds."""
 
-_MOST_CUT, _WORTH_CUTS = (
-    16,
-    1e-3,
-)  # up to which levels, and bounds, whole counts are worth a program
+_MOST_CUT, _WORTH_CUTS = 16, 1e-3  # levels and bounds for which whole counts are worth a program
 _EXACT_LEVELS = 2000  # levels up to which an explicit bound has its eigenvalues to the last digit
+_BEGUN = 0.3  # to which a point is found from which whole counts start, too
 _SHORTER, _CENTRED = 4.0, 3.0  # by which the barrier falls, and how near its centre that is
 _WAY_OUT = 0.6  # of the way to where something is no longer positive: digits end near there
 _FORM_STEPS, _FORM_HALVINGS = 400, 40
@@ -90,9 +88,10 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     together = together and problem.prior is None
     if together and (t > MOST_LEVELS or close > _WORTH_CUTS):
         return explicit(problem)
-    cut = k > 1 and t <= _MOST_CUT and problem.spread is None and close <= _WORTH_CUTS
     forms = _Forms(problem)
-    first = forms.proven(forms.solved(_WORTH_CUTS if cut else close))
+    cut = k > 1 and t <= _MOST_CUT and problem.spread is None and close <= _WORTH_CUTS
+    begun = forms.solved(_BEGUN if cut else close)
+    first = forms.proven(forms.solved(close, begun) if cut else begun)
     if together:  # where budgets differ much, digits for the other end early
         return max(explicit(problem), first, key=lambda one: one.bounds[0])
     if not cut:
@@ -101,8 +100,10 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     share = np.divide(first.mean - low, high - low, out=np.zeros_like(low), where=high > low)
     whole = np.floor(np.clip(share * m + 1e-6, 0, m - 1))
     # The only item of a level has no count between its two: below both is one that cuts nothing.
-    forms = _Forms(problem, np.where(m > 1, whole, -1.0), first.people)
-    return max(first, forms.proven(forms.solved(close)), key=lambda one: one.bounds[0])
+    forms = _Forms(problem, np.where(m > 1, whole, -1.0))
+    return max(
+        first, forms.proven(forms.solved(close, forms.cut(begun))), key=lambda one: one.bounds[0]
+    )
 
 
 def of_groups(fine: DesignProblem, pooled: DesignProblem, groups: Whole, close: float) -> Relaxed:
@@ -217,9 +218,7 @@ class _Forms:
     in its last corner. Unknowns of one window alone are eliminated.
     """
 
-    def __init__(
-        self, problem: DesignProblem, counts: Array | None = None, people: Array | None = None
-    ) -> None:
+    def __init__(self, problem: DesignProblem, counts: Array | None = None) -> None:
         self.problem, m = problem, problem.item_counts
         self.root, (low, high) = np.sqrt(m / problem.items), box_of(problem)
         pairs = [(low, high)]
@@ -243,14 +242,17 @@ class _Forms:
         self.put = np.eye(t + 1) * ~self.flat[:, None]
         self.put[:, :t, t] = np.where(self.flat[:, :t], low, 0)
         self.assumed = problem.prior is not None
-        shares = m / problem.items if people is None else people
-        self.people = problem.prior if problem.prior is not None else shares
+        self.people = m / problem.items if problem.prior is None else problem.prior
 
-    def solved(self, close: float) -> _Point:
-        """The best point found; whatever it is, it proves a bound."""
-        at = self._start()
+    def solved(self, close: float, begun: _Point | None = None) -> _Point:
+        """The best point found; whatever it is, it proves a bound.
+
+        ``begun`` is one found to ``_BEGUN``.
+        """
+        at = self._start() if begun is None else begun
         barriers = self.half.size + sum(self.columns.shape[:2]) * len(self.half) + at.rows.size
         mu, left = float(self.root @ at.rows) / barriers, _FORM_STEPS
+        mu *= 1.0 if begun is None else _BEGUN
         while left > 0:
             left -= 1
             still_wanted()
@@ -290,6 +292,15 @@ class _Forms:
         widest = np.maximum(self.half[:, :t].max(axis=0), 1e-6 * self.root**2)
         size = float(self.problem.weights @ (self.root**4 / widest) / (self.root @ point.rows))
         return _Point(*(size * one for one in point))._replace(people=point.people)
+
+    def cut(self, at: _Point) -> _Point:
+        """A point without whole counts, and ``y`` that take at most half from any form."""
+        t = self.root.size
+        at = at._replace(forms=np.pad(at.forms, ((0, 0), (0, self.sign.size - t))))
+        columns = self.columns[:, :, t:]
+        sizes = (columns * (self._inverse(at) @ columns)).sum(axis=1)
+        at.forms[:, t:] = 0.5 / (t * np.where(sizes > 0, sizes, 1.0))
+        return at
 
     def _forms(self, at: _Point) -> Array:
         """The matrix of every window, ``(k, t + 1, t + 1)``."""
