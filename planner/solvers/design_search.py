@@ -16,14 +16,13 @@ from planner.solvers.answers import Certificate, SubsetDesign, UnaryTable
 from planner.solvers.counts import Counts, DesignProblem, split_types
 from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.rays import components_of, one_window, windows_of
-from planner.solvers.relaxed import MOST_LEVELS, Relaxed, of_groups, relaxed, types_near
+from planner.solvers.relaxed import MOST_LEVELS, Relaxed, relaxed, types_near
 from planner.solvers.solving import solve
 from planner.solvers.types import OutputTypes, grouped, pooled, usable
 
 _FIRST = 25  # types to begin with, for each level
 _CLOSE_BOUND = 1e-5  # to which bounds of histories are solved
 _NEAR_BOUND = 1e-5  # of a table's error: no design is looked for that may be so much better
-_MOST_IN_GROUPS = 78  # levels whose windows are all solved; of more, budgets are raised
 _CLOSE_GROUPS = 1e-3  # to which those of groups are solved
 _PROVEN_LEVELS = 3  # of which a design is proven the best: a table is compared where it is not
 _MOST_THINNED = 500  # numbers that weights keep when types are left out: each is a long sum
@@ -267,16 +266,10 @@ def _designed(problem: DesignProblem, found: Generated, scaled: float) -> _Solve
 
 
 def _bound(asked: _Asked, at: Whole, close: float) -> Relaxed:
-    """What no mechanism undercuts, per item: of too many levels that of coarser ones."""
+    """What no mechanism undercuts, per item: of too many levels that of groups, budgets raised."""
     if at.size > MOST_LEVELS and (asked.prior is not None or not one_window(asked.policy)):
-        groups = _coarser(asked)
-        pooled = asked.pooled(groups)
-        few = pooled.problem(np.arange(pooled.policy.size))
-        close = max(close, _CLOSE_GROUPS)
-        coarse = [relaxed(few, close)]
-        if at.size <= _MOST_IN_GROUPS:
-            coarse.append(of_groups(asked.problem(at), few, groups, close))
-        return max(coarse, key=lambda one: one.bounds[1])
+        few = asked.pooled(_coarser(asked))
+        return relaxed(few.problem(np.arange(few.policy.size)), max(close, _CLOSE_GROUPS))
     return relaxed(asked.problem(at), close)
 
 
@@ -289,7 +282,7 @@ def _coarser(asked: _Asked) -> Whole:
     order = np.lexsort((asked.policy.epsilons, ~minds))
     place = (np.arange(order.size) + 0.5) / max(1, minds.sum())
     groups = np.empty(order.size, dtype=np.int64)
-    groups[order] = np.minimum(place ** (2 / 3), 1) * (MOST_LEVELS - 2)
+    groups[order] = np.minimum(np.sqrt(place), 1) * MOST_LEVELS
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)
 
 

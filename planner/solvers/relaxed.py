@@ -17,7 +17,6 @@ Means ``u`` are scaled by the root of the level's share of the items; errors are
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,9 +26,7 @@ from planner.arrays import Array, Whole
 from planner.patience import still_wanted
 from planner.solvers.counts import DesignProblem
 from planner.solvers.game import SLACK
-from planner.solvers.rays import Windows
 from planner.solvers.saddle import positive_solved
-from planner.solvers.types import grouped
 
 MOST_LEVELS = 28
 """Levels for which all windows' matrices are found together: a step then takes 0.1 seconds."""
@@ -104,27 +101,6 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     return max(
         first, forms.proven(forms.solved(close, forms.cut(begun))), key=lambda one: one.bounds[0]
     )
-
-
-def of_groups(fine: DesignProblem, pooled: DesignProblem, groups: Whole, close: float) -> Relaxed:
-    """The bound of many levels in groups, for ``A`` on the means of these, and all windows.
-
-    The mean of ``v^2 = (low + high) v - low high`` over a group is at most a line in that of ``v``,
-    which is that of two ends, too.
-    """
-    low, high = (end / np.sqrt(fine.item_counts / fine.items) for end in box_of(fine))
-    one = (groups[:, None] == np.arange(groups.max() + 1)) * fine.item_counts[:, None]
-    share, sums = one / one.sum(axis=0), low + high
-    twice = sums @ share
-    steeper = sums - twice[:, groups]
-    both = (low * high - np.maximum(steeper * low, steeper * high)) @ share
-    half = np.sqrt(np.maximum(twice**2 / 4 - both, 0) + SLACK * twice**2)
-    least, most = (grouped(low.T, groups, np.minimum).T, grouped(high.T, groups, np.maximum).T)
-    nearer = (half < (most - least) / 2) & (half < twice / 2)
-    low = np.log(np.where(nearer, twice / 2 - half, least))
-    high = np.log(np.where(nearer, twice / 2 + half, most))
-    forms = _Forms(replace(pooled, windows=Windows(low, high)))
-    return forms.proven(forms.solved(close))
 
 
 def box_of(problem: DesignProblem) -> tuple[Array, Array]:
