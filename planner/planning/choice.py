@@ -56,7 +56,8 @@ def users_needed(table: Terms, target: Target, fraction: float = 1.0) -> int:
     chosen = _chosen(table, target)
     noise, signal = table.noise[chosen], table.signal[chosen]
     if target.kind == "detect":
-        exact = users_to_detect(noise, signal, target.value).max()
+        spread = _Z_POWER * np.sqrt(noise + target.value * signal)
+        exact = np.square((_Z_LEVEL * np.sqrt(noise) + spread) / target.value).max()
     else:
         exact = (table.worst_case_mse if target.level is None else noise.max()) / target.value**2
     return ceil(exact / fraction * (1 - 1e-12))
@@ -80,12 +81,6 @@ def detectable_frequencies(noise: Array, signal: Array, users: float) -> Array:
     half = reach + z2 * signal / 2
     root = half + np.sqrt(np.square(half) - np.square(reach) + z2 * users * noise)
     return np.where(root <= users, root / users, np.inf)
-
-
-def users_to_detect(noise: Array, signal: Array, frequency: float) -> Array:
-    """Number of users at which ``frequency`` is just detectable: the inverse of the above."""
-    spread = _Z_POWER * np.sqrt(noise + frequency * signal)
-    return np.square((_Z_LEVEL * np.sqrt(noise) + spread) / frequency)
 
 
 def check_targets(targets: Iterable[Target], levels: Sequence[str]) -> None:

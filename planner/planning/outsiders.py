@@ -18,7 +18,7 @@ from planner.arrays import Array, Whole
 from planner.laws.rounds import Rounds
 from planner.mechanisms.making import law_of
 from planner.outsiders.guarantee import MOST_PEOPLE, ShuffledGuarantee, shuffled
-from planner.outsiders.shapes import Guess, Seen, of_policy, seen_of
+from planner.outsiders.shapes import Guess, of_policy, seen_of
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Question
 
@@ -108,7 +108,10 @@ def outsider_view(
     drawn, kept = fraction < parts, stated
     if drawn and 0 < finite("delta", stated) < 1:
         among, kept = _fewest(among, fraction / parts, stated / 100), 0.99 * stated
-    hidden = seen if len(seen.names) <= _MOST_PAIRED else _of_one_level(policy)
+    hidden = seen
+    if len(seen.names) > _MOST_PAIRED:
+        items = int(policy.item_counts.sum())
+        hidden = of_policy(PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"]))
     reach = swaying = None
     if standard_errors is not None and seen.reach is not None:  # a round's, scaled to all people
         reach = parts * seen.reach
@@ -124,8 +127,3 @@ def _fewest(people: int, chance: float, miss: float) -> int:
     from scipy.stats import binom
 
     return 1 + max(0, int(binom.ppf(miss, people - 1, chance)))
-
-
-def _of_one_level(policy: PrivacyPolicy) -> Seen:
-    items = int(policy.item_counts.sum())
-    return of_policy(PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"]))

@@ -199,8 +199,7 @@ class SurveyPlan(Framed):
         tables that take seconds to plan.
         """
         parts = [one.part for one in self.questions]
-        asked = [one.asked for one in parts]
-        alone = (one.draws_one and len(one.together) == 1 and not one.rounds for one in asked)
+        alone = (one.asked.joins and not one.asked.rounds for one in parts)
         if len(parts) != 2 or not all(alone):
             return None
         try:

@@ -130,6 +130,8 @@ class BaseQuestion(Description):
     draws_one: ClassVar[bool] = False
     # Whether it spends budgets of its own nature beside the other questions' ones.
     apart: ClassVar[bool] = False
+    # Whether it may be one of the parts of a joint question.
+    joins: ClassVar[bool] = False
     name: Name
     mechanism: str = BEST
     weight: Positive = 1.0
@@ -292,6 +294,7 @@ class Categorical(Levelled):
     """
 
     draws_one: ClassVar[bool] = True
+    joins: ClassVar[bool] = True
     kind: Literal["categorical"] = "categorical"
     criterion: Criterion = "total"
 
@@ -319,6 +322,7 @@ class Joint(Categorical):
     """
 
     first: ClassVar[tuple[str, ...]] = ("name", "of")
+    joins: ClassVar[bool] = False
     kind: Literal["joint"] = "joint"  # type: ignore[assignment]
     of: Annotated[tuple[Name, ...], Strict(False)]
     parts: Annotated[tuple[Categorical, ...], Strict(False)] = ()

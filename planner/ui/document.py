@@ -175,7 +175,7 @@ class Form(NamedTuple):
 
     ``columns`` are those of its table of levels, ``cells`` its own, and ``small`` says which error
     is made small. It ``starts`` with what it cannot do without. ``more`` says whether there is more
-    to choose, ``alone`` whether it is asked by itself, ``joins`` whether others are asked with it.
+    to choose, ``alone`` whether it is asked by itself.
     """
 
     label: str
@@ -185,13 +185,12 @@ class Form(NamedTuple):
     starts: Mapping[str, Any] = {}
     more: bool = True
     alone: bool = True
-    joins: bool = False
 
 
 _LEVEL_FIELDS, _SIDED = ("name", "epsilon", "items"), ("name", "epsilon", "against", "items")
 _OPTIONAL_FIELDS = ("item_count", "importance", "prior")
 KIND_WORDS = {
-    "categorical": Form("one answer", (*_SIDED, *_OPTIONAL_FIELDS), small="criterion", joins=True),
+    "categorical": Form("one answer", (*_SIDED, *_OPTIONAL_FIELDS), small="criterion"),
     "item-set": Form(
         "several answers, or none",
         (*_LEVEL_FIELDS, *_OPTIONAL_FIELDS),

@@ -19,6 +19,7 @@ from planner.show.kinds import unused_sentence
 from planner.show.plan import headline, question_blocks
 from planner.show.relating import COST
 from planner.survey.preferences import read_preferences
+from planner.survey.questions import QUESTIONS
 from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import (
@@ -392,7 +393,7 @@ def _together(document: Document) -> None:
     """Choose questions of one answer each whose answers are to be related."""
     taken = joint_of(document)
     questions = enumerate(document["question"])
-    alone = [k for k, one in questions if form_of(one).joins and k not in taken]
+    alone = [k for k, one in questions if QUESTIONS[kind_of(one)].joins and k not in taken]
     if len(alone) < 2:
         return
     names = {k: render.plain(text_of(document["question"][k].get("name"))) for k in alone}
