@@ -42,6 +42,8 @@ def is_right(table, method=None):
     assert table.method == (method or table.method)
     assert table.max_violation == 0.0
     assert table.certificate.relative_gap <= 1e-6
+    assert table.certificate.over == "tables"
+    assert table.standard_errors(100) == pytest.approx(10 * np.sqrt(table.noise))
 
 
 def browsing(budget):
