@@ -280,17 +280,19 @@ class _Forms:
 
     def _forms(self, at: _Point) -> Array:
         """The matrix of every window, ``(k, t + 1, t + 1)``."""
-        signed = self.sign * at.forms
-        forms = (self.columns * signed[:, None]) @ self.columns.transpose(0, 2, 1)
-        forms[:, -1, -1] -= (signed * self.half).sum(axis=1)
-        forms[:, :-1, :-1] += at.shared
-        forms = self.put.transpose(0, 2, 1) @ forms @ self.put
+        forms = self._summed(self.columns, self.sign * at.forms, -self.half, at.shared)
         forms[self.flat[:, :, None] & self.flat[:, None] & np.eye(len(forms[0]), dtype=bool)] = 1
         return forms
 
     def _inverse(self, at: _Point) -> Array:
         """Of these matrices: moments of types, up to a factor."""
         return np.asarray(self.put @ np.linalg.inv(self._forms(at)) @ self.put.transpose(0, 2, 1))
+
+    def _summed(self, columns: Array, sizes: Array, half: Array, shared: Array) -> Array:
+        forms = (columns * sizes[:, None]) @ columns.transpose(0, 2, 1)
+        forms[:, -1, -1] += (sizes * half).sum(axis=1)
+        forms[:, :-1, :-1] += shared
+        return np.asarray(self.put.transpose(0, 2, 1) @ forms @ self.put)
 
     def _square(self, at: _Point) -> Array:
         """``A' A``."""
@@ -446,11 +448,8 @@ class _Forms:
         people = at.people * self.root
         people = people / people.sum()
         at = at._replace(people=people / self.root)
-        forms, columns = self._forms(at), np.abs(self.columns)
-        terms = (columns * at.forms[:, None]) @ columns.transpose(0, 2, 1)
-        terms[:, -1, -1] += (at.forms * self.half).sum(axis=1)
-        terms[:, :-1, :-1] += np.abs(at.shared)
-        terms = self.put.transpose(0, 2, 1) @ terms @ self.put
+        forms = self._forms(at)
+        terms = self._summed(np.abs(self.columns), at.forms, self.half, np.abs(at.shared))
         scale = np.hstack([1 / high, np.ones((len(high), 1))])
         scale = scale[:, :, None] * scale[:, None]
         least = np.linalg.eigvalsh(forms * scale)[:, 0]
@@ -461,13 +460,10 @@ class _Forms:
         sizes = np.abs(np.outer(at.rows, at.people))
         doubt = (sizes + sizes.T) / 2 + np.abs(at.shared)
         bounds = _bounds(self.problem, at.within, self._square(at), doubt, total, people)
-        try:
-            inverse = self._inverse(at)
-        except np.linalg.LinAlgError:  # digits are used up; types to begin with need few
-            values, axes = np.linalg.eigh(forms)
-            values = np.maximum(values, SLACK * values[:, -1:])
-            inverse = self.put @ ((axes / values[:, None]) @ axes.transpose(0, 2, 1))
-            inverse = inverse @ self.put.transpose(0, 2, 1)
+        # Moments of types, up to a factor; where digits are used up, about.
+        values, axes = np.linalg.eigh(forms)
+        axes = self.put @ (axes / np.sqrt(np.maximum(values, SLACK * values[:, -1:]))[:, None])
+        inverse = axes @ axes.transpose(0, 2, 1)
         reports, side = inverse[:, t, t], inverse[:, :t, t]
         mean = side / reports[:, None]
         varied = inverse[:, :t, :t] / reports[:, None, None] - mean[:, :, None] * mean[:, None]
