@@ -252,18 +252,18 @@ def _of_one_form(game: Game, columns: GameColumns, theta: Array, sigma: Array) -
     inverse = _inverse((first * share[:, None]).T @ first, game.wanted[0])
     one = inverse @ game.wanted[0].T
     moved = first @ one
-    charges = np.square(moved).sum(axis=1) / w
-    K = 2 * (moved @ moved.T) * (first @ inverse @ first.T)
+    charges, over = np.square(moved).sum(axis=1) / w, 1 / w[:, None]
+    K = (moved * over) @ (moved * (2 * over)).T
+    K *= first @ inverse @ first.T
     value, alpha = float((game.wanted[0] * one.T).sum()), [one]
     if thin:  # of one number each, which need no matrices
         squares, wanted = np.square(np.hstack(thin)), np.hstack(game.wanted[1:]).ravel()
         known = share @ squares
         each = wanted / known
         charges += squares @ each**2 / w
-        K += 2 * (squares * (each**2 / known)) @ squares.T
+        K += (squares * over * (2 * each**2 / known)) @ (squares * over).T
         value += float(wanted @ each)
         alpha += list(each.reshape(-1, 1, 1))
-    K /= np.outer(w, w)
     used = share[:, None] * people
     X = (charges / w)[:, None] * people - K @ used
     Y = used.T @ K @ used - 2 * people.T @ ((theta * charges / w**2)[:, None] * people)
