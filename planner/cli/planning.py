@@ -167,12 +167,11 @@ def answer_rate(
 
     plans = plan_answer_rates(parts_of(survey)[0])
     document, blocks = {}, list[Block]()
-    for name, one in plans.items():
-        channels = one.channels()
-        best = one.best_planned(channels)
-        found = {"best": best, "offered": one.offered, "curve": one.curve, "channels": channels}
-        document[name] = to_json(found)
-        blocks += answer_rate_blocks(name, one, channels)
+    for name, bare in plans.items():
+        one = bare.with_channels()
+        found = {"best": one.best_planned, "offered": one.offered, "curve": one.curve}
+        document[name] = to_json(found | {"channels": one.channels})
+        blocks += answer_rate_blocks(name, one)
     show(blocks, document, details=details, json=json_output)
 
 

@@ -334,7 +334,7 @@ class AnswerRatePlan:
 
     ``curve`` has BiSample-MD, and forced answers, at 200 budgets; ``best`` is the budget with the
     smallest error of the mean; ``offered`` has the predictions at the budget that the question
-    states (one row), None if it states none.
+    states (one row), None if it states none. ``channels`` are None until they are asked for.
     """
 
     model: AnswerRateModel
@@ -342,35 +342,45 @@ class AnswerRatePlan:
     best: BestBudget
     offered: AnswerRateCurve | None
     mechanism: str = BISAMPLE
+    channels: ChannelCurve | None = None
 
-    def best_planned(self, channels: ChannelCurve | None) -> BestBudget:
-        """The best budget of what the question is planned with: of BiSample-MD by name alone."""
-        return self.best if channels is None or self.mechanism == BISAMPLE else channels.best()
+    def with_channels(self, found: ChannelCurve | None = None) -> AnswerRatePlan:
+        """Beside the best channel of every budget, solved now if not given, in a second or two.
 
-    def error_now(self, channels: ChannelCurve | None) -> float:
+        The same where so few answer that no budget is predicted.
+        """
+        if found is None:
+            own = () if self.offered is None else self.offered.epsilon
+            found = channel_curve(self.model, self.model.budgets(own))
+        known = np.isfinite(found.channel_rmse).sum() > 1
+        return replace(self, channels=found) if known else self
+
+    @property
+    def planned(self) -> ChannelCurve | None:
+        """The channels, where the question is planned with one; else it is with BiSample-MD."""
+        return None if self.mechanism == BISAMPLE else self.channels
+
+    @property
+    def best_planned(self) -> BestBudget:
+        """The best budget of what the question is planned with."""
+        return self.best if self.planned is None else self.planned.best()
+
+    @property
+    def error_now(self) -> float:
         """The error of what the question is planned with at the budget offered, if there is one."""
         if self.offered is None:
             return np.inf
-        if channels is None or self.mechanism == BISAMPLE:
+        if self.planned is None:
             return float(self.offered.mean_rmse[0])
-        return float(channels.channel_errors(self.offered.epsilon)[0])
+        return float(self.planned.channel_errors(self.offered.epsilon)[0])
 
-    def parts(self, channels: ChannelCurve | None) -> tuple[Array, Array]:
+    @property
+    def parts(self) -> tuple[Array, Array]:
         """The error of what is planned at each budget of ``curve``, and if everybody answered."""
-        at, model = self.curve.epsilon, self.model
-        if channels is None or self.mechanism == BISAMPLE:
-            return self.curve.mean_rmse, model.rmse(BISAMPLE, at, rate=np.ones(at.shape))
-        return channels.channel_errors(at), channels.channel_errors(at, noise=True)
-
-    def channels(self) -> ChannelCurve | None:
-        """The same people with the best channel of every budget.
-
-        Computed when asked for, in a second or two. None where so few answer that no budget is
-        predicted.
-        """
-        own = () if self.offered is None else self.offered.epsilon
-        found = channel_curve(self.model, self.model.budgets(own))
-        return found if np.isfinite(found.channel_rmse).sum() > 1 else None
+        at, own = self.curve.epsilon, self.planned
+        if own is None:
+            return self.curve.mean_rmse, self.model.rmse(BISAMPLE, at, rate=np.ones(at.shape))
+        return own.channel_errors(at), own.channel_errors(at, noise=True)
 
 
 def model_of(question: Numeric, users: int, share: float = 1.0) -> AnswerRateModel:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from planner.arrays import Array
 from planner.errors import InputError
 from planner.estimates.channel import OrderedEstimates
-from planner.planning.mean import AnswerRatePlan, ChannelCurve
+from planner.planning.mean import AnswerRatePlan
 from planner.planning.option import FLAT
 from planner.planning.question import QuestionPlan
 from planner.planning.rounds import own_ways
@@ -200,16 +200,16 @@ def padding_figure(padding: PaddingPlan, length: int | None = None) -> Chart:
     return Chart([*lines, *places], ("padding length", "error, people"), "y")
 
 
-def error_figure(plan: AnswerRatePlan, channels: ChannelCurve | None = None) -> Chart:
+def error_figure(plan: AnswerRatePlan) -> Chart:
     """Predicted error of a mean against the budget: BiSample-MD, forced answers, a channel."""
-    curve, best, at = plan.curve, plan.best_planned(channels), plan.curve.epsilon
+    curve, best, at = plan.curve, plan.best_planned, plan.curve.epsilon
     lines = [
         Line("BiSample-MD", at, curve.mean_rmse),
         Line("forced, at the top", at, curve.top_rmse, ORANGE, "dash"),
         Line("forced, at random", at, curve.random_rmse, GREEN, "dot"),
     ]
-    if channels is not None:
-        lines.append(Line("best channel", at, channels.channel_errors(at), PURPLE))
+    if plan.channels is not None:
+        lines.append(Line("best channel", at, plan.channels.channel_errors(at), PURPLE))
     highest, places = _HIDDEN_ABOVE * plan.best.rmse, list[Line]()
     lines = [replace(x, values=np.where(x.values < highest, x.values, np.nan)) for x in lines]
     if plan.best.epsilon < curve.epsilon[-1]:
@@ -225,9 +225,9 @@ def answering_figure(plan: AnswerRatePlan) -> Chart:
     return _over_budgets(plan, lines, "people who answer", percent=True)
 
 
-def parts_figure(plan: AnswerRatePlan, channels: ChannelCurve | None) -> Chart:
+def parts_figure(plan: AnswerRatePlan) -> Chart:
     """A mean's predicted error against the budget, and its parts: noise, and what refusals add."""
-    total, noise = (np.where(np.isfinite(x), x, np.nan) for x in plan.parts(channels))
+    total, noise = (np.where(np.isfinite(x), x, np.nan) for x in plan.parts)
     at, added = plan.curve.epsilon, np.sqrt(np.maximum(total**2 - noise**2, 0))
     far = ~(total < _HIDDEN_ABOVE * np.nanmin(total))
     total, noise, added = (_positive(np.where(far, np.nan, one)) for one in (total, noise, added))

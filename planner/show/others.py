@@ -12,7 +12,7 @@ from planner.estimates.channel import OrderedEstimates
 from planner.laws.law import Law
 from planner.laws.schema import Document
 from planner.planning.choice import ByLevel
-from planner.planning.mean import AnswerRatePlan, BestBudget, ChannelCurve
+from planner.planning.mean import AnswerRatePlan
 from planner.planning.option import FLAT
 from planner.planning.plan import ComparedRow, SurveyPlan
 from planner.planning.question import QuestionPlan
@@ -140,11 +140,9 @@ def relied_on(plan: SurveyPlan) -> list[str]:
     return [*relied, nothing]
 
 
-def answer_rate_blocks(
-    name: str, plan: AnswerRatePlan, channels: ChannelCurve | None
-) -> list[Block]:
+def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
     """The best budget, the curve around it, and what it rests on."""
-    best, whose = plan.best_planned(channels), f"for {kinds.whose_answers(plan.model)}"
+    best, whose = plan.best_planned, f"for {kinds.whose_answers(plan.model)}"
     facts = (
         Fact("best budget", f"epsilon {best.epsilon:.3f}"),
         Fact("who answer", percent(best.answer_rate)),
@@ -155,7 +153,7 @@ def answer_rate_blocks(
         f"Any epsilon in {low} to {high} is within {percent(FLAT)} of the best; the smallest of "
         "them protects people most."
     )
-    dearer, saving = "", 1 - (1 + FLAT) * best.rmse / plan.error_now(channels)
+    dearer, saving = "", 1 - (1 + FLAT) * best.rmse / plan.error_now
     more = best.flat_lower - (np.inf if plan.offered is None else float(plan.offered.epsilon[0]))
     if more > 0 and saving > _SEEN_LITTLE:
         dearer = (
@@ -177,14 +175,14 @@ def answer_rate_blocks(
         Facts(facts),
         *said([flat, dearer]),
         *said([] if plan.best.reliable else [hopeless], "missed"),
-        *_curves(plan, channels, best),
+        *_curves(plan),
         Sentence(explained, "details"),
-        Figure("Error of the mean", lambda: error_figure(plan, channels), alt, "rates", "page"),
+        Figure("Error of the mean", lambda: error_figure(plan), alt, "rates", "page"),
     ]
 
 
-def _curves(plan: AnswerRatePlan, channels: ChannelCurve | None, best: BestBudget) -> list[Table]:
-    named = {plan.best.epsilon: "best for BiSample-MD"}
+def _curves(plan: AnswerRatePlan) -> list[Table]:
+    named, channels = {plan.best.epsilon: "best for BiSample-MD"}, plan.channels
     if channels is not None:
         named[channels.best().epsilon] = "best channel"
     if plan.offered is not None:
@@ -208,7 +206,7 @@ def _curves(plan: AnswerRatePlan, channels: ChannelCurve | None, best: BestBudge
         numbers("forced, at the top", curve.top_rmse, people),
         numbers("forced, at random", curve.random_rmse, people),
     )
-    accent = budgets.tolist().index(best.epsilon)
+    accent = budgets.tolist().index(plan.best_planned.epsilon)
     return [
         Table("Error of the mean, by budget", (*places, *columns), "everybody", accent),
         Table("Of the missing rate, and if answers are forced", (*places, *beside), accent=accent),

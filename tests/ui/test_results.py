@@ -108,7 +108,8 @@ def test_answer_rates_offer_the_smallest_budget_that_is_about_as_good(monkeypatc
     document = example_document("answer-rate")
     document["question"][0]["epsilon"] = "6"
     app = open_page("explore", survey=word_of(document), offers=True)
-    best = plan_answer_rates(parts_of(example("answer-rate"))[0])["bill"].channels().best()
+    rates = plan_answer_rates(parts_of(example("answer-rate"))[0])["bill"]
+    best = rates.with_channels().best_planned
     (offer,) = (one for one in app.button if one.label.startswith("Offer"))
     assert float(offer.label.split()[1]) == pytest.approx(best.flat_lower, rel=0.02)
     offer.click().run()

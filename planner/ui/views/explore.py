@@ -13,7 +13,6 @@ from planner.limits import MAX_PADDING_LENGTH
 from planner.planning.mean import (
     AnswerRateModel,
     AnswerRatePlan,
-    ChannelCurve,
     answer_rate_of,
     channel_curve,
 )
@@ -186,10 +185,10 @@ def _charts(plan: QuestionPlan) -> dict[str, Callable[[], figures.Chart]]:
     """What there is to see of a question, by what it is drawn against."""
     sampling, padded = plan.fact(SamplingPlan), plan.fact(Padded)
     if plan.fact(AnswerRateModel) is not None:
-        rates, channels = _rates(plan)
+        rates = _rates(plan)
         return {
-            "budgets: the error": partial(figures.error_figure, rates, channels),
-            "budgets: the error's parts": partial(figures.parts_figure, rates, channels),
+            "budgets: the error": partial(figures.error_figure, rates),
+            "budgets: the error's parts": partial(figures.parts_figure, rates),
             "budgets: who answers": partial(figures.answering_figure, rates),
         }
 
@@ -208,15 +207,14 @@ def _charts(plan: QuestionPlan) -> dict[str, Callable[[], figures.Chart]]:
     return found
 
 
-def _rates(plan: QuestionPlan) -> tuple[AnswerRatePlan, ChannelCurve | None]:
+def _rates(plan: QuestionPlan) -> AnswerRatePlan:
     """Who answers at other budgets, and errors there; channels are solved once for all moves."""
     part = plan.part
     rates = answer_rate_of(part)
     alike = part.question.replacing(epsilon=1.0, mechanism="best")
     key = "channels", alike, part.share
     found = remembered(key, lambda: channel_curve(rates.model, _TRIED_BUDGETS))
-    known = np.isfinite(found.channel_rmse).sum() > 1
-    return rates, found.of_people(part.people) if known else None
+    return rates.with_channels(found.of_people(part.people))
 
 
 def _buttons(moved: _Sliders, *, several: bool) -> None:
@@ -243,14 +241,10 @@ def _pinned(moved: _Sliders, name: str) -> None:
 
 def _offers(plan: QuestionPlan) -> None:
     """The best budget for the survey as it is; a button where that protects people more."""
-
-    def planned() -> tuple[AnswerRatePlan, ChannelCurve | None]:
-        rates = answer_rate_of(plan.part)
-        return rates, rates.channels()
-
-    rates, channels = remembered(("rates", plan.part), planned)
-    render.render(answer_rate_blocks(plan.name, rates, channels)[1:-1])  # its chart is above
-    smallest = rounded_up(rates.best_planned(channels).flat_lower, 3)
+    key = "rates", plan.part
+    rates = remembered(key, lambda: answer_rate_of(plan.part).with_channels())
+    render.render(answer_rate_blocks(plan.name, rates)[1:-1])  # its chart is above
+    smallest = rounded_up(rates.best_planned.flat_lower, 3)
     if float(smallest) < plan.part.question.epsilon:  # never one that protects people less
         offer = ([_Change(plan.name, None, "epsilon", smallest)],)
         st.button(f"Offer {smallest}", on_click=_use, args=offer, type="primary")
