@@ -40,6 +40,11 @@ from planner.survey.questions import AskedAgain
 
 _SAME_GAP = 1e-3  # of a gap: of the smaller error it is the same
 _ALIKE = 1e-6  # relative: what rounding to integers may add to one direction
+_FOR = {
+    "worst-case": "for the least favourable answers",
+    "expected": "for the expected answers",
+    "minimax": "for an answer that few people have",
+}
 _TOTAL, _DRAWN = "total error", "of people drawn at random"
 _BITS = "A report has one bit per item: 1 with probability a if it is the person's own, else b."
 
@@ -67,8 +72,7 @@ class KindWords:
     def answers(self, plan: QuestionPlan) -> str:
         """For which answers that error holds."""
         about: Any = plan.question
-        expected = about.objective.kind == "expected"
-        return "for the expected answers" if expected else "for the least favourable answers"
+        return _FOR[about.objective.kind]
 
     def off(self, asked: Any) -> str:
         """What is off by that error."""

@@ -284,7 +284,7 @@ class Categorical(Levelled):
     """A question to which every person holds exactly one answer.
 
     ``criterion``: ``"total"`` keeps the error of all items together small, ``"minimax"`` that of
-    the worst single item.
+    the worst single item, where few people have it.
 
     Examples
     --------

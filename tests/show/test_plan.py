@@ -16,7 +16,7 @@ from planner.planning.what_if import TargetAnswer
 from planner.show.blocks import Facts, Sentence, Table
 from planner.show.kinds import certificate_sentences, promises, proven_in_short
 from planner.show.others import verification_blocks
-from planner.show.plan import plan_blocks, question_blocks, target_sentence
+from planner.show.plan import error_sentence, plan_blocks, question_blocks, target_sentence
 from planner.survey.file import survey_from_text
 from planner.survey.levels import Target
 from tests.surveys import EXAMPLES
@@ -93,6 +93,16 @@ def test_a_table_has_a_proof_of_its_own_beside_that_of_all_mechanisms():
         *table, of_all = sentences(blocks, tone="proof")
         assert of_all.startswith("Proven: no mechanism of any kind")
         assert [one.startswith("Proven: no opt0 table") for one in table] == [True] * own
+
+
+def test_the_error_of_the_worst_item_is_that_of_an_answer_that_few_people_have():
+    """Deployed variance, of a hundred people of whom nobody, or everybody, has the second item."""
+    made = question(f'criterion = "minimax"\nmechanism = "grr"\nlevel = {LEVELS}\n', users=100)
+    assert "worst single item, for an answer that few people have" in error_sentence(made)
+    people = 100 * np.eye(60, dtype=int)[:2]
+    rare, common = (made.law.variance(one)[1] ** 0.5 for one in people)
+    assert made.total_error == pytest.approx(rare, rel=1e-6)
+    assert common > 1.1 * rare
 
 
 def test_saturation_names_the_levels_whose_budget_it_is_about():
