@@ -276,7 +276,8 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
     ]
     held = again = ""
     if results[0].covered is not None:
-        held = " Held: share of the runs whose 95 % intervals, all at once, hold the truth."
+        held = " Held: share of the runs whose 95 % intervals, all at once, hold the truth "
+        held += "of those who are asked."
         columns.append(numbers("held", (one.covered for one in results), percent))
     if plan.question.rounds is not None:
         again = " What is asked again is tried in one round."

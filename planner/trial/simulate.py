@@ -29,7 +29,7 @@ from planner.estimates.channel import (
     shares_up_to,
     wanted_estimates,
 )
-from planner.estimates.counts import DrawnEstimates
+from planner.estimates.counts import DrawnEstimates, Estimates
 from planner.estimates.cross_table import CrossTable, pair_tables
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
@@ -66,7 +66,7 @@ class Simulated:
         The same as expected for these people: exact, but of a mean to first order.
     covered:
         Of means and ordered answers: share of the runs whose 95 % intervals hold the truth, all at
-        once; else None.
+        once, of those who are asked in any round; else None.
     """
 
     name: str
@@ -177,7 +177,7 @@ class _Tried(NamedTuple):
 
     predicted: float
     gap: Callable[[np.random.Generator], tuple[float, float]]
-    picture: Callable[[np.random.Generator], Found]
+    picture: Callable[[np.random.Generator], OneSurvey | OrderedEstimates | tuple[Array, Estimates]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,11 +308,11 @@ class Trial:
         """
         whole_number("most", most, remedy="Show 20 items for a first look.")
         found = self._tried[name].picture(rng)
-        if isinstance(found, (OneSurvey, OrderedEstimates)):
+        if not isinstance(found, tuple):
             return found
-        truth = self.asked.whole / self.asked.people * self.people
+        truth, estimates = found
         chosen = np.argsort(-truth, kind="stable")[:most]
-        columns = truth, found.values, *found.intervals()
+        columns = truth, estimates.values, *estimates.intervals()
         truth, values, lower, upper = (column[chosen] for column in columns)
         named = tuple(self.labels[k] for k in chosen)
         return OneSurvey(named, truth, values, lower, upper, every=len(self.labels))
@@ -356,12 +356,20 @@ def _counts(
     if getattr(question, "criterion", "total") == "minimax":  # the error of the item that is worst
         weights = np.where(np.arange(weights.size) == np.argmax(weights * expected), weights, 0.0)
 
-    def draw(rng: np.random.Generator) -> Found:
-        some = asked.of_counts(known.counts, rng) if sets is None else asked.of_sets(sets, rng)
-        return law.asked.estimates(asked.scaled(law.shape.estimate(law.draw_aggregate(some, rng))))
+    def draw(rng: np.random.Generator) -> tuple[Array, Estimates]:
+        """How many there are of those whom limits are about, and how many are estimated."""
+        some: People
+        if sets is None:
+            some = counts = asked.of_counts(known.counts, rng)
+        else:
+            some = asked.of_sets(sets, rng)
+            counts = some.counts()
+        found = asked.scaled(law.shape.estimate(law.draw_aggregate(some, rng)))
+        about = np.asarray(counts if asked.parts == 1 else truth, np.float64)
+        return about, law.asked.estimates(found)
 
     def gap(rng: np.random.Generator) -> tuple[float, float]:
-        return float(weights @ np.square(draw(rng).values - truth)), nan
+        return float(weights @ np.square(draw(rng)[1].values - truth)), nan
 
     return _Tried(float(weights @ expected), gap, draw)
 
@@ -377,31 +385,33 @@ def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleS
     scale = 1.0 if question.of_mean else float(asked.whole)
     shown = channel if question.of_mean else shares_up_to(channel)
     outside = getattr(question, "no_answer", None) is not None
-    answered = people[: people.size - outside]
-    reached = np.cumsum(answered[:-1]) / answered.sum()
 
     def shares_of(reports: Whole) -> OrderedEstimates:
         return estimate_ordered(shown, reports, people=asked.whole, no_answer=outside)
 
-    def draw(rng: np.random.Generator) -> Whole:
-        return np.asarray(rng.multinomial(asked.of_counts(people, rng), channel.matrix).sum(axis=0))
+    def draw(rng: np.random.Generator) -> tuple[Whole, Whole]:
+        """Whom limits are about, and reports."""
+        some = asked.of_counts(people, rng)
+        reports = np.asarray(rng.multinomial(some, channel.matrix).sum(axis=0))
+        return (some if asked.parts == 1 else people), reports
 
     def mean_of(found: ChannelEstimates) -> Estimate:
         return large_sample(found.values[0], found.covariance[0, 0], _TRIAL_CONFIDENCE)
 
     def gap(rng: np.random.Generator) -> tuple[float, bool]:
-        reports = draw(rng)
+        some, reports = draw(rng)
         found = wanted_estimates(channel.estimator, reports)
         error = float(np.square(scale * directions @ (found.values - truth)).sum())
         if question.of_mean:
-            mean = mean_of(found)
-            return error, bool(mean.lower <= truth[0] <= mean.upper)
-        return error, shares_of(reports).hold(reached)
+            mean, own = mean_of(found), float(channel.wanted[0] @ some / some.sum())
+            return error, bool(mean.lower <= own <= mean.upper)
+        reached = np.cumsum(some[: some.size - outside])
+        return error, shares_of(reports).hold(reached[:-1] / max(1, reached[-1]))
 
     def picture(rng: np.random.Generator) -> OneSurvey | OrderedEstimates:
         if not question.of_mean:
-            return shares_of(draw(rng))
-        mean = mean_of(wanted_estimates(channel.estimator, draw(rng)))
+            return shares_of(draw(rng)[1])
+        mean = mean_of(wanted_estimates(channel.estimator, draw(rng)[1]))
         return OneSurvey.of_mean(float(truth[0]), mean, "mean of scores")
 
     return _Tried(scale**2 * once, gap, picture)
@@ -417,19 +427,21 @@ def _mean(law: CollectedLaw, values: Array, asked: SampleSize) -> _Tried:
     off, among = answered - truth, asked.fraction * answered.size
     predicted += float(asked.sampling_variance(off.sum(), np.square(off).sum())) / among**2
 
-    def draw(rng: np.random.Generator) -> Estimate:
-        counts = rng.multinomial(asked.of_counts(sizes, rng), output).sum(axis=0)
+    def draw(rng: np.random.Generator) -> tuple[Whole, Estimate]:
+        some = asked.of_counts(sizes, rng)
+        counts = rng.multinomial(some, output).sum(axis=0)
         found = law.shape.estimate(Aggregate(int(counts.sum()), counts))
-        mean: Estimate = law.asked.estimates(asked.scaled(found)).mean
-        return mean
+        return (some if asked.parts == 1 else sizes), law.asked.estimates(asked.scaled(found)).mean
 
     def gap(rng: np.random.Generator) -> tuple[float, bool]:
-        found = draw(rng)
+        some, found = draw(rng)
         value = (found.lower + found.upper) / 2 if found.value is None else found.value
-        return float((value - truth) ** 2), bool(found.lower <= truth <= found.upper)
+        given = ~np.isnan(known)
+        own = float(known[given] @ some[given]) / max(1, int(some[given].sum()))
+        return float((value - truth) ** 2), bool(found.lower <= own <= found.upper)
 
     def picture(rng: np.random.Generator) -> OneSurvey:
-        return OneSurvey.of_mean(truth, draw(rng), "mean of the answers")
+        return OneSurvey.of_mean(truth, draw(rng)[1], "mean of the answers")
 
     return _Tried(predicted, gap, picture)
 

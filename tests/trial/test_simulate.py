@@ -142,6 +142,22 @@ def test_only_the_people_who_are_asked_answer(question, answers):
     agree(trial.run(repeats, rng(3)), near_miss=question.kind != "numeric")
 
 
+def test_limits_are_held_against_the_truth_of_those_who_are_asked():
+    """Of one question each; whom chance asks is in the error alone. Of all people 30 % hold."""
+    sure = Numeric("q", 0, 1, epsilon=6.0, yes_no=True, refusals=0.0, mechanism="bisample-md")
+    trial = tried(sure, np.repeat([0.0, 1.0], 1500), others=OTHERS, design="one-each")
+    (found, *_) = trial.run(400, rng(3))
+    assert abs(found.covered - 0.95) < MOST * np.sqrt(0.95 * 0.05 / 400)
+    agree([found])
+    choice = Categorical("q", (Level("l", 6.0, ("a", "b")),), mechanism="grr")
+    answers = AnswerCounts(("a", "b"), np.array([1000, 1000]))
+    trial, held, generator = tried(choice, answers, others=OTHERS, design="one-each"), 0, rng(4)
+    for _ in range(200):
+        one = trial.one("grr", generator)
+        held += int(((one.lower <= one.truth) & (one.truth <= one.upper)).all())
+    assert held / 200 > 0.95 - MOST * np.sqrt(0.95 * 0.05 / 200)
+
+
 @pytest.mark.parametrize("known", [{}, {"changes": 1, "times_open": True}], ids=["once", "value"])
 @pytest.mark.parametrize(
     ("question", "answers", "repeats"),
