@@ -16,6 +16,7 @@ from planner.planning.choice import ChoiceKind, Deployed
 from planner.planning.kind import PlanFacts
 from planner.planning.option import AnyPart, Curve, Option, Part, at_scale
 from planner.planning.shares import Allocation, allocate
+from planner.planning.solve import ROUGH
 from planner.survey.questions import Categorical, Joint
 
 STRENGTH, POWER = 0.1, 0.8
@@ -94,10 +95,11 @@ class Related:
             weights = np.exp(np.append(logs, 0.0))
             shares = (weights / weights.sum()).tolist()
             about = zip(self._curves, shares, strict=True)
-            return float(sum(np.log1p(curve.at(share).squared) for curve, share in about))
+            return float(sum(np.log1p(curve.at(share, tolerance=ROUGH).squared) for curve, share in about))
 
-        start = np.zeros(len(self.sizes) - 1)
-        found = minimize(table, start, method="Nelder-Mead", options={"xatol": 1e-2, "fatol": 1e-5})
+        start = np.vstack([np.zeros(len(self.sizes) - 1), np.eye(len(self.sizes) - 1)]) / 2
+        options = {"initial_simplex": start, "xatol": 1e-2, "fatol": 1e-5}
+        found = minimize(table, start[0], method="Nelder-Mead", options=options)
         return float(np.expm1(found.fun))
 
     @cached_property
