@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,7 +42,9 @@ from planner.mechanisms.set_design import StaircaseCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import Words, seeded_words
 from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Numeric, Question
+
+if TYPE_CHECKING:  # readers of files start without what reads surveys
+    from planner.survey.questions import Numeric, Question
 
 Longer = tuple[tuple[int, float], ...]
 People = Any

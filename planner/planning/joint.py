@@ -95,7 +95,9 @@ class Related:
             weights = np.exp(np.append(logs, 0.0))
             shares = (weights / weights.sum()).tolist()
             about = zip(self._curves, shares, strict=True)
-            return float(sum(np.log1p(curve.at(share, tolerance=ROUGH).squared) for curve, share in about))
+            return float(
+                sum(np.log1p(curve.at(share, tolerance=ROUGH).squared) for curve, share in about)
+            )
 
         start = np.vstack([np.zeros(len(self.sizes) - 1), np.eye(len(self.sizes) - 1)]) / 2
         options = {"initial_simplex": start, "xatol": 1e-2, "fatol": 1e-5}
