@@ -80,11 +80,6 @@ class SurveyPlan(Framed):
         return all(one.deployable for one in self.questions)
 
     @property
-    def several(self) -> bool:
-        """Whether more than one question shares the budgets."""
-        return self.allocation is not None
-
-    @property
     def asked(self) -> int:
         """How many of the questions that share the budgets a person answers."""
         if self.allocation is None or self.survey.design == "split":

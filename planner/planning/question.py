@@ -179,11 +179,6 @@ class QuestionPlan(Framed):
         return sqrt(channel.worst_drawn / self.part.in_round(self.planned)[0].people)
 
     @property
-    def one_time_error(self) -> float:
-        """The same if it is asked one time: the root of ``error``."""
-        return self.part.total(self.error)
-
-    @property
     def again(self) -> Scheme | None:
         """Errors of rounds, averages and changes; None where the first report serves all."""
         return own_ways(self.part, self.planned)[1][0] if self.part.parts > 1 else None
@@ -278,7 +273,7 @@ class QuestionPlan(Framed):
             if planned.bound is None:
                 return None
             bound = self.part.total(planned.errors.error(planned.bound, self.fraction))
-        return None if bound is None else min(bound, self.one_time_error)
+        return None if bound is None else min(bound, self.part.total(self.error))
 
     @property
     def least_error(self) -> float | None:
@@ -306,7 +301,7 @@ class QuestionPlan(Framed):
         At least 1e-9: the digits below are rounding noise.
         """
         bound = self.lower_bound
-        return max(self.one_time_error / bound - 1, 1e-9) if bound else None
+        return max(self.part.total(self.error) / bound - 1, 1e-9) if bound else None
 
     @property
     def cap(self) -> float:

@@ -71,12 +71,12 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
     blocks: list[Block] = [Heading(f"{survey.name}: {survey.users:,} people", level=1)]
     if survey.ledger and not plan.ledger.collections:  # a misspelt name must not pass in silence
         blocks += said([f"No collection is in {survey.ledger} yet: all budgets are left."], "note")
-    if plan.several:
-        blocks += said([design_sentence(plan), lots_sentence(plan), *apart_sentences(plan)])
-        if plan.allocation is not None:
-            blocks += [_sharing(plan, plan.allocation)]
-        blocks += said([ALLOCATION_ERRORS, shares_sentence(plan)], rank="details")
-    if plan.several or any(row.left < row.tolerated for row in plan.spending):
+    found = plan.allocation
+    if found is not None:
+        blocks += said([design_sentence(plan, found), lots_sentence(plan), *apart_sentences(plan)])
+        blocks += [_sharing(plan, found)]
+        blocks += said([ALLOCATION_ERRORS, shares_sentence(plan, found)], rank="details")
+    if found is not None or any(row.left < row.tolerated for row in plan.spending):
         blocks += [_spending(plan)]
     if plan.spending:
         blocks += said([spending_sentence(plan)], rank="details")
@@ -341,11 +341,8 @@ def smallest_sentence(found: BudgetAnswer) -> str:
     return f"{opening}: {listed(named, _MOST_NAMED)} ({factor}){note}{count}."
 
 
-def design_sentence(plan: SurveyPlan) -> str:
+def design_sentence(plan: SurveyPlan, found: Allocation) -> str:
     """Which design is planned, which is better, and how to change it."""
-    found = plan.allocation
-    if found is None:
-        return ""
     if plan.better_design is None:
         return f"{better_design(found)} This plan does so."
     each = f"asks everybody {each_in_words(found.some_each)}"
@@ -380,11 +377,9 @@ def left_out(question: QuestionPlan) -> list[str]:
     ]
 
 
-def shares_sentence(plan: SurveyPlan) -> str:
+def shares_sentence(plan: SurveyPlan, found: Allocation) -> str:
     """What is proven of the shares."""
-    if plan.allocation is None:
-        return ""
-    proven = f"The shares are proven best to within {kinds.within(plan.allocation.relative_gap)}"
+    proven = f"The shares are proven best to within {kinds.within(found.relative_gap)}"
     had = " and ".join(
         f"{one.name!r} had {label}"
         for one in plan.questions

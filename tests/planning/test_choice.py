@@ -215,9 +215,11 @@ def test_a_rival_that_cannot_be_proven_is_left_out_with_a_word(monkeypatch):
 def test_a_split_says_whose_errors_its_shares_are_planned_with():
     both = (Categorical("a", LEVELS, mechanism="grr"), Categorical("b", LEVELS, mechanism="opt0"))
     plan = plan_survey(Survey("s", 10_000, both))
-    assert "if 'a' had IDUE opt0, whose errors they are planned with" in said.shares_sentence(plan)
+    sentence = said.shares_sentence(plan, plan.allocation)
+    assert "if 'a' had IDUE opt0, whose errors they are planned with" in sentence
     tables_alone = plan.survey.replacing(questions=(both[0].replacing(mechanism="opt0"), both[1]))
-    assert "whose errors" not in said.shares_sentence(plan_survey(tables_alone))
+    plan = plan_survey(tables_alone)
+    assert "whose errors" not in said.shares_sentence(plan, plan.allocation)
 
 
 def test_odds_say_the_probabilities():

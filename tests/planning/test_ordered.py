@@ -207,7 +207,7 @@ def test_several_questions_share_the_budgets():
     plan = plan_survey(survey)
     hours = plan.question("hours")
     assert [row.spent for row in hours.spending] == pytest.approx([hours.share, 2 * hours.share])
-    assert "'hours' had IDUE opt0" in said.shares_sentence(plan)
+    assert "'hours' had IDUE opt0" in said.shares_sentence(plan, plan.allocation)
     file = survey_parameters(plan)
     assert file.questions[0].mechanism == "ordered-channel"
     assert max(pair.realised for pair in file.questions[0].pairs) <= 2 * hours.share

@@ -170,7 +170,7 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
     other = Categorical("other", (Level("a", 1.0, item_count=3),))
     both = plan_survey(Survey("s", 100, (sampled, other)))
     assert [one.name for one in both.questions] == ["q", "other"]
-    assert not both.several
+    assert both.allocation is None
     assert both.question("other").share == 1
     errors = both.question("q").fact(SamplingPlan).absolute_errors()
     assert both.question("q").total_error == pytest.approx(errors.max())
@@ -205,8 +205,8 @@ def test_several_attributes_are_sampled():
         assert one.law.asked.epsilon == pytest.approx(3.0)
         assert one.error == pytest.approx(min(errors))
     assert plan.most_spent == pytest.approx(6.0)
-    assert design_sentence(plan).endswith("This plan does so.")
-    assert "2 of 5 questions" in design_sentence(plan)
+    assert design_sentence(plan, plan.allocation).endswith("This plan does so.")
+    assert "2 of 5 questions" in design_sentence(plan, plan.allocation)
     assert (
         "A person answers 2 of 5 questions and spends epsilon 6.0000 at most"
         in spending_sentence(plan)
@@ -216,7 +216,9 @@ def test_several_attributes_are_sampled():
 def test_the_number_asked_may_be_given():
     plan = plan_survey(means(6.0, "some-each", 3))
     assert (plan.asked, plan.allocation.best_each.asked) == (3, 2)
-    assert "This plan asks everybody 3 of 5 questions instead" in design_sentence(plan)
+    assert "This plan asks everybody 3 of 5 questions instead" in design_sentence(
+        plan, plan.allocation
+    )
     assert plan.questions[0].law.asked.epsilon == pytest.approx(2.0)
     one = plan_survey(means(6.0, "one-each"))
     assert one.asked == 1

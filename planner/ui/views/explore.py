@@ -59,7 +59,7 @@ def page() -> None:
         left, right = st.columns([1, 2])
         with left:
             moved = _Sliders(found.plan, plan)
-        _buttons(moved, several=found.plan.several)
+        _buttons(moved, several=found.plan.allocation is not None)
         with right, render.complaint():
             part, explored = moved.part, plan
             if part is not plan.part:
