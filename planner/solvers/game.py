@@ -16,8 +16,7 @@ least
 
     [(sum_b tr W_b alpha_b)^2 / (rho sum rows) - offsets . sigma] / (free . sigma)
 
-(docs/theory/channels.md, docs/theory/designs.md). Multipliers that cover a column form a convex
-cone: so does what lies between two of them.
+(docs/theory/channels.md, docs/theory/designs.md).
 """
 
 from __future__ import annotations
@@ -92,13 +91,6 @@ class Multipliers(NamedTuple):
     alpha: tuple[Array, ...]
     rows: Array
     scenarios: Array
-
-    def between(self, other: Multipliers, way: float) -> Multipliers:
-        """On the way to the other: what both cover it covers."""
-        pairs = zip(self.alpha, other.alpha, strict=True)
-        alpha = tuple((1 - way) * mine + way * theirs for mine, theirs in pairs)
-        rows = (1 - way) * self.rows + way * other.rows
-        return Multipliers(alpha, rows, (1 - way) * self.scenarios + way * other.scenarios)
 
 
 def ratios(game: Game, multipliers: Multipliers, columns: GameColumns) -> Array:

@@ -16,7 +16,6 @@ from planner.solvers.saddle import SaddlePoint, continued, saddle
 
 _GENERATION_ROUNDS = 60
 _PATIENCE = 12  # rounds without a better bound after which digits are used up
-_WAY = 0.5  # from the newest multipliers to the best ones: between them prices lead further
 _TIGHT, _SENT = 0.05, 1e-3  # below 1, and of the largest weight: other columns go
 _CUBES = 6e8  # cubes of columns at hand, after which what was found is enough
 _KEPT = 0.7  # of columns, when a few are left out that weigh little
@@ -131,18 +130,12 @@ class _Growth:
 
     def price(self, *, last: bool) -> bool:
         """Look for columns that exceed the newest multipliers; whether the search is over."""
-        newest, self.news = self.answer.multipliers, []
-        ways = (
-            [newest]
-            if self.centre is _NO_MULTIPLIERS
-            else [newest.between(self.centre, _WAY), newest]
-        )
-        for here in ways:
-            new, largest = self.oracle.price(here, self.columns)
-            self.news.append(new)
-            value = lower_bound(self.game, here, max(1.0, largest))
-            if value > self.likely:
-                self.likely, self.centre = value, here
+        newest = self.answer.multipliers
+        new, largest = self.oracle.price(newest, self.columns)
+        self.news = [new]
+        value = lower_bound(self.game, newest, max(1.0, largest))
+        if value > self.likely:
+            self.likely, self.centre = value, newest
         if self.centre is _NO_MULTIPLIERS:
             return False
         self._charge(self.news)  # a new column may exceed the best multipliers after all
