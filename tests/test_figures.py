@@ -190,7 +190,8 @@ def errs_as(gaps, stated, least=1.0):
 
 def check_faces(plan, planned):
     """The plan's figures are those of JSON, of comparisons, and of text, report and app."""
-    document = next(one for one in plan_json(plan)["questions"] if one["name"] == "q")
+    everything = plan_json(plan)
+    document = next(one for one in everything["questions"] if one["name"] == "q")
     figures = ("total_error", "error_share", "users", "share", "fraction")
     assert [document[name] for name in figures] == [getattr(planned, name) for name in figures]
     compared = {row.what: row.second for row in compare_plans(plan, plan) if row.question == "q"}
@@ -213,7 +214,7 @@ def check_faces(plan, planned):
     assert {f"{people(planned.total_error)}{unit}", percent(planned.error_share)} <= shown
     view = planned.outsiders()
     told = next(one for one in plan.outsiders().questions if one.question == "q")
-    json = next(one for one in plan_json(plan)["outsiders"]["questions"] if one["question"] == "q")
+    json = next(one for one in everything["outsiders"]["questions"] if one["question"] == "q")
     assert json["shuffled"]["people"] == told.shuffled.people == view.shuffled.people
     assert json["shuffled"]["epsilon"] == told.shuffled.epsilon == view.shuffled.epsilon
 
