@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,7 @@ def read_all(
     return {name: answers for name, answers in found.items() if answers is not None}, skipped
 
 
+@lru_cache(maxsize=2)
 def transactions(path: Path) -> AnswerCounts:
     """A person's item numbers on each line; one that stands there again counts once."""
     with path.open(encoding="ascii") as lines:
