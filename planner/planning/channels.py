@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from math import erfc, sqrt
 
 import numpy as np
@@ -20,6 +20,7 @@ from planner.mechanisms import rivals
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import Curve, ErrorLaw, Option, Part, choice_curve, mean_curve
+from planner.planning.solve import FORGET, REMEMBERED
 from planner.policy.objective import LEAST_WEIGHT
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import MatrixRule, PairRule
@@ -230,9 +231,10 @@ def best_channel(
     return _solve(policy, grid, scenarios, tolerance)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def provable_channel(
-    epsilon: float | ArrayLike,
-    assumed: Sequence[AssumedAnswers],
+    epsilon: float,
+    assumed: tuple[AssumedAnswers, ...],
     points: int,
     stated: AssumedAnswers | None = None,
     tolerance: float = 1e-5,
@@ -242,14 +244,17 @@ def provable_channel(
     More leaves next to no noise to lose. Of stated answers, others have at most 1.02 times the
     error of BiSample.
     """
-    first, second = (np.minimum(epsilon, most) for most in _PROVABLE)
+    first, second = (min(epsilon, most) for most in _PROVABLE)
     solve = partial(best_channel, points=points, stated=stated, cap=_CAP, tolerance=tolerance)
     try:
         return solve(first, assumed)
     except SolverError:
-        if np.array_equal(first, second):
+        if first == second:
             raise
         return solve(second, assumed)
+
+
+FORGET.append(provable_channel.cache_clear)
 
 
 def bisample_error(epsilon: float, assumed: AssumedAnswers) -> float:

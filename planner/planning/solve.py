@@ -33,7 +33,9 @@ Certified = UnaryTable | SubsetDesign
 
 _NO_BETTER = "no design of so many levels and items is found that is better than the best table"
 _MOST_LOST = 1e-4
-_REMEMBERED, _SMALL_PROBLEM = 256, 1_000  # problems, of at most so many levels
+_SMALL_PROBLEM = 1_000  # levels of the problems that are remembered
+REMEMBERED = 256
+"""How many problems of a kind are remembered."""
 
 
 def solve_for(
@@ -68,11 +70,11 @@ def tried(
 
 def forget() -> None:
     """Forget what earlier plans solved: before a measurement."""
-    _solved.cache_clear()
-    _drawn.cache_clear()
+    for one in FORGET:
+        one()
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=REMEMBERED)
 def _solved(policy: PrivacyPolicy, name: str, objective: Objective, tolerance: float) -> Certified:
     still_wanted()
     if name in BASELINES:
@@ -82,7 +84,9 @@ def _solved(policy: PrivacyPolicy, name: str, objective: Objective, tolerance: f
     return best_design(policy, objective, tolerance)
 
 
-_drawn = lru_cache(maxsize=_REMEMBERED)(drawn_design)  # of a design, which is equal to itself alone
+_drawn = lru_cache(maxsize=REMEMBERED)(drawn_design)  # of a design, which is equal to itself alone
+FORGET: list[Callable[[], None]] = [_solved.cache_clear, _drawn.cache_clear]
+"""What :func:`forget` calls."""
 
 
 def _check_deployable(design: SubsetDesign) -> None:

@@ -11,6 +11,7 @@ from planner.mechanisms.making import mean_channel
 from planner.planning import channels
 from planner.planning.channels import AssumedAnswers, bisample_error, five_populations
 from planner.planning.mean import AnswerRateModel, best_for
+from planner.planning.solve import forget
 from planner.policy.policy import PrivacyPolicy
 from planner.show.kinds import measure, words
 from planner.show.plan import left_out
@@ -131,12 +132,14 @@ def test_what_the_solver_cannot_prove_is_not_planned(monkeypatch):
 
         return solve
 
+    forget()
     model = AnswerRateModel(PEOPLE, 1000, mean=0.5, sd=0.3)
     monkeypatch.setattr(channels, "best_channel", refusing(most_points=5))
     assert best_for(model, 3.0).policy.size == 6
     monkeypatch.setattr(channels, "best_channel", refusing(nats=6.0))
     assert best_for(model, 30.0).policy.bounds().max() == 6.0
     monkeypatch.setattr(channels, "best_channel", refusing(nats=0.5))
+    forget()
     with refused(ConvergenceError):
         best_for(model, 3.0)
     plan = planned()
