@@ -43,6 +43,12 @@ class ChannelEstimates(NamedTuple):
         drawn = self.covariance - known / self.users
         return self._replace(covariance=drawn) if np.linalg.eigvalsh(drawn)[0] > 0 else self
 
+    def at_least(self, covariance: Array) -> ChannelEstimates:
+        """The same with a covariance that is no smaller than another one either, in any way."""
+        more, ways = np.linalg.eigh(covariance - self.covariance)
+        more = (ways * np.maximum(more, 0)) @ ways.T
+        return self._replace(covariance=self.covariance + more)
+
     def of_shares_up_to(self, *, no_answer: bool = False) -> ChannelEstimates:
         """Of shares up to each ordered answer: a person counts or does not, all else is drawn.
 
@@ -53,9 +59,7 @@ class ChannelEstimates(NamedTuple):
         found, answered = self, float(self.values[-1]) if no_answer else 1.0
         if self.law is not None:
             shares = np.diff(rising(self.values), prepend=0.0, append=1.0)
-            wanted = self.law.matrix @ self.law.estimator.T
-            spread = wanted.T * shares @ wanted - np.outer(shares @ wanted, shares @ wanted)
-            found = self._replace(covariance=(self.law.noise(shares) + spread) / self.law.reports)
+            found = self._replace(covariance=self.law.covariance(shares))
         if no_answer:
             if answered < _SURE * sqrt(max(float(found.covariance[-1, -1]), 0.0)):
                 size = self.values.size - 1

@@ -25,18 +25,22 @@ class ReportLaw(NamedTuple):
     """``matrix``: ``Pr[report | answer]``, ``(d, outputs)``.
 
     ``estimator``: what a report adds to each number wanted, ``(p, outputs)``; ``reports``: how many
-    there are.
+    there are. Of ``blocks`` of so many outputs each there are as many reports as expected.
     """
 
     matrix: Array
     estimator: Array
     reports: int
+    blocks: tuple[int, ...] = ()
 
-    def noise(self, shares: Array) -> Array:
-        """Covariance of a person's estimates, given the answers; such shares have each."""
-        wanted = self.matrix @ self.estimator.T
-        square = (self.estimator * (shares @ self.matrix)) @ self.estimator.T
-        return np.asarray(square - (wanted.T * shares) @ wanted)
+    def covariance(self, shares: Array) -> Array:
+        """Of the estimates, of people drawn from such shares of the answers."""
+        chance, off = shares @ self.matrix, self.estimator.copy()
+        ends = np.cumsum(self.blocks, dtype=np.int64)[:-1]
+        for block in np.split(np.arange(chance.size), ends):
+            # What a report adds beside the others of its block.
+            off[:, block] -= (off[:, block] @ chance[block] / chance[block].sum())[:, None]
+        return np.asarray((off * chance) @ off.T / self.reports)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from planner.estimates.channel import (
     large_sample,
     ratio,
 )
+from planner.estimates.report_law import ReportLaw
 from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
 from planner.estimates.truncation import SIZES_MISS, LongerSets, TruncatedEstimates, set_estimates
 from planner.laws import answers
@@ -231,13 +232,21 @@ class NumberCollected(answers.Number, AskedCollected):
         Intervals are of the draws, whoever was asked. Who answers is 1 or 0, and so is known how
         people differ in it, and in what follows from it; what is answered too where that is yes or
         no. Of other numbers reports do not tell how they differ (docs/how-to/collect.md), and the
-        mean's interval is wide enough for people who do not differ at all.
+        mean's interval is wide enough for people who do not differ at all. The covariance is that
+        of the reports, and at least the law's for people who differ as little as they can: of
+        answers at an end reports may be all the same.
         """
         domain, (total_of_all, answered) = self.domain, found.values.tolist()
         rate = min(max(answered, 0.0), 1.0)
         mean_of_all = min(max(total_of_all / rate, -1.0), 1.0) if rate else 0.0
         known = rate * (1 - rate) * np.array([[mean_of_all**2, mean_of_all], [mean_of_all, 1.0]])
         known[0, 0] += rate * (1 - mean_of_all**2) * domain.yes_no
+        if found.law is not None:
+            place = (mean_of_all + 1) / 2 * (self.points - 1)
+            shares, below = np.zeros(self.points + 1), min(int(place), self.points - 2)
+            shares[below : below + 2] = rate * np.array([below + 1 - place, place - below])
+            shares[-1] = 1 - rate
+            found = found.at_least(found.law.covariance(shares))
         found = found.of_draws(known)
         (_, number), covariance, users, _ = found
         mean = ratio(found, confidence, (-1.0, 1.0))
@@ -285,14 +294,11 @@ class NumberCollected(answers.Number, AskedCollected):
         if not given.any():
             remedy = "The mean is undefined, nobody answered."
             raise InputError("values", "NaN for everybody", "a number for somebody", remedy)
-        law, off = self.output_law(shape, people).sum(axis=0), np.array(shape.values)
-        starts = np.cumsum(shape.blocks)[:-1].astype(int)
-        for block in np.split(np.arange(law.size), starts):
-            # What a report adds beside the others of its block.
-            off[:, block] -= (off[:, block] @ law[block] / law[block].sum())[:, None]
+        law = self.output_law(shape, people).mean(axis=0, keepdims=True)
+        drawn = ReportLaw(law, np.array(shape.values), 1, shape.blocks).covariance(np.ones(1))
         known = np.array([np.nan_to_num(unit), given])
         known -= known.mean(axis=1, keepdims=True)
-        covariance = (off * law) @ off.T - known @ known.T
+        covariance = unit.size * drawn - known @ known.T
         center, radius = self.domain.center, self.domain.radius
         gap, total = np.array([1.0, -float(unit[given].mean())]), np.array([radius, center])
         mean, of_total = (float(one @ covariance @ one) for one in (gap, total))

@@ -130,7 +130,7 @@ class RowsCollected(rows.Rows, Collected):
         shares = np.add.reduceat(self.rows[0], starts) / DENOMINATOR if self.blocks else [1.0]
         values = np.array(self.values)
         blocks = list(zip(self.blocks, shares, strict=False))
-        law = ReportLaw(np.array(self.rows) / DENOMINATOR, values, counted.users)
+        law = ReportLaw(np.array(self.rows) / DENOMINATOR, values, counted.users, self.blocks)
         return wanted_estimates(values, counted.counts, blocks)._replace(law=law)
 
     def draw_many(self, own: Whole, words: Words) -> list[Reports]:
