@@ -177,12 +177,9 @@ class ErrorLaw:
 
     def error(self, value: float, fraction: float = 1.0) -> float:
         """Squared error per person of the survey where ``fraction`` of them are asked."""
-        return self.of_sample(self.scale * value + self.offset + self.bias, fraction)
-
-    def of_sample(self, error: float, fraction: float) -> float:
-        """The same from the error where everybody is asked."""
-        grown = (error - self.bias + self.spread) / fraction + self.bias - self.spread
-        return max(error if fraction == 1 else grown, 0.0)
+        noise = self.scale * value + self.offset
+        grown = noise if fraction == 1 else (noise + self.spread) / fraction - self.spread
+        return max(grown + self.bias, 0.0)
 
     def people(self, value: float, target: float, users: int, fraction: float = 1.0) -> int | None:
         """The fewest people of the survey at whom its error is ``target``, a share of them.

@@ -239,7 +239,7 @@ def test_the_budget_of_a_mean_and_its_people_reach_the_target(design, wanted):
     # The curve's own errors, at the share that spends this budget, by bisection on the share.
     mean, fraction = plan.questions[2].shared, plan.questions[2].fraction
     share = answer.budgets.policy.epsilons[0] / 3.0
-    reached = np.sqrt(mean.errors.of_sample(mean.at(share).squared, fraction) / 3000)
+    reached = np.sqrt(mean.errors.error(mean.at(share).value, fraction) / 3000)
     assert reached == pytest.approx(wanted, rel=2e-3)
     # With so many people, asked at these shares, the target is met with equality.
     noise = plan.questions[2].error - mean.errors.bias
