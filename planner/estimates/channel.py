@@ -153,6 +153,22 @@ def large_sample(value: float, variance: float, confidence: float) -> Estimate:
     return Estimate(value, error, value - half, value + half)
 
 
+def mean_of_scores(found: ChannelEstimates, confidence: float) -> Estimate:
+    """The only number wanted, a mean of scores, of people drawn at random.
+
+    Its variance is that of the reports, and at least the law's for people with next scores: of an
+    answer at an end reports may be all the same.
+    """
+    if found.law is not None:
+        scores = found.law.matrix @ found.law.estimator[0]
+        order = np.argsort(scores)
+        place = float(np.interp(found.values[0], scores[order], np.arange(scores.size)))
+        shares, below = np.zeros(scores.size), min(int(place), scores.size - 2)
+        shares[order[below : below + 2]] = below + 1 - place, place - below
+        found = found.at_least(found.law.covariance(shares))
+    return large_sample(float(found.values[0]), float(found.covariance[0, 0]), confidence)
+
+
 def ratio(found: ChannelEstimates, confidence: float, possible: tuple[float, float]) -> Estimate:
     """The first wanted number over the second: first-order standard error, Fieller's interval.
 

@@ -19,6 +19,7 @@ from planner.estimates.channel import (
     NumericEstimates,
     OrderedEstimates,
     large_sample,
+    mean_of_scores,
     ratio,
 )
 from planner.estimates.report_law import ReportLaw
@@ -170,9 +171,7 @@ class OrderedCollected(answers.Ordered, ItemCollected):
                 value, error, lower, upper = (float(one[0]) for one in every.among(last[None]))
                 none = Estimate(value, error, lower, upper)
             return ordered_rows(*rows, self.order[-1], none)
-        (value,), ((variance,),) = found.values.tolist(), found.covariance.tolist()
-        mean = large_sample(value, variance, confidence)
-        possible = min(self.scores), max(self.scores)
+        mean, possible = mean_of_scores(found, confidence), (min(self.scores), max(self.scores))
         return quantity_rows(found.users, [("mean score", mean, possible)])
 
     def set_sizes(self, found: Found = None) -> Longer:

@@ -25,12 +25,13 @@ from planner.estimates.channel import (
     Estimate,
     OrderedEstimates,
     estimate_ordered,
-    large_sample,
+    mean_of_scores,
     shares_up_to,
     wanted_estimates,
 )
 from planner.estimates.counts import DrawnEstimates, Estimates
 from planner.estimates.cross_table import CrossTable, pair_tables
+from planner.estimates.report_law import ReportLaw
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.asking import CollectedLaw, ItemCollected, NumberCollected, People
@@ -395,15 +396,17 @@ def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleS
         reports = np.asarray(rng.multinomial(some, channel.matrix).sum(axis=0))
         return (some if asked.parts == 1 else people), reports
 
-    def mean_of(found: ChannelEstimates) -> Estimate:
-        return large_sample(found.values[0], found.covariance[0, 0], _TRIAL_CONFIDENCE)
+    def mean_of(reports: Whole) -> Estimate:
+        found = wanted_estimates(channel.estimator, reports)
+        law = ReportLaw(channel.matrix, channel.estimator, found.users)
+        return mean_of_scores(found._replace(law=law), _TRIAL_CONFIDENCE)
 
     def gap(rng: np.random.Generator) -> tuple[float, bool]:
         some, reports = draw(rng)
         found = wanted_estimates(channel.estimator, reports)
         error = float(np.square(scale * directions @ (found.values - truth)).sum())
         if question.of_mean:
-            mean, own = mean_of(found), float(channel.wanted[0] @ some / some.sum())
+            mean, own = mean_of(reports), float(channel.wanted[0] @ some / some.sum())
             return error, bool(mean.lower <= own <= mean.upper)
         reached = np.cumsum(some[: some.size - outside])
         return error, shares_of(reports).hold(reached[:-1] / max(1, reached[-1]))
@@ -411,7 +414,7 @@ def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleS
     def picture(rng: np.random.Generator) -> OneSurvey | OrderedEstimates:
         if not question.of_mean:
             return shares_of(draw(rng)[1])
-        mean = mean_of(wanted_estimates(channel.estimator, draw(rng)[1]))
+        mean = mean_of(draw(rng)[1])
         return OneSurvey.of_mean(float(truth[0]), mean, "mean of scores")
 
     return _Tried(scale**2 * once, gap, picture)
