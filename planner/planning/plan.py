@@ -31,6 +31,7 @@ from planner.planning.outsiders import SurveyOutsiderView
 from planner.planning.question import KINDS, QuestionPlan, plan_question
 from planner.planning.sets import Padded
 from planner.planning.shares import Allocation, allocate
+from planner.policy.budget_text import digits_up
 from planner.solvers.solving import smallest_budget
 from planner.survey.file import load_survey
 from planner.survey.questions import Question
@@ -210,7 +211,7 @@ class SurveyPlan(Framed):
         asked = f"{self.survey.name}: {self.survey.users:,} people"
         if not self.spending:
             return f"{asked}, asked in two rounds."
-        return f"{asked}; nobody spends more than {self.most_spent:.6g} nats."
+        return f"{asked}; nobody spends more than {digits_up(self.most_spent)} nats."
 
     def columns(self) -> Columns:
         """One row a question: who answers, its share of the budgets, its mechanism, its error."""

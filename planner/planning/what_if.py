@@ -125,9 +125,10 @@ class Frontier(Framed):
 
     @property
     def summary(self) -> str:
-        """How far the scales reach, and what is proven of every point."""
+        """How far the scales reach, and what is proven of every point, if anything is."""
         reach = f"{self.scale[0]:.3g} to {self.scale[-1]:.3g} times the budgets"
-        return f"{reach}; every point is proven optimal to within {self.largest_gap:.1g}."
+        proven = f"; every point is proven optimal to within {self.largest_gap:.1g}"
+        return f"{reach}{proven * (self.largest_gap < inf)}."
 
     def columns(self) -> Columns:
         """One row a scale; errors as shares of the users."""

@@ -151,6 +151,8 @@ def test_the_budget_curve_is_the_designs(question):
     known = np.array([777.37785, 175.80530, 31.550883])  # per user
     assert np.square(curve.total_error * 1000) == pytest.approx(known, rel=1e-6)
     assert curve.largest_gap < 1e-6
+    unproven = budget_curve(best_of(mechanism="grr"), np.array([1.0, 2.0]))
+    assert unproven.summary == "1 to 2 times the budgets."
 
 
 def test_where_there_is_no_design_the_best_of_the_others_is_planned():
