@@ -150,15 +150,16 @@ class SidesCollected(sides.Sides, Collected):
         people = np.zeros((t, n, 2), dtype=np.int64)
         np.add.at(people, group, mine)
         items, high = np.array(self.counts), np.array(self.types)
-        result = np.empty((n, 1 + counts.size), dtype=np.int64)
-        for o in range(n):
-            result[o, 0] = people[:, o].sum()
-            elsewhere = result[o, 0] - people[:, o].sum(axis=1)
-            ones = mine[:, o, 1] + rng.binomial(elsewhere[group], (high[o] / items)[group])
-            for side in (0, 1):  # two items of one group: the own side has one place less
-                share = np.clip((high[o] - side) / np.maximum(items - 1, 1), 0, 1)
-                ones += rng.binomial(people[group, o, side] - mine[:, o, side], share[group])
-            result[o, 1:] = ones
+        total = people.sum(axis=(0, 2))
+        # Of each type: people of other groups; those of the own one, on its low and its high side.
+        # Of two items of one group the own side has one place less.
+        asked = np.empty((n, 3, counts.size), dtype=np.int64)
+        asked[:, 0] = (total - people.sum(axis=2)).T[:, group]
+        asked[:, 1:] = people[group].transpose(1, 2, 0) - mine.transpose(1, 2, 0)
+        places = high[:, None] - np.array([0, 0, 1])[:, None]
+        share = np.clip(places / np.maximum(items - [[0], [1], [1]], 1), 0, 1)[:, :, group]
+        ones = mine[:, :, 1].T + rng.binomial(asked, share).sum(axis=1)
+        result = np.column_stack([total, ones])
         return Aggregate(int(counts.sum()), result.ravel())
 
     @cached_property

@@ -98,9 +98,10 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     whole = np.floor(np.clip(share * m + 1e-6, 0, m - 1))
     # The only item of a level has no count between its two: below both is one that cuts nothing.
     forms = _Forms(problem, np.where(m > 1, whole, -1.0))
-    return max(
-        first, forms.proven(forms.solved(close, forms.cut(begun))), key=lambda one: one.bounds[0]
-    )
+    with suppress(np.linalg.LinAlgError):  # digits are used up
+        closer = forms.proven(forms.solved(close, forms.cut(begun)))
+        return max(first, closer, key=lambda one: one.bounds[0])
+    return first
 
 
 def box_of(problem: DesignProblem) -> tuple[Array, Array]:
