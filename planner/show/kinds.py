@@ -295,8 +295,12 @@ def answers(plan: QuestionPlan) -> str:
 
 def measure(plan: QuestionPlan) -> str:
     """Which error it is, and for which answers."""
-    of = "" if plan.again is None else " in a round"
-    return f"{objective_name(plan).capitalize()}{of}, {answers(plan)}"
+    return f"{objective_name(plan).capitalize()}{in_round(plan)}, {answers(plan)}"
+
+
+def in_round(plan: QuestionPlan) -> str:
+    """What is added to the name of an error where it is one of a round."""
+    return "" if plan.again is None else " in a round"
 
 
 def share_of(plan: QuestionPlan) -> str:

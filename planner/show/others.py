@@ -110,8 +110,7 @@ def others_sentence(plan: QuestionPlan) -> str:
     worst, errors = people(levels.standard_errors.max()), map(people, levels.standard_errors)
     pairs = zip(levels.names, errors, strict=True)
     others = [f"{error} for {name!r}" for name, error in pairs if error != worst]
-    of = "" if plan.again is None else " in a round"
-    few = listed(others, _MOST_OTHERS)
+    few, of = listed(others, _MOST_OTHERS), kinds.in_round(plan)
     return f"Standard error of other answers' counts{of}, people: {few}." if others else ""
 
 

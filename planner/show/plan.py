@@ -52,7 +52,6 @@ _GROUPS_ARE_SEEN = (
 _LARGE_EPSILON = 5.0  # above it a report may say almost everything: odds change 148-fold
 _FEW_PEOPLE = 100
 _MOST_NAMED = 6  # levels, in a sentence
-_OF_ROUND = " in a round"
 _USUAL = 0.01  # what the people are counted for where no target is stated
 
 
@@ -152,7 +151,7 @@ def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
     blocks = pictures(question)
     levels = question.fact(ByLevel)
     if levels is not None:
-        of = _OF_ROUND * (question.again is not None)
+        of = kinds.in_round(question)
         blocks += [Heading("Level by level", "details", 3), _levels(levels, of)]
     blocks += said(kinds.words(question).report(question), rank="details")
     blocks += said([kinds.unused_sentence(question)], rank="details")
@@ -200,8 +199,7 @@ def costs(plan: SurveyPlan) -> list[str]:
 
 def headline(question: QuestionPlan) -> Facts:
     """The figures that decide: the error, its share, the weakest level, people for the targets."""
-    of = _OF_ROUND * (question.again is not None)
-    facts, levels = _errors(question), question.fact(ByLevel)
+    of, facts, levels = kinds.in_round(question), _errors(question), question.fact(ByLevel)
     if levels is not None and len(levels.names) > 1:
         errors = levels.standard_errors
         name = f"least exact, an answer of {levels.names[errors.argmax()]!r}"
@@ -224,7 +222,7 @@ def headline(question: QuestionPlan) -> Facts:
 def _errors(question: QuestionPlan) -> list[Fact]:
     """The error and its share, of one round if it is asked again, and then of what else."""
     again, part = question.again, question.part
-    of, unit = _OF_ROUND * (again is not None), " people" * (not question.question.of_mean)
+    of, unit = kinds.in_round(question), " people" * (not question.question.of_mean)
     name, error = f"{kinds.objective_name(question)}{of}", people(question.total_error) + unit
     facts = [
         Fact(name, error, kinds.answers(question), kinds.typically(question)),
@@ -250,11 +248,10 @@ def _errors(question: QuestionPlan) -> list[Fact]:
 def cautions(question: QuestionPlan) -> list[str]:
     """What a reader should be told before the figures are believed."""
     few, reporting = "", question.part.in_round(question.planned)[0].people
-    of = _OF_ROUND * (question.again is not None)
     if reporting < _FEW_PEOPLE:
         few = (
-            f"Only {reporting:,} people are asked{of}: noise outweighs their answers, and "
-            f"intervals are made for {_FEW_PEOPLE} people or more."
+            f"Only {reporting:,} people are asked{kinds.in_round(question)}: noise outweighs their "
+            f"answers, and intervals are made for {_FEW_PEOPLE} people or more."
         )
     return [*filter(None, (_large_budgets(question), few, _drowned(question)))]
 
@@ -268,8 +265,8 @@ def target_sentence(
     """
     verdict = "met" if answer.met else "MISSED"
     reached = percent(answer.reached) if answer.reached < 1e6 else "nothing"
-    of = _OF_ROUND * (question.again is not None)
-    text = f"Target, {_wanted(answer)}{of}: {verdict}, reached {reached}."
+    wanted = f"{_wanted(answer)}{kinds.in_round(question)}"
+    text = f"Target, {wanted}: {verdict}, reached {reached}."
     if answer.met:
         return text
     instead = "no number of people would do, as truncated or missing answers bias the result"
