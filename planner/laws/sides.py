@@ -22,7 +22,7 @@ from planner.limits import DENOMINATOR as D
 from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
 MAX_GROUPS, MAX_TYPES = 64, 4096
-_TYPE_BYTES = 8
+TYPE_BYTES = 8
 _MOST_TYPE_NAMES = 20  # of levels in a message
 
 
@@ -118,7 +118,7 @@ class Sides(Shape):
 
     @property
     def _type_bytes(self) -> int:
-        return _TYPE_BYTES if len(self.types) > 1 else 0
+        return TYPE_BYTES if len(self.types) > 1 else 0
 
     # -- proof -----------------------------------------------------------------------------
 

@@ -19,12 +19,10 @@ from planner.mechanisms.making import (
     subset_selection,
 )
 
-SENDS_A_BIT = "send a 1 for it"
-
-
-def _bits(items: int) -> int:
-    """One bit an item, in words of 64."""
-    return 8 * -(-items // 64)
+_ONE_BIT_EACH = (
+    "A report has one bit per item: 1 with probability a if it is the person's own, else b."
+)
+_SENDS_A_BIT = "send a 1 for it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +30,20 @@ class Offer:
     """A mechanism as people choose it, by its ``name`` in survey files and the faces' ``label``.
 
     ``kinds`` of question that it can be deployed for; ``report``: what one is, with its
-    probabilities a and b, as a sentence, empty for bits; ``sends``: what a person does whose report
+    probabilities a and b, as a sentence; ``sends``: what a person does whose report
     supports an answer, after "of 100 people"; ``by_level``: whether every level has what it
     tolerates, else all are protected like the strictest; ``at``: the mechanism for ``(epsilon,
-    items)``, up to epsilon ``most``, if it needs no solver; ``report_bytes`` of so many items.
+    items)``, up to epsilon ``most``, if it needs no solver.
     """
 
     name: str
     label: str
     kinds: tuple[str, ...] = ()
-    report: str = ""
-    sends: str = SENDS_A_BIT
+    report: str = _ONE_BIT_EACH
+    sends: str = _SENDS_A_BIT
     by_level: bool = False
     at: Callable[[float, int], CollectedLaw] | None = None
     most: float = MAX_EPSILON
-    report_bytes: Callable[[int], int] = _bits
 
 
 _CHOICES, _SETS = ("categorical", "joint"), ("categorical", "joint", "item-set")
@@ -60,7 +57,6 @@ _ALL = (
         "side with probability a if it is the person's own, and with at most b if it is not.",
         "send a report that counts for it",
         by_level=True,
-        report_bytes=lambda items: 8 + _bits(items),
     ),
     Offer(
         "set-design",
@@ -69,7 +65,6 @@ _ALL = (
         "A report is a set of items, about the person's whole set: each of the person's own is in "
         "it with probability a, each other one with probability b.",
         "have it in the report",
-        report_bytes=_bits,
     ),
     Offer("opt0", "IDUE opt0", _SETS, by_level=True),
     Offer("opt1", "IDUE opt1 (a + b = 1)", _SETS, by_level=True),
@@ -103,14 +98,13 @@ _ALL = (
         "send a number that it is hashed to",
         at=local_hashing,
         most=MAX_HASHING_EPSILON,
-        report_bytes=lambda _: 8,
     ),
     Offer("amplified-grr", "GRR, amplified budget"),
     Offer("privset", "PrivSet, best size"),
     Offer("wheel", "Wheel"),
     Offer("direct", "direct encoding, per-input rows", by_level=True),
-    Offer("bisample-md", "BiSample-MD, two bits", ("numeric",), report_bytes=lambda _: 2),
-    Offer("channel", "Channel", ("numeric", "ordinal"), by_level=True, report_bytes=lambda _: 2),
+    Offer("bisample-md", "BiSample-MD, two bits", ("numeric",)),
+    Offer("channel", "Channel", ("numeric", "ordinal"), by_level=True),
     Offer("harmony", "Harmony, one bit"),
     Offer("piecewise", "Piecewise"),
     Offer("hybrid", "Hybrid"),

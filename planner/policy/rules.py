@@ -118,8 +118,6 @@ class PairRule:
     """
 
     name: ClassVar[str]
-    words: ClassVar[str] = "the pair budgets of a rule of its own"
-    """Complete "a pair of answers is protected by"."""
     by_level: ClassVar[bool] = True
     """Whether the levels' budgets alone decide, so that one of them may change alone."""
     saturates: ClassVar[bool] = False
@@ -290,7 +288,6 @@ class MinRule(PairRule):
     """
 
     name: ClassVar[str] = "min"
-    words: ClassVar[str] = "the smaller of the two budgets"
     saturates: ClassVar[bool] = True
     covers_sets: ClassVar[bool] = True
 
@@ -367,7 +364,6 @@ class OneSidedRule(MinRule):
     """
 
     name: ClassVar[str] = "one-sided"
-    words: ClassVar[str] = "the budget for the one, or that against the other if it is smaller"
     saturates: ClassVar[bool] = False
     covers_sets: ClassVar[bool] = False
     keeps_own: ClassVar[bool] = False
@@ -416,7 +412,6 @@ class AvgRule(PairRule):
     """AvgID-LDP (IDUE paper, section VIII): ``r_ij = (eps_i + eps_j) / 2``; all in O(t)."""
 
     name: ClassVar[str] = "avg"
-    words: ClassVar[str] = "the average of the two budgets"
 
     def bounds(self, epsilons: Array) -> Array:
         return (epsilons[:, None] + epsilons[None, :]) / 2
@@ -461,7 +456,6 @@ class MatrixRule(PairRule):
     """A policy graph (IDUE paper, section VIII): ``r_ij`` as given, ``inf`` for an open pair."""
 
     name: ClassVar[str] = "matrix"
-    words: ClassVar[str] = "the pair's own budget"
     by_level: ClassVar[bool] = False
     pairs: Array
 

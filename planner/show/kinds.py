@@ -10,6 +10,8 @@ import numpy as np
 
 from planner.laws.answers import COUNTS
 from planner.laws.die import ACKNOWLEDGEMENTS
+from planner.laws.shape import octets
+from planner.laws.sides import TYPE_BYTES
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import SetPromises
 from planner.planning.mean import AnswerRateModel
@@ -46,7 +48,6 @@ _FOR = {
     "minimax": "for an answer that few people have",
 }
 _TOTAL, _DRAWN = "total error", "of people drawn at random"
-_BITS = "A report has one bit per item: 1 with probability a if it is the person's own, else b."
 
 
 # What is said of one kind alone
@@ -85,13 +86,12 @@ class KindWords:
 
     def report(self, plan: QuestionPlan) -> list[str]:
         """What a report says and how large it is."""
-        offer, design = CATALOGUE[plan.deployed.mechanism], plan.fact(SubsetDesign)
-        found = [offer.report or _BITS]
+        found, design = [CATALOGUE[plan.deployed.mechanism].report], plan.fact(SubsetDesign)
         if design is not None:
             items, types = int(design.policy.item_counts.sum()), design.types.size
             found.append(
                 f"The design has {types} type{'s' * (types > 1)} of reports. Each says its type "
-                f"and the sides of all {items:,} answers, {offer.report_bytes(items):,} bytes."
+                f"and the sides of all {items:,} answers, {TYPE_BYTES + octets(items):,} bytes."
             )
         return found
 

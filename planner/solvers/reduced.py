@@ -36,7 +36,7 @@ def solve_reduced(program: Program, asked: Program | None = None) -> tuple[Array
     """
     reduction = program.model.reduction(program.policy)
     if reduction is None:
-        allowed = f'"slsqp" or "conic" for a policy with {program.policy.rule.words}'
+        allowed = f'"slsqp" or "conic" for the rule {program.policy.rule_name!r}'
         raise InputError("method", "reduced", allowed, 'Use method="auto", which picks one.')
     return _KinkSearch(program, reduction, asked or program).solve()
 
