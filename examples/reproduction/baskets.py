@@ -79,8 +79,8 @@ def first_items(answers: AnswerCounts) -> AnswerCounts:
     """Single-item use: the first item of every set that is not empty."""
     sets = answers.sets
     assert sets is not None  # noqa: S101 - baskets have sets
-    counts = np.bincount(sets.firsts(), minlength=len(answers.labels))
-    return AnswerCounts(answers.labels, counts)
+    firsts = sets.members[sets.starts[:-1][sets.sizes > 0]]
+    return AnswerCounts(answers.labels, np.bincount(firsts, minlength=len(answers.labels)))
 
 
 def thinned(answers: AnswerCounts, keep: float, rng: np.random.Generator) -> AnswerCounts:

@@ -157,10 +157,6 @@ class ItemSets:
         place = np.arange(int(starts[-1])) + np.repeat(self.starts[users] - starts[:-1], sizes)
         return ItemSets(self.items, self.members[place], starts)
 
-    def firsts(self) -> Whole:
-        """First member of every set that is not empty: single-item use of basket data."""
-        return self.members[self.starts[:-1][self.sizes > 0]]
-
 
 def _no_repeats(members: Whole, starts: Whole, items: int) -> None:
     user = np.repeat(np.arange(starts.size - 1), np.diff(starts))

@@ -25,16 +25,18 @@ from planner.survey.values import at
 Where = tuple[str | int, ...]
 
 
+_NAMING = ("name", "kind", "model")  # what a table is called, and which of some classes it is
+
+
 class Description(BaseModel):
     """A frozen table of a survey, checked once when made; a mistake is an ``InputError``.
 
     Fields are given by name, or in their order (of some the ``first`` alone); ``model_validate``
-    reads the keys of a file, without blank ones. ``tag`` is the key that tells classes apart.
-    ``model_copy`` would check nothing: take :meth:`replacing`.
+    reads the keys of a file, without blank ones. ``model_copy`` would check nothing: take
+    :meth:`replacing`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, serialize_by_alias=True)
-    tag: ClassVar[str] = ""
     first: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, /, *places: object, **fields: object) -> None:
@@ -72,7 +74,7 @@ class Description(BaseModel):
 
     @model_serializer(mode="wrap")
     def _written(self, write: SerializerFunctionWrapHandler) -> Document:
-        first = {key: getattr(self, key) for key in ("name", self.tag) if hasattr(self, key)}
+        first = {key: getattr(self, key) for key in _NAMING if key in type(self).model_fields}
         if first.get("kind") == "categorical":  # the usual one
             del first["kind"]
         return first | dict(write(self))

@@ -17,7 +17,7 @@ _LARGEST_BOUND = 1e100
 
 @dataclass(frozen=True, slots=True)
 class NumericDomain:
-    """The range of a numeric question, mapped to ``[-1, 1]`` and back.
+    """The range of a numeric question, mapped to ``[-1, 1]``.
 
     The bounds are numbers with ``lower < upper``, below 1e100 and at least 1e-100 apart, or an
     :class:`~planner.errors.InputError` is raised. With ``yes_no`` the only answers are ``lower``
@@ -28,8 +28,6 @@ class NumericDomain:
     >>> age = NumericDomain(17, 90)
     >>> age.to_unit(np.array([17.0, 53.5, 90.0, np.nan])).tolist()
     [-1.0, 0.0, 1.0, nan]
-    >>> age.from_unit(0.0)
-    53.5
     """
 
     lower: float = -1.0
@@ -82,7 +80,3 @@ class NumericDomain:
         """Map ``[lower, upper]`` to ``[-1, 1]``; NaN stays NaN."""
         share = (values - self.lower) / (self.upper - self.lower)
         return np.clip(2 * share - 1, -1.0, 1.0)
-
-    def from_unit(self, unit: float) -> float:
-        """Map a number from ``[-1, 1]`` back to the question's unit."""
-        return self.center + self.radius * unit

@@ -35,7 +35,6 @@ class NormalPreferences(Description):
     [0.5, 0.1587]
     """
 
-    tag: ClassVar[str] = "model"
     kinks: ClassVar[Array] = np.empty(0)
     mean: WrittenNumber
     sd: Positive
@@ -63,7 +62,6 @@ class HistogramPreferences(Description):
     [0.875, 0.75, 0.5]
     """
 
-    tag: ClassVar[str] = "model"
     edges: Numbers
     shares: Masses
     model: Literal["histogram"] = "histogram"
@@ -109,7 +107,6 @@ class EmpiricalPreferences(Description):
     [1.0, 0.75, 0.25, 0.0]
     """
 
-    tag: ClassVar[str] = "model"
     values: Annotated[Numbers, Field(min_length=1)]
     model: Literal["sample"] = "sample"
 

@@ -125,7 +125,6 @@ class BaseQuestion(Description):
     each. ``missing`` are cells that stand for no answer; of its own the survey's, or a blank one.
     """
 
-    tag: ClassVar[str] = "kind"
     # Whether a person gives one of several answers, whose counts are wanted.
     draws_one: ClassVar[bool] = False
     # Whether it spends budgets of its own nature beside the other questions' ones.

@@ -170,7 +170,6 @@ def test_what_does_not_fit_is_refused():
 def test_sets_from_flat_arrays():
     sets = ItemSets(3, np.array([2, 0, 1]), np.array([0, 2, 2, 3]))
     assert sets.sizes.tolist() == [2, 0, 1]
-    assert sets.firsts().tolist() == [2, 1]
     assert ItemSets.of(sets, 3) is sets
     assert not sets.members.flags.writeable
     assert ItemSets.of([[0, 1], [1]], 4).counts().tolist() == [1, 2, 0, 0]

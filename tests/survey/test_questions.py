@@ -155,12 +155,12 @@ def test_sizes_may_be_as_large_or_small_as_numbers_are():
         assert AssumedSets([scale, scale]).mean_size == 0.5
 
 
-def test_a_range_is_mapped_there_and_back_and_missing_answers_stay_missing():
+def test_a_range_is_mapped_and_missing_answers_stay_missing():
     for domain, values in ((AGE, [17, np.nan, 90]), (YES, [0, np.nan, 1])):
         unit = domain.to_unit(domain.answers(values))
         assert unit[[0, 2]].tolist() == [-1, 1]
         assert np.isnan(unit[1])
     domain, values = NumericDomain(-5, 20_000), np.linspace(-5, 20_000, 7)
     assert (domain.center, domain.radius) == (9997.5, 10_002.5)
-    back = [domain.from_unit(unit) for unit in domain.to_unit(values)]
-    assert back == pytest.approx(values.tolist(), rel=1e-12)
+    back = domain.center + domain.radius * domain.to_unit(values)
+    assert back == pytest.approx(values, rel=1e-12)
