@@ -334,7 +334,7 @@ class OrderedEstimates(Framed):
         found = n * values, n * errors, n * errors, n
         if self.law is None:
             return Estimates(*found)
-        inside = ChannelCounts.of(self.law, chosen, values, self.shares)
+        inside = ChannelCounts.of(self.law, chosen, values, self.shares, n)
         return DrawnEstimates(*found, inside, None)
 
     def quantile(self, share: float = 0.5) -> QuantileEstimate:

@@ -51,20 +51,28 @@ class ChannelCounts(Estimates):
     ``C`` draws of one report's number and ``users - C`` of another's: among the people with these
     answers, and among the others, each answer is as frequent as it is estimated. ``numbers`` are
     what a report adds, shape ``(k, outputs)``; ``own`` and ``other`` its chances, ``(k, outputs)``.
+    By ``lot`` it may differ how many have one of the answers.
     """
 
     numbers: Array
     own: Array
     other: Array
+    lot: bool
 
     @classmethod
-    def of(cls, law: ReportLaw, chosen: Flags, values: Array, shares: Array) -> ChannelCounts:
-        """Of sets of answers, ``(k, d)``, with estimated ``values``, and of each answer."""
+    def of(
+        cls, law: ReportLaw, chosen: Flags, values: Array, shares: Array, people: int
+    ) -> ChannelCounts:
+        """Of sets of answers, ``(k, d)``, with estimated ``values``, and of each answer.
+
+        Those who reported are drawn of so many people.
+        """
         steps = np.hstack([chosen[:, -1:], -np.diff(chosen.astype(np.float64), axis=1)])
         numbers = steps[:, :1] + steps[:, 1:] @ law.estimator
         own, other = (within(side, shares) @ law.matrix for side in (chosen, ~chosen))
         zero = np.zeros(len(values))
-        return cls(law.reports * values, zero, zero, law.reports, numbers, own, other)
+        about = law.reports * values, zero, zero, law.reports, numbers, own, other
+        return cls(*about, people > law.reports)
 
     @property
     def unit(self) -> Array:
@@ -93,7 +101,8 @@ class ChannelCounts(Estimates):
             np.stack([(self.numbers**power * one).sum(axis=1) for one in (self.own, self.other)])
             for power in (1, 2)
         )
-        spread = np.sqrt(self.users * (squares - means**2).max(axis=0).clip(0))
+        drawn = 0.25 * self.lot  # of 0 or 1, at most
+        spread = np.sqrt(self.users * ((squares - means**2).max(axis=0).clip(0) + drawn))
         return np.ptp(self.numbers, axis=1), spread
 
     @cached_property

@@ -327,7 +327,7 @@ def about_trial(trial: Trial) -> str:
     """How many people, items and answers there are."""
     asked = trial.asked
     parts = [f"{asked.people:,} people"]
-    if asked.some:
+    if asked.asked < asked.people:
         how = "asked" if asked.parts == 1 else "in a round"
         parts.append(f"{asked.asked:,} of them {how}")
     if trial.labels:

@@ -141,26 +141,35 @@ class SampleSize:
         return DrawnEstimates.of(found, self.whole, self.parts if self.apart else None)
 
     @property
-    def some(self) -> bool:
-        """Whether not all people are asked."""
-        return self.asked < self.people
-
-    @property
     def fraction(self) -> float:
-        """The share of the people who are asked."""
+        """The share of the people who report."""
         return self.asked / self.people
 
-    def of_sets(self, sets: ItemSets, rng: np.random.Generator) -> ItemSets:
-        """The sets of those who are asked."""
-        if self.apart:
-            return sets.some(np.flatnonzero(rng.random(self.people) < self.fraction))
-        return sets.some(rng.choice(self.people, self.asked, replace=False)) if self.some else sets
+    def of_sets(self, sets: ItemSets, rng: np.random.Generator) -> tuple[ItemSets, ItemSets]:
+        """The sets of those who are asked in any round, and of those who report."""
+        places = np.arange(self.people)
+        whole = places if self.whole >= self.people else self._lot(places, self.whole, rng)
+        own = whole if self.parts == 1 else self._lot(whole, self.asked, rng)
+        every = sets if whole is places else sets.some(whole)
+        return every, every if own is whole else sets.some(own)
 
-    def of_counts(self, counts: Whole, rng: np.random.Generator) -> Whole:
-        """How many of the people asked are of each kind, of so many in all."""
-        if self.apart or not self.some:
-            return rng.binomial(counts, self.fraction) if self.apart else counts
-        return rng.multivariate_hypergeometric(counts, self.asked, method="marginals")
+    def _lot(self, places: Whole, many: int, rng: np.random.Generator) -> Whole:
+        if self.apart:
+            return places[rng.random(places.size) < min(1.0, many / places.size)]
+        return rng.choice(places, many, replace=False)
+
+    def of_counts(self, counts: Whole, rng: np.random.Generator) -> tuple[Whole, Whole]:
+        """How many of those asked in any round, and of those who report, are of each kind."""
+
+        def lot(some: Whole, many: int, people: int) -> Whole:
+            if many >= people:
+                return some
+            if self.apart:
+                return rng.binomial(some, many / people)
+            return rng.multivariate_hypergeometric(some, many, method="marginals")
+
+        every = lot(counts, self.whole, self.people)
+        return every, lot(every, self.asked, min(self.whole, self.people))
 
     def sampling_variance(self, sums: Array, squares: Array) -> Array:
         """Variance of a sum over the people asked, from the sums over all people."""
@@ -328,7 +337,7 @@ class Trial:
         if len(parts) < 2 or self.asked.asked > _MOST_REPORTS:
             return []
         of = [(one.name, one.plain_levels.item_names()) for one in parts]
-        own = np.repeat(np.arange(self.people.size), self.asked.of_counts(self.people, rng))
+        own = np.repeat(np.arange(self.people.size), self.asked.of_counts(self.people, rng)[1])
         counter = law.shape.counter()
         for reports in law.shape.draw_many(own, seeded_words(rng)):
             counter.add(reports)
@@ -361,13 +370,12 @@ def _counts(
         """How many there are of those whom limits are about, and how many are estimated."""
         some: People
         if sets is None:
-            some = counts = asked.of_counts(known.counts, rng)
+            counts, some = asked.of_counts(known.counts, rng)
         else:
-            some = asked.of_sets(sets, rng)
-            counts = some.counts()
+            every, some = asked.of_sets(sets, rng)
+            counts = every.counts()
         found = asked.scaled(law.shape.estimate(law.draw_aggregate(some, rng)))
-        about = np.asarray(counts if asked.parts == 1 else truth, np.float64)
-        return about, law.asked.estimates(found)
+        return counts.astype(np.float64), law.asked.estimates(found)
 
     def gap(rng: np.random.Generator) -> tuple[float, float]:
         return float(weights @ np.square(draw(rng)[1].values - truth)), nan
@@ -392,9 +400,8 @@ def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleS
 
     def draw(rng: np.random.Generator) -> tuple[Whole, Whole]:
         """Whom limits are about, and reports."""
-        some = asked.of_counts(people, rng)
-        reports = np.asarray(rng.multinomial(some, channel.matrix).sum(axis=0))
-        return (some if asked.parts == 1 else people), reports
+        every, some = asked.of_counts(people, rng)
+        return every, np.asarray(rng.multinomial(some, channel.matrix).sum(axis=0))
 
     def mean_of(reports: Whole) -> Estimate:
         found = wanted_estimates(channel.estimator, reports)
@@ -431,10 +438,10 @@ def _mean(law: CollectedLaw, values: Array, asked: SampleSize) -> _Tried:
     predicted += float(asked.sampling_variance(off.sum(), np.square(off).sum())) / among**2
 
     def draw(rng: np.random.Generator) -> tuple[Whole, Estimate]:
-        some = asked.of_counts(sizes, rng)
+        every, some = asked.of_counts(sizes, rng)
         counts = rng.multinomial(some, output).sum(axis=0)
         found = law.shape.estimate(Aggregate(int(counts.sum()), counts))
-        return (some if asked.parts == 1 else sizes), law.asked.estimates(asked.scaled(found)).mean
+        return every, law.asked.estimates(asked.scaled(found)).mean
 
     def gap(rng: np.random.Generator) -> tuple[float, bool]:
         some, found = draw(rng)
