@@ -188,8 +188,6 @@ def errors_of(question: LevelledQuestion) -> ErrorLaw:
 class ChoiceKind(Kind[Categorical, Deployed]):
     """One answer out of several: a table or a design for its levels, or a plain mechanism."""
 
-    of_levels = True
-
     def mechanisms(self, question: Categorical) -> list[str]:
         """Those that are made for so many answers and such budgets."""
         known = {BEST, *MODELS, *BASELINES, *rivals(question.policy, _MOST_DEPLOYED_ITEMS)}

@@ -34,12 +34,7 @@ def fact_of(facts: PlanFacts, kind: type[F]) -> F | None:
 
 
 class Kind(Protocol[Q, M]):
-    """A kind of question: how it is settled, what it can be planned with, and what that says.
-
-    ``of_levels`` says whether targets may be about the answers of one level.
-    """
-
-    of_levels: bool = False
+    """A kind of question: how it is settled, what it can be planned with, and what that says."""
 
     def mechanisms(self, question: Q) -> list[str]:
         """Names of the mechanisms that it can be deployed with; the first is the usual one."""

@@ -462,7 +462,7 @@ def answer_targets(
 
     (few, total), answers = part.in_round(kind.total(part, planned)), []
     for target in part.asked.targets:
-        if not target.of_all and not kind.of_levels:
+        if not target.of_all and not part.asked.draws_one:
             key = "detect" if target.level is None else "level"
             what = f"{key} in a target of question {part.asked.name!r}"
             remedy = "Of sets, ordered answers and means give the total error alone."
