@@ -18,14 +18,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-_MOST_NAMES = 20
+_MOST_NAMES, _WIDEST = 20, 60
 
 
 class PlannerError(Exception):
     """Base class of all errors raised on purpose by this package.
 
-    All survive pickling, with everything they say, as workers send them to their parent.
+    ``reason`` is what is wrong, and ``remedy`` what to do or to try. All survive pickling, with
+    everything they say, as workers send them to their parent.
     """
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        self.reason, self.remedy = reason, remedy
+        super().__init__(_sentence(reason, remedy))
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (type(self), self.args, self.__dict__)
@@ -86,12 +91,8 @@ class InputError(PlannerError, ValueError):
     ) -> None:
         self.argument, self.value, self.allowed = argument, value, allowed
         self.remedy, self.problem, self.place = remedy, problem, place
-        super().__init__(self.worded(str))
-
-    @property
-    def reason(self) -> str:
-        """What is wrong, and where."""
-        return _named(self._reason(), str)
+        self.reason = _named(self._reason(), str)
+        Exception.__init__(self, self.worded(str))
 
     def _reason(self) -> str:
         if not (self.problem or self.allowed):
@@ -175,12 +176,7 @@ class FileError(InputError):
 
 
 class SolverError(PlannerError):
-    """No certified answer could be produced. ``remedy`` says what to try."""
-
-    def __init__(self, reason: str, remedy: str = "") -> None:
-        self.reason = reason
-        self.remedy = remedy
-        super().__init__(_sentence(reason, remedy))
+    """No certified answer could be produced."""
 
 
 class InfeasibleError(SolverError):
@@ -199,9 +195,7 @@ class VerificationError(PlannerError):
     """Exact re-verification failed: the numbers do not keep the promised budgets."""
 
     def __init__(self, reason: str, remedy: str = "Do not deploy these parameters.") -> None:
-        self.reason = reason
-        self.remedy = remedy
-        super().__init__(_sentence(reason, remedy))
+        super().__init__(reason, remedy)
 
 
 def _restored(
@@ -225,15 +219,11 @@ def _stated(value: object) -> str:
         return "missing"
     if type(value) in (str, bytes, list, tuple, dict, set, frozenset) and not value:
         return "empty"
-    return _shorten(value)
-
-
-def _shorten(value: object, width: int = 60) -> str:
     try:
         text = repr(value)
     except (RecursionError, ValueError):  # nested too deeply, or of thousands of digits
         text = f"of type {type(value).__name__}, and too large to show,"
-    return text if len(text) <= width else text[: width - 3] + "..."
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
 
 
 def _sentence(reason: str, remedy: str) -> str:
