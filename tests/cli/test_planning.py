@@ -180,7 +180,7 @@ def test_the_best_budget_of_an_answer_rate():
     assert "Best budget: epsilon 4.440" in page
     assert "Any epsilon in 3.80 to 5.05 is within 5 % of the best" in page
     assert "offered now 2.197 96.9 41.64 24.17" in page
-    assert "best channel * 4.440 64.6 43.67 13.08" in page
+    assert "best channel * 4.440 64.6 43.66 13.08" in page
     assert "Error of the mean: 24.17 for" in words("plan", RATES)
     document = json.loads(shown("answer-rate", RATES, "--json"))["bill"]
     assert round(document["best"]["epsilon"], 3) == 4.440
