@@ -52,6 +52,11 @@ def unreadable(path: str | Path, error: OSError) -> FileError:
     return FileError(path, f"cannot be read: {error.strerror or error}", "Check the path.")
 
 
+def unwritable(path: str | Path, error: OSError) -> FileError:
+    """The error to raise for a file that the system does not let us write."""
+    return FileError(path, f"cannot be written: {error.strerror or error}", room_remedy(error))
+
+
 def room_remedy(error: OSError) -> str:
     """What to do about a file that cannot be written."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
@@ -100,8 +105,7 @@ def replace_file(path: str | Path, content: str | bytes) -> None:
         Path(temporary).replace(path)
         sync_directory(path.parent)
     except OSError as error:
-        reason = f"cannot be written: {error.strerror or error}"
-        raise FileError(path, reason, room_remedy(error)) from error
+        raise unwritable(path, error) from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from planner.deployment.client.client import Report
 from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key, ReportWriter
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError
-from planner.files import replace_file, room_remedy
+from planner.files import replace_file, unwritable
 from planner.laws.answers import LEFT_OUT, Code
 from planner.laws.law import Law
 from planner.laws.source import system
@@ -104,8 +104,7 @@ def perturb_file(
                     writers[key].write(rows)
                     written[path] += len(rows)
         except OSError as error:
-            reason = f"cannot be written: {error.strerror or error}"
-            raise FileError(out, reason, room_remedy(error)) from error
+            raise unwritable(out, error) from error
     return Perturbed(written, file.said)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from planner.errors import FileError, InputError
-from planner.files import read_text, replace_file, room_remedy
+from planner.files import read_text, replace_file, unwritable
 from planner.limits import MAX_EPSILON
 from planner.policy.policy import PrivacyPolicy
 
@@ -143,8 +143,7 @@ def record_collection(path: str | Path, planned_with: Ledger, collection: Ledger
         remedy = f"Try again when it is done. If none is at work, delete {lock}."
         raise FileError(path, "is being written by another process", remedy) from error
     except OSError as error:
-        reason = f"cannot be written: {error.strerror or error}"
-        raise FileError(path, reason, room_remedy(error)) from error
+        raise unwritable(path, error) from error
     try:
         now = earlier(path)
         if now != planned_with:
