@@ -302,23 +302,24 @@ def exact_limits(
     skewed = is_skewed(estimates, inside)
     if not skewed.any():
         return lower, upper
-    far = 8 * estimates.standard_errors + 64 * unit
-    guesses = [np.clip(estimates.values + side * far, 0, users).round() for side in (-1, 1)]
+    near = estimates.standard_errors + 8 * unit
+    around = (limit + side * near for limit in limits for side in (-1, 1))
+    guesses = [np.clip(guess, 0, users).round() for guess in around]
     rows = np.column_stack([*guesses, inside.seen])[skewed]
     rows, same = np.unique(rows, axis=0, return_inverse=True)
     ends = []
     for part in np.array_split(rows, -(-len(rows) // _AT_ONCE)):
-        low, high = part[:, :2].astype(np.int64).T
+        low, below, above, high = part[:, :4].astype(np.int64).T
 
-        def enough(count: Whole, seen: Array = part[:, 2:]) -> NDArray[np.bool_]:
+        def enough(count: Whole, seen: Array = part[:, 4:]) -> NDArray[np.bool_]:
             return inside.tail(seen, *lot(count)) > share / 2
 
-        def too_many(count: Whole, seen: Array = part[:, 2:]) -> NDArray[np.bool_]:
+        def too_many(count: Whole, seen: Array = part[:, 4:]) -> NDArray[np.bool_]:
             return 1 - inside.tail(seen, *lot(count), more=True) <= share / 2
 
         first, after = (
-            _first(holds, np.where(holds(low), 0, low), np.where(holds(high), high, users))
-            for holds in (enough, too_many)
+            _first(holds, np.where(holds(least), 0, least), np.where(holds(most), most, users))
+            for holds, least, most in ((enough, low, below), (too_many, above, high))
         )
         ends.append(np.stack([np.minimum(first, users), np.maximum(after - 1, 0)]))
     lower[skewed], upper[skewed] = np.concatenate(ends, axis=1)[:, same.ravel()]
