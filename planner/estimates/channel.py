@@ -73,6 +73,15 @@ class ChannelEstimates(NamedTuple):
         return found.of_draws(known / answered)
 
 
+class Anew(ChannelEstimates):
+    """Of people drawn anew, without number: how they differ is not taken off."""
+
+    def of_draws(self, known: Array) -> ChannelEstimates:
+        """Themselves."""
+        del known
+        return self
+
+
 def rising(values: Array, weights: Array | None = None) -> Array:
     """The nearest shares from 0 to 1 that rise, by least squares."""
     from scipy.optimize import isotonic_regression

@@ -1,8 +1,9 @@
 """Known groups beside each other: differences, and estimates weighted by group.
 
 Groups are independent people. What is compared or weighted stands for more people than those who
-were asked, so that, unlike in a group's own limits, who was asked is in the variance:
-of a count ``c`` of ``n`` people ``c (1 - c/n)`` more.
+were asked, so that, unlike in its own limits, who was asked is in the variance: of a count ``c``
+of ``n`` people ``c (1 - c/n)`` more. Of what grows with the people, a total, differences say
+nothing.
 """
 
 from __future__ import annotations
@@ -39,8 +40,7 @@ def differences(one: AnswerRows, other: AnswerRows, confidence: float) -> tuple[
     for rows in (one, other):
         unit = np.where(np.isnan(rows.whole), 1.0, rows.whole)
         value, error, lower, upper = rows.numbers[:4] / unit
-        share = np.clip(value, 0, 1)
-        drawn = np.where(np.isnan(rows.whole), 0.0, share * (1 - share) / unit)
+        drawn = rows.drawn / unit**2
         below, above = (np.maximum(side, 0) for side in (value - lower, upper - value))
         parts.append((value, np.square(error) + drawn, *(
             np.sqrt(np.square(side) + z**2 * drawn) for side in (below, above)
@@ -80,8 +80,7 @@ def weighted(
     scale = sizes.sum(axis=0) / (per_person * sizes).sum(axis=0)
     counts = np.array([rows["estimate"] for rows in groups])
     errors = np.array([rows["standard_error"] for rows in groups])
-    share = np.clip(counts / sizes, 0, 1)
-    variance = np.square(errors) + sizes * share * (1 - share)
+    variance = np.square(errors) + np.array([rows.drawn for rows in groups])
     value = scale * (per_person * counts).sum(axis=0)
     error = scale * np.sqrt((np.square(per_person) * variance).sum(axis=0))
     half, first = reach(confidence) * error, groups[0]

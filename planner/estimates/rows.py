@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +26,8 @@ class AnswerRows:
     ``lower`` to ``upper`` covers the answer's true number with the stated confidence; the
     ``joint`` limits cover all answers of the question together; ``processed`` is biased, and how
     it was made is ``processing``; ``notes`` are about the rest. ``whole`` is how many people counts
-    are of, by row; NaN where a row is no count.
+    are of, by row; NaN where a row is no count. ``drawn`` is the variance that who was asked adds,
+    where limits leave it out; NaN of what grows with the people, and is not compared.
     """
 
     users: int
@@ -36,6 +37,7 @@ class AnswerRows:
     processing: Sequence[str]
     notes: Sequence[str]
     whole: Array
+    drawn: Array
 
     @property
     def remarks(self) -> list[str]:
@@ -64,7 +66,14 @@ def item_rows(
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
     processing, notes = ([text] * len(items) for text in (f"processed: {processed.method}", note))
     whole = np.full(len(items), float(estimates.users))
-    return AnswerRows(estimates.users, levels, items, numbers, processing, notes, whole)
+    drawn = _drawn(estimates.values, whole)
+    return AnswerRows(estimates.users, levels, items, numbers, processing, notes, whole, drawn)
+
+
+def _drawn(counts: Array, whole: Array) -> Array:
+    """Of counts of people who have something or not; of others 0."""
+    share = np.clip(counts / whole, 0, 1)
+    return np.nan_to_num(whole * share * (1 - share))
 
 
 class _Row(NamedTuple):
@@ -89,13 +98,14 @@ def _answer_rows(users: int, rows: Sequence[_Row]) -> AnswerRows:
     names = "level", "answer", "processing", "note"
     levels, answers, processing, notes = ([getattr(one, name) for one in rows] for name in names)
     whole = np.array([one.whole for one in rows])
-    return AnswerRows(users, levels, answers, numbers, processing, notes, whole)
+    drawn = _drawn(numbers[0], whole)
+    return AnswerRows(users, levels, answers, numbers, processing, notes, whole, drawn)
 
 
 def quantity_rows(
     users: int, quantities: Sequence[tuple[str, Estimate, tuple[float, float] | None]]
 ) -> AnswerRows:
-    """A row per quantity: its name, its estimate, and its possible range if it has one."""
+    """A row per quantity: its name, its estimate, and its possible range; a sum has none."""
     rows = []
     for name, one, possible in quantities:
         processed, processing = None, ""
@@ -103,7 +113,9 @@ def quantity_rows(
             processed = min(max(one.value, possible[0]), possible[1])
             processing = "processed: moved into its possible range; no longer unbiased"
         rows.append(_Row(name, one, processed, processing, one.note))
-    return _answer_rows(users, rows)
+    sums = np.array([np.nan if possible is None else 0.0 for *_, possible in quantities])
+    made = _answer_rows(users, rows)
+    return replace(made, drawn=made.drawn + sums)
 
 
 def ordered_rows(

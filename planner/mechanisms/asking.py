@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from planner.arrays import Array, Whole
 from planner.errors import InputError
 from planner.estimates.channel import (
+    Anew,
     ChannelEstimates,
     Estimate,
     NumericEstimates,
@@ -411,7 +412,16 @@ class CollectedLaw(Law):
 
     def rows(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         """Estimates from the sums of each round, all of them with the same users."""
-        return self.asked.rows(self.shape.estimate(stacked(rounds)), confidence)
+        return self.rows_of(self.shape.estimate(stacked(rounds)), confidence)[0]
+
+    def rows_of(self, found: Found, confidence: float) -> tuple[AnswerRows, Array]:
+        """The same from estimates, and what who was asked adds to each variance."""
+        rows = self.asked.rows(found, confidence)
+        if not isinstance(found, ChannelEstimates):
+            return rows, rows.drawn
+        anew = self.asked.rows(Anew(*found), confidence)["standard_error"]
+        drawn = np.maximum(np.square(anew) - np.square(rows["standard_error"]), 0)
+        return replace(rows, drawn=np.where(np.isnan(rows.drawn), np.nan, drawn)), drawn
 
     def draw_many(self, codes: Sequence[Code], words: Words) -> list[Reports]:
         """Reports of checked answers for each round; the client's law, drawn in bulk."""

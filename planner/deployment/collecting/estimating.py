@@ -22,7 +22,6 @@ from planner.deployment.collecting.relating import cross_tables, margin_rows, re
 from planner.deployment.collecting.reports import Key
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
-from planner.estimates.channel import ChannelEstimates
 from planner.estimates.counts import DrawnEstimates, Estimates, reach
 from planner.estimates.groups import differences, weighted
 from planner.estimates.rows import NUMBERS, AnswerRows
@@ -273,14 +272,6 @@ def _texts(column: Sequence[str]) -> object:
     return pa.repeat(column[0], len(column)) if alike else column
 
 
-class _Anew(ChannelEstimates):
-    """Of people drawn anew, without number: how they differ is not taken off."""
-
-    def of_draws(self, known: Array) -> ChannelEstimates:
-        del known
-        return self
-
-
 class _Round(NamedTuple):
     """Rows of one round; by their ``spread`` two rounds of answers that stay vary together.
 
@@ -338,9 +329,7 @@ def _round(
         spread = found.spread(rows["estimate"])
     else:  # of numbers per person; their covariance has who was drawn in it already
         found = found._replace(users=people)
-        rows, anew = (law.asked.rows(one, confidence) for one in (found, _Anew(*found)))
-        errors = np.square(anew["standard_error"]) - np.square(rows["standard_error"])
-        spread = np.maximum(errors, 0)
+        rows, spread = law.rows_of(found, confidence)
     return _Round(replace(rows, users=one.users), spread, missing, note)
 
 
@@ -363,7 +352,8 @@ def _combined(
     weight, z = np.array(weights)[:, None], reach(confidence)
     value, error, lower, upper = np.stack([one.rows.numbers[:4] for one in rounds], axis=1)
     spread = weight * np.sqrt([one.spread for one in rounds])
-    against = np.maximum(np.square(spread).sum(axis=0) - np.square(spread.sum(axis=0)), 0)
+    moves, stay = np.square(spread).sum(axis=0), np.square(spread.sum(axis=0))
+    against = np.maximum(moves - stay, 0)
 
     def together(each: Array, times: float = 1.0) -> Array:
         anew = np.square(weight * each).sum(axis=0) + times**2 * against
@@ -379,4 +369,6 @@ def _combined(
     first, numbers = rounds[0].rows, np.full(rounds[0].rows.numbers.shape, np.nan)
     numbers[:4] = columns
     users, nothing = sum(one.rows.users for one in rounds), [""] * len(first.answers)
-    return replace(first, users=users, numbers=numbers, processing=nothing, notes=_notes(rounds))
+    drawn = np.where(np.isnan(first.drawn), np.nan, np.maximum(moves, stay))
+    made = replace(first, users=users, numbers=numbers, processing=nothing, drawn=drawn)
+    return replace(made, notes=_notes(rounds))

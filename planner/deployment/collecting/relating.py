@@ -86,6 +86,5 @@ def _rows(
     numbers[:4] = np.array(own, dtype=np.float64).T
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
     nothing, notes = [""] * len(found), [one.note for one in found]
-    return AnswerRows(
-        table.users, nothing, names, numbers, nothing, notes, np.full(len(found), whole)
-    )
+    of = np.full((2, len(found)), [[whole], [0.0]])  # limits are of people drawn at random
+    return AnswerRows(table.users, nothing, names, numbers, nothing, notes, *of)
