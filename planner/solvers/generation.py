@@ -136,8 +136,8 @@ class _Growth:
         value = lower_bound(self.game, newest, max(1.0, largest))
         if value > self.likely:
             self.likely, self.centre = value, newest
-        if self.centre is _NO_MULTIPLIERS:
-            return False
+        if self.centre is _NO_MULTIPLIERS:  # nothing will be proven by these
+            return self.work > 4 * _CUBES
         self._charge(self.news)  # a new column may exceed the best multipliers after all
         self.gap = self.answer.value - self.likely
         fallen = self.gap < 0.9 * self.closest

@@ -227,6 +227,15 @@ def test_a_rough_design_of_many_levels_is_not_lost_where_fewer_types_tell_too_li
     assert design.certificate.relative_gap < 1e-3
 
 
+def test_a_search_that_proves_nothing_ends(monkeypatch):
+    """No multipliers cover all columns: the work alone says when to take the table."""
+    monkeypatch.setattr("planner.solvers.generation._CUBES", 1e6)
+    policy = PrivacyPolicy(np.linspace(6, 30, 7), [50_000] * 7, "avg")
+    found = best_design(policy, Objective("expected", prior=[1 / 7] * 7), tolerance=1e-3)
+    assert found.certificate.lower_bound == 0
+    assert found.objective_value <= solve(policy, objective=found.objective).objective_value
+
+
 def test_deployed_reports_of_twelve_levels_err_as_predicted():
     """600 collections of 330 people; a tenth more or less would be seen."""
     levels = [Level(f"l{k}", epsilon, item_count=2) for k, epsilon in enumerate(TO_2(12))]
