@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from planner.estimates.counts import Estimates, support_tail
+from planner.estimates.counts import Estimates, SupportEstimates, support_tail
 from planner.mechanisms.collected import linear_estimates
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import oue
@@ -119,3 +119,17 @@ def test_the_tail_is_that_of_the_convolution():
         tails = support_tail(least, np.full(3, c), USERS, np.full(3, a), np.full(3, noise / USERS))
         exact = [chance[seen >= k].sum() for k in least]
         np.testing.assert_allclose(tails, exact, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("supports", [9, 300])
+def test_limits_far_from_the_normal_ones_are_found(supports):
+    """At 1e-12 they are not where they are looked for first; every count is tried here."""
+    users, a, b = 1000, np.array([0.5]), np.array([0.004])
+    values = (supports - users * b) / (a - b)
+    seen = SupportEstimates(values, [4.0], [4.0], users, np.array([supports]), a, b)
+    every, share = np.arange(users + 1), 5e-13
+    inside = (support_tail(supports, every, users, a, b) > share) & (
+        1 - support_tail(supports + 1, every, users, a, b) > share
+    )
+    ends = every[inside][[0, -1]].tolist()
+    assert np.concatenate(seen.intervals(1 - 2 * share)).tolist() == ends
