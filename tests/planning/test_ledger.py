@@ -201,7 +201,7 @@ def test_a_ledger_that_is_being_written_is_refused(tmp_path):
 
 
 def test_of_four_at_once_each_is_recorded_or_refused(tmp_path):
-    path, start = tmp_path / "ledger.json", Barrier(4)
+    path, start = tmp_path / "ledger.json", Barrier(4, timeout=60)
 
     def record(i):
         one = LedgerEntry(survey=f"s{i}", day="2026-01-01", rule="min", spent={"A": 0.1})
