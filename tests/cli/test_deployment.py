@@ -56,9 +56,10 @@ def test_more_people_than_were_planned_are_remarked(tmp_path):
         out = tmp_path / name
         shown("perturb", tmp_path / "params.json", "--data", tmp_path / "answers.csv", "--out", out)
         words += (out,)
-        remarks.append("more than were planned" in shown(*words))
+        page = shown(*words)
+        remarks.append("more than were planned" in page)
     assert remarks == [False, True]
-    assert "180 people reported on 'diagnosis'" in shown(*words)
+    assert "180 people reported on 'diagnosis'" in page
     assert json.loads(shown(*words, "--json"))["more_people_than_planned"] == {"diagnosis": 180}
 
 
