@@ -57,13 +57,14 @@ def _odds(plan: QuestionPlan) -> None:
         )
     )
     if levels is None:
-        text, own, others = apart_sentence(plan, first, last)
+        (text, own, others), other = apart_sentence(plan, first, last), "the other"
     else:
         place = names.index(first)
         text, own, others = odds_sentence(plan, place), levels.if_had[place], levels.b[place]
+        other = "another"
     st.markdown(render.plain(text))
     for slot, whose, share in zip(
-        st.columns(2), ("such an answer", "the other"), (own, others), strict=True
+        st.columns(2), ("such an answer", other), (own, others), strict=True
     ):
         with slot:
             st.caption(f"Of 100 people with {whose}")
