@@ -23,6 +23,7 @@ from planner.solvers.types import OutputTypes, grouped, pooled, usable
 _FIRST = 25  # types to begin with, for each level
 _CLOSE_BOUND = 1e-5  # to which bounds of histories are solved
 _NEAR_BOUND = 1e-5  # of a table's error: no design is looked for that may be so much better
+_AS_LITTLE = 1e-9  # of the largest cost, weight or people: what is less is as little
 _CLOSE_GROUPS = 1e-3  # to which those of groups are solved
 _PROVEN_LEVELS = 3  # of which a design is proven the best: a table is compared where it is not
 _MOST_THINNED = 500  # numbers that weights keep when types are left out: each is a long sum
@@ -274,16 +275,23 @@ def _bound(asked: _Asked, at: Whole, close: float) -> Relaxed:
 
 
 def _coarser(asked: _Asked) -> Whole:
-    """About two dozen groups of levels of similar budgets, more of them where budgets are small.
+    """Some two dozen groups of levels alike in what they cost, in weights and in people.
 
-    Levels that nobody minds are a group of their own.
+    Halved in turn is the group where one of these differs most, costly levels before others.
     """
-    minds = asked.weights[1] > 0
-    order = np.lexsort((asked.policy.epsilons, ~minds))
-    place = (np.arange(order.size) + 0.5) / max(1, minds.sum())
-    groups = np.empty(order.size, dtype=np.int64)
-    groups[order] = np.minimum(np.sqrt(place), 1) * MOST_LEVELS
-    return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    items, weights = asked.policy.item_counts, asked.weights[1]
+    cost = np.sinh(asked.policy.epsilons / 2) ** -2.0
+    people = np.ones(items.size) if asked.prior is None else (asked.prior / items) ** 0.3
+    logs = np.log([np.maximum(one, _AS_LITTLE * one.max()) for one in (cost, weights, people)]).T
+    parts, groups = weights * items * cost**2, np.zeros(items.size, dtype=np.int64)
+    for new in range(1, MOST_LEVELS - 2):
+        low, high = (grouped(logs, groups, end) for end in (np.minimum, np.maximum))
+        spans = (high - low) * grouped(parts, groups, np.add)[:, None]
+        group, by = np.unravel_index(spans.argmax(), spans.shape)
+        if spans[group, by] > 0:
+            above = logs[:, by] > (low[group, by] + high[group, by]) / 2
+            groups[(groups == group) & above] = new
+    return groups
 
 
 def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:

@@ -10,6 +10,7 @@ import pytest
 
 from planner import Level, Objective, PrivacyPolicy, Survey, best_design, plan_survey, solve
 from planner.solvers.counts import DesignProblem
+from planner.solvers.design_search import _coarser, _merged
 from planner.solvers.rays import windows_of
 from planner.solvers.relaxed import _Forms, box_of, explicit, relaxed
 from planner.survey.questions import Categorical
@@ -168,6 +169,17 @@ def test_raised_budgets_of_groups_prove_less_than_their_levels():
     raised = problem_of("min", np.linspace(1, 1.2, 6)[1::2], [40] * 3)
     below, above = (relaxed(one).bounds[0] for one in (raised, fine))
     assert 0.9 * above < below < above
+
+
+def test_levels_of_a_group_weigh_alike_and_cost_about_as_much():
+    budgets, weights = TO_2(60), [0, 1, 2] * 20
+    _, asked = _merged(PrivacyPolicy(budgets, [20] * 60), Objective(weights=weights))
+    groups = _coarser(asked)
+    assert np.unique(groups).tolist() == list(range(26))
+    of_groups = [asked.weights[1, groups == one] for one in range(26)]
+    assert {np.ptp(one) for one in of_groups} == {0}
+    assert [one.size for one in of_groups if not one[0]] == [20]  # nobody minds: all are one
+    assert np.ptp(asked.policy.epsilons[groups == groups[1]]) < 0.1
 
 
 def test_what_nobody_minds_is_charged():
