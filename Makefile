@@ -61,7 +61,7 @@ fuzz: $(VENV)/test.stamp
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	$(BIN)/python benchmarks/all.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/all.py # as the command line and the app
 
 reproduce: $(VENV)/run.stamp
 	$(BIN)/python examples/reproduce.py --data $(DATA) --out build

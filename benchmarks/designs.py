@@ -35,12 +35,15 @@ def six() -> Figure:
 
 
 def fifty() -> list[Figure]:
-    about = fifty_levels(), 10, 1e-3
-    one_window = PrivacyPolicy(np.linspace(1, 3, 1_000), [20] * 1_000, "avg")
-    return [
-        _proven("50 levels, 1,000 items", *about, repeat=1),
-        _proven("1,000 levels, rule avg", one_window, 1, 1e-3, repeat=1),
+    cases = [
+        ("12 levels, 240 items", even(12, 2), 5, 1e-4),
+        ("50 levels, 1,000 items", fifty_levels(), 10, 1e-3),
+        ("12 levels, rule avg", even(12, 3, "avg"), 3, 1e-6),
+        ("50 levels, rule avg", even(50, 3, "avg"), 5, 1e-3),
+        ("50 levels, rule one-sided", even(50, 3, "one-sided"), 5, 1e-3),
+        ("1,000 levels, rule avg", even(1_000, 3, "avg"), 1, 1e-3),
     ]
+    return [_proven(*case, repeat=1) for case in cases]
 
 
 def ten_thousand() -> Figure:
@@ -51,8 +54,12 @@ def six_levels() -> PrivacyPolicy:
     return PrivacyPolicy(np.linspace(1, 2, 6), [100] * 6)
 
 
+def even(levels: int, most: float, rule: str = "min") -> PrivacyPolicy:
+    return PrivacyPolicy(np.linspace(1, most, levels), [20] * levels, rule)
+
+
 def fifty_levels() -> PrivacyPolicy:
-    return PrivacyPolicy(np.linspace(1, 3, 50), [20] * 50)
+    return even(50, 3)
 
 
 def ten_thousand_levels() -> PrivacyPolicy:
