@@ -18,6 +18,7 @@ from planner.laws.source import system
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.set_design import best_set_design, rival_supports, set_error
 from planner.mechanisms.words import system_words
+from planner.planning.sets import Padded
 from planner.survey.questions import ItemSet
 
 ROOT = Path(__file__).parents[1]
@@ -77,7 +78,7 @@ def retail() -> ItemSets:
 
 def _beside(what: str, design: QuestionPlan, table: QuestionPlan) -> Figure:
     """Predicted errors of both; and per person, for the worst sets, of what the literature has."""
-    shape, length = design.law.shape, design.padding_length
+    shape, length = design.law.shape, design.fact(Padded).length
     about = (shape.levels.total, length, shape.levels.least_demanded())
     rivals = rival_supports(*about)
     privset, wheel = (set_error(*about[:2], *rivals[name]) for name in ("privset", "wheel"))
@@ -86,7 +87,7 @@ def _beside(what: str, design: QuestionPlan, table: QuestionPlan) -> Figure:
     return Figure(
         f"{what}: predicted error",
         f"{design.total_error:,.0f} people, l = {length}",
-        peer=f"IDUE-PS {table.total_error:,.0f} people, l = {table.padding_length}: "
+        peer=f"IDUE-PS {table.total_error:,.0f} people, l = {table.fact(Padded).length}: "
         f"{table.total_error / design.total_error:.2f} x; squared, worst sets: "
         f"PrivSet {privset / worst:.3f} x, Wheel {wheel / worst:.3f} x",
         limit=f"bound over all mechanisms for sets of l: {worst / bound:.3f} x" if bound else "",

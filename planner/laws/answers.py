@@ -43,6 +43,7 @@ ANY_ANSWER = "any answer or none"
 # In place of an answer: a person who has none, where the question has no answer for that.
 LEFT_OUT = "left out"
 _FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_MOST_SEEN = 2**16  # texts for items that are remembered
 _MARKS = (";", "|", ",", None)  # between the items of a cell; blanks are the last that is tried
 Answer = Json  # what a person gives: a name or number, a number or none, a list
 # An answer, checked, as its way of asking takes it: an item's number, a number or none, a set.
@@ -161,10 +162,19 @@ class Item(Asked):
         remedy = "Give an item as the parameter file lists it."
         raise InputError("answer", _type_of(answer), allowed, remedy)
 
+    @cached_property
+    def _seen(self) -> dict[str, int]:
+        return {}
+
     def find(self, text: str) -> int | None:
-        found = self.numbers.get(text.strip())
-        found = self.meant.get(folded(text)) if found is None else found
-        return self.levels.meant(text.strip()) if found is None else found
+        found = self._seen.get(text)
+        if found is None:
+            found = self.numbers.get(text.strip())
+            found = self.meant.get(folded(text)) if found is None else found
+            found = self.levels.meant(text.strip()) if found is None else found
+            if found is not None and len(self._seen) < _MOST_SEEN:
+                self._seen[text] = found
+        return found
 
     def own(self, code: Code, source: Source) -> Own:
         del source
