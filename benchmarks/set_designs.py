@@ -16,7 +16,12 @@ from planner import AssumedSets, Level, QuestionPlan, Survey, load_survey, plan_
 from planner.deployment.building import survey_parameters
 from planner.laws.source import system
 from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.set_design import best_set_design, rival_supports, set_error
+from planner.mechanisms.set_design import (
+    best_set_design,
+    rival_supports,
+    set_error,
+    set_error_bound,
+)
 from planner.mechanisms.words import system_words
 from planner.planning.sets import Padded
 from planner.survey.questions import ItemSet
@@ -83,20 +88,20 @@ def _beside(what: str, design: QuestionPlan, table: QuestionPlan) -> Figure:
     rivals = rival_supports(*about)
     privset, wheel = (set_error(*about[:2], *rivals[name]) for name in ("privset", "wheel"))
     worst = set_error(*about[:2], *best_set_design(*about, shape.cap).support)
-    bound = shape.lower_bound
+    bound = set_error_bound(*about, shape.cap)
     return Figure(
         f"{what}: predicted error",
         f"{design.total_error:,.0f} people, l = {length}",
         peer=f"IDUE-PS {table.total_error:,.0f} people, l = {table.fact(Padded).length}: "
         f"{table.total_error / design.total_error:.2f} x; squared, worst sets: "
         f"PrivSet {privset / worst:.3f} x, Wheel {wheel / worst:.3f} x",
-        limit=f"bound over all mechanisms for sets of l: {worst / bound:.3f} x" if bound else "",
+        limit=f"bound over all mechanisms for sets of l: {worst / bound:.3f} x",
     )
 
 
 def _measured(people: ItemSets, design: QuestionPlan, table: QuestionPlan) -> Figure:
     """One survey of each, and what is expected of exactly these sets."""
-    found = {"set design": design.mechanism, "IDUE-PS": table.mechanism}
+    found = {"set design": design.law, "IDUE-PS": table.law}
     error, expected, taken = zip(*(_tried(one, people) for one in found.values()), strict=True)
     ratio = error[0] / expected[0]
     return Figure(
