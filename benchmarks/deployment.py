@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from measure import Figure, peak_megabytes, read_bandwidth, rows, seconds, show
+from measure import Figure, peak_megabytes, rows, seconds, show
 
 from planner import Level, Survey
 from planner.deployment import Client, read_parameters, write_parameters
@@ -128,7 +128,6 @@ def _collected(name: str, parameters: Parameters, folder: Path, engine: Engine) 
         "half the speed of reading alone" if required else "",
         share >= 0.5 if required else None,
         f"pyarrow reads in {reading:.2f} s: {share:.2f} of its speed",
-        f"memory bandwidth: {size / time_taken / read_bandwidth():.0%} of one core's",
     )
 
 

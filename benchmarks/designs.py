@@ -81,16 +81,16 @@ def _proven(
     )
     reached = max(design.certificate.relative_gap for design in found)
     table = seconds(lambda: solve(policy), repeat=3)
-    target = "" if gap is None else f"gap {gap:g}"
-    target = target if limit is None else f"{limit:g} s to a {target}"
+    target = "" if gap is None else f"{gap:g}"
+    target = target if limit is None else f"{limit:g} s, {target}"
     met = None if gap is None else reached <= gap and (limit is None or taken < limit)
     change = found[0].worst_case_mse / solve(policy).worst_case_mse - 1
     return Figure(
-        f"best design, {what}",
+        what,
         f"{taken:.2f} s, gap {reached:.1e}",
         target,
         met,
-        f"opt0: {table * 1e3:.1f} ms; the design's error {change:+.0%} of opt0's",
+        f"opt0 {table * 1e3:.1f} ms; error {change:+.0%}",
     )
 
 

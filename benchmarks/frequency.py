@@ -91,7 +91,7 @@ def collection() -> Figure:
         f"{time:.2f} s, {memory:.0f} MB",
         "1 s, 600 MB",
         time < 1 and memory < 600,
-        f"plain chunked NumPy {plain:.1f} s (a tenth of the users, times 10): {plain / time:.0f}x",
+        f"plain chunked NumPy {plain:.1f} s (a tenth, times 10): {plain / time:.0f}x",
         f"its random words alone {least:.2f} s on all cores",
     )
 

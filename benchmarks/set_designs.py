@@ -95,7 +95,7 @@ def _beside(what: str, design: QuestionPlan, table: QuestionPlan) -> Figure:
         peer=f"IDUE-PS {table.total_error:,.0f} people, l = {table.fact(Padded).length}: "
         f"{table.total_error / design.total_error:.2f} x; squared, worst sets: "
         f"PrivSet {privset / worst:.3f} x, Wheel {wheel / worst:.3f} x",
-        limit=f"bound over all mechanisms for sets of l: {worst / bound:.3f} x",
+        limit=f"bound {worst / bound:.3f} x",
     )
 
 
