@@ -23,7 +23,7 @@ def test_rivals_of_one_sided_budgets_are_as_published(monkeypatch):
     law = np.hstack([kept, np.vstack([np.zeros((s, n)), np.eye(n)]) * (1 - kept[-1].sum())])
     squares = np.square(np.linalg.inv(law)).sum(axis=1)
     assert rivals.urr(e, s) == pytest.approx((law @ squares).max() - 1)
-    assert all(one.met for one in rivals.two_levels())
+    assert rivals.two_levels().met
 
 
 @pytest.fixture
