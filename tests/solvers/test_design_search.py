@@ -393,7 +393,7 @@ def test_large_budgets_have_a_bound_above_zero(budget):
 def test_budgets_whose_differences_are_lost_in_rounding_are_named():
     """Where no design is found the best table is taken, with what its bound is good for."""
     taken = best_design(PrivacyPolicy([1e-7, 2e-7, 1.5e-7], [3, 4, 5], "avg"))
-    assert 0.2 < taken.certificate.relative_gap < 0.31
+    assert 0.26 < taken.certificate.relative_gap < 0.29
     with refused(ConvergenceError):
         best_design(PrivacyPolicy([1e-10, 2e-10, 1.5e-10], [3, 4, 5], "avg"))
 
