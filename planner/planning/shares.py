@@ -229,7 +229,11 @@ class _Trace:
         return ends, low + (high - low) * (ends - near[0]) / (near[1] - near[0])
 
     def best(self, log_price: float) -> float:
-        """The share where error and the price of budget are least, by these lines."""
+        """The share where error and the price of budget are least, by these lines.
+
+        On each line the error is a power of the share, ``e (g / x)^-power``, and so the sum with
+        ``price g`` is least where ``power e (g / x)^-power = price g``, or at an end.
+        """
         x, e = self.between()
         with np.errstate(divide="ignore"):
             power = np.maximum((e[:-1] - e[1:]) / np.diff(x), 0.0)
@@ -239,23 +243,36 @@ class _Trace:
         return float(np.exp(at[costs.argmin()]))
 
     def below(self) -> tuple[Array, Array]:
-        """Corners of a falling line that the error is nowhere below."""
+        """Corners of a falling line that the error is nowhere below.
+
+        Between two shares tried it is the bound at the larger one, carried to smaller ones where
+        that is proven. A convex error lies above the lines that come in from both sides, each
+        through an error (``*``) and the next bound (``o``), and they meet in a corner (``+``)::
+
+            *
+              `.            each line, beyond its bound, goes on
+                `o`.        as steep as between the two
+                    `+--__
+                          ``o-__
+                                ``*
+        """
         x, error, bound = np.array(self._points).T
         if self.curve.carried is not None:
             ways = x[:-1, None] * (x[1:] / x[:-1])[:, None] ** _WAYS
             lows = self.curve.carried(bound[:-1, None], x[:-1, None], ways)
             x, bound = np.append(x[0], ways), np.append(bound[0], np.maximum(lows, bound[1:, None]))
-        before, after = np.full(x.size, np.inf), np.zeros(x.size)  # slopes of lines to either side
-        if self.curve.convex:
-            before[1:] = np.maximum((error[:-1] - bound[1:]) / np.diff(x), 0.0)
-            after[:-1] = np.maximum((bound[:-1] - error[1:]) / np.diff(x), 0.0)
+        cell, before, after = np.diff(x), np.full(x.size, np.inf), np.zeros(x.size)
+        if self.curve.convex:  # how steeply the lines fall that come in from before and after
+            before[1:] = np.maximum((error[:-1] - bound[1:]) / cell, 0.0)
+            after[:-1] = np.maximum((bound[:-1] - error[1:]) / cell, 0.0)
         steep, flat = before[:-1], np.where(after[1:] < before[:-1], after[1:], 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            rise = bound[:-1] - bound[1:] - flat * np.diff(x)
-            meet = x[:-1] + np.where(steep > flat, rise / (steep - flat), 0.0)
-        meet = np.clip(meet, x[:-1], x[1:])
-        corners = np.insert(x, np.arange(1, x.size), meet)
-        lows = np.insert(bound, np.arange(1, x.size), bound[1:] + flat * (x[1:] - meet))
+            over = bound[:-1] - bound[1:] - flat * cell  # of the left end over the flat line
+            way = np.where(steep > flat, over / (steep - flat), 0.0)
+        meet = np.clip(x[:-1] + way, x[:-1], x[1:])
+        between = np.arange(1, x.size)
+        corners = np.insert(x, between, meet)
+        lows = np.insert(bound, between, bound[1:] + flat * (x[1:] - meet))
         corners, lows = np.append(0.0, corners), np.append(bound[0] + after[0] * x[0], lows)
         return corners, np.minimum.accumulate(lows)
 
