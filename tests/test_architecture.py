@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from planner import QuestionPlan, Survey, SurveyPlan
 from planner.planning.option import Part
-from planner.planning.plan import SurveyPlan
-from planner.planning.question import QuestionPlan
 from planner.survey.questions import BaseQuestion
-from planner.survey.survey import Survey
 from tests.cli.running import shown
 from tests.imports import MODULES, PACKAGE, ROOT, imports_of
 

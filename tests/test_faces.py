@@ -10,19 +10,16 @@ import pytest
 from rich.console import Console
 
 import planner.planning.question
-from planner import AssumedSets, Level, Ordinal, Survey, Target, load_survey, plan_survey
+from planner import AssumedSets, ByLevel, Level, Padded, Survey, Target, plan_survey, report_html
 from planner.deployment.building import deployable_files
-from planner.planning.choice import ByLevel
 from planner.planning.sampled import ACKNOWLEDGEMENTS
-from planner.planning.sets import Padded
 from planner.show.blocks import Facts, Heading, Sentence, Table, people, percent
-from planner.show.html import report_html
 from planner.show.outsiders import outsider_blocks, together_sentence, view_sentences
 from planner.show.plan import plan_blocks, question_blocks
 from planner.show.terminal import print_blocks
-from planner.survey.file import survey_text
+from planner.survey.file import load_survey, survey_text
 from planner.survey.preferences import NormalPreferences
-from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
+from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
 from tests.cli.running import invoke
 from tests.effort import tries
 from tests.policies import log_uniform, random_matrix

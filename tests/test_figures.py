@@ -13,30 +13,22 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from planner import (
-    AssumedSets,
-    Categorical,
-    ItemSet,
-    Level,
-    Numeric,
-    Ordinal,
-    SampledChoice,
-    Survey,
-    plan_survey,
-)
+from planner import Categorical, ItemSet, ItemSets, Joint, Numeric, Ordinal, SampledChoice, Sampling
 from planner.deployment import bulk
 from planner.deployment.building import deployable_files
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.collecting.one_file import counter
-from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.words import seeded_words
 from planner.planning.datasets import AnswerCounts
-from planner.planning.plan import compare_plans
+from planner.planning.plan import compare_plans, plan_survey
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, people, percent
 from planner.show.json import plan_json
 from planner.show.plan import question_blocks
-from planner.survey.questions import AskedAgain, Joint, Sampling
+from planner.survey.levels import Level
+from planner.survey.questions import AskedAgain
+from planner.survey.sets import AssumedSets
+from planner.survey.survey import Survey
 from planner.trial.simulate import Trial
 from tests.effort import tries
 from tests.refusals import refused

@@ -6,29 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from planner import (
-    AnswerRateModel,
-    AssumedSets,
-    Estimates,
-    NormalPreferences,
-    PrivacyPolicy,
-    SamplingPlan,
-    Survey,
-    baseline,
-    chart,
-    frontier,
-    load_survey,
-    plan_answer_rate,
-    plan_padding,
-    plan_survey,
-    solve,
-    subset_selection,
-)
+from planner import Survey, baseline, chart, frontier, load_survey, plan_padding, plan_survey, solve
 from planner.estimates.channel import OrderedEstimates
+from planner.estimates.counts import Estimates
 from planner.estimates.cross_table import CrossTable
 from planner.frames import Framed
-from planner.mechanisms.making import unary
+from planner.mechanisms.making import subset_selection, unary
 from planner.outsiders import seen_of, shuffled
+from planner.planning.mean import AnswerRateModel, plan_answer_rate
+from planner.planning.sampled import SamplingPlan
+from planner.policy.policy import PrivacyPolicy
+from planner.survey.preferences import NormalPreferences
+from planner.survey.sets import AssumedSets
 from tests.documents import ROOT
 
 POLICY = PrivacyPolicy([1.0, 2.0], [1, 4], names=["a & b", "<common>"])

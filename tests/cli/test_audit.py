@@ -8,11 +8,9 @@ import sys
 
 import pytest
 
-from planner import Level, Survey
+from planner import Categorical, Level, Survey, randomized_response
+from planner.deployment import write_parameters
 from planner.deployment.building import parameters_from_mechanisms
-from planner.deployment.parameters import write_parameters
-from planner.mechanisms.making import randomized_response
-from planner.survey.questions import Categorical
 from tests.cli.running import ended
 from tests.deployment.conftest import node  # noqa: F401
 from tests.deployment.readers import CLIENT

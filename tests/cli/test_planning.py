@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from planner import load_survey, plan_survey, solve
-from planner.deployment.parameters import Parameters, read_parameters
-from planner.planning.ledger import read_ledger
+from planner import load_survey, plan_survey, read_ledger, solve
+from planner.deployment import Parameters, read_parameters
 from tests.cli.running import invoke, shown
 from tests.refusals import refused
 from tests.surveys import EXAMPLES

@@ -1,11 +1,9 @@
 """One question that is asked in four rounds, once or of one value."""
 
-from planner import Level, Survey
+from planner import Categorical, Level, Survey, randomized_response
 from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.client.document import content_hash
 from planner.laws.rounds import TIMES_OPEN
-from planner.mechanisms.making import randomized_response
-from planner.survey.questions import Categorical
 
 ONCE = {"count": 4, "scheme": "once"}
 VALUE = {"count": 4, "scheme": "one-value", "changes": 1, "acknowledged": TIMES_OPEN}

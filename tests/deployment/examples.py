@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from planner import Level, Survey, best_channel, best_design, plan_survey, solve
+from planner import Level, NumericDomain, Survey, best_design, plan_sampling, plan_survey, solve
 from planner.deployment.client.document import content_hash
 from planner.mechanisms.making import (
     bisample_md,
@@ -16,9 +16,8 @@ from planner.mechanisms.making import (
     subset_selection,
     unary,
 )
-from planner.planning.channels import five_populations
-from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling
-from planner.survey.numeric_domain import NumericDomain
+from planner.planning.channels import best_channel, five_populations
+from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
 
 FILES = Path(__file__).parent / "files"

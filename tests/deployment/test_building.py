@@ -3,27 +3,17 @@
 import numpy as np
 import pytest
 
-from planner import (
-    FileError,
-    InputError,
-    Level,
-    PrivacyPolicy,
-    Survey,
-    VerificationError,
-    best_design,
-    solve,
-)
+from planner import Level, NumericDomain, PrivacyPolicy, Survey, best_design, plan_survey, solve
 from planner.deployment.building import (
     deployable_files,
     parameters_from_mechanisms,
     survey_parameters,
 )
+from planner.errors import FileError, InputError, VerificationError
 from planner.mechanisms.making import bisample_md, oue, padded, randomized_response, unary
-from planner.planning.plan import plan_survey
 from planner.planning.question import KINDS
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling
 from planner.show.kinds import WORDS
-from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
 from tests.deployment.examples import LEVELS, every_mechanism
 from tests.refusals import refused

@@ -3,12 +3,11 @@
 import pyarrow.parquet as pq
 import pytest
 
-from planner import Categorical, Level, Survey
+from planner import Categorical, Level, Survey, randomized_response
 from planner.deployment import bulk
 from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import collect
-from planner.mechanisms.making import randomized_response
 from planner.survey import reading
 from tests.refusals import refused
 

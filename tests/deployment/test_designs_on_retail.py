@@ -5,12 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner import AssumedSets, Level, Survey, plan_survey
+from planner import AssumedSets, ItemSet, ItemSets, Level, Survey, plan_survey
 from planner.deployment import Client
 from planner.deployment.building import survey_parameters
-from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.words import system_words
-from planner.survey.questions import ItemSet
 
 RETAIL = Path(__file__).parents[3] / "shared" / "data" / "retail.dat"
 PEOPLE, FREQUENT = 5_000, 150

@@ -10,18 +10,14 @@ from tempfile import NamedTemporaryFile
 import numpy as np
 import pytest
 
-from planner import Categorical, Level, Survey
-from planner.deployment import Client
+from planner import Aggregate, Categorical, FileError, Level, Survey, randomized_response
+from planner.deployment import Client, Memory
 from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.bulk import perturb_file
-from planner.deployment.client.sealed import Memory
 from planner.deployment.collecting.collector import Checkpoint, collect
 from planner.deployment.collecting.inbox import Inbox
 from planner.deployment.collecting.one_file import FileCount
-from planner.errors import FileError
 from planner.files import replace_file
-from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.making import randomized_response
 from tests.deployment.report_files import KEY, draw, write
 
 HASH = "0" * 64

@@ -6,22 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import AssumedSets, Level, Survey, plan_survey
+from planner import Aggregate, InputError, ItemSet, ItemSets, Level, Ordinal, Survey, plan_survey
+from planner.deployment import Parameters
 from planner.deployment.building import survey_parameters
 from planner.deployment.collecting.collector import Collection
 from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.parameters import Parameters
-from planner.errors import InputError
 from planner.estimates import truncation
 from planner.laws.levels import Levels
 from planner.laws.rounds import Rounds
 from planner.mechanisms import asking
 from planner.mechanisms.asking import OneOfSetCollected, OrderedCollected
-from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.itemsets import ItemSets
 from planner.show.blocks import Sentence, Table
 from planner.show.results import result_blocks
-from planner.survey.questions import ItemSet, Ordinal
+from planner.survey.sets import AssumedSets
 from tests.refusals import refused
 
 ITEMS, USERS = 30, 20_000

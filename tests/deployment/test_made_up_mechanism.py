@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from planner import Level, Survey, plan_survey
+from planner import Categorical, FileError, Level, Survey, VerificationError, plan_survey
 from planner.deployment import Client, read_parameters, write_parameters
 from planner.deployment.building import survey_parameters
 from planner.deployment.bulk import perturb_file
@@ -22,7 +22,6 @@ from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import json_schema, make_vectors
-from planner.errors import FileError, VerificationError
 from planner.laws.exact import check_ratio
 from planner.laws.law import DEVICE
 from planner.laws.levels import Levels
@@ -36,7 +35,6 @@ from planner.mechanisms.collected import Collected
 from planner.mechanisms.counting import CellCounter
 from planner.mechanisms.making import of_item
 from planner.show import kinds
-from planner.survey.questions import Categorical
 from tests.deployment.readers import replay
 from tests.refusals import refused
 

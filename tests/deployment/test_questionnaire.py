@@ -7,12 +7,10 @@ from hashlib import sha256
 
 import pytest
 
-from planner import Categorical, Level, Numeric, Survey
+from planner import Level, NumericDomain, PlannerError, Survey, bisample_md, randomized_response
 from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.questionnaire import questionnaire
-from planner.errors import PlannerError
-from planner.mechanisms.making import bisample_md, randomized_response
-from planner.survey.numeric_domain import NumericDomain
+from planner.survey.questions import Categorical, Numeric
 from tests.cli.running import invoke, shown
 from tests.refusals import refused
 

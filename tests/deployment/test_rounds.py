@@ -8,20 +8,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from planner import Level, Survey, plan_survey
-from planner.deployment import Client
+from planner import Aggregate, Categorical, FileError, InputError, Numeric, Survey, plan_survey
+from planner.deployment import Client, Parameters, read_parameters
 from planner.deployment.building import survey_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table, round_rows
 from planner.deployment.collecting.one_file import counter
-from planner.deployment.parameters import Parameters, read_parameters
-from planner.errors import FileError, InputError
 from planner.laws.exact import check_ratio
 from planner.laws.law import Law
-from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.words import seeded_words
-from planner.survey.questions import Categorical, Numeric
+from planner.survey.levels import Level
 from tests.deployment.asked_again import ITEMS, ONCE, PEOPLE, VALUE, asked_again, person_of_value
 from tests.deployment.readers import asked, both_clients_agree
 from tests.refusals import refused

@@ -11,13 +11,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from planner import Level, Survey, plan_survey
+from planner import Level, SampledChoice, Sampling, Survey, plan_survey
 from planner.deployment.building import survey_parameters
 from planner.deployment.client.document import parse_document
 from planner.deployment.parameters import json_schema
 from planner.limits import MAX_CELLS, MAX_WHOLE_SET
 from planner.planning.sampled import ACKNOWLEDGEMENTS
-from planner.survey.questions import SampledChoice, Sampling
 from tests.deployment.bad_files import bad_files, bad_totals, changed
 from tests.deployment.examples import index, only, singles
 from tests.deployment.mutations import damaged, mutated, paths_of

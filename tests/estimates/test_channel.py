@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from planner import Aggregate, AssumedAnswers, best_channel, best_ordered_channel, five_populations
 from planner.estimates.channel import (
     ChannelEstimates,
     OrderedEstimates,
@@ -17,15 +18,8 @@ from planner.estimates.channel import (
     wanted_estimates,
 )
 from planner.estimates.report_law import ReportLaw
-from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import bisample_md, mean_channel
 from planner.mechanisms.rounding import drawn_channel
-from planner.planning.channels import (
-    AssumedAnswers,
-    best_channel,
-    best_ordered_channel,
-    five_populations,
-)
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.numeric_domain import NumericDomain
 from tests.refusals import refused

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from planner.estimates.counts import Estimates, SupportEstimates, support_tail
+from planner import Aggregate, Estimates, oue
+from planner.estimates.counts import SupportEstimates, support_tail
 from planner.mechanisms.collected import linear_estimates
-from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.making import oue
 from tests.refusals import refused
 
 

@@ -5,10 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from planner import ItemSets, oue, padded
+from planner import AssumedSets, ItemSets, PilotSets, oue, padded
 from planner.estimates.truncation import LongerSets
-from planner.planning.datasets import PilotSets
-from planner.survey.sets import AssumedSets
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner import InputError
-from planner.errors import FileError
+from planner import FileError, InputError
 from tests.refusals import refused
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

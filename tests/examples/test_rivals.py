@@ -8,14 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from examples.reproduction.literal import solve_literal
-from examples.reproduction.rivals import (
-    COLLECTIONS,
-    TwoCoins,
-    harmony,
-    hybrid,
-    piecewise,
-    privkvm,
-)
+from examples.reproduction.rivals import COLLECTIONS, TwoCoins, harmony, hybrid, piecewise, privkvm
 from planner import PrivacyPolicy, SamplingPrivacy, randomized_response, solve
 from planner.mechanisms import rivals
 from planner.policy import logodds

@@ -9,6 +9,7 @@ import json
 import pickle
 from dataclasses import dataclass
 
+from planner import load_survey, read_ledger
 from planner.deployment import Client
 from planner.deployment.bulk import column_of, perturb_file
 from planner.deployment.collecting.collector import Checkpoint, collect
@@ -17,8 +18,6 @@ from planner.deployment.collecting.one_file import count_file
 from planner.deployment.collecting.reports import Expected, seal
 from planner.deployment.parameters import parse_parameters
 from planner.laws.answers import LEFT_OUT
-from planner.planning.ledger import read_ledger
-from planner.survey.file import load_survey
 from planner.survey.reading import AnswerFile
 from tests.deployment.mutations import damaged, flipped
 from tests.deployment.readers import private

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import VerificationError, solve
+from planner import Aggregate, VerificationError, solve
 from planner.laws import exact
 from planner.laws.answers import MEAN_OF_SCORES, Item, Number, Ordered
 from planner.laws.bits import Bits
@@ -26,7 +26,6 @@ from planner.laws.exact import (
 )
 from planner.laws.levels import Levels
 from planner.mechanisms.collected import RowsCollected
-from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.rounding import round_inward
 from planner.mechanisms.subset_design import SidesCollected
 from tests.laws.oracle import D, true_exp

@@ -4,8 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import UnaryTable
+from planner import PrivacyPolicy, UnaryTable
 from tests.laws.oracle import inputs, law_of
 
 

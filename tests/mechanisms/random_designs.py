@@ -4,8 +4,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse.csgraph import floyd_warshall
 
-from planner.solvers.answers import SubsetDesign
-from planner.solvers.types import OutputTypes
+from planner import OutputTypes, SubsetDesign
 
 COLUMNS, MIXED = 40, 4
 

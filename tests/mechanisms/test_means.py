@@ -10,17 +10,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from planner import best_channel, best_ordered_channel
+from planner import Aggregate, Level, Numeric, NumericDomain, Ordinal, PrivacyPolicy
 from planner.limits import DENOMINATOR
-from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import bisample_md, law_of, mean_channel
 from planner.mechanisms.rivals import bisample_variance, missing_variance
 from planner.mechanisms.rounding import drawn_channel, integers_of
-from planner.planning.channels import five_populations
-from planner.policy.policy import PrivacyPolicy
-from planner.survey.levels import Level
-from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Numeric, Ordinal
+from planner.planning.channels import best_channel, best_ordered_channel, five_populations
 from tests.effort import tries
 from tests.laws.oracle import true_exp
 from tests.mechanisms.decisions import mean_is, mean_square_is

@@ -5,13 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from planner import best_design
-from planner.errors import VerificationError
+from planner import OutputTypes, PrivacyPolicy, VerificationError, best_design
 from planner.limits import DENOMINATOR
 from planner.mechanisms.rounding import round_types
 from planner.mechanisms.subset_design import SidesCollected
-from planner.policy.policy import PrivacyPolicy
-from planner.solvers.types import OutputTypes, pooled
+from planner.solvers.types import pooled
 from tests.laws.oracle import true_exp
 from tests.mechanisms.random_designs import random_design
 from tests.policies import RULES, random_policy

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from planner.errors import VerificationError
+from planner import PrivacyPolicy, VerificationError
 from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR as D
 from planner.mechanisms.making import set_design
@@ -21,7 +21,6 @@ from planner.mechanisms.set_design import (
     set_error_bound,
 )
 from planner.mechanisms.words import seeded_words
-from planner.policy.policy import PrivacyPolicy
 from tests.refusals import refused
 
 # Derived twice and checked by brute force: items, length, budget, cap: error and size.

@@ -6,10 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from planner import PrivacyPolicy, solve
-from planner.errors import VerificationError
-from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.itemsets import ItemSets
+from planner import Aggregate, ItemSets, PrivacyPolicy, VerificationError, solve
 from planner.mechanisms.making import oue, padded, rappor, set_design, unary
 from tests.effort import tries
 from tests.mechanisms.listed import TABLE_II, by_hand, sets_law, whole_sets_law

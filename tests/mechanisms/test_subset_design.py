@@ -5,15 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from planner import best_design
-from planner.errors import VerificationError
+from planner import OutputTypes, PrivacyPolicy, SubsetDesign, VerificationError, best_design
 from planner.mechanisms.counting import SidesCounter, pack
 from planner.mechanisms.making import of_item
 from planner.mechanisms.subset_design import SidesCollected, _repair
 from planner.mechanisms.words import seeded_words
-from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import SubsetDesign
-from planner.solvers.types import OutputTypes
 from tests.mechanisms.random_designs import random_design
 from tests.mechanisms.suite import SingleItemSuite
 from tests.refusals import refused

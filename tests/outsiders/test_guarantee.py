@@ -3,20 +3,13 @@
 import numpy as np
 import pytest
 
-from planner import (
-    PrivacyPolicy,
-    best_design,
-    local_hashing,
-    padded,
-    randomized_response,
-    solve,
-    subset_selection,
-    unary,
-)
+from planner import local_hashing, padded, randomized_response, solve, subset_selection, unary
 from planner.mechanisms.collected import BitsCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.outsiders import central_delta, seen_of, shuffled
 from planner.outsiders.shapes import of_policy, of_rows
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.design_search import best_design
 from tests.mechanisms.listed import output_law, sets_law
 from tests.outsiders.exhaustion import delta, worst_delta
 from tests.refusals import refused

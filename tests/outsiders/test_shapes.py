@@ -5,22 +5,15 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from planner import (
-    PrivacyPolicy,
-    UnaryTable,
-    best_design,
-    local_hashing,
-    padded,
-    randomized_response,
-    rappor,
-    solve,
-    subset_selection,
-    unary,
-)
+from planner import local_hashing, padded, randomized_response, rappor, subset_selection, unary
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import seeded_words
 from planner.outsiders import seen_of
 from planner.outsiders.shapes import of_policy
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import UnaryTable
+from planner.solvers.design_search import best_design
+from planner.solvers.solving import solve
 from tests.mechanisms.listed import output_law
 from tests.refusals import refused
 

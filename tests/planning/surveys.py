@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from planner import AssumedSets, Level, PrivacyPolicy, Survey, Target, load_survey
-from planner.survey.questions import ItemSet
+from planner import AssumedSets, ItemSet, Level, PrivacyPolicy, Survey, Target, load_survey
 from tests.surveys import EXAMPLES
 
 

@@ -7,14 +7,11 @@ import pytest
 
 from examples.reproduction import populations
 from examples.reproduction.rivals import harmony, hybrid, piecewise
-from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.making import bisample_md
+from planner import Aggregate, AnswerRateModel, Numeric, NumericDomain, bisample_md, channel_curve
 from planner.planning.channels import AssumedAnswers, best_channel, five_populations
-from planner.planning.mean import AnswerRateModel, channel_curve, model_of, plan_answer_rates
+from planner.planning.mean import model_of, plan_answer_rates
 from planner.planning.plan import parts_of
-from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, HistogramPreferences, NormalPreferences
-from planner.survey.questions import Numeric
 from tests.mechanisms.decisions import mean_square_is
 from tests.planning.surveys import HOUSEHOLD
 from tests.refusals import refused

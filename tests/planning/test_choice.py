@@ -3,28 +3,20 @@
 import numpy as np
 import pytest
 
-from planner import (
-    Level,
-    PrivacyPolicy,
-    Survey,
-    Target,
-    load_survey,
-    plan_survey,
-    solve,
-)
-from planner.errors import ConvergenceError
+from planner import ConvergenceError, SubsetDesign, Survey, plan_survey, smallest_budgets, solve
 from planner.planning import solve as solving_once
 from planner.planning.choice import beliefs_after, rivals
 from planner.planning.question import KINDS, budget_curve
-from planner.planning.what_if import smallest_budgets
+from planner.policy.policy import PrivacyPolicy
 from planner.show import kinds
 from planner.show import plan as said
 from planner.show.html import handout_html
 from planner.show.odds import odds_sentence
 from planner.show.plan import left_out
 from planner.solvers import design_search, solving
-from planner.solvers.answers import SubsetDesign
 from planner.solvers.generation import generate
+from planner.survey.file import load_survey
+from planner.survey.levels import Level, Target
 from planner.survey.questions import Categorical, ItemSet, Numeric
 from tests.mechanisms.listed import sets_law
 from tests.refusals import refused

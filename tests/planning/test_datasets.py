@@ -5,10 +5,8 @@ import os
 import numpy as np
 import pytest
 
-from planner import FileError, ItemSets, Level, PilotSets
+from planner import AssumedSets, FileError, ItemSet, ItemSets, Level, PilotSets
 from planner.planning.datasets import set_model_of
-from planner.survey.questions import ItemSet
-from planner.survey.sets import AssumedSets
 from planner.survey.tables import Reading
 from tests.refusals import refused
 
@@ -39,11 +37,7 @@ def test_items_are_in_the_levels_that_have_them_or_spread_like_these(tmp_path, l
 
 
 @pytest.mark.parametrize(
-    ("text", "levels"),
-    [
-        (" ".join(map(str, range(43))), NUMBERED),
-        ("1 2\n4\n", LISTED),
-    ],
+    ("text", "levels"), [(" ".join(map(str, range(43))), NUMBERED), ("1 2\n4\n", LISTED)]
 )
 def test_a_file_is_read_when_it_is_there_changes_and_fits(tmp_path, text, levels):
     asked = question(tmp_path / "p.dat", *levels)
@@ -56,8 +50,7 @@ def test_a_file_is_read_when_it_is_there_changes_and_fits(tmp_path, text, levels
 
 
 @pytest.mark.parametrize(
-    ("sets", "levels"),
-    [([[0]], None), ([[], []], None), ([[0], [1]], np.zeros(2))],
+    ("sets", "levels"), [([[0]], None), ([[], []], None), ([[0], [1]], np.zeros(2))]
 )
 def test_bad_pilots_are_refused(sets, levels):
     with refused():

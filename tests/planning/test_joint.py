@@ -6,13 +6,11 @@ from math import log
 import numpy as np
 import pytest
 
-from planner import Categorical, Joint, Level, Survey, plan_survey
+from planner import Categorical, ItemSet, Joint, Ledger, Level, Survey, plan_survey
 from planner.planning.datasets import AnswerCounts
 from planner.planning.joint import Related
-from planner.planning.ledger import Ledger
 from planner.show.relating import beside_truth
 from planner.survey.file import survey_from_text, survey_text
-from planner.survey.questions import ItemSet
 from planner.trial.simulate import Trial
 from tests.refusals import refused
 

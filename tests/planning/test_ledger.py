@@ -6,13 +6,9 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from planner import FileError, PrivacyPolicy
+from planner import Categorical, FileError, Level, Numeric, PrivacyPolicy, Survey, plan_survey
 from planner.planning.ledger import Ledger, LedgerEntry, read_ledger, record_collection
-from planner.planning.plan import plan_survey
 from planner.survey.file import survey_text
-from planner.survey.levels import Level
-from planner.survey.questions import Categorical, Numeric
-from planner.survey.survey import Survey
 from tests.cli.running import shown
 from tests.refusals import refused
 

@@ -3,22 +3,19 @@
 import numpy as np
 import pytest
 
-from planner import Channel, NormalPreferences, Survey, best_channel, plan_survey
+from planner import Aggregate, ConvergenceError, Numeric, NumericDomain, PrivacyPolicy, mean_channel
 from planner.deployment.building import survey_parameters
-from planner.errors import ConvergenceError
-from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.making import mean_channel
 from planner.planning import channels
-from planner.planning.channels import AssumedAnswers, bisample_error, five_populations
+from planner.planning.channels import AssumedAnswers, best_channel, bisample_error, five_populations
 from planner.planning.mean import AnswerRateModel, best_for
+from planner.planning.plan import plan_survey
 from planner.planning.solve import forget
-from planner.policy.policy import PrivacyPolicy
 from planner.show.kinds import measure, words
 from planner.show.plan import left_out
-from planner.solvers.answers import Scenario
+from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import solve_channel
-from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Numeric
+from planner.survey.preferences import NormalPreferences
+from planner.survey.survey import Survey
 from tests.refusals import refused
 
 PEOPLE, RUNS = NormalPreferences(5, 1.5), 2000

@@ -5,27 +5,17 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from planner import (
-    Channel,
-    Level,
-    Objective,
-    OrderedEstimates,
-    PrivacyPolicy,
-    Survey,
-    Target,
-    best_design,
-    best_ordered_channel,
-    plan_survey,
-)
+from planner import Categorical, Objective, Ordinal, PrivacyPolicy, Survey, best_design, plan_survey
 from planner.deployment.building import survey_parameters
-from planner.estimates.channel import ChannelEstimates
+from planner.estimates.channel import ChannelEstimates, OrderedEstimates
 from planner.mechanisms.words import seeded_words
-from planner.planning.channels import policy_of_answers
+from planner.planning.channels import best_ordered_channel, policy_of_answers
 from planner.show import kinds
 from planner.show import plan as said
 from planner.show.blocks import people
 from planner.show.kinds import objective_name
-from planner.survey.questions import Categorical, Ordinal
+from planner.solvers.answers import Channel
+from planner.survey.levels import Level, Target
 from tests.refusals import refused
 
 

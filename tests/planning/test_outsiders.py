@@ -11,25 +11,17 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from planner import Level, Survey, UnaryTable, plan_survey
-from planner.mechanisms.making import unary
+from planner import ByLevel, Level, Survey, UnaryTable, plan_survey, report_html, unary
 from planner.outsiders import shuffled
 from planner.outsiders.blanket import Blanket
 from planner.outsiders.guarantee import central_delta
 from planner.outsiders.shapes import of_rows
-from planner.planning.choice import ByLevel
 from planner.planning.outsiders import negligible, outsider_view
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.policy.budget_text import delta_text
 from planner.show.blocks import Sentence
-from planner.show.html import report_html
 from planner.show.json import to_json
-from planner.show.outsiders import (
-    of_hundred,
-    outsider_blocks,
-    together_sentence,
-    view_sentences,
-)
+from planner.show.outsiders import of_hundred, outsider_blocks, together_sentence, view_sentences
 from planner.survey.questions import Categorical, Numeric, SampledChoice, Sampling
 from tests.mechanisms.listed import output_law
 from tests.refusals import refused

@@ -6,27 +6,16 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from planner import (
-    Level,
-    NormalPreferences,
-    Numeric,
-    SamplingPlan,
-    Survey,
-    UnaryTable,
-    compare_plans,
-    plan_survey,
-    solve,
-)
+from planner import AssumedSets, Level, Padded, SamplingPlan, Survey, UnaryTable, best_design, solve
 from planner.mechanisms.rivals import bisample_variance
 from planner.planning import solve as solving_once
 from planner.planning.ledger import Ledger, LedgerEntry
-from planner.planning.sets import Padded
+from planner.planning.plan import compare_plans, plan_survey
 from planner.show.kinds import measure, words
 from planner.show.plan import design_sentence, spending_sentence
 from planner.solvers import solving
-from planner.solvers.design_search import best_design
-from planner.survey.questions import Categorical, ItemSet, Ordinal, SampledChoice, Sampling
-from planner.survey.sets import AssumedSets
+from planner.survey.preferences import NormalPreferences
+from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
 from tests.planning.surveys import (
     HOUSEHOLD,
     SETS,

@@ -5,10 +5,8 @@ from datetime import date
 import numpy as np
 import pytest
 
-from planner import Categorical, Level, Objective, PrivacyPolicy, Survey, plan_survey
-from planner.planning.choice import ByLevel
-from planner.planning.ledger import Ledger
-from planner.planning.plan import compare_plans
+from planner import ByLevel, Categorical, Ledger, Level, Objective, PrivacyPolicy, Survey
+from planner.planning.plan import compare_plans, plan_survey
 from planner.planning.rounds import OneReport, memoised_errors, spread
 from planner.solvers.design_search import history_bound
 from planner.survey.questions import AskedAgain

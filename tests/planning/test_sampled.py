@@ -13,12 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from planner import Level, SampledChoice, Sampling, SamplingPlan, plan_sampling
-from planner.errors import VerificationError
+from planner import Level, SamplingPlan, SamplingPrivacy, VerificationError, plan_sampling
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.mechanisms import sampling_privacy
 from planner.mechanisms.sampling_privacy import (
-    SamplingPrivacy,
     best_sampling,
     binomial_window,
     difference_delta,
@@ -28,6 +26,7 @@ from planner.mechanisms.sampling_privacy import (
     upper_tail,
 )
 from planner.show.kinds import views_in_words
+from planner.survey.questions import SampledChoice, Sampling
 from tests.refusals import refused
 
 EPSILONS = (0, 0.1, 0.5, 1, 3)

@@ -7,19 +7,16 @@ from datetime import date
 import numpy as np
 import pytest
 
-from planner import ItemSets, PrivacyPolicy, padded, solve, unary
+from planner import AssumedSets, Level, PilotSets, SetPromises, Survey, Target, plan_survey, solve
 from planner.deployment.building import survey_parameters
 from planner.errors import PlannerError
+from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.making import padded, unary
 from planner.mechanisms.set_design import best_set_design, set_error, set_error_bound
-from planner.planning.choice import SetPromises
-from planner.planning.datasets import PilotSets
-from planner.planning.plan import plan_survey
 from planner.planning.sets import Padded, plan_padding, plan_whole_sets
+from planner.policy.policy import PrivacyPolicy
 from planner.show.kinds import cap_sentence, promises_of
-from planner.survey.levels import Level, Target
 from planner.survey.questions import Categorical, ItemSet
-from planner.survey.sets import AssumedSets
-from planner.survey.survey import Survey
 from tests.refusals import refused
 
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [2, 2, 6])

@@ -5,15 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from planner import (
-    Objective,
-    PrivacyPolicy,
-    allocate,
-    best_design,
-    choice_curve,
-    mean_curve,
-    solve,
-)
+from planner import Objective, PrivacyPolicy, allocate, best_design, choice_curve, mean_curve, solve
 from planner.mechanisms.rivals import bisample_variance
 from planner.planning.option import ErrorLaw
 from planner.planning.shares import best_some_each, some_each

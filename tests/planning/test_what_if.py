@@ -3,24 +3,15 @@
 import numpy as np
 import pytest
 
-from planner import (
-    ConvergenceError,
-    Level,
-    Objective,
-    PrivacyPolicy,
-    Survey,
-    Target,
-    plan_survey,
-    solve,
-)
+from planner import Objective, Padded, PrivacyPolicy, Survey, choice_curve, plan_survey, solve
+from planner.errors import ConvergenceError
 from planner.mechanisms.rivals import bisample_variance
 from planner.planning import option
 from planner.planning.choice import achieved, detectable_frequencies, users_needed
-from planner.planning.option import choice_curve
-from planner.planning.sets import Padded
 from planner.planning.solve import relaxed, scaled, solve_for
 from planner.planning.what_if import frontier, relaxations, smallest_budgets, usual_scales
 from planner.show.plan import smallest_sentence
+from planner.survey.levels import Level, Target
 from planner.survey.questions import Categorical, ItemSet, Ordinal
 from tests.planning.surveys import (
     HOUSEHOLD,

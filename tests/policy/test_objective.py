@@ -79,11 +79,7 @@ def test_bad_objectives(arguments):
 
 @pytest.mark.parametrize(
     "objective",
-    [
-        Objective(weights=[1.0]),
-        Objective(weights=[0.0, 0.0]),
-        Objective("expected", prior=[1.0]),
-    ],
+    [Objective(weights=[1.0]), Objective(weights=[0.0, 0.0]), Objective("expected", prior=[1.0])],
 )
 def test_objectives_that_do_not_fit_the_policy(objective):
     with refused():

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from planner import PrivacyPolicy, Survey, plan_survey, solve
+from planner import Categorical, Level, PrivacyPolicy, Survey, choice_curve, plan_survey, solve
 from planner.deployment import Client
 from planner.deployment.building import survey_parameters
-from planner.planning.option import choice_curve
 from planner.planning.solve import relaxed, scaled
 from planner.planning.what_if import frontier, relaxations
 from planner.policy.rules import DEFAULT_RULE, AvgRule, MatrixRule, MinRule, PairRule, rule_of
-from planner.survey.levels import Level
-from planner.survey.questions import Categorical
 from tests.policies import RULES, random_policy, seeds
 from tests.refusals import refused
 

@@ -5,23 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from planner import (
-    Categorical,
-    Level,
-    PrivacyPolicy,
-    SamplingPlan,
-    Survey,
-    Target,
-    chart,
-    load_survey,
-    plan_survey,
-    solve,
-)
-from planner.estimates.channel import OrderedEstimates
+from planner import AssumedSets, OrderedEstimates, chart, frontier, plan_padding, plan_survey, solve
 from planner.planning.mean import AnswerRateModel, plan_answer_rate
 from planner.planning.question import budget_curve
-from planner.planning.sets import plan_padding
-from planner.planning.what_if import frontier
+from planner.planning.sampled import SamplingPlan
+from planner.policy.policy import PrivacyPolicy
 from planner.show.figures import (
     beliefs_figure,
     decoys_figure,
@@ -35,8 +23,11 @@ from planner.show.figures import (
     rounds_figure,
 )
 from planner.show.html import svg_of
+from planner.survey.file import load_survey
+from planner.survey.levels import Level, Target
 from planner.survey.preferences import NormalPreferences
-from planner.survey.sets import AssumedSets
+from planner.survey.questions import Categorical
+from planner.survey.survey import Survey
 from planner.trial.simulate import OneSurvey
 from tests.documents import ROOT
 from tests.refusals import refused

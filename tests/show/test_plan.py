@@ -8,17 +8,13 @@ from math import inf
 import numpy as np
 import pytest
 
-from planner import compare_plans, plan_survey
+from planner import Padded, SetPromises, Target, compare_plans, plan_survey, survey_from_text
 from planner.deployment.building import survey_parameters
-from planner.planning.choice import SetPromises
-from planner.planning.sets import Padded
 from planner.planning.what_if import TargetAnswer
 from planner.show.blocks import Facts, Sentence, Table
 from planner.show.kinds import certificate_sentences, promises, proven_in_short
 from planner.show.others import verification_blocks
 from planner.show.plan import error_sentence, plan_blocks, question_blocks, target_sentence
-from planner.survey.file import survey_from_text
-from planner.survey.levels import Target
 from tests.surveys import EXAMPLES
 
 LEVELS = (

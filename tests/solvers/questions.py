@@ -5,8 +5,7 @@ from itertools import combinations, permutations, product
 import cvxpy as cp
 import numpy as np
 
-from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import Scenario
+from planner import PrivacyPolicy, Scenario
 from planner.solvers.rays import windows_of
 
 

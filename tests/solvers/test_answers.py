@@ -11,18 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from planner import (
-    Certificate,
-    InputError,
-    Objective,
-    OutputTypes,
-    PrivacyPolicy,
-    SubsetDesign,
-    UnaryTable,
-    best_design,
-    solve,
-)
-from planner.solvers.answers import Channel, Scenario
+from planner import InputError, Objective, OutputTypes, PrivacyPolicy, best_design, solve
+from planner.solvers.answers import Certificate, Channel, Scenario, SubsetDesign, UnaryTable
 from tests.policies import RULES, demanded, feasible_coordinates, random_policy, seeds, worst_excess
 from tests.solvers.questions import first_of, written_out
 

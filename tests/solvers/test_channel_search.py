@@ -7,9 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from planner.errors import ConvergenceError, InfeasibleError
-from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import Channel, Scenario
+from planner import Channel, ConvergenceError, InfeasibleError, PrivacyPolicy, Scenario
 from planner.solvers.channel_search import (
     Ends,
     _ChannelProblem,

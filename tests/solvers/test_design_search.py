@@ -8,9 +8,8 @@ from math import inf, log
 import numpy as np
 import pytest
 
-from planner import ConvergenceError, Objective, PrivacyPolicy, best_design, solve
+from planner import ConvergenceError, Objective, PrivacyPolicy, Scenario, best_design, solve
 from planner.solvers import counts, design_search
-from planner.solvers.answers import Scenario
 from planner.solvers.channel_search import solve_channel
 from planner.solvers.counts import Counts, DesignProblem, largest_ratio
 from planner.solvers.game import lower_bound, ratios

@@ -4,17 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
 
-from planner import (
-    Certificate,
-    ConvergenceError,
-    InfeasibleError,
-    Objective,
-    PrivacyPolicy,
-    SolverError,
-    UnboundedError,
-    baseline,
-    solve,
-)
+from planner import Certificate, Objective, PrivacyPolicy, baseline, solve
+from planner.errors import ConvergenceError, InfeasibleError, SolverError, UnboundedError
 from planner.solvers import general, reduced, solving
 from planner.solvers.certificate import newton_step, prove
 from planner.solvers.models import MODELS, Program, model_named
@@ -136,12 +127,7 @@ def test_a_point_without_room_cannot_be_repaired():
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        {"model": "opt3"},
-        {"method": "simplex"},
-        {"objective": "median"},
-    ],
+    "arguments", [{"model": "opt3"}, {"method": "simplex"}, {"objective": "median"}]
 )
 def test_bad_arguments(arguments):
     with refused():

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from planner import Level, PrivacyPolicy, Survey, best_design, plan_survey, solve
+from planner import Categorical, Level, PrivacyPolicy, Survey, best_design, plan_survey, solve
 from planner.policy.logodds import p
 from planner.solvers.channel_search import solve_channel
-from planner.survey.questions import Categorical
 from tests.mechanisms.decisions import mean_square_is
 from tests.policies import log_uniform, random_rule
 from tests.solvers.questions import by_hand, dense, pairs_of, worst_case

@@ -8,12 +8,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from planner import Level, Objective, PrivacyPolicy, Survey, best_design, plan_survey, solve
+from planner import Categorical, Level, Objective, PrivacyPolicy, Survey, plan_survey, solve
 from planner.solvers.counts import DesignProblem
-from planner.solvers.design_search import _coarser, _merged
+from planner.solvers.design_search import _coarser, _merged, best_design
 from planner.solvers.rays import windows_of
 from planner.solvers.relaxed import _Forms, box_of, explicit, relaxed
-from planner.survey.questions import Categorical
 from tests.mechanisms.decisions import mean_square_is
 from tests.policies import log_uniform
 

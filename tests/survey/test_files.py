@@ -8,15 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import FileError, load_survey
+from planner import AssumedSets, FileError, Level, Survey, Target, plan_survey
 from planner.laws.levels import folded
-from planner.planning.plan import plan_survey
-from planner.survey.file import document_of, settle, survey_from_text, survey_text
-from planner.survey.levels import Level, Target
+from planner.survey.file import document_of, load_survey, settle, survey_from_text, survey_text
 from planner.survey.preferences import EmpiricalPreferences, HistogramPreferences, NormalPreferences
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
-from planner.survey.sets import AssumedSets
-from planner.survey.survey import Survey
 from tests.refusals import refused
 from tests.surveys import EXAMPLES, GOOD
 

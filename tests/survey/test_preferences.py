@@ -2,13 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from planner import EmpiricalPreferences, HistogramPreferences, NormalPreferences, read_preferences
 from planner.errors import FileError
-from planner.survey.preferences import (
-    EmpiricalPreferences,
-    HistogramPreferences,
-    NormalPreferences,
-    read_preferences,
-)
 from tests.refusals import refused
 
 MODELS = [

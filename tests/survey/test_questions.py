@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
+from planner import AssumedSets, Categorical, ItemSet, Numeric, NumericDomain, Ordinal, Survey
 from planner.survey.levels import Level, Target
-from planner.survey.numeric_domain import NumericDomain
-from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal
-from planner.survey.sets import AssumedSets
-from planner.survey.survey import Survey
 from tests.refusals import refused
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))

@@ -13,20 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from planner import AssumedSets, FileError, Level, NumericDomain, PlannerError, Survey, plan_survey
 from planner.deployment import bulk
 from planner.deployment.building import parameters_from_mechanisms
-from planner.errors import FileError, PlannerError
 from planner.laws.answers import LEFT_OUT
 from planner.mechanisms.making import bisample_md, randomized_response, set_design
 from planner.planning import datasets
 from planner.planning.datasets import read_known, set_model_of
-from planner.planning.plan import plan_survey
 from planner.survey import reading, tables
-from planner.survey.levels import Level
-from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal
-from planner.survey.sets import AssumedSets
-from planner.survey.survey import Survey
 from planner.survey.tables import Reading
 from planner.trial.audit import answers_in
 from planner.ui import known_answers
@@ -263,13 +258,7 @@ def test_an_answer_without_a_name_is_called_by_its_level_everywhere(parameters):
 
 
 @pytest.mark.parametrize(
-    "items",
-    [
-        ("Tea", "tea "),
-        ("Cafe\u0301", "Caf\u00e9"),
-        ("COLD 2",),
-        ("3",),
-    ],
+    "items", [("Tea", "tea "), ("Cafe\u0301", "Caf\u00e9"), ("COLD 2",), ("3",)]
 )
 def test_names_that_a_file_could_not_tell_apart_are_refused(items):
     with refused():

@@ -5,8 +5,7 @@ import re
 import openpyxl
 import pytest
 
-from planner import FileError
-from planner.survey.file import survey_from_text
+from planner import FileError, survey_from_text
 from planner.survey.xlsform import survey_of_form
 from tests.cli.running import run, shown
 from tests.refusals import refused

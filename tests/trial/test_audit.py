@@ -13,23 +13,18 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from planner import Level, Survey, best_channel, best_design, solve
-from planner.deployment import Client
+from planner import bisample_md, local_hashing, randomized_response, rappor, solve, subset_selection
+from planner.deployment import Client, Report
 from planner.deployment.building import parameters_from_mechanisms
-from planner.deployment.client.client import Report
 from planner.errors import InputError
-from planner.mechanisms.making import (
-    bisample_md,
-    local_hashing,
-    randomized_response,
-    rappor,
-    set_design,
-    subset_selection,
-)
+from planner.mechanisms.making import set_design
 from planner.mechanisms.words import seeded_words, system_words
-from planner.planning.channels import five_populations
+from planner.planning.channels import best_channel, five_populations
+from planner.solvers.design_search import best_design
+from planner.survey.levels import Level
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Numeric
+from planner.survey.survey import Survey
 from planner.trial.audit import UNSEEN, _alike, audit_client
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "y")))

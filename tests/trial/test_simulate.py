@@ -9,14 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner.mechanisms.itemsets import ItemSets
+from planner import ItemSets, Level, Padded, Survey, load_survey, plan_survey
 from planner.planning.datasets import AnswerCounts
-from planner.planning.plan import plan_survey
-from planner.planning.sets import Padded
-from planner.survey.file import load_survey
-from planner.survey.levels import Level
 from planner.survey.questions import AskedAgain, Categorical, ItemSet, Numeric, Ordinal
-from planner.survey.survey import Survey
 from planner.trial.simulate import Trial
 from tests.refusals import refused
 from tests.surveys import EXAMPLES
@@ -169,9 +164,7 @@ def test_limits_are_held_against_the_truth_of_those_who_are_asked():
 def test_bands_of_a_round_hold_where_the_lot_is_all_that_varies(known):
     """Of 400 bands at a large budget; of limits without the lot's spread 0.75 and 0.63 hold."""
     asked = ORDERED.replacing(
-        name="q",
-        levels=(Level("l", 8.0, ("0", "1-4", "5+")),),
-        rounds=AskedAgain(count=8, **known),
+        name="q", levels=(Level("l", 8.0, ("0", "1-4", "5+")),), rounds=AskedAgain(count=8, **known)
     )
     trial = tried(asked, AnswerCounts(("0", "1-4", "5+"), np.array([40, 1100, 860])), users=2000)
     (found, *_) = trial.run(400, rng(6))

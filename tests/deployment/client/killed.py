@@ -12,8 +12,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from planner.deployment.client.client import Client
-from planner.deployment.client.sealed import Memory
+from planner.deployment import Client, Memory
 
 STEPS = "urandom", "execute", "executescript", "write"
 

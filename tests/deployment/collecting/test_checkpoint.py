@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.deployment.client.sealed import Memory
+from planner import Aggregate, FileError
+from planner.deployment import Memory
 from planner.deployment.collecting.collector import Checkpoint
 from planner.deployment.collecting.one_file import FileCount
-from planner.errors import FileError
-from planner.mechanisms.counting import Aggregate
 from tests.refusals import refused
 
 HASH = "0" * 64

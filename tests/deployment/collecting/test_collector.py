@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from planner.deployment import Client
+from planner import FileError
+from planner.deployment import Client, write_parameters
 from planner.deployment.collecting.collector import Checkpoint, KnownReports, collect, report_files
 from planner.deployment.collecting.reports import mark
-from planner.deployment.parameters import write_parameters
-from planner.errors import FileError
 from tests.deployment.report_files import KEY, counted, draw, write
 from tests.refusals import refused
 

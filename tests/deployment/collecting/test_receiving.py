@@ -13,12 +13,11 @@ from threading import Timer
 import psutil
 import pytest
 
-from planner.deployment import Client
+from planner import FileError
+from planner.deployment import Client, write_parameters
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.inbox import Inbox
 from planner.deployment.collecting.receiving import MOST_CONNECTIONS
-from planner.deployment.parameters import write_parameters
-from planner.errors import FileError
 from tests.deployment.report_files import KEY
 from tests.deployment.sending import receiving, send
 from tests.effort import tries
