@@ -241,15 +241,14 @@ def _drawn(line: Line, at: Callable[[Any, Any], tuple[float, float]]) -> Iterabl
     def points(values: Sequence[float]) -> list[tuple[float, float]]:
         return [at(x, y) for x, y in zip(line.x, values, strict=True) if isfinite(y)]
 
-    if line.limits is not None:
+    if line.limits is not None and line.dash:
         lower, upper = map(points, line.limits)
-        if line.dash:
-            around = _places(lower + upper[::-1])
-            yield f'<polygon points="{around}" fill="{line.colour}" opacity=".2"/>'
-        else:
-            yield from (
-                _path(list(ends), line.colour, 3) for ends in zip(lower, upper, strict=True)
-            )
+        around = _places(lower + upper[::-1])
+        yield f'<polygon points="{around}" fill="{line.colour}" opacity=".2"/>'
+    elif line.limits is not None:  # an end that is open is not drawn
+        ends = (np.where(np.isfinite(one), one, line.values) for one in line.limits)
+        bars = zip(*map(points, ends), strict=True)
+        yield from (_path(list(bar), line.colour, 3) for bar in bars)
     found = points(line.values)
     if line.dash:
         yield _path(found, line.colour, 2, line.dash)

@@ -85,6 +85,17 @@ def test_points_reach_from_the_smallest_to_the_largest():
     assert list(estimated.error_x.arrayminus) == [0.5, 0.5]
 
 
+def test_a_bar_with_an_open_end_reaches_from_the_value():
+    """Upper limits of sets that are cut are not known: no page of such a result could be made."""
+    ends = np.array([[1.0, 2.0], [0.5, 2.5], [0.0, 2.0], [2.0, np.nan]])
+    drawn = one_survey_figure(OneSurvey(("a", "b"), *ends))
+    drawing = svg_of(drawn, "")
+    *_, (left, right) = re.findall(r'([0-9.]+),\S+ ([0-9.]+),\S+" stroke="#0072B2"', drawing)
+    assert float(left) < float(right)
+    assert f'cx="{right}"' in drawing
+    assert list(plotly_of(drawn).data[0].error_x.array) == [1.5, 0.0]
+
+
 def test_drawings_show_the_points_where_they_are():
     drawing = svg_of(ordered_figure(ORDERED), "what is <seen>")
     assert "<title>what is &lt;seen&gt;</title>" in drawing
