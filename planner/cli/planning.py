@@ -19,10 +19,9 @@ from planner.cli.options import (
     say,
     show,
 )
-from planner.errors import FileError, InputError
+from planner.errors import FileError
 
 if TYPE_CHECKING:
-    from planner.deployment.parameters import Parameters
     from planner.planning.plan import SurveyPlan
 
 
@@ -73,6 +72,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     Prints what is exported, its error, how far it is from the best, and what to do next.
     """
+    from planner.deployment.building import survey_parameters
     from planner.deployment.parameters import write_parameters
     from planner.files import replace_file
     from planner.planning.plan import plan_survey
@@ -81,10 +81,11 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     made = plan_survey(survey, mechanism=mechanism)
     parameters = None
-    if out is not None or question is not None or json_output:
-        parameters = _parameters(made, question, needed=out is not None)
+    shown = json_output and made.one_file and made.deployable  # else there is no one file
+    if out is not None or question is not None or shown:
+        parameters = survey_parameters(made, question)
     if record:  # first: what was not recorded must not be spent
-        _record(made)
+        made.record(datetime.datetime.now(datetime.UTC).date())
     if out is not None and parameters is not None:
         write_parameters(out, parameters)
     pages = {path: what for path, what in ((report, "Report"), (handout, "Handout")) if path}
@@ -173,23 +174,3 @@ def answer_rate(
         document[name] = to_json(found | {"channels": one.channels})
         blocks += answer_rate_blocks(name, one)
     show(blocks, document, details=details, json=json_output)
-
-
-def _parameters(made: SurveyPlan, question: str | None, *, needed: bool) -> Parameters | None:
-    """What is to be written or shown; None where there is no one file, or none may be written."""
-    from planner.deployment.building import survey_parameters
-
-    if needed or question is not None or (made.one_file and made.deployable):
-        return survey_parameters(made, question)
-    return None
-
-
-def _record(made: SurveyPlan) -> None:
-    from planner.planning.ledger import record_collection
-
-    path = made.survey.ledger
-    if path is None:
-        remedy = 'Name one in the survey: ledger = "ledger.json" under [survey].'
-        raise InputError("ledger", None, "given to record what is spent", remedy)
-    today = datetime.datetime.now(datetime.UTC).date()
-    record_collection(path, made.ledger, made.collection(today))

@@ -25,7 +25,7 @@ from planner.frames import Columns, Framed
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import ByLevel
 from planner.planning.joint import Related, joined
-from planner.planning.ledger import Ledger, LedgerEntry, earlier
+from planner.planning.ledger import Ledger, LedgerEntry, earlier, record_collection
 from planner.planning.option import AnyPart, Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
 from planner.planning.question import KINDS, QuestionPlan, plan_question
@@ -173,6 +173,17 @@ class SurveyPlan(Framed):
                 ],
             }
         )
+
+    def record(self, day: datetime.date) -> None:
+        """Add :meth:`collection` to the ledger file that the survey names, which need not exist.
+
+        An :class:`InputError` if it names none; a :class:`FileError` if it cannot be written, or
+        changed since the survey was planned with it.
+        """
+        if self.survey.ledger is None:
+            remedy = 'Name one in the survey: ledger = "ledger.json" under [survey].'
+            raise InputError("ledger", None, "given to record what is spent", remedy)
+        record_collection(self.survey.ledger, self.ledger, self.collection(day))
 
     def _by_level(self, of: Callable[[Spending], float]) -> dict[str, float]:
         """Per level, of so many questions; a cell of a joint one spends for each of its levels."""
