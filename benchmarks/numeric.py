@@ -17,7 +17,7 @@ from planner.deployment.building import parameters_from_mechanisms
 from planner.mechanisms.making import bisample_md
 from planner.mechanisms.words import seeded_words
 from planner.planning.mean import AnswerRateModel
-from planner.survey.preferences import NormalPreferences
+from planner.survey.assumed import NormalPreferences
 
 USERS = 10_000_000
 PEER_USERS = 100_000

@@ -12,7 +12,7 @@ from reproduction.run import main
 from planner import solve
 from planner.planning.datasets import AnswerCounts, PilotSets, SetModel
 from planner.planning.sets import plan_padding
-from planner.survey.sets import AssumedSets
+from planner.survey.assumed import AssumedSets
 
 EPSILONS = (1.0, 2.0, 4.0)
 ENOUGH = 0.05  # a length is good if its error is within 5 % of the smallest

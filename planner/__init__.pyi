@@ -69,15 +69,14 @@ from planner.solvers.design_search import best_design as best_design
 from planner.solvers.solving import baseline as baseline
 from planner.solvers.solving import solve as solve
 from planner.solvers.types import OutputTypes as OutputTypes
-from planner.survey.file import load_survey as load_survey
-from planner.survey.file import survey_from_text as survey_from_text
+from planner.survey.assumed import AssumedSets as AssumedSets
+from planner.survey.assumed import EmpiricalPreferences as EmpiricalPreferences
+from planner.survey.assumed import HistogramPreferences as HistogramPreferences
+from planner.survey.assumed import NormalPreferences as NormalPreferences
+from planner.survey.assumed import read_preferences as read_preferences
 from planner.survey.levels import Level as Level
+from planner.survey.levels import NumericDomain as NumericDomain
 from planner.survey.levels import Target as Target
-from planner.survey.numeric_domain import NumericDomain as NumericDomain
-from planner.survey.preferences import EmpiricalPreferences as EmpiricalPreferences
-from planner.survey.preferences import HistogramPreferences as HistogramPreferences
-from planner.survey.preferences import NormalPreferences as NormalPreferences
-from planner.survey.preferences import read_preferences as read_preferences
 from planner.survey.questions import Categorical as Categorical
 from planner.survey.questions import ItemSet as ItemSet
 from planner.survey.questions import Joint as Joint
@@ -86,7 +85,8 @@ from planner.survey.questions import Ordinal as Ordinal
 from planner.survey.questions import Question as Question
 from planner.survey.questions import SampledChoice as SampledChoice
 from planner.survey.questions import Sampling as Sampling
-from planner.survey.sets import AssumedSets as AssumedSets
 from planner.survey.survey import Survey as Survey
+from planner.survey.survey import load_survey as load_survey
+from planner.survey.survey import survey_from_text as survey_from_text
 
 __version__: str

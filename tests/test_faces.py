@@ -17,9 +17,9 @@ from planner.show.blocks import Facts, Heading, Sentence, Table, people, percent
 from planner.show.outsiders import outsider_blocks, together_sentence, view_sentences
 from planner.show.plan import plan_blocks, question_blocks
 from planner.show.terminal import print_blocks
-from planner.survey.file import load_survey, survey_text
-from planner.survey.preferences import NormalPreferences
+from planner.survey.assumed import NormalPreferences
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
+from planner.survey.survey import load_survey, survey_text
 from tests.cli.running import invoke
 from tests.effort import tries
 from tests.policies import log_uniform, random_matrix

@@ -25,9 +25,9 @@ from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, people, percent
 from planner.show.json import plan_json
 from planner.show.plan import question_blocks
+from planner.survey.assumed import AssumedSets
 from planner.survey.levels import Level
 from planner.survey.questions import AskedAgain
-from planner.survey.sets import AssumedSets
 from planner.survey.survey import Survey
 from planner.trial.simulate import Trial
 from tests.effort import tries

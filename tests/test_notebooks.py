@@ -16,8 +16,7 @@ from planner.outsiders import seen_of, shuffled
 from planner.planning.mean import AnswerRateModel, plan_answer_rate
 from planner.planning.sampled import SamplingPlan
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.preferences import NormalPreferences
-from planner.survey.sets import AssumedSets
+from planner.survey.assumed import AssumedSets, NormalPreferences
 from tests.documents import ROOT
 
 POLICY = PrivacyPolicy([1.0, 2.0], [1, 4], names=["a & b", "<common>"])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
 from planner.files import read_text
-from planner.survey.numeric_domain import NumericDomain
+from planner.survey.levels import NumericDomain
 
 __all__ = ["adult_ages", "exponential", "gaussian", "uniform"]
 

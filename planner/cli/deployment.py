@@ -100,7 +100,7 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
     row: see "Try it on your data". Reports are written as .parquet (for many) or .jsonl.
     """
     from planner.deployment.bulk import perturb_file
-    from planner.survey.file import load_survey
+    from planner.survey.survey import load_survey
 
     parameters = _parameters(params)
     _require_apart(out, [params, data])

@@ -42,7 +42,7 @@ def questionnaire(
     from planner.deployment.parameters import read_parameters
     from planner.deployment.questionnaire import questionnaire as page_of
     from planner.files import replace_file
-    from planner.survey.file import load_survey
+    from planner.survey.survey import load_survey
 
     found = read_parameters(parameters)
     page = page_of(load_survey(survey), parameters.read_bytes(), send_to, round_number)

@@ -69,7 +69,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.planning.plan import plan_survey
     from planner.show.blocks import Sentence
     from planner.show.others import simulation_blocks, simulation_json
-    from planner.survey.file import load_survey
+    from planner.survey.survey import load_survey
     from planner.trial.simulate import Trial
 
     if seed < 0:
@@ -125,7 +125,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     from planner.deployment.parameters import read_parameters
     from planner.show.blocks import Sentence, said
-    from planner.survey.file import load_survey
+    from planner.survey.survey import load_survey
     from planner.trial.audit import answers_in, audit_client
     from planner.trial.black_box import CommandBox
 

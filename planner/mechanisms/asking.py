@@ -44,7 +44,7 @@ from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.set_design import StaircaseCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import Words, seeded_words
-from planner.survey.numeric_domain import NumericDomain
+from planner.survey.levels import NumericDomain
 
 if TYPE_CHECKING:  # readers of files start without what reads surveys
     from planner.survey.questions import Numeric, Question

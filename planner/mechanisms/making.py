@@ -41,7 +41,7 @@ from planner.mechanisms.set_design import StaircaseCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
-from planner.survey.numeric_domain import NumericDomain
+from planner.survey.levels import NumericDomain
 from planner.survey.questions import Ordinal, Question
 
 MAX_HASHING_EPSILON = 20.0

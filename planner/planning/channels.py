@@ -26,7 +26,7 @@ from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import MatrixRule, PairRule
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
-from planner.survey.numeric_domain import NumericDomain
+from planner.survey.levels import NumericDomain
 from planner.survey.questions import Ordinal
 
 NO_ANSWER = "no answer"

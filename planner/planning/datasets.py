@@ -17,9 +17,9 @@ from planner.estimates.truncation import SIZES_MISS
 from planner.files import unreadable
 from planner.laws.answers import LEFT_OUT, Code
 from planner.mechanisms.itemsets import ItemSets
+from planner.survey.assumed import AssumedSets, SetMoments, Slots, size_limits
 from planner.survey.questions import ItemSet
 from planner.survey.reading import AnswerColumn, AnswerFile
-from planner.survey.sets import AssumedSets, SetMoments, Slots, size_limits
 from planner.survey.tables import Reading
 
 _MOST_MEMBERS = 10_000_000  # items of all sets together: they take less than a gigabyte
@@ -179,7 +179,7 @@ class PilotSets:
         return int(self.sets.sizes.max())
 
     def moments(self, length: int | Whole, item_counts: Whole) -> SetMoments:
-        """See ``planner.survey.sets``; ``lost2`` without the bias of squared estimates."""
+        """See ``planner.survey.assumed``; ``lost2`` without the bias of squared estimates."""
         n, slots, squares = self.sets.users, self._sums.slots, self._sums.squares
         of_one = slots.at(length)
         pairs = squares.at(length).squared  # of all members that share an item

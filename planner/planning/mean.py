@@ -28,8 +28,8 @@ from planner.planning.channels import (
 from planner.planning.kind import Importance, Kind, PlanFacts
 from planner.planning.option import AnyPart, Curve, ErrorLaw, Option, Part, flat_region, mean_curve
 from planner.solvers.answers import Channel
-from planner.survey.numeric_domain import NumericDomain
-from planner.survey.preferences import EmpiricalPreferences, Preferences
+from planner.survey.assumed import EmpiricalPreferences, Preferences
+from planner.survey.levels import NumericDomain
 from planner.survey.questions import CHANNEL, Numeric
 
 BISAMPLE = "bisample-md"
@@ -104,7 +104,7 @@ class AnswerRateModel:
 
     Examples
     --------
-    >>> from planner.survey.preferences import NormalPreferences
+    >>> from planner.survey.assumed import NormalPreferences
     >>> best = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0).best()
     >>> [round(x, 2) for x in (best.epsilon, best.answer_rate, best.flat_lower, best.flat_upper)]
     [3.16, 0.89, 2.48, 3.88]
@@ -309,7 +309,7 @@ def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> 
 
     Examples
     --------
-    >>> from planner.survey.preferences import NormalPreferences
+    >>> from planner.survey.assumed import NormalPreferences
     >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0.3)
     >>> curve = channel_curve(model, np.linspace(1.0, 6.0, 11))
     >>> round(curve.best().epsilon, 1), round(model.best().epsilon, 1)
@@ -401,7 +401,7 @@ def plan_answer_rate(
 
     Examples
     --------
-    >>> from planner.survey.preferences import NormalPreferences
+    >>> from planner.survey.assumed import NormalPreferences
     >>> plan = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 100_000), epsilon=6.0)
     >>> round(plan.best.epsilon, 2), round(float(plan.offered.mean_rmse[0] / plan.best.rmse), 1)
     (2.94, 2.2)

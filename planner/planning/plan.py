@@ -33,9 +33,8 @@ from planner.planning.sets import Padded
 from planner.planning.shares import Allocation, allocate
 from planner.policy.budget_text import digits_up
 from planner.solvers.solving import smallest_budget
-from planner.survey.file import load_survey
 from planner.survey.questions import Question
-from planner.survey.survey import Survey
+from planner.survey.survey import Survey, load_survey
 
 _OFFERED = 100, 6  # cells and levels of a joint question that is offered beside a plan
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
@@ -253,7 +252,7 @@ def plan_survey(
     ----------
     survey:
         The questions with their weights, targets and mechanisms, and the design; or the path of a
-        survey file, as for :func:`~planner.survey.file.load_survey`.
+        survey file, as for :func:`~planner.survey.survey.load_survey`.
     ledger:
         Earlier collections from the same people; when omitted those of the file that the survey
         names, none if there is no such file yet.

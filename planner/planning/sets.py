@@ -7,7 +7,7 @@ it is the whole number with the smallest expected total squared error
 
     sum_k bias_k^2 + var_k,    var_k = l^2/(a-b)^2 sum_u q_u (1-q_u),    q_u = b + (a-b) P_u(k)
 
-for what is known of the sets (:mod:`planner.survey.sets`); of set designs there is no factor
+for what is known of the sets (:mod:`planner.survey.assumed`); of set designs there is no factor
 ``l^2``, and ``P_u(k)`` is ``l`` times as large.
 """
 
@@ -53,8 +53,8 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import UnaryTable
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
+from planner.survey.assumed import AssumedSets
 from planner.survey.questions import BEST, SET_DESIGN, ItemSet
-from planner.survey.sets import AssumedSets
 
 _DESIGN_LENGTHS = 60  # lengths of which set designs are made
 _MOST_AT_ONCE = 1_000_000  # numbers per length and level that are held at a time
@@ -124,7 +124,7 @@ def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
 
     Examples
     --------
-    >>> from planner.survey.sets import AssumedSets
+    >>> from planner.survey.assumed import AssumedSets
     >>> from planner import PrivacyPolicy, solve
     >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
     >>> sets = AssumedSets([0.1, 0.3, 0.3, 0.2, 0.05, 0.05])
@@ -145,7 +145,7 @@ def plan_whole_sets(
 
     Examples
     --------
-    >>> from planner.survey.sets import AssumedSets
+    >>> from planner.survey.assumed import AssumedSets
     >>> sets, policy = AssumedSets([0.1, 0.3, 0.3, 0.2, 0.05, 0.05]), PrivacyPolicy([1.0], [100])
     >>> [plan_whole_sets(policy, None, users, sets).length for users in (100, 10_000, 1_000_000)]
     [1, 2, 4]
@@ -205,7 +205,7 @@ def law_at(
     Examples
     --------
     >>> from planner.survey.levels import Level
-    >>> from planner.survey.sets import AssumedSets
+    >>> from planner.survey.assumed import AssumedSets
     >>> about = ItemSet("q", (Level("a", 1.0, item_count=4),), sets=AssumedSets([0, 1, 1]))
     >>> [law_at(about, 100, length)[0].prior for length in (1, 2)], law_at(about, 100, 2)[1].bias
     ([(1.0,), (0.75,)], 0.0)

@@ -28,12 +28,10 @@ from planner.limits import JOINED, MAX_JOINT_CELLS, MAX_PADDING_LENGTH
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE, ONE_SIDED
+from planner.survey.assumed import AnyPreferences, AssumedSets
 from planner.survey.description import Description, told_apart
-from planner.survey.levels import Level, Target, check_items, wrong_targets
-from planner.survey.numeric_domain import NumericDomain
-from planner.survey.preferences import AnyPreferences
+from planner.survey.levels import Level, NumericDomain, Target, check_items, wrong_targets
 from planner.survey.reading import AnswerColumn
-from planner.survey.sets import AssumedSets
 from planner.survey.values import (
     Answers,
     Budget,

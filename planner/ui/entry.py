@@ -8,7 +8,7 @@ from importlib import import_module
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from planner.survey.file import settle, survey_text
+from planner.survey.survey import settle, survey_text
 from planner.ui.document import MOST_IN_ADDRESS, cleaned, new_document, stem_of, word_of
 from planner.ui.fields import MOST_PASTED, refuse_paste
 from planner.ui.opening import opening

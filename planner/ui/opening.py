@@ -13,7 +13,7 @@ import streamlit as st
 from planner.errors import FileError, PlannerError
 from planner.files import read_text
 from planner.laws.schema import Document
-from planner.survey.file import read_document, settle
+from planner.survey.survey import read_document, settle
 from planner.survey.tables import Reading, open_table
 from planner.survey.values import text_of
 from planner.ui.document import EXAMPLES, FieldRow, example_document, form_of

@@ -19,8 +19,7 @@ from planner.planning.ledger import Ledger
 from planner.planning.plan import SurveyPlan, plan_survey
 from planner.planning.question import QuestionPlan
 from planner.survey.description import Mistake
-from planner.survey.file import settle
-from planner.survey.survey import Survey
+from planner.survey.survey import Survey, settle
 from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import (

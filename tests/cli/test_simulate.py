@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from planner import Categorical, ItemSet, Level, Numeric, Ordinal, Survey
-from planner.survey.file import survey_text
 from planner.survey.questions import AskedAgain
+from planner.survey.survey import survey_text
 from tests.cli.running import shown
 from tests.refusals import refused
 

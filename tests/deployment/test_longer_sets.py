@@ -18,7 +18,7 @@ from planner.mechanisms import asking
 from planner.mechanisms.asking import OneOfSetCollected, OrderedCollected
 from planner.show.blocks import Sentence, Table
 from planner.show.results import result_blocks
-from planner.survey.sets import AssumedSets
+from planner.survey.assumed import AssumedSets
 from tests.refusals import refused
 
 ITEMS, USERS = 30, 20_000

@@ -21,7 +21,7 @@ from planner.estimates.report_law import ReportLaw
 from planner.mechanisms.making import bisample_md, mean_channel
 from planner.mechanisms.rounding import drawn_channel
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.numeric_domain import NumericDomain
+from planner.survey.levels import NumericDomain
 from tests.refusals import refused
 
 ROUNDS = 1000

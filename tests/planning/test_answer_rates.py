@@ -11,7 +11,7 @@ from planner import Aggregate, AnswerRateModel, Numeric, NumericDomain, bisample
 from planner.planning.channels import AssumedAnswers, best_channel, five_populations
 from planner.planning.mean import model_of, plan_answer_rates
 from planner.planning.plan import parts_of
-from planner.survey.preferences import EmpiricalPreferences, HistogramPreferences, NormalPreferences
+from planner.survey.assumed import EmpiricalPreferences, HistogramPreferences, NormalPreferences
 from tests.mechanisms.decisions import mean_square_is
 from tests.planning.surveys import HOUSEHOLD
 from tests.refusals import refused

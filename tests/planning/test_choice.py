@@ -15,9 +15,9 @@ from planner.show.odds import odds_sentence
 from planner.show.plan import left_out
 from planner.solvers import design_search, solving
 from planner.solvers.generation import generate
-from planner.survey.file import load_survey
 from planner.survey.levels import Level, Target
 from planner.survey.questions import Categorical, ItemSet, Numeric
+from planner.survey.survey import load_survey
 from tests.mechanisms.listed import sets_law
 from tests.refusals import refused
 from tests.surveys import EXAMPLES

@@ -8,7 +8,7 @@ import pytest
 
 from planner import Categorical, FileError, Level, Numeric, PrivacyPolicy, Survey, plan_survey
 from planner.planning.ledger import Ledger, LedgerEntry, read_ledger, record_collection
-from planner.survey.file import survey_text
+from planner.survey.survey import survey_text
 from tests.cli.running import shown
 from tests.refusals import refused
 

@@ -14,7 +14,7 @@ from planner.show.kinds import measure, words
 from planner.show.plan import left_out
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import solve_channel
-from planner.survey.preferences import NormalPreferences
+from planner.survey.assumed import NormalPreferences
 from planner.survey.survey import Survey
 from tests.refusals import refused
 

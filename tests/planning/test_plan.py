@@ -14,7 +14,7 @@ from planner.planning.plan import compare_plans, plan_survey
 from planner.show.kinds import measure, words
 from planner.show.plan import design_sentence, spending_sentence
 from planner.solvers import solving
-from planner.survey.preferences import NormalPreferences
+from planner.survey.assumed import NormalPreferences
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
 from tests.planning.surveys import (
     HOUSEHOLD,

@@ -23,11 +23,10 @@ from planner.show.figures import (
     rounds_figure,
 )
 from planner.show.html import svg_of
-from planner.survey.file import load_survey
+from planner.survey.assumed import NormalPreferences
 from planner.survey.levels import Level, Target
-from planner.survey.preferences import NormalPreferences
 from planner.survey.questions import Categorical
-from planner.survey.survey import Survey
+from planner.survey.survey import Survey, load_survey
 from planner.trial.simulate import OneSurvey
 from tests.documents import ROOT
 from tests.refusals import refused

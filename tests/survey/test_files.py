@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from planner import AssumedSets, FileError, Level, Survey, Target, plan_survey
 from planner.laws.levels import folded
-from planner.survey.file import document_of, load_survey, settle, survey_from_text, survey_text
-from planner.survey.preferences import EmpiricalPreferences, HistogramPreferences, NormalPreferences
+from planner.survey.assumed import EmpiricalPreferences, HistogramPreferences, NormalPreferences
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
+from planner.survey.survey import document_of, load_survey, settle, survey_from_text, survey_text
 from tests.refusals import refused
 from tests.surveys import EXAMPLES, GOOD
 

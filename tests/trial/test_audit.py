@@ -21,8 +21,7 @@ from planner.mechanisms.making import set_design
 from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.channels import best_channel, five_populations
 from planner.solvers.design_search import best_design
-from planner.survey.levels import Level
-from planner.survey.numeric_domain import NumericDomain
+from planner.survey.levels import Level, NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Numeric
 from planner.survey.survey import Survey
 from planner.trial.audit import UNSEEN, _alike, audit_client

@@ -6,7 +6,7 @@ import pytest
 
 from planner.planning.plan import plan_survey
 from planner.show.blocks import people
-from planner.survey.file import settle
+from planner.survey.survey import settle
 from planner.ui.document import cleaned, example_document, word_of
 from tests.documents import ROOT
 from tests.ui.pages import by_label, open_page, session, tables, words

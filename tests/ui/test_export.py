@@ -5,7 +5,7 @@ import pytest
 from planner.deployment.building import deployable_files
 from planner.planning.plan import plan_survey
 from planner.show.blocks import percent
-from planner.survey.file import settle, survey_text
+from planner.survey.survey import settle, survey_text
 from planner.ui.document import cleaned
 from planner.ui.views.export import python_snippet
 from tests.ui.pages import LEDGER, LEVELS, by_label, edit, open_page, session, tables, words

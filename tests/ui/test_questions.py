@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner import PrivacyPolicy, best_ordered_channel
-from planner.survey.file import settle
+from planner.survey.survey import settle
 from planner.ui import working
 from planner.ui.document import cleaned, example_document, sentence_of, word_of
 from tests.ui.pages import (

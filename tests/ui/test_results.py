@@ -8,7 +8,7 @@ from planner.planning.plan import parts_of, plan_survey
 from planner.show.blocks import Facts, Figure, Table
 from planner.show.kinds import views_in_words
 from planner.show.plan import question_blocks
-from planner.survey.file import settle
+from planner.survey.survey import settle
 from planner.ui.document import EXAMPLES, example_document, word_of
 from planner.ui.state import Session
 from tests.ui.pages import LEVELS, TOTAL, by_label, edit, metric, open_page, session, tables, words

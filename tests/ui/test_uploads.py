@@ -6,7 +6,7 @@ import tempfile
 import pytest
 
 from planner.errors import FileError
-from planner.survey.file import document_of, settle
+from planner.survey.survey import document_of, settle
 from planner.ui.document import EXAMPLES, cleaned, documents_of_word, example_document, word_of
 from planner.ui.opening import as_file, document_from_upload, rows_from_items
 from tests.refusals import refused

@@ -19,7 +19,7 @@ from planner.show.html import handout_html, report_html
 from planner.show.kinds import promises
 from planner.show.others import relied_on
 from planner.show.plan import costs
-from planner.survey.file import survey_text
+from planner.survey.survey import survey_text
 from planner.ui import render
 from planner.ui.document import stem_of
 from planner.ui.fields import kept_item

@@ -18,7 +18,7 @@ from planner.show.blocks import Facts, numbers, texts
 from planner.show.kinds import unused_sentence
 from planner.show.plan import headline, question_blocks
 from planner.show.relating import COST
-from planner.survey.preferences import read_preferences
+from planner.survey.assumed import read_preferences
 from planner.survey.questions import QUESTIONS
 from planner.survey.values import text_of
 from planner.ui import render
