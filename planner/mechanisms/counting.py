@@ -13,9 +13,8 @@ from planner.arrays import Whole
 from planner.errors import InputError
 from planner.mechanisms.words import rows_at_once
 
-_WEIGHED_WORDS = 2**16  # weighed at once: in the cache, yet few calls
+_WEIGHED_WORDS = 2**15  # of which ones are counted at once: in the cache, yet few calls
 _ALL_ONES = ~np.uint64(0)
-_EXACT = 2**24  # whole numbers up to here are exact in 32 bits
 
 Reports = NDArray[np.uint8]
 """Reports as bytes, shape ``(n, report size)``."""
@@ -80,14 +79,14 @@ class BitCounter:
     def __init__(self, items: int) -> None:
         self._items, self._words = items, words_for(items)
         self._height = rows_at_once(_SLAB_WORDS, self._words)
-        self._adder = _Adder((self._height, self._words))
-        self._slab, self._filled = self._adder.memory(), 0
+        self._adder = _Adder()
+        self._slab, self._filled = np.empty((self._height, self._words), dtype=np.uint64), 0
 
     def add(self, reports: Packed) -> None:
         """Add checked reports; the array may be kept for a while, and must not change."""
         full = len(reports) - len(reports) % self._height
         for start in range(0, full, self._height):
-            self._adder.add(reports[start : start + self._height], 0)
+            self._adder.add(reports[start : start + self._height])
         self.add_some(reports, np.arange(full, len(reports)))
 
     def add_some(self, reports: Packed, numbers: Whole) -> None:
@@ -99,8 +98,8 @@ class BitCounter:
             reports.take(some, axis=0, out=room, mode="clip")  # other modes copy once more
             start, self._filled = start + len(some), self._filled + len(some)
             if self._filled == self._height:
-                self._adder.add(self._slab, 0, own=True)
-                self._slab, self._filled = self._adder.memory(), 0
+                self._adder.add(self._slab)
+                self._slab, self._filled = np.empty_like(self._slab), 0
 
     def counts(self) -> Whole:
         """How many of the reports set each bit, shape ``(items,)``; the counter stays usable."""
@@ -116,8 +115,7 @@ class BitCounter:
 def _add_up(parts: list[tuple[int, Packed]], words: int) -> list[tuple[int, Packed]]:
     """The same number of set bits per column in fewer rows; parts are (plane, rows)."""
     height = rows_at_once(_LAST_WORDS, words)
-    adder = _Adder((height, words))
-    left = []
+    adder, left = _Adder(), []
     for plane, rows in parts:
         full = len(rows) - len(rows) % height
         for start in range(0, full, height):
@@ -128,59 +126,33 @@ def _add_up(parts: list[tuple[int, Packed]], words: int) -> list[tuple[int, Pack
 
 
 class _Adder:
-    """Adds slabs (rows x words) bit by bit; plane ``j`` holds the digits worth ``2^j``."""
+    """Adds slabs of reports, all of one shape; plane ``j`` holds the digits worth ``2^j``."""
 
-    def __init__(self, shape: tuple[int, int]) -> None:
-        self._shape = shape
+    def __init__(self) -> None:
         self._sums: list[Packed] = []  # one slab per plane ...
-        self._waiting: list[tuple[Packed, bool] | None] = []  # ... and one without a partner yet
-        self._free: list[Packed] = []
-        self._half = _aligned(shape)
+        self._waiting: list[Packed | None] = []  # ... and one without a partner yet
 
-    def memory(self) -> Packed:
-        """A slab's memory, to be filled and added as ``own``."""
-        return self._free.pop() if self._free else _aligned(self._shape)
-
-    def add(self, slab: Packed, plane: int, *, own: bool = False) -> None:
-        """Add a slab worth ``2^plane``: read only, or to be used again if it is ``own``."""
+    def add(self, slab: Packed, plane: int = 0) -> None:
+        """Add a slab worth ``2^plane``, which is only read."""
         while True:
             while len(self._sums) <= plane:
-                self._sums.append(_aligned(self._shape))
-                self._sums[plane].fill(0)
+                self._sums.append(np.zeros_like(slab))
                 self._waiting.append(None)
-            partner = self._waiting[plane]
+            partner, total = self._waiting[plane], self._sums[plane]
+            self._waiting[plane] = slab if partner is None else None
             if partner is None:
-                self._waiting[plane] = (slab, own)
                 return
-            self._waiting[plane] = None
-            slab, own = self._full_add((slab, own), partner, self._sums[plane]), True
-            plane += 1
-
-    def _full_add(
-        self, one: tuple[Packed, bool], two: tuple[Packed, bool], total: Packed
-    ) -> Packed:
-        """Add two slabs to ``total`` in place and return the carry: five passes."""
-        (a, a_own), (b, b_own) = (one, two) if one[1] else (two, one)
-        carry = self.memory()
-        half = np.bitwise_xor(a, b, out=a if a_own else self._half)
-        np.bitwise_xor(b, total, out=carry)
-        np.bitwise_and(carry, half, out=carry)
-        np.bitwise_xor(carry, b, out=carry)  # the total where a and b differ, else b
-        np.bitwise_xor(total, half, out=total)
-        self._free += [slab for slab, own in ((a, a_own), (b, b_own)) if own]
-        return carry
+            differ = slab ^ partner
+            carry = partner ^ total
+            carry &= differ
+            carry ^= partner  # the total's bit where the two differ, else their own
+            total ^= differ
+            slab, plane = carry, plane + 1
 
     def parts(self) -> list[tuple[int, Packed]]:
         """What has been added up, as (plane, rows)."""
-        waiting = [(plane, held[0]) for plane, held in enumerate(self._waiting) if held]
+        waiting = [(plane, slab) for plane, slab in enumerate(self._waiting) if slab is not None]
         return [*enumerate(self._sums), *waiting]
-
-
-def _aligned(shape: tuple[int, int]) -> Packed:
-    """New memory that begins with a cache line, which is faster to add up."""
-    memory = np.empty(shape[0] * shape[1] + 8, dtype=np.uint64)
-    start = -memory.ctypes.data // 8 % 8
-    return memory[start : start + shape[0] * shape[1]].reshape(shape)
 
 
 # -- counters ----------------------------------------------------------------------------
@@ -379,19 +351,18 @@ class SidesCounter:
     """
 
     def __init__(self, counts: Whole, types: Whole) -> None:
-        self._items = int(counts.sum())
+        self._types, self._segments, self._items = types, Segments.of(counts), int(counts.sum())
         # The adders want rows without gaps, so the type's word is added up with the others.
         self._counters = [BitCounter(64 + self._items) for _ in types]
         self._reports = np.zeros(len(types), dtype=np.int64)
-        self._weights = _Weights(counts, types)
 
     def add(self, rows: Reports) -> None:
         """Check and count some reports."""
         words, first = rows.view("<u8"), int(self._reports.sum())
-        if len(self._counters) == 1:
+        if len(self._types) == 1:
             words = np.hstack([np.zeros((len(words), 1), dtype=words.dtype), words])
         require_inside(words, 64 + self._items, first)
-        kinds = self._weights.types_of(words, first)
+        kinds = self._types_of(words, first)
         order = np.argsort(kinds, kind="stable")
         ends = np.searchsorted(kinds.take(order), np.arange(self._reports.size), side="right")
         self._reports += np.diff(ends, prepend=0)
@@ -404,63 +375,27 @@ class SidesCounter:
         counts = np.column_stack([self._reports, np.array(bits)])
         return Aggregate(int(self._reports.sum()), counts.ravel())
 
-
-class _Weights:
-    """Compares the ones of each level in packed reports with those of their types.
-
-    A matrix product adds up the words of each level. Of levels that share a word, all but the last
-    are counted by their lanes; what remains of the word's ones is the last one's.
-    """
-
-    def __init__(self, item_counts: Whole, high_counts: Whole) -> None:
-        self._high_counts, self._segments = high_counts, Segments.of(item_counts)
-        segments, levels = self._segments, item_counts.size
-        level = np.repeat(np.arange(levels), segments.last - segments.first + 1)
-        last = np.append(segments.word[1:] != segments.word[:-1], True)  # bits beyond them are 0
-        words = np.zeros((levels, int(segments.word[-1]) + 2))
-        words[level[last], 1 + segments.word[last]] = 1
-        lanes = -words[:, 1 + segments.word[~last]]
-        lanes[level[~last], np.arange(lanes.shape[1])] = 1
-        exact = np.float32 if item_counts.max() < _EXACT - 64 else np.float64
-        self._words, self._lanes = words.astype(exact), lanes.astype(exact)
-        self._right = high_counts.T.astype(exact)
-        # The type and the lanes are read alike: a column of words, and which of its bits.
-        self._masked = [(0, ~np.uint64(0))]
-        self._masked += zip(1 + segments.word[~last], segments.mask[~last], strict=True)
-        shape = rows_at_once(_WEIGHED_WORDS, words.shape[1]), words.shape[1]
-        self._room = np.empty(shape, dtype=np.uint8), np.empty(shape, dtype=exact)
-
-    def types_of(self, rows: Packed, first: int) -> NDArray[np.unsignedinteger]:
+    def _types_of(self, rows: Packed, first: int) -> NDArray[np.unsignedinteger]:
         """The reports' types, all checked; ``first`` is the number of the first, for errors."""
-        types, step = len(self._high_counts), len(self._room[0])
-        columns = np.empty((len(self._masked), len(rows)), dtype=np.uint64)
-        weights = np.empty((len(self._words), len(rows)), dtype=self._words.dtype)
-        for start in range(0, len(rows), step):
-            some = slice(start, min(start + step, len(rows)))
-            part = rows[some]
-            ones, numbers = (memory[: len(part)] for memory in self._room)
-            np.bitwise_count(part, out=ones)
-            np.copyto(numbers, ones)
-            np.matmul(self._words, numbers.T, out=weights[:, some])
-            for column, (word, mask) in zip(columns, self._masked, strict=True):
-                np.bitwise_and(part[:, word], mask, out=column[some])
-        if columns[0].max() >= types:
-            u = int(np.argmax(columns[0] >= types))
-            allowed = f"a type from 0 to {types - 1}"
+        types, segments = self._types, self._segments
+        for u in np.flatnonzero(rows[:, 0] >= len(types)):
+            allowed = f"a type from 0 to {len(types) - 1}"
             remedy = "Read the reports with the mechanism that made them."
-            raise InputError(f"reports[{first + u}][0]", int(columns[0, u]), allowed, remedy)
-        kinds = columns[0].astype(np.min_scalar_type(types - 1))
-        weights += self._lanes @ np.bitwise_count(columns[1:]).astype(weights.dtype)
-        wrong = weights != self._right.take(kinds, axis=1)
-        if wrong.any():
-            u = int(wrong.any(axis=0).argmax())
-            raise self._wrong(rows[u], first + u)
+            raise InputError(f"reports[{first + u}][0]", int(rows[u, 0]), allowed, remedy)
+        kinds = rows[:, 0].astype(np.min_scalar_type(len(types) - 1))
+        sizes = np.empty((types.shape[1], len(rows)), dtype=np.int32)
+        step = rows_at_once(_WEIGHED_WORDS, rows.shape[1])
+        for start in range(0, len(rows), step):
+            words = rows[start : start + step, 1:].T.copy()  # long loops are fast loops
+            for size, one, last in zip(sizes, segments.first, segments.last, strict=True):
+                bits = words[segments.word[one] : segments.word[last] + 1].copy()
+                bits[0] &= segments.mask[one]
+                bits[-1] &= segments.mask[last]
+                ones = np.bitwise_count(bits)
+                ones.sum(axis=0, dtype=np.int32, out=size[start : start + step])
+        wrong = (sizes != types.T.astype(np.int32).take(kinds, axis=1)).any(axis=0)
+        for u in np.flatnonzero(wrong):
+            allowed = f"{types[kinds[u]].tolist()}, by level, for type {kinds[u]}"
+            remedy = "The mechanism sends no such report."
+            raise InputError(f"size of reports[{first + u}]", sizes[:, u].tolist(), allowed, remedy)
         return kinds
-
-    def _wrong(self, report: Packed, number: int) -> InputError:
-        segments, kind = self._segments, int(report[0])
-        ones = np.bitwise_count(report[1 + segments.word] & segments.mask)
-        seen = np.add.reduceat(ones, segments.first)
-        allowed = f"{self._high_counts[kind].tolist()}, by level, for type {kind}"
-        remedy = "The mechanism sends no such report."
-        return InputError(f"size of reports[{number}]", seen.tolist(), allowed, remedy)
