@@ -1,6 +1,8 @@
-"""Surveys that several tests share: the examples, and a small file to spoil in all ways."""
+"""What many tests share: the examples, a small file to spoil, how many random cases to try."""
 
 from pathlib import Path
+
+from hypothesis import settings
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 GOOD = """[survey]
@@ -22,3 +24,8 @@ name = "common"
 epsilon = "1.2 * ln 6"
 item_count = 4
 """
+
+
+def tries(some: int, every: int) -> int:
+    """``every`` case in a sweep, ``some`` of them else."""
+    return every if settings.get_current_profile_name() == "sweep" else some

@@ -21,9 +21,8 @@ from planner.survey.assumed import NormalPreferences
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
 from planner.survey.survey import load_survey, survey_text
 from tests.cli.running import invoke
-from tests.effort import tries
 from tests.policies import log_uniform, random_matrix
-from tests.surveys import EXAMPLES
+from tests.surveys import EXAMPLES, tries
 
 LEVELS = (Level("rare", 1.5, ("x",)), Level("usual", 3.0, item_count=8))
 BILL = Numeric("bill", 0, 50, preferences=NormalPreferences(5, 1.5), epsilon=3.0)

@@ -30,8 +30,8 @@ from planner.survey.levels import Level
 from planner.survey.questions import AskedAgain
 from planner.survey.survey import Survey
 from planner.trial.simulate import Trial
-from tests.effort import tries
 from tests.refusals import refused
+from tests.surveys import tries
 
 PEOPLE, RUNS = tries(6000, 1500), tries(16, 250)  # limits of few people are exact, and slow
 NEAR, MISS = tries(35, 16) / 10, 1e-6

@@ -1,22 +1,34 @@
 """From mechanisms to a parameter file, or a refusal that names what does not fit."""
 
+import json
+import time
+from dataclasses import replace
+
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from planner import Level, NumericDomain, PrivacyPolicy, Survey, best_design, plan_survey, solve
+from planner.deployment import bulk
 from planner.deployment.building import (
     deployable_files,
     parameters_from_mechanisms,
     survey_parameters,
 )
+from planner.deployment.bulk import perturb_file
+from planner.deployment.collecting.collector import collect
+from planner.deployment.parameters import make_vectors, read_parameters, write_parameters
 from planner.errors import FileError, InputError, VerificationError
 from planner.mechanisms.making import bisample_md, oue, padded, randomized_response, unary
 from planner.planning.question import KINDS
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling
+from planner.planning.solve import forget
 from planner.show.kinds import WORDS
+from planner.survey import reading
 from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
-from tests.deployment.examples import LEVELS, every_mechanism
+from tests.deployment.examples import FILES, LEVELS, every_mechanism, sealed
 from tests.refusals import refused
+from tests.surveys import EXAMPLES
 
 CHOSEN, BY_AVG = Categorical("q", LEVELS), Categorical("q", LEVELS, "avg")
 SETS_BY_AVG = ItemSet("q", LEVELS, "avg", padding_length=2, mechanism="set-design")
@@ -147,3 +159,105 @@ def test_every_choice_can_be_deployed():
         assert plan.questions[0].law.shape.levels == question.shape.levels == question.asked.levels
     with refused():
         plan_survey(survey(CHOICE.replacing(mechanism="coin")))
+
+
+# -- the parameter file as a whole: there and back, never altered, never written twice ---
+
+
+def test_every_mechanism_there_and_back(parameters, parameter_file):
+    assert read_parameters(parameter_file) == parameters
+    found = {law.mechanism for law in parameters.questions}
+    assert len(found) == 13
+    for law in parameters.questions:
+        # Budgets are kept, and not idle: the tightest pair comes close to its own.
+        gaps = [pair.demanded - pair.realised for pair in law.pairs]
+        assert 0 <= min(gaps) < 0.65, law.name
+
+
+def test_the_same_plan_is_the_same_file_byte_for_byte():
+    """Whenever it is made: with another hash clients would spend the budgets again."""
+    first = survey_parameters(plan_survey(EXAMPLES / "clinic.toml")).to_json()
+    time.sleep(1)  # the least step of a clock in a file
+    forget()  # what was solved
+    assert survey_parameters(plan_survey(EXAMPLES / "clinic.toml")).to_json() == first
+
+
+def test_what_does_not_verify_is_not_written(one_question, tmp_path):
+    document = json.loads(one_question.to_json())
+    document["questions"][0]["a"][0] += 10_000
+    for one, error, reason in (
+        (document, InputError, "hash"),
+        (sealed(document), VerificationError, r"Question 'q': Levels .* realise"),
+    ):
+        with pytest.raises(error, match=reason):
+            write_parameters(tmp_path / "copy.json", replace(one_question, document=one))
+    assert not list(tmp_path.iterdir())
+
+
+def test_questions_are_found_by_name(parameters, one_question):
+    assert parameters.question("grr").name == "grr"
+    assert one_question.question() is one_question.question("q") is one_question.questions[0]
+    for name in (None, "nobody"):
+        with refused():
+            parameters.question(name)
+
+
+def test_vectors_do_not_change_by_accident():
+    """A frozen copy: what a port passed once it passes for good."""
+    frozen = json.loads((FILES / "vectors.json").read_text())
+    assert make_vectors(read_parameters(FILES / "parameters.json")) == frozen
+
+
+# -- answers are randomised from a file --------------------------------------------------
+
+
+def test_a_question_named_twice_is_answered_once_and_a_few_people_at_a_time(
+    parameters, everything, tmp_path, monkeypatch
+):
+    """Two reports of one answer would spend its budget twice."""
+    monkeypatch.setattr(bulk, "_BLOCK_BYTES", 8 * 700)
+    monkeypatch.setattr(reading, "_ROWS_AT_A_TIME", 2000)
+    seen, out = [], tmp_path / "idue.parquet"
+    twice = ("idue", "idue")
+    found = perturb_file(parameters, everything / "answers.csv", out, twice, seen.append)
+    assert found.written == {out: 3000}
+    assert seen == [2000, 3000]
+    assert collect(parameters, [out]).sums["idue", None].users == 3000
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "out"),
+    [
+        ("idue\nHIV\nnobody\n", ["idue"], "out.parquet"),
+        ("idue\n", ["idue"], "out.parquet"),
+        ("idue,sets\nHIV,[1]\n", ["idue"], "x.csv"),
+        ("idue,grr\nHIV,x\n", ["idue", "grr"], "out.parquet"),
+        ("idue\nHIV\n", ["nothing"], "out.parquet"),
+        ("idue,grr\nHIV,x\n", ["idue", "grr"], "answers"),
+        ("idue\n" + "HIV\n" * 200, ["idue"], "o.jsonl"),
+    ],
+)
+def test_what_is_refused_leaves_no_file(parameters, tmp_path, monkeypatch, text, names, out):
+    monkeypatch.setattr(bulk, "MAX_JSON_BYTES", 20_000)
+    data = tmp_path / "answers"
+    data.write_text(text)
+    with refused():
+        perturb_file(parameters, data, tmp_path / out, names)
+    assert list(tmp_path.iterdir()) == [data]
+    assert data.read_text() == text
+
+
+def test_rows_of_two_files_are_not_of_one_person(tmp_path):
+    """The reports of half of the people say 0, of the others 1, in order, to both questions."""
+    names, people = ("a", "b"), 2_000
+    level = (Level("only", 20.0, item_count=2),)
+    survey = Survey("s", people, tuple(Categorical(name, level) for name in names))
+    truth = {name: randomized_response(20.0, items=2) for name in names}
+    (tmp_path / "answers.csv").write_text("a,b\n" + "0,0\n" * 1_000 + "1,1\n" * 1_000)
+    parameters = parameters_from_mechanisms(survey, truth)
+    found = perturb_file(parameters, tmp_path / "answers.csv", tmp_path / "reports").written
+    a, b = ([row[0] for row in pq.read_table(path)["report"].to_pylist()] for path in found)
+    assert len(set(a)) == len(set(b)) == 2
+    # Of so many pairs in any order half are alike, give or take 22: 7 times that is 1e-12.
+    assert abs(sum(x == y for x, y in zip(a, b, strict=True)) - people / 2) < 7 * 22.4
+    assert abs(a[: people // 2].count(a[0]) - people / 4) < 7 * 11.2

@@ -9,7 +9,7 @@ from planner.estimates.channel import ChannelEstimates, ratio
 from planner.estimates.cross_table import CrossTable, people_for_association
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import seeded_words
-from tests.effort import tries
+from tests.surveys import tries
 
 MISS = 1e-6  # of each statistical test
 RUNS = tries(120, 2000)

@@ -1,9 +1,16 @@
 """Small versions of all reproduced tables and figures: their computed verdicts."""
 
 import importlib
+import json
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from planner import FileError, InputError
+from tests.refusals import refused
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -128,3 +135,150 @@ def test_a_wrong_variance_is_seen_by_the_best_mean(monkeypatch):
     right = new_best_mean._simulated
     monkeypatch.setattr(new_best_mean, "_simulated", lambda *about: (right(*about)[0], 1.6))
     assert words(run("new_best_mean"))[1] == "no"
+
+
+# -- parts of the reproduction: verdicts, data, the page, the command line ---------------
+
+
+def claim(holds, only=""):
+    from reproduction.result import Claim
+
+    return Claim("A <b>claim</b>.", "section 1", holds, "5 < 6 & so on.", only)
+
+
+def result(*claims):
+    from reproduction.charts import bars, lines
+    from reproduction.result import Result, Table
+
+    table = Table.over("Numbers", "x", [1, 20_000], {"y": [0.5, 123_456.0], "z": [1e-15, "text"]})
+    figures = [
+        lines([1, 2], {"one": [3, 4]}, ("title", "x", "y"), measured={"one": [3, 4]}),
+        bars(["10-14"], {"one": [3]}, ("title", "x", "y")),
+    ]
+    return Result("A title", "What was done.", claims, [table], figures, ["A note."])
+
+
+def test_page_counts_escapes_and_fetches_nothing():
+    from reproduction.page import as_json, page
+
+    wordings = {True: "holds", False: "holds only by luck", None: "not checked"}
+    assert {holds: claim(holds, "by luck").verdict for holds in wordings} == wordings
+    assert result().tables[0].cells() == [["1", "0.5", "0"], ["20,000", "123,456", "text"]]
+    results = {"one": result(claim(True), claim(False)), "two": result(claim(False, "so"))}
+    text = page(results, "Heading", "About", plotly_js="")
+    assert "3 claims: 1 hold, 1 hold only under a restriction, 1 do not hold, 0 not" in text
+    assert "<b>claim</b>" not in text
+    assert "5 &lt; 6 &amp; so on." in text
+    assert "Holds only so" in text
+    assert "http" not in text.replace("www.w3.org", "")
+    assert text.count('<section><h2 id="') == 2
+    assert text.count("Plotly.newPlot") == 4
+    read = json.loads(as_json(results))
+    assert [one["verdict"] for one in read["one"]["claims"]] == ["holds", "does not hold"]
+    assert read["two"]["tables"][0]["columns"] == ["x", "y", "z"]
+
+
+def test_clothing_reader_and_quick_data(tmp_path):
+    from reproduction import baskets
+    from reproduction.result import Setting
+
+    rows = [("a", "x"), ("b", "x"), ("a", "y"), ("a", "x")]
+    lines = (json.dumps({"user_id": user, "item_id": item}) for user, item in rows)
+    (tmp_path / "renttherunway_final_data.json").write_text("\n".join(lines) + "\n")
+    answers = baskets.read("Clothing", Setting(tmp_path))
+    assert answers.labels == ("x", "y")
+    assert answers.counts.tolist() == [2, 1]  # a repeat counts once
+    assert answers.sets.sizes.tolist() == [2, 1]
+    assert baskets.read("Retail", Setting(tmp_path)) is None
+
+    (tmp_path / "retail.dat").write_text("1 2\n" * 9 + "3\n" * 11)
+    part = baskets.read("Retail", Setting(tmp_path, quick=True))
+    assert part.users == 2
+    assert part.labels == ("1", "2")
+
+
+def test_thinned_sets_keep_one_item_each():
+    from reproduction import baskets
+
+    from planner.mechanisms.itemsets import ItemSets
+    from planner.planning.datasets import AnswerCounts
+
+    sets = ItemSets.of([[0, 1, 2, 3, 4], [], [5]] * 500, items=6)
+    answers = AnswerCounts(tuple("abcdef"), sets.counts(), sets)
+    rng = np.random.default_rng(1)
+    small = baskets.thinned(answers, 0.0, rng)
+    assert small.sets.sizes.tolist() == [1, 0, 1] * 500
+    assert small.counts[:5].min() > 60  # of 100 expected: any of the five
+    whole = baskets.thinned(answers, 1.0, rng)
+    assert whole.sets.members.tolist() == sets.members.tolist()
+
+
+def test_synthetic_data_follow_their_laws():
+    from reproduction import frequencies
+
+    rng = np.random.default_rng(1)
+    users, items = 200_000, 100
+    k = np.arange(1.0, items + 1)
+    law = (1 / k - 1 / (k + 1)) / (1 - 1 / (items + 1))  # of x^-2 on [k, k + 1)
+    for answers, chance in (
+        (frequencies.power_law(users, items, rng), law),
+        (frequencies.uniform(users, items, rng), np.full(items, 1 / items)),
+    ):
+        assert answers.users == users
+        expected = users * chance
+        distance = float(np.sum((answers.counts - expected) ** 2 / expected))
+        assert distance < 99 + 5 * np.sqrt(2 * 99) + 16  # chi-square, beyond 1e-6
+
+
+def test_levels_have_their_shares_and_do_not_depend_on_epsilon():
+    from reproduction import frequencies
+
+    one, two = (frequencies.assign(1000, epsilon) for epsilon in (1.0, 3.0))
+    assert one.policy.item_counts.tolist() == [50, 50, 900]
+    assert two.policy.epsilons.tolist() == pytest.approx([3, 3.6, 6])
+    assert one.level_of.tolist() == two.level_of.tolist()
+    assert one.level_of.tolist() != sorted(one.level_of.tolist())
+
+
+def test_mean_absolute_error_of_a_normal_estimate():
+    from reproduction.normal import mean_absolute
+
+    rng = np.random.default_rng(1)
+    for bias, deviation in ((0.0, 1.0), (0.5, 2.0), (-3.0, 1.0)):
+        sample = np.abs(rng.normal(bias, deviation, 400_000))
+        error = sample.std() / np.sqrt(sample.size)
+        assert abs(mean_absolute(bias, deviation) - sample.mean()) < 5 * error
+
+
+def test_a_script_runs_by_itself_at_80_columns(tmp_path):
+    command = [sys.executable, EXAMPLES / "new_saturation.py", "--quick", "--out", tmp_path]
+    env = {"PATH": "/usr/bin:/bin", "COLUMNS": "80", "PYTHONPATH": str(EXAMPLES.parent)}
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env=env)  # noqa: S603
+    assert "HOLDS: Beyond the saturation point budget buys nothing" in run.stdout
+    printed, _, _ = run.stdout.partition("written: ")
+    assert max(map(len, printed.splitlines())) <= 80
+    assert (tmp_path / "new_saturation.html").exists()
+    assert (tmp_path / "plotly.min.js").exists()
+
+
+def test_populations_are_those_of_table_2(tmp_path):
+    """Their means are .831, .499, .001 (signs as there) within 4.9 standard errors: 1e-6."""
+    from reproduction import populations
+
+    users, rng = 100_000, np.random.default_rng(1)
+    many = [populations.exponential(users, np.random.default_rng(seed)) for seed in range(200)]
+    assert all((one.min(), one.max()) == (-1.0, 1.0) for one in many)
+    low, high = np.quantile([one.mean() for one in many], [0.01, 0.99])
+    assert low < -0.831 < high  # 2/H - 1, H the largest of 100,000 standard exponentials
+    for values, mean, deviation in (
+        (populations.gaussian(users, rng), 0.5, 0.1),
+        (populations.uniform(users, rng), 0.0, 3**-0.5),
+    ):
+        assert abs(values.mean() - mean) < 4.9 * deviation / np.sqrt(users)
+    with pytest.raises(FileError):
+        populations.adult_ages(tmp_path / "none")
+    (tmp_path / "ages").write_text("17, x\nold, y\n")
+    with refused(FileError):
+        populations.adult_ages(tmp_path / "ages")
+    with pytest.raises(InputError):
+        populations.uniform(1, rng)

@@ -1,20 +1,219 @@
 """Damaged files against every reader, for three seconds; ``make fuzz`` goes on for hours.
 
-Every try must be accepted for good reason or refused by name, within five seconds and a gigabyte.
-``FUZZ_SECONDS`` sets the time for all readers together, ``FUZZ_SEED`` where the tries start. A
-failure leaves its number, from which ``FUZZ_SEED`` and the reader give the same file again.
+An attack writes a damaged file and reads it. It returns whether the file was accepted; an error of
+the planner's own is a refusal, any other exception a crash. What a reader accepts is compared with
+what must hold, by an assertion.
 """
 
+import json
 import os
+import pickle
 import resource
 import sys
 import time
+from dataclasses import dataclass
 from random import Random
 
 import pytest
 
+from planner import load_survey, read_ledger
+from planner.deployment import Client
+from planner.deployment.bulk import column_of, perturb_file
+from planner.deployment.collecting.collector import Checkpoint, collect
+from planner.deployment.collecting.engines import _Worker
+from planner.deployment.collecting.one_file import count_file
+from planner.deployment.collecting.reports import Expected, seal
+from planner.deployment.parameters import parse_parameters
 from planner.errors import PlannerError
-from tests.fuzz.readers import READERS, Refused
+from planner.laws.answers import LEFT_OUT
+from planner.survey.reading import AnswerFile
+from tests.deployment.mutations import damaged, flipped
+from tests.deployment.readers import private
+from tests.surveys import EXAMPLES
+
+ITEMS = 40
+Q = ("q", None), ()
+"""The question's only round, of people who tell no group."""
+
+
+class Refused(Exception):
+    """The reader names what is wrong."""
+
+
+@dataclass
+class Attack:
+    """Damaged copies of one file, and the reader that must withstand them."""
+
+    path: object
+    read: object
+    damage: object = damaged
+    end: object = lambda: None
+
+    def __post_init__(self):
+        self.original = self.path.read_bytes()
+
+    def strike(self, random):
+        """Read one damaged copy."""
+        self.path.write_bytes(self.damage(self.original, random))
+        return self.read(self.path)
+
+
+def _parameters(parameters, folder):
+    path = folder / "params.json"
+    path.write_text(parameters.to_json())
+
+    def read(path):
+        found = parse_parameters(path.read_bytes())
+        assert all(private(question) for question in found.document["questions"])
+
+    return Attack(path, read)
+
+
+def _answers_file(folder):
+    path = folder / "answers.csv"
+    path.write_text("q\n" + "".join(f"{i % ITEMS}\n" for i in range(60)))
+    return path
+
+
+def _lines(parameters, folder):
+    client, path = Client(parameters.document), folder / "reports.jsonl"
+    path.write_text("".join(client.report("q", i).to_json() + "\n" for i in range(5)))
+    return Attack(path, _counted(parameters, path), flipped)
+
+
+def _counted(parameters, path):
+    """A reader of reports that counts what stood in the undamaged file, or refuses."""
+    expected = Expected.of(parameters)
+    right = count_file(path, expected).sums[Q]
+
+    def read(path):
+        found = count_file(path, expected)
+        if found.refused:
+            raise Refused
+        _same(found.sums.values(), right)
+
+    return read
+
+
+def _same(sums, right):
+    assert sum(one.users for one in sums) == right.users
+    assert sum(one.counts for one in sums).tolist() == right.counts.tolist()
+
+
+def _parquet(parameters, folder):
+    path = folder / "reports.parquet"
+    perturb_file(parameters, _answers_file(folder), path)
+    return Attack(path, _counted(parameters, path))
+
+
+def _sealed(parameters, folder):
+    """Damage that somebody sealed again: only the library that reads Parquet is left to see it.
+
+    What it says instead may be true, so nothing is compared; it is read in a process of its own,
+    which may crash, but neither hang nor take the machine's memory.
+    """
+    path = folder / "reports.parquet"
+    perturb_file(parameters, _answers_file(folder), path)
+    worker = _Worker(pickle.dumps(Expected.of(parameters)))
+
+    def read(path):
+        seal(path)
+        if worker.count(path).refused:
+            raise Refused
+
+    return Attack(path, read, _inside, worker.stop)
+
+
+def _inside(data, random):
+    """Change what is between the frame's ends: the pages, or the footer and not its length."""
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    pages, footer = data[4:start], data[start:-8]
+    if random.random() < 0.5:
+        pages = damaged(pages, random)
+    else:
+        footer = damaged(footer, random)
+    return b"PAR1" + pages + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+
+
+def _memory(parameters, folder):
+    path = folder / "memory"
+    client = Client(parameters.document, memory=path)
+    users = ("ann", "bob", "é")
+    right = [client.report("q", 3, user=user) for user in users]
+
+    def read(_):
+        found = [client.report("q", 3, user=user) for user in users]
+        assert found == right  # not a fresh draw
+
+    return Attack(path, read)
+
+
+def _checkpoint(parameters, folder):
+    reports = folder / "reports"
+    reports.mkdir()
+    client, path = Client(parameters.document), folder / "progress"
+    for i in range(3):
+        lines = "".join(client.report("q", j).to_json() + "\n" for j in range(i + 1))
+        (reports / f"{i}.jsonl").write_text(lines)
+    total = collect(parameters, [reports], checkpoint=path).sums["q", None]
+
+    def read(path):
+        saved = Checkpoint(path, parameters.hash)
+        try:
+            _same([one.sums[Q] for one in saved.contents()], total)
+        finally:
+            saved.close()
+
+    return Attack(path, read)
+
+
+def _survey(_, folder):
+    path = folder / "survey.toml"
+    path.write_bytes((EXAMPLES / "baskets.toml").read_bytes())
+    return Attack(path, load_survey)
+
+
+def _answers(parameters, folder):
+    columns = [column_of(parameters.question("q"))]
+
+    def read(path):
+        for (codes,) in AnswerFile(path, columns).blocks():
+            assert all(code is LEFT_OUT or 0 <= code < ITEMS for code in codes)
+
+    return Attack(_answers_file(folder), read)
+
+
+def _ledger(_, folder):
+    path = folder / "ledger.json"
+    entries = [
+        {"survey": f"s{i}", "day": "2026-03-01", "rule": "min", "spent": {"a": 0.5, "b": 1.0}}
+        for i in range(3)
+    ]
+    path.write_text(
+        json.dumps({"format": "ldp-planner-ledger", "version": 1, "collections": entries})
+    )
+
+    def read(path):
+        assert all(
+            value > 0 for one in read_ledger(path).collections for value in one.spent.values()
+        )
+
+    return Attack(path, read)
+
+
+# The parameters that they are given ask one question ``q`` of 40 items.
+READERS = {
+    "parameters": _parameters,
+    "lines": _lines,
+    "parquet": _parquet,
+    "sealed": _sealed,
+    "memory": _memory,
+    "checkpoint": _checkpoint,
+    "survey": _survey,
+    "answers": _answers,
+    "ledger": _ledger,
+}
+
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "3")) / len(READERS)
 SEED = int(os.environ.get("FUZZ_SEED", "1"))

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from planner.mechanisms.counting import Aggregate
-from tests.effort import tries
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.listed import output_law
 from tests.refusals import refused
+from tests.surveys import tries
 
 
 class MechanismSuite:

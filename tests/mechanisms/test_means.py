@@ -16,11 +16,11 @@ from planner.mechanisms.making import bisample_md, law_of, mean_channel
 from planner.mechanisms.rivals import bisample_variance, missing_variance
 from planner.mechanisms.rounding import drawn_channel, integers_of
 from planner.planning.channels import best_channel, best_ordered_channel, five_populations
-from tests.effort import tries
 from tests.laws.oracle import true_exp
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.suite import MechanismSuite
 from tests.refusals import refused
+from tests.surveys import tries
 
 BUDGETS = [2e-4, 0.01, 0.3, 1.0, 2.5, 5.0, 10.0, 23.0, 50.0]
 RANGE = NumericDomain(10, 30)

@@ -8,10 +8,10 @@ import pytest
 
 from planner import Aggregate, ItemSets, PrivacyPolicy, VerificationError, solve
 from planner.mechanisms.making import oue, padded, rappor, set_design, unary
-from tests.effort import tries
 from tests.mechanisms.listed import TABLE_II, by_hand, sets_law, whole_sets_law
 from tests.mechanisms.suite import MechanismSuite
 from tests.refusals import refused
+from tests.surveys import tries
 
 ITEMS = 4
 ALL_SETS = [[k for k in range(ITEMS) if (code >> k) & 1] for code in range(2**ITEMS)]

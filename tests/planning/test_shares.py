@@ -11,8 +11,8 @@ from planner.planning.option import ErrorLaw
 from planner.planning.shares import best_some_each, some_each
 from planner.planning.solve import ROUGH, scaled
 from planner.show.plan import better_design
-from tests.effort import tries
 from tests.refusals import refused
+from tests.surveys import tries
 
 TOY, PAGE = PrivacyPolicy(np.log([4, 6]), [1, 4]), PrivacyPolicy([2, 2.4, 4], [5, 5, 90])
 SECTION_9 = [

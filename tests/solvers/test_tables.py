@@ -13,7 +13,6 @@ from planner.planning.solve import relaxed
 from planner.policy import logodds
 from planner.solvers import solving
 from planner.solvers.models import MODELS
-from tests.effort import tries
 from tests.policies import (
     KINDS,
     RULES,
@@ -25,6 +24,7 @@ from tests.policies import (
     worst_excess,
 )
 from tests.refusals import refused
+from tests.surveys import tries
 
 approx = pytest.approx
 METHODS = ("auto", "reduced", "slsqp", "conic", "literal")

@@ -23,7 +23,7 @@ from planner.laws.schema import (
 )
 from tests.deployment.examples import singles
 from tests.deployment.mutations import mutated, paths_of
-from tests.effort import tries
+from tests.surveys import tries
 
 
 def test_values_of_a_shape():

@@ -20,8 +20,8 @@ from planner.estimates.rows import item_rows
 from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.words import seeded_words
-from tests.effort import tries
 from tests.refusals import refused
+from tests.surveys import tries
 
 REGIONS = {"region": ("north", "south"), "version": ("a", "b")}
 LEVELS = (Level("rare", 1.5, ("x",)), Level("usual", 3.0, ("y", "z", "w")))

@@ -20,8 +20,8 @@ from planner.deployment.collecting.inbox import Inbox
 from planner.deployment.collecting.receiving import MOST_CONNECTIONS
 from tests.deployment.report_files import KEY
 from tests.deployment.sending import receiving, send
-from tests.effort import tries
 from tests.refusals import refused
+from tests.surveys import tries
 
 
 def reports_of(parameters, number):
