@@ -120,10 +120,10 @@ def test_heavy_libraries_stay_in_their_places(module):
 
 
 def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
-    """Which files hand it on, how often that goes back up, and whose methods run, solvers apart."""
-    survey = tmp_path / "clinic.toml"
-    example = (ROOT / "examples" / "clinic.toml").read_text()
-    survey.write_text(example.replace("1.5", "1.53"))  # solved by no other test
+    """With every option: files that hand it on, ways back up, whose methods run; no solvers."""
+    survey, example = tmp_path / "clinic.toml", (ROOT / "examples" / "clinic.toml").read_text()
+    ledger = f'[survey]\nledger = "{tmp_path / "ledger.json"}"\n'
+    survey.write_text(example.replace("1.5", "1.53").replace("[survey]\n", ledger))
     carried = (Survey, BaseQuestion, Part, QuestionPlan, SurveyPlan, Path)
     entered, classes = {}, set()  # a function counts where it is met first
 
@@ -141,17 +141,20 @@ def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
         if ours and not told and any(isinstance(frame.f_locals[name], carried) for name in given):
             entered.setdefault(code, Path(code.co_filename).relative_to(PACKAGE))
 
+    pages = ("--report", tmp_path / "r.html", "--handout", tmp_path / "h.html")
+    files = (*pages, "--out", tmp_path / "p.json", "--record")
     shown("plan", ROOT / "examples" / "health.toml")  # what is loaded once is no way
-    sys.setprofile(see)
-    try:
-        shown("plan", survey)
-    finally:
-        sys.setprofile(None)
+    for options in (["--json"], [*files, "--details"]):
+        sys.setprofile(see)
+        try:
+            shown("plan", survey, *options)
+        finally:
+            sys.setprofile(None)
     floors = [RANK[path.with_suffix("").parts[0]] for path in entered.values()]
     climbs = sum(here < there for here, there in pairwise(floors))
-    assert 10 < len(set(entered.values())) <= 17
-    assert 3 < climbs <= 7
-    assert 10 < len(classes) <= 28  # the law among them, whose integers are promised
+    assert 15 < len(set(entered.values())) <= 25
+    assert 5 < climbs <= 12
+    assert 15 < len(classes) <= 50  # the law among them, whose integers are promised
 
 
 def test_the_picture_of_the_architecture_is_drawn_from_the_imports():

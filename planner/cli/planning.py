@@ -76,10 +76,14 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.deployment.parameters import write_parameters
     from planner.files import replace_file
     from planner.planning.plan import plan_survey
+    from planner.show.html import handout_html, report_html
     from planner.show.json import plan_json
     from planner.show.plan import plan_blocks
 
     made = plan_survey(survey, mechanism=mechanism)
+    makers = (report, "Report", report_html), (handout, "Handout", handout_html)
+    # All is made before anything is written.
+    pages = [(path, what, page(made)) for path, what, page in makers if path is not None]
     parameters = None
     shown = json_output and made.one_file and made.deployable  # else there is no one file
     if out is not None or question is not None or shown:
@@ -88,11 +92,8 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         made.record(datetime.datetime.now(datetime.UTC).date())
     if out is not None and parameters is not None:
         write_parameters(out, parameters)
-    pages = {path: what for path, what in ((report, "Report"), (handout, "Handout")) if path}
-    for path, what in pages.items():
-        from planner.show.html import handout_html, report_html
-
-        replace_file(path, (report_html if what == "Report" else handout_html)(made))
+    for path, _, page in pages:
+        replace_file(path, page)
     if json_output:
         print_json(plan_json(made, parameters))
         return
@@ -100,7 +101,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     show(plan_blocks(made, details=details), details=details)
     if out is not None:
         say(f"Parameters written to {out} and verified.")
-    for path, what in pages.items():
+    for path, what, _ in pages:
         say(f"{what} written to {path}.")
     if record:
         say(f"Recorded in {made.survey.ledger}.")

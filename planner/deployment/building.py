@@ -131,5 +131,5 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     planned = plan.questions if question is None else (plan.question(question),)
     users = plan.survey.users if question is None else planned[0].users
     questions = tuple(one.deployed for one in planned)
-    survey = plan.survey.replacing(users=users, questions=questions, asked=None)
+    survey = plan.survey.model_copy(update={"users": users, "questions": questions})
     return parameters_from_mechanisms(survey, {one.name: one.law for one in planned})

@@ -136,7 +136,7 @@ class SurveyPlan(Framed):
         >>> round(view.shuffled.epsilon, 3), round(view.guess.success, 3)
         (0.031, 0.405)
         """
-        group = prod(min(shares.values()) for shares in self.survey.group_shares().values())
+        group = prod(min(shares.values()) for shares in self.survey.group_shares.values())
         views = {one.name: one.outsiders(delta, group) for one in self.questions}
         known = tuple(view for view in views.values() if view is not None)
         left_out = tuple(name for name, view in views.items() if view is None)

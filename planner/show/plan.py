@@ -88,7 +88,7 @@ def _groups(plan: SurveyPlan) -> list[Block]:
     Of counts the error grows as the root of the people, so that their share is less exact by it.
     """
     blocks: list[Block] = []
-    for name, shares in plan.survey.group_shares().items():
+    for name, shares in plan.survey.group_shares.items():
         counted = [one for one in plan.questions if not one.question.apart]
         rows = [
             [

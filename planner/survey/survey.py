@@ -143,6 +143,7 @@ class Survey(Description):
         tables = [row for one in found["question"] for row in (*one.pop("parts", ()), one)]
         return {"name": self.name, **found, "question": tables}
 
+    @property
     def group_shares(self) -> dict[str, dict[str, float]]:
         """Expected share of the people in each value of each known group.
 
