@@ -137,15 +137,13 @@ class AnswerFile:
 
     def _whole(self, block: Sequence[Row]) -> None:
         """Refuse a cell that has whole rows in it: two stray quotes hide those between them."""
-        mark, width, several = self.table.mark, len(self.table.header), self.table.several
-        for line, row in block if several and width > 1 else ():
-            if line not in several:
-                continue
+        mark, width, after = self.table.mark, len(self.table.header), [*block[1:], (0, [])]
+        long = [one for one, (start, _) in zip(block, after, strict=True) if start != one[0] + 1]
+        for line, row in long if mark and width > 1 else ():
             rows = [one.split(mark) for one in mark.join(row).splitlines()]
             if all(len(one) == width for one in rows) and sum(map(self._answers, rows)) > 1:
                 reason = f"line {line} has quotes with a whole line between them, {rows[1]}"
                 raise FileError(self.table.path, reason, "Take the quotes out.")
-        several.clear()
 
     def _answers(self, row: list[str]) -> bool:
         try:

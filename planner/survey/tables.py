@@ -12,11 +12,12 @@ import csv
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, dropwhile, islice
+from functools import partial
+from itertools import dropwhile, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal
 from zipfile import ZipFile
 
 from pydantic import Field
@@ -46,6 +47,7 @@ _TRANSACTIONS = (".dat", ".data", ".txt")
 _WHOLE = "Give a part of it."
 Row = tuple[int, list[str]]
 NumberedRows = Iterator[Row]
+Reader = Callable[[], NumberedRows]  # reads a file from its beginning
 
 
 class Reading(Description):
@@ -74,8 +76,6 @@ class AnswerTable:
         As what it was read, in words.
     mark:
         What stands between cells of text; empty if it is none.
-    several:
-        Lines on which rows of more than one begin, of those that were read.
     blank:
         Blank lines at the end, counted when the rows are read: people, if there is one column.
 
@@ -85,16 +85,8 @@ class AnswerTable:
         The file cannot be read or is no table: when it is opened or, by its line, when rows are.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        form: str,
-        rows: Callable[[], NumberedRows],
-        mark: str = "",
-        several: set[int] | None = None,
-    ) -> None:
+    def __init__(self, path: Path, form: str, rows: Reader, mark: str = "") -> None:
         self.path, self.form, self.mark, self.blank, self._all = path, form, mark, 0, rows
-        self.several = set() if several is None else several
         with _told(path):
             first = next((row for row in rows() if any(map(str.strip, row[1]))), (0, list[str]()))
         self._line, self._header = first
@@ -116,19 +108,16 @@ class AnswerTable:
                         raise FileError(self.path, reason, "Take blank lines out.")
                     yield from ((first + k, [""]) for k in range(blank))
                     blank = 0
-                if len(row) != width or (row == self._header and width > 1):
-                    self._refuse(line, row)
+                if row == self._header and width > 1:
+                    remedy = "Take it out: a file has one header."
+                    raise FileError(self.path, f"line {line} is the header again", remedy)
+                if len(row) != width:
+                    reason = f"line {line} has {counted(len(row), 'cell')}, and the header {width}"
+                    raise FileError(self.path, reason, "Give every row a cell for each column.")
                 yield line, row
         self.blank = blank
         if width == 1:  # nothing else could stand for somebody without an answer
             yield from ((first + k, [""]) for k in range(blank))
-
-    def _refuse(self, line: int, row: list[str]) -> NoReturn:
-        if row == self._header:
-            remedy = "Take it out: a file has one header."
-            raise FileError(self.path, f"line {line} is the header again", remedy)
-        reason = f"line {line} has {counted(len(row), 'cell')}, and the header {len(self.header)}"
-        raise FileError(self.path, reason, "Give every row a cell for each column.")
 
     def place(self, name: str) -> int:
         """Where the column of this name is; a FileError unless there is one."""
@@ -152,14 +141,14 @@ def open_table(path: str | Path, reading: Reading, wanted: Sequence[str] = ()) -
         if path.stat().st_size > _MOST_MEBIBYTES * MEBIBYTE:
             raise FileError(path, f"is larger than {_MOST_MEBIBYTES} MiB", _WHOLE)
         suffix = path.suffix.lower()
-        opened = _OTHERS.get(suffix)
-        if opened is None:
+        if suffix not in _OTHERS:
             return _text(path, reading, wanted)
         for key in ("delimiter", "encoding", *(["skip_rows"] if suffix != ".xlsx" else [])):
             if getattr(reading, key):
                 allowed = f"left out for a {suffix} file"
                 raise InputError(key, getattr(reading, key), allowed, "The file says how it is.")
-        return AnswerTable(path, *opened(path, reading))
+        form, opened = _OTHERS[suffix]
+        return AnswerTable(path, form, opened(path, reading.skip_rows))
 
 
 def counted(number: int, thing: str) -> str:
@@ -190,7 +179,6 @@ def _told(path: Path) -> Iterator[None]:
 
 def _text(path: Path, reading: Reading, wanted: Sequence[str]) -> AnswerTable:
     encoding, above = _encoding(path, reading.encoding), reading.skip_rows
-    name = codecs.lookup(encoding).name
 
     def lines() -> Iterator[str]:
         return islice(_lines(path, encoding), above, None)
@@ -200,55 +188,48 @@ def _text(path: Path, reading: Reading, wanted: Sequence[str]) -> AnswerTable:
     fits = {mark: _fits(sample, mark, wanted) for mark in marks}
     best = max(marks, key=fits.__getitem__)
     named, _, width = fits[best]
-    shown = _ENCODING_NAMES.get(name, name.upper())
+    shown = _ENCODING_NAMES.get(encoding, encoding.upper())
     if path.suffix.lower() in _TRANSACTIONS and not named and len(wanted) == 1:
         return _transactions(path, reading, shown, wanted[0], lines)
     form = f"{_DELIMITERS[best] if width > 1 else 'one column'}, {shown}"
-    several = set[int]()
-    return AnswerTable(
-        path, form, lambda: _delimited(path, lines, best, above, several), best, several
-    )
+    return AnswerTable(path, form, lambda: _delimited(path, lines, best, above), best)
 
 
 def _encoding(path: Path, told: str | None) -> str:
     """As told, or by its mark, or the first of UTF-8 and Windows-1252 that all of it is."""
     with path.open("rb") as file:
         start = file.read(3)
-        marked = next((name for mark, name in _SEPARATORS if start.startswith(mark)), None)
-        named = told or marked
-        for name in [named] if named else ["utf-8", "cp1252"]:
-            try:
-                file.seek(0)
-                _scan(path, iter(lambda: file.read(MEBIBYTE), b""), name)
-            except UnicodeError:
-                continue
-            except LookupError:
-                remedy = "Write for example utf-8, utf-16, cp1252 or latin-1."
-                raise InputError("encoding", told, "an encoding of text", remedy) from None
-            return name
-    raise FileError(
-        path,
-        f"is no text in {named or 'UTF-8, nor in Windows-1252'}",
-        "Save it as UTF-8, or say its encoding.",
-    )
+    marked = next((name for mark, name in _SEPARATORS if start.startswith(mark)), None)
+    named = told or marked
+    for one in [named] if named else ["utf-8", "cp1252"]:
+        try:
+            name = codecs.lookup(one).name
+            _scan(path, name)
+        except UnicodeError:
+            continue
+        except LookupError:
+            remedy = "Write for example utf-8, utf-16, cp1252 or latin-1."
+            raise InputError("encoding", told, "an encoding of text", remedy) from None
+        return name
+    reason = f"is no text in {named or 'UTF-8, nor in Windows-1252'}"
+    raise FileError(path, reason, "Save it as UTF-8, or say its encoding.")
 
 
-def _scan(path: Path, blocks: Iterable[bytes], encoding: str) -> None:
+def _scan(path: Path, encoding: str) -> None:
     """Refuse what is no text in this encoding, and lines that no text has."""
-    decoder, line, held = codecs.getincrementaldecoder(encoding)(), 1, 0
-    for block in chain(blocks, [b""]):
-        text = decoder.decode(block, final=not block)
-        if "\0" in text:
-            reason = (
-                f"line {line + text[: text.index(chr(0))].count(chr(10))} has a character U+0000"
-            )
-            raise FileError(path, reason, "Is it text? Say its encoding, or take that out.")
-        ends = text.count("\n") or text.count("\r")
-        held = held + len(text) if not ends else len(text) - 1 - max(map(text.rfind, "\n\r"))
-        line += ends
-        if held > _LONGEST_LINE:
-            reason = f"line {line} has more than {_LONGEST_LINE // MEBIBYTE} MiB"
-            raise FileError(path, reason, "Is it the right file?")
+    line, held = 1, 0
+    with path.open(encoding=encoding, newline="") as file:
+        while text := file.read(MEBIBYTE):
+            if "\0" in text:
+                line += text[: text.index("\0")].count("\n")
+                remedy = "Is it text? Say its encoding, or take that out."
+                raise FileError(path, f"line {line} has a character U+0000", remedy)
+            ends = text.count("\n") or text.count("\r")
+            held = held + len(text) if not ends else len(text) - 1 - max(map(text.rfind, "\n\r"))
+            line += ends
+            if held > _LONGEST_LINE:
+                reason = f"line {line} has more than {_LONGEST_LINE // MEBIBYTE} MiB"
+                raise FileError(path, reason, "Is it the right file?")
 
 
 def _lines(path: Path, encoding: str) -> Iterator[str]:
@@ -261,17 +242,14 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
 
 
 def _delimited(
-    path: Path, lines: Callable[[], Iterator[str]], mark: str, above: int, several: set[int]
+    path: Path, lines: Callable[[], Iterator[str]], mark: str, above: int
 ) -> NumberedRows:
-    """Rows with the lines on which they begin; ``several`` has those of more than one."""
+    """Rows with the lines on which they begin."""
     rows, start = csv.reader(lines(), delimiter=mark, strict=True), above + 1
     try:
         for row in rows:
-            end = above + rows.line_num
-            if end > start:
-                several.add(start)
             yield start, row
-            start = end + 1
+            start = above + rows.line_num + 1
     except csv.Error as error:
         text = next(islice(lines(), start - above - 1, None), "")
         reason = f"line {start}, {text[:40]!r}, is not CSV: {error}"
@@ -329,36 +307,34 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def _json_lines(path: Path, _reading: Reading) -> tuple[str, Callable[[], NumberedRows]]:
-    encoding = _encoding(path, "utf-8")
-
-    def objects() -> Iterator[tuple[int, Document | None]]:
-        for number, line in enumerate(_lines(path, encoding), 1):
-            if not line.strip():
-                yield number, None
-                continue
-            try:
-                found = json.loads(line, object_pairs_hook=_once)
-            except (ValueError, RecursionError) as error:
-                reason = f"line {number}, {line[:40]!r}, is not JSON: {error}"
-                raise FileError(path, reason, "Write an object a line.") from error
-            if type(found) is not dict:
-                reason = f"line {number}, {line[:40]!r}, is no JSON object"
-                raise FileError(path, reason, 'Write {"question": "answer"} on each line.')
-            yield number, found
-
+def _json_lines(path: Path, _skipped: int) -> Reader:
+    lines = partial(_lines, path, _encoding(path, "utf-8"))
     names: dict[str, None] = {}
-    for _, found in objects():
-        names |= dict.fromkeys(found or ())
+    for number, line in enumerate(lines(), 1):
+        names |= dict.fromkeys(_json_object(path, number, line))
         if len(names) > _MOST_HEADINGS:
             raise FileError(path, f"has more than {_MOST_HEADINGS:,} different keys", _WHOLE)
 
     def rows() -> NumberedRows:
         yield 0, list(names)
-        for number, found in objects():
-            yield number, [] if found is None else [_cell(found.get(name)) for name in names]
+        for number, line in enumerate(lines(), 1):
+            found = _json_object(path, number, line)
+            yield number, [_cell(found.get(name)) for name in names] if line.strip() else []
 
-    return "JSON lines", rows
+    return rows
+
+
+def _json_object(path: Path, number: int, line: str) -> Document:
+    """The object of a line; an empty one of a blank line."""
+    try:
+        found = json.loads(line, object_pairs_hook=_once) if line.strip() else {}
+    except (ValueError, RecursionError) as error:
+        reason = f"line {number}, {line[:40]!r}, is not JSON: {error}"
+        raise FileError(path, reason, "Write an object a line.") from error
+    if type(found) is not dict:
+        reason = f"line {number}, {line[:40]!r}, is no JSON object"
+        raise FileError(path, reason, 'Write {"question": "answer"} on each line.')
+    return found
 
 
 def _once(pairs: list[tuple[str, Json]]) -> Document:
@@ -368,27 +344,24 @@ def _once(pairs: list[tuple[str, Json]]) -> Document:
     return found
 
 
-def _parquet(path: Path, _reading: Reading) -> tuple[str, Callable[[], NumberedRows]]:
+def _parquet(path: Path) -> NumberedRows:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    def rows() -> NumberedRows:
-        try:
-            with pq.ParquetFile(path) as file:
-                schema = file.schema_arrow
-            names = schema.names
-            texts = [name for name in names if pa.types.is_string(schema.field(name).type)]
-            with pq.ParquetFile(path, read_dictionary=texts) as file:  # each text is kept once
-                yield 0, names
-                done = 0
-                for batch in file.iter_batches(_PARQUET_ROWS):
-                    columns = [_column(column) for column in batch.columns]
-                    yield from enumerate(map(list, zip(*columns, strict=True)), done + 1)
-                    done += batch.num_rows
-        except pa.ArrowException as error:
-            raise FileError(path, f"is not Parquet: {error}", "Write it again.") from error
-
-    return "Parquet", rows
+    try:
+        with pq.ParquetFile(path) as file:
+            schema = file.schema_arrow
+        names = schema.names
+        texts = [name for name in names if pa.types.is_string(schema.field(name).type)]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:  # each text is kept once
+            yield 0, names
+            done = 0
+            for batch in file.iter_batches(_PARQUET_ROWS):
+                columns = [_column(column) for column in batch.columns]
+                yield from enumerate(map(list, zip(*columns, strict=True)), done + 1)
+                done += batch.num_rows
+    except pa.ArrowException as error:
+        raise FileError(path, f"is not Parquet: {error}", "Write it again.") from error
 
 
 def _column(column: pa.Array) -> list[str]:
@@ -398,9 +371,10 @@ def _column(column: pa.Array) -> list[str]:
     return [_cell(value) for value in column.to_pylist()]
 
 
-def excel_rows(path: Path, sheet: str | None = None) -> NumberedRows:
+def excel_rows(path: Path, skipped: int = 0, sheet: str | None = None) -> NumberedRows:
     """The rows of a sheet of an Excel file, the first if none is named, with their numbers.
 
+    Those that end early are filled up: a sheet does not say where its rows end.
     InputError without the library that reads it; FileError if it is no such file or sheet.
     """
     try:
@@ -422,11 +396,13 @@ def excel_rows(path: Path, sheet: str | None = None) -> NumberedRows:
             raise FileError(path, f"has no sheet {sheet!r}", f"There are: {listed}.")
         found = book[names[sheet]] if sheet else book.worksheets[0]
         found.reset_dimensions()  # what a file says of its own size may be wrong
-        for number, row in enumerate(found.iter_rows(values_only=True), 1):
+        width, rows = 0, enumerate(found.iter_rows(values_only=True), 1)
+        for number, row in islice(rows, skipped, None):
             cells = [_cell(value) for value in row]
             while cells and not cells[-1]:
                 cells.pop()
-            yield number, cells
+            width = width or len(cells)
+            yield number, cells + [""] * (width - len(cells)) if cells else []
         book.close()
     except (PlannerError, OSError):
         raise
@@ -434,22 +410,11 @@ def excel_rows(path: Path, sheet: str | None = None) -> NumberedRows:
         raise FileError(path, f"is not an Excel file: {error!r}", "Save it as .xlsx.") from error
 
 
-def _excel(path: Path, reading: Reading) -> tuple[str, Callable[[], NumberedRows]]:
-    def rows() -> NumberedRows:
-        """Those that end early filled up: a sheet does not say where its rows end."""
-        width = 0
-        for number, row in islice(excel_rows(path), reading.skip_rows, None):
-            width = width or len(row)
-            yield number, row + [""] * (width - len(row)) if row else []
-
-    return "Excel, the first sheet", rows
-
-
-_OTHERS: dict[str, Callable[[Path, Reading], tuple[str, Callable[[], NumberedRows]]]] = {
-    ".jsonl": _json_lines,
-    ".ndjson": _json_lines,
-    ".parquet": _parquet,
-    ".xlsx": _excel,
+_OTHERS: dict[str, tuple[str, Callable[[Path, int], Reader]]] = {
+    ".jsonl": ("JSON lines", _json_lines),
+    ".ndjson": ("JSON lines", _json_lines),
+    ".parquet": ("Parquet", lambda path, _: partial(_parquet, path)),
+    ".xlsx": ("Excel, the first sheet", lambda path, skipped: partial(excel_rows, path, skipped)),
 }
 # How names of files end that are usual; any other is text, too.
 SUFFIXES = ("csv", "tsv", *(one[1:] for one in (*_TRANSACTIONS, *_OTHERS)))

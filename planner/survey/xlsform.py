@@ -84,7 +84,7 @@ def survey_of_form(path: Path) -> Imported:
 def _rows(path: Path, sheet: str) -> Iterator[FormRow]:
     """Cells that are not blank by the names of their columns; of several languages the first."""
     header: list[str] = []
-    for _, cells in excel_rows(path, sheet):
+    for _, cells in excel_rows(path, sheet=sheet):
         if not header:
             header = [folded(cell).partition("::")[0] for cell in cells]
         elif any(cells):
