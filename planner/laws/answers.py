@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar, Self
 
 from planner.errors import InputError
@@ -22,6 +23,8 @@ from planner.laws.schema import (
     BUDGET,
     FINITE,
     FLAG,
+    NULL,
+    SHARE,
     Document,
     Json,
     Schema,
@@ -95,15 +98,15 @@ class Asked(LawPart, ABC):
         """The texts in a cell that name an item each."""
         return [cell]
 
-    def find(self, text: str) -> int | None:  # noqa: ARG002 - items know better
+    def find(self, text: str) -> int | None:
         """The item that a text of a table means."""
         return None
 
-    def placing(self, places: Mapping[str, int]) -> Self:  # noqa: ARG002 - items know better
+    def placing(self, places: Mapping[str, int]) -> Self:
         """The same, where these texts, folded, mean items without a name, too."""
         return self
 
-    def without(self, *, blank: bool) -> Code:  # noqa: ARG002 - some tell these apart
+    def without(self, *, blank: bool) -> Code:
         """What somebody without an answer counts as, by a blank cell or by a code for that."""
         return LEFT_OUT
 
@@ -145,13 +148,8 @@ class Item(Asked):
         return {folded(one): k for one, k in self.numbers.items() if names[folded(one)] == 1}
 
     def code(self, answer: Answer) -> Code:
-        return self.number(answer)
-
-    def number(self, answer: Answer) -> int:
-        """The number of an item; InputError if it is none."""
         found = self.numbers.get(answer) if type(answer) is str else None
-        found = self.levels.unnamed(answer) if found is None else found
-        return self._known(found, answer)
+        return self._known(self.levels.unnamed(answer) if found is None else found, answer)
 
     def _known(self, found: int | None, answer: Answer) -> int:
         if found is not None:
@@ -177,7 +175,6 @@ class Item(Asked):
         return found
 
     def own(self, code: Code, source: Source) -> Own:
-        del source
         return (code,)
 
     def placing(self, places: Mapping[str, int]) -> Self:
@@ -216,7 +213,7 @@ class ItemOrNone(Item):
 
     def code(self, answer: Answer) -> Code:
         none = answer is None and not self.everyone_has_value
-        return 0 if none else 1 + self.number(answer)
+        return 0 if none else 1 + super().code(answer)
 
     def read_cell(self, cell: str) -> Code:
         return 1 + super().read_cell(cell)
@@ -342,10 +339,10 @@ class Number(Asked):
         lower, upper = (float(question[key]) for key in ("lower", "upper"))
         if not lower < upper or not math.isfinite(upper - lower):
             raise unfit("upper", upper, f"above lower, which is {lower!r}, by a finite amount")
-        if question["yes_no"] and question["points"] != 2:
-            raise unfit("points", question["points"], "2: no and yes")
-        points, epsilon = question["points"], float(question["epsilon"])
-        return cls.over(lower, upper, question["yes_no"], points, epsilon)
+        yes_no, points = question["yes_no"], question["points"]
+        if yes_no and points != 2:
+            raise unfit("points", points, "2: no and yes")
+        return cls.over(lower, upper, yes_no, points, float(question["epsilon"]))
 
     @classmethod
     def over(cls, lower: float, upper: float, yes_no: bool, points: int, epsilon: float) -> Self:
@@ -387,7 +384,7 @@ class Number(Asked):
         inside = self.lower <= number <= self.upper
         return number if inside and not self.yes_no else self.code(number if inside else cell)
 
-    def without(self, *, blank: bool) -> Code:  # noqa: ARG002
+    def without(self, *, blank: bool) -> Code:
         return None
 
     def answer(self, code: Code) -> Answer:
@@ -419,18 +416,7 @@ class OneOfSet(Item):
         "levels": LEVELS,
         "padding_length": whole(1, MAX_PADDING_LENGTH),
         "longer_sets": described(
-            either(
-                list_of(
-                    record(
-                        {
-                            "size": whole(2, MAX_COUNT),
-                            "share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-                        }
-                    ),
-                    0,
-                ),
-                {"type": "null"},
-            ),
+            either(list_of(record({"size": whole(2, MAX_COUNT), "share": SHARE}), 0), NULL),
             "share of the people have a set of more items than the size before, or "
             "than the padding length for the first; no set has more than the last size; none is "
             "longer if the list is empty, and nothing is known if it is null. A statement of the "
@@ -444,17 +430,12 @@ class OneOfSet(Item):
     @classmethod
     def read(cls, question: Document) -> Self:
         length, stated = question["padding_length"], question["longer_sets"]
-        levels = Levels.read(question).with_dummies(length)
-        if stated is None:
-            return cls(levels, length, None)
-        longer = tuple((one["size"], one["share"]) for one in stated)
-        before, above = length, 1.0
-        for size, share in longer:
+        longer = None if stated is None else tuple((one["size"], one["share"]) for one in stated)
+        for (before, above), (size, share) in pairwise([(length, 1.0), *(longer or ())]):
             if size <= before or share > above:
                 allowed = f"of sizes that rise from above {length}, and shares that do not rise"
                 raise unfit("longer_sets", (size, share), allowed)
-            before, above = size, share
-        return cls(levels, length, longer)
+        return cls(Levels.read(question).with_dummies(length), length, longer)
 
     def document(self) -> Document:
         longer = self.longer_sets
@@ -465,7 +446,7 @@ class OneOfSet(Item):
         if type(answer) not in (list, tuple, set, frozenset):
             remedy = "Put the items into a list, [] if there are none."
             raise InputError("answer", _type_of(answer), "a list of items, empty for none", remedy)
-        found = sorted(map(self.number, answer))
+        found = sorted(map(super().code, answer))
         if len(set(found)) < len(found):
             remedy = "Give each item once."
             raise InputError.because("answer", "answer is a list that has an item twice", remedy)

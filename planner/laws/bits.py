@@ -54,7 +54,6 @@ class Bits(Shape):
                 raise unfit(f"b of level {name!r}", bottom, f"below a = {top}")
 
     def check(self, wanted: Wanted | None) -> None:
-        del wanted
         check_unary(self.a, self.b, self.levels)
 
     def ratio(self, i: int, j: int) -> Fraction | None:

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from math import inf
 from typing import ClassVar, Self
 
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import check_ratio, log_upper_bound
-from planner.laws.levels import Levels, PairBudget
+from planner.laws.levels import Levels, PairBudget, spans
 from planner.laws.schema import (
     BUDGET,
     FLAG,
     PROBABILITY,
+    SHARE,
     TEXT,
     Document,
     Schema,
@@ -41,7 +41,7 @@ _FINITE = {"type": "number", "minimum": 0, "maximum": MAX_EPSILON + 1}
 _EPSILON = either(_FINITE, _INFINITE)
 _AGGREGATES = record(
     {
-        "delta": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+        "delta": SHARE,
         "epsilon": _EPSILON,
         "others_with_each_value": list_of(whole(0, _MAX_OTHERS)),
     },
@@ -114,7 +114,6 @@ class Die(Shape):
         return (*self.levels.names, "none of the values")
 
     def check(self, wanted: Wanted | None) -> None:
-        del wanted
         values = self.levels.total
         others = self.guarantee["aggregates"]["others_with_each_value"]
         for what, found in (("decoys", len(self.decoys)), ("numbers of others", len(others))):
@@ -133,16 +132,14 @@ class Die(Shape):
 
     def ratio(self, i: int, j: int) -> Fraction:
         """How much having a value of level ``i`` raises the chance of reporting it in round two."""
-        del j
         face = self._least_faces[i]
         return Fraction(face + self.sampling, face)
 
     @cached_property
     def _least_faces(self) -> list[int]:
         """Of each level the face that the truth raises most; last that of none."""
-        ends = [*accumulate(self.levels.item_counts)]
-        faces = zip([0, *ends], ends, strict=False)
-        return [*(min(self.decoys[first:last]) for first, last in faces), self.zero]
+        ends = spans(self.levels.item_counts)
+        return [*(min(self.decoys[first:last]) for first, last in ends), self.zero]
 
     def pairs(self) -> list[PairBudget]:
         """Loss of the round-two outputs of each level, at ``(i, i)``; of "none" at the end."""
@@ -158,7 +155,6 @@ class Die(Shape):
         return found[:-1] if self.everyone_has_value else found
 
     def draw(self, own: Own, source: Source) -> bytes:
-        del own
         return words(source, 1)[0].to_bytes(4, "little")
 
     def output(self, drawn: bytes, own: Own, round_number: int | None) -> bytes:

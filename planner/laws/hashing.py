@@ -51,12 +51,11 @@ class Hash(Shape):
     values: int
 
     def check(self, wanted: Wanted | None) -> None:
-        del wanted
         check_ratio(self.ratio(0, 0), self.levels.least_demanded())
         self.require_telling()
 
     def ratio(self, i: int, j: int) -> Fraction:
-        del i, j  # of two hash values, whatever the seed
+        # of two hash values, whatever the seed
         return Fraction(self.truth * self.values + D - self.truth, D - self.truth)
 
     def support(self) -> list[tuple[Fraction, Fraction]]:

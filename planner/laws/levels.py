@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from itertools import chain
+from itertools import accumulate, chain, pairwise, product
 from typing import NamedTuple
 
 from planner.errors import InputError
 from planner.laws.schema import (
     BUDGET,
+    NULL,
     TEXT,
     Document,
     Schema,
@@ -44,7 +45,7 @@ _LEVEL["properties"]["against"] = BUDGET  # which may be left out
 LEVELS: Schema = list_of(_LEVEL)
 _NAMED_RULES = choice("min", "avg", "one-sided")
 RULE: Schema = described(
-    either(_NAMED_RULES, list_of(list_of(either(BUDGET, {"type": "null"})))),
+    either(_NAMED_RULES, list_of(list_of(either(BUDGET, NULL)))),
     "Pair budgets: of both levels the smaller, the mean, epsilon of the likelier or "
     "against of the other if that is smaller; or a matrix, null where none is demanded.",
 )
@@ -102,28 +103,32 @@ class Levels:
     def read(cls, question: Document, least: int = 1) -> Levels:
         """The levels of a question of the right form that has ``least`` items or more."""
         rows = question["levels"]
-        names, counts = ([row[key] for row in rows] for key in ("name", "item_count"))
-        items = [tuple(row["items"]) for row in rows]
-        for i, (given, count) in enumerate(zip(items, counts, strict=True)):
-            if given and len(given) != count:
-                reason = f"levels[{i}] lists {len(given)} items, and its item_count is {count}"
+        for i, row in enumerate(rows):
+            if row["items"] and len(row["items"]) != row["item_count"]:
+                found = (
+                    f"lists {len(row['items'])} items, and its item_count is {row['item_count']}"
+                )
+                reason = f"levels[{i}] {found}"
                 raise InputError.because(f"levels[{i}].items", reason, EXPORT_REMEDY)
-        epsilons = [float(row["epsilon"]) for row in rows]
+        names, counts = (tuple(row[key] for row in rows) for key in ("name", "item_count"))
+        epsilons = tuple(float(row["epsilon"]) for row in rows)
+        items = tuple(tuple(row["items"]) for row in rows)
         rule = _rule(question["rule"], len(rows))
         against = tuple(float(row.get("against", math.inf)) for row in rows)
         if rule != "one-sided":
             if min(against) < math.inf:
                 raise unfit("against", min(against), "left out under this rule")
             against = ()
-        levels = cls(tuple(names), tuple(epsilons), tuple(counts), tuple(items), rule, 0, against)
+        levels = cls(names, epsilons, counts, items, rule, 0, against)
         if levels.total < least:
             reason = f"the levels have {levels.total} item together, at least {least} are needed"
             raise InputError.because("levels", reason, EXPORT_REMEDY)
-        for kind, values in (("level", names), ("item", [x for row in items for x in row])):
+        listed = tuple(chain.from_iterable(items))
+        for kind, values in (("level", names), ("item", listed)):
             if len(set(values)) < len(values):
                 reason = f"two {kind}s have the same name"
                 raise InputError.because("levels", reason, EXPORT_REMEDY)
-        for item in (item for row in items for item in row if levels.unnamed(item) is not None):
+        for item in (item for item in listed if levels.unnamed(item) is not None):
             reason = f"{item!r} is the name of two items, one of them of a level without a list"
             raise InputError.because("levels", reason, EXPORT_REMEDY)
         return levels
@@ -239,12 +244,8 @@ class Levels:
 
     def numbers(self) -> dict[str, int]:
         """Item number of each named item."""
-        found: dict[str, int] = {}
-        start = 0
-        for count, items in zip(self.item_counts, self.items, strict=True):
-            found.update(zip(items, range(start, start + len(items)), strict=True))
-            start += count
-        return found
+        rows = zip(spans(self.item_counts), self.items, strict=True)
+        return {item: start + k for (start, _), items in rows for k, item in enumerate(items)}
 
     def unnamed(self, answer: object) -> int | None:
         """The number of an item without a name that is given by it, or as "level 57".
@@ -257,11 +258,13 @@ class Levels:
         """
         if type(answer) is int and not self.named and 0 <= answer < self.total:
             return answer
-        found, start = _UNNAMED.fullmatch(answer) if type(answer) is str else None, 0
-        for name, count, items in zip(self.names, self.item_counts, self.items, strict=True):
-            if found and not items and found[1] == name and int(found[2]) <= count:
+        found = _UNNAMED.fullmatch(answer) if type(answer) is str else None
+        if found is None:
+            return None
+        rows = zip(self.names, spans(self.item_counts), self.items, strict=True)
+        for name, (start, end), items in rows:
+            if not items and found[1] == name and int(found[2]) <= end - start:
                 return start + int(found[2]) - 1
-            start += count
         return None
 
     def meant(self, text: str) -> int | None:
@@ -285,6 +288,17 @@ class Levels:
         parts = zip(self.names, self.item_counts, self.items, strict=True)
         named = (items or (f"{name} {k + 1}" for k in range(n)) for name, n, items in parts)
         return list(chain.from_iterable(named))
+
+
+def spans(counts: Iterable[int]) -> list[tuple[int, int]]:
+    """Where parts of such sizes begin and end, one after the other.
+
+    Examples
+    --------
+    >>> spans([2, 1])
+    [(0, 2), (2, 3)]
+    """
+    return list(pairwise(accumulate(counts, initial=0)))
 
 
 def folded(text: str) -> str:
@@ -311,11 +325,8 @@ def _rule(rule: str | list[list[float | None]], size: int) -> Rule:
     matrix = tuple(
         tuple(math.inf if entry is None else float(entry) for entry in row) for row in rule
     )
-    if any(
-        math.isinf(matrix[i][j]) < math.isinf(matrix[j][i])
-        for i in range(size)
-        for j in range(size)
-    ):
+    pairs = product(range(size), repeat=2)
+    if any(math.isinf(matrix[i][j]) < math.isinf(matrix[j][i]) for i, j in pairs):
         raise unfit("rule", rule, "null in both directions, or in neither")
     if any(all(map(math.isinf, row)) for row in matrix):
         remedy = "A level that is protected against nothing needs no randomisation."

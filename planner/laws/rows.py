@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import Likelihoods, check_ratio
+from planner.laws.levels import spans
 from planner.laws.schema import PROBABILITY, Schema, described, list_of, unfit, whole
 from planner.laws.shape import BIAS, SCALE, VALUE, Own, Shape, Wanted, has_shape
 from planner.laws.source import Source, words
@@ -102,14 +103,12 @@ class Rows(Shape):
 
     @cached_property
     def _likelihoods(self) -> list[Likelihoods]:
-        ends = list(accumulate(self.levels.item_counts))
-        parts = (self.rows[i:j] for i, j in zip([0, *ends], ends, strict=False))
+        parts = (self.rows[i:j] for i, j in spans(self.levels.item_counts))
         columns = ([(min(y), max(y)) for y in zip(*part, strict=True)] for part in parts)
         return [Likelihoods(*zip(*part, strict=True)) for part in columns]
 
     def _block_totals(self, row: tuple[int, ...]) -> list[int]:
-        ends = list(accumulate(self.blocks))
-        return [sum(row[i:j]) for i, j in zip([0, *ends], ends, strict=False)]
+        return [sum(row[i:j]) for i, j in spans(self.blocks)]
 
     def _require_unbiased(self, wanted: Wanted) -> None:
         if len(wanted) != len(self.values):

@@ -37,6 +37,8 @@ PROBABILITY: Schema = {
     "maximum": DENOMINATOR - 1,
     "description": "A probability times 2^32.",
 }
+SHARE: Schema = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
+NULL: Schema = {"type": "null"}
 _TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
     "object": ("a JSON object", (dict,)),
     "array": ("a list", (list,)),

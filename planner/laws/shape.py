@@ -76,7 +76,6 @@ class Shape(LawPart, ABC):
 
     def output(self, drawn: bytes, own: Own, round_number: int | None) -> bytes:
         """The report of a round; where there are no rounds, what was drawn."""
-        del own, round_number
         return drawn
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -84,11 +84,8 @@ class Sides(Shape):
             allowed = f"at most {MAX_TYPES} types of {MAX_GROUPS} groups"
             raise unfit("types", (kinds, size), allowed)
         valued = (kinds, size, 2) if kinds * size > 1 else (0,)
-        for key, shape in (
-            ("types", (kinds, size)),
-            ("weights", (size, kinds, 2)),
-            ("values", valued),
-        ):
+        shapes = {"types": (kinds, size), "weights": (size, kinds, 2), "values": valued}
+        for key, shape in shapes.items():
             if not has_shape(getattr(self, key), shape):
                 reason = f"{key} is not of the shape {' x '.join(map(str, shape))}"
                 raise InputError.because(key, reason, EXPORT_REMEDY)
@@ -123,7 +120,6 @@ class Sides(Shape):
     # -- proof -----------------------------------------------------------------------------
 
     def check(self, wanted: Wanted | None) -> None:
-        del wanted
         for g, row in enumerate(self.weights):
             if sum(map(sum, row)) != D:
                 raise VerificationError(f"The integers of group {g} do not sum to 2^32")
@@ -199,9 +195,7 @@ class Sides(Shape):
             for i, j in product(range(len(levels.names)), repeat=2):
                 a, b = self.groups[i], self.groups[j]
                 found[a, b] = min(found.get((a, b), inf), levels.demanded(i, j))
-        return {
-            pair: r for pair, r in found.items() if pair[0] != pair[1] or self.counts[pair[0]] > 1
-        }
+        return {(a, b): r for (a, b), r in found.items() if a != b or self.counts[a] > 1}
 
     def _require_unbiased(self) -> None:
         """An answer counts as one for its item and as none for every other, on average."""
@@ -278,11 +272,10 @@ class Sides(Shape):
     def sizes(self, kind: int) -> list[int]:
         """The sizes of all choices of a report of a type, in their order."""
         if kind not in self._choices:
-            self._choices[kind] = list(chain.from_iterable(self._sizes(kind)))
+            sizes: list[int] = []
+            for group, count in enumerate(self.counts):
+                low, high = self._standing(group, kind)
+                if few := min(low, high):
+                    sizes += [*range(count - few + 1, count + 1), high, low]
+            self._choices[kind] = sizes
         return self._choices[kind]
-
-    def _sizes(self, kind: int) -> Iterator[list[int]]:
-        for group, count in enumerate(self.counts):
-            low, high = self._standing(group, kind)
-            if few := min(low, high):
-                yield [*range(count - few + 1, count + 1), high, low]

@@ -66,7 +66,6 @@ class Staircase(Shape):
             raise unfit("number of ratios", len(self.ratios), allowed)
 
     def check(self, wanted: Wanted | None) -> None:
-        del wanted
         least = self.levels.least_demanded()
         if self.cap < least:
             raise VerificationError(f"cap is {self.cap:g}, below the smallest budget {least:g}")
@@ -76,7 +75,6 @@ class Staircase(Shape):
 
     def ratio(self, i: int, j: int) -> Fraction | None:
         """The largest of two sets that differ in one element, whatever its level."""
-        del i, j
         return Fraction(D, min(self.ratios))
 
     def largest(self) -> float:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from itertools import accumulate, islice
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from planner.errors import FileError, InputError, mark
 from planner.laws.answers import LEFT_OUT, Asked, Code, Number
-from planner.laws.levels import folded
+from planner.laws.levels import folded, spans
 from planner.limits import JOINED
 from planner.survey.tables import Reading, Row, counted, open_table
 
@@ -290,10 +290,8 @@ class _Codes(dict[Cell, Code]):
                         f"more than {_MOST_PLACED:,} answers, or one of over {_LONG_CELL:,} letters"
                     )
                     raise FileError(path, f"has {reason}, {text[:_SHOWN]!r}", "Group rare answers.")
-        starts = accumulate(levels.item_counts, initial=0)
-        open_ = zip(starts, levels.item_counts, levels.items, strict=False)
-        free = [k for start, n, items in open_ if not items for k in range(start, start + n)]
-        free = [k for k in free if k not in used]
+        parts = zip(spans(levels.item_counts), levels.items, strict=True)
+        free = [k for span, items in parts if not items for k in range(*span) if k not in used]
         if len(labels) > len(free):
             named = ", ".join(map(repr, list(labels.values())[:5])) + ", ..." * (len(labels) > 5)
             reason = f"{len(labels):,} answers are in no level, {named}, and levels without a list"
