@@ -18,8 +18,7 @@ from measure import Figure, rows, show
 
 from planner import Level, Survey, best_design, solve
 from planner.deployment import Client, client
-from planner.deployment.building import parameters_from_mechanisms
-from planner.deployment.parameters import Parameters, write_parameters
+from planner.deployment.parameters import Parameters, parameters_from_mechanisms, write_parameters
 from planner.mechanisms.making import randomized_response
 from planner.survey.questions import Categorical
 from planner.trial.audit import audit_client

@@ -19,11 +19,10 @@ from measure import Figure, peak_megabytes, rows, seconds, show
 
 from planner import Level, Survey
 from planner.deployment import Client, read_parameters, write_parameters
-from planner.deployment.building import survey_parameters
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.engines import Engine, dask_engine, local_engine
-from planner.deployment.collecting.reports import ReportWriter
-from planner.deployment.parameters import Parameters
+from planner.deployment.collecting.parquet import ReportWriter
+from planner.deployment.parameters import Parameters, survey_parameters
 from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.plan import plan_survey
 from planner.survey.questions import Categorical

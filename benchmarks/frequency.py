@@ -13,7 +13,7 @@ from measure import Figure, peak_megabytes, read_bandwidth, rows, seconds, show
 
 from planner import Level, Survey, best_design, solve
 from planner.deployment import Client
-from planner.deployment.building import parameters_from_mechanisms
+from planner.deployment.parameters import parameters_from_mechanisms
 from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import BitCounter
 from planner.mechanisms.itemsets import ItemSets

@@ -13,7 +13,7 @@ import numpy as np
 from measure import Figure, peak_megabytes, rows, seconds, show
 
 from planner import Numeric, Survey
-from planner.deployment.building import parameters_from_mechanisms
+from planner.deployment.parameters import parameters_from_mechanisms
 from planner.mechanisms.making import bisample_md
 from planner.mechanisms.words import seeded_words
 from planner.planning.mean import AnswerRateModel

@@ -13,7 +13,7 @@ from measure import Figure, show
 from playwright.sync_api import Browser, sync_playwright
 
 from planner import Categorical, Level, Survey, plan_survey
-from planner.deployment.building import survey_parameters
+from planner.deployment.parameters import survey_parameters
 from planner.deployment.questionnaire import questionnaire
 from tests.browser.running import launch_arguments
 

@@ -11,10 +11,9 @@ import numpy as np
 import psutil
 from measure import Figure, rows, show
 
-from planner.deployment.building import survey_parameters
 from planner.deployment.client.client import Report
 from planner.deployment.collecting.collector import collect
-from planner.deployment.parameters import write_parameters
+from planner.deployment.parameters import survey_parameters, write_parameters
 from planner.mechanisms.words import system_words
 from planner.planning.plan import plan_survey
 from tests.browser.running import ROOT

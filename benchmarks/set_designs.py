@@ -13,7 +13,7 @@ import numpy as np
 from measure import LONG, Figure, rows, seconds, show
 
 from planner import AssumedSets, Level, QuestionPlan, Survey, load_survey, plan_survey
-from planner.deployment.building import survey_parameters
+from planner.deployment.parameters import survey_parameters
 from planner.laws.source import system
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.set_design import (

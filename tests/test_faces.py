@@ -11,7 +11,7 @@ from rich.console import Console
 
 import planner.planning.question
 from planner import AssumedSets, ByLevel, Level, Padded, Survey, Target, plan_survey, report_html
-from planner.deployment.building import deployable_files
+from planner.deployment.parameters import deployable_files
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, Heading, Sentence, Table, people, percent
 from planner.show.outsiders import outsider_blocks, together_sentence, view_sentences

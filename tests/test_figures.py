@@ -15,9 +15,9 @@ from scipy.stats import binom, chi2
 
 from planner import Categorical, ItemSet, ItemSets, Joint, Numeric, Ordinal, SampledChoice, Sampling
 from planner.deployment import bulk
-from planner.deployment.building import deployable_files
+from planner.deployment.collecting.engines import counter
 from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.collecting.one_file import counter
+from planner.deployment.parameters import deployable_files
 from planner.mechanisms.words import seeded_words
 from planner.planning.datasets import AnswerCounts
 from planner.planning.plan import compare_plans, plan_survey

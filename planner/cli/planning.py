@@ -72,8 +72,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     Prints what is exported, its error, how far it is from the best, and what to do next.
     """
-    from planner.deployment.building import survey_parameters
-    from planner.deployment.parameters import write_parameters
+    from planner.deployment.parameters import survey_parameters, write_parameters
     from planner.files import replace_file
     from planner.planning.plan import plan_survey
     from planner.show.html import handout_html, report_html

@@ -14,7 +14,8 @@ from typing import IO, NamedTuple, Self
 import numpy as np
 
 from planner.deployment.client.client import Report
-from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key, ReportWriter
+from planner.deployment.collecting.parquet import ReportWriter
+from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError
 from planner.files import replace_file, unwritable

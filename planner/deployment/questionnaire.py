@@ -96,7 +96,7 @@ def questionnaire(
     Examples
     --------
     >>> from planner import Categorical, Level, plan_survey
-    >>> from planner.deployment.building import survey_parameters
+    >>> from planner.deployment.parameters import survey_parameters
     >>> survey = Survey("s", 10, (Categorical("a <b>", (Level("all", 1.0, ("x", "y")),)),))
     >>> file = survey_parameters(plan_survey(survey)).to_json().encode()
     >>> page = questionnaire(survey, file, "https://example.org/reports")

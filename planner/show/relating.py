@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.arrays import Array
-from planner.deployment.collecting.relating import CRAMERS_V, INDEPENDENCE, ODDS_RATIO
+from planner.deployment.collecting.estimating import CRAMERS_V, INDEPENDENCE, ODDS_RATIO
 from planner.estimates.cross_table import CrossTable
 from planner.limits import JOINED
 from planner.planning.joint import POWER, STRENGTH, Related

@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 
 from planner import Categorical, ItemSet, Joint, Level, Numeric, Ordinal, Survey, plan_survey
 from planner.deployment import client
-from planner.deployment.building import survey_parameters
+from planner.deployment.parameters import survey_parameters
 from planner.deployment.questionnaire import questionnaire
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.survey.questions import AskedAgain, SampledChoice, Sampling

@@ -11,7 +11,7 @@ import pytest
 
 from planner import Categorical, ItemSet, Level, Numeric, Ordinal, Survey, randomized_response
 from planner.deployment import write_parameters
-from planner.deployment.building import parameters_from_mechanisms
+from planner.deployment.parameters import parameters_from_mechanisms
 from planner.survey.questions import AskedAgain
 from planner.survey.survey import survey_text
 from tests.cli.running import ended, shown

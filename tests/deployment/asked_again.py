@@ -1,8 +1,8 @@
 """One question that is asked in four rounds, once or of one value."""
 
 from planner import Categorical, Level, Survey, randomized_response
-from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.client.document import content_hash
+from planner.deployment.parameters import parameters_from_mechanisms
 from planner.laws.rounds import TIMES_OPEN
 
 ONCE = {"count": 4, "scheme": "once"}

@@ -10,9 +10,9 @@ import pytest
 
 from planner import Categorical, Level, Survey, solve
 from planner.deployment import write_parameters
-from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.bulk import perturb_file
-from planner.deployment.collecting.one_file import count_file
+from planner.deployment.collecting.engines import count_file
+from planner.deployment.parameters import parameters_from_mechanisms
 from planner.laws.law import DEVICE, Law
 from tests.deployment.examples import ANSWERS, every_mechanism
 from tests.deployment.report_files import counted, draw, write

@@ -1,6 +1,6 @@
 """Small files of reports, and their counts."""
 
-from planner.deployment.collecting.reports import ReportWriter, seal
+from planner.deployment.collecting.parquet import ReportWriter, seal
 from planner.mechanisms.counting import unpack
 from planner.mechanisms.words import seeded_words
 

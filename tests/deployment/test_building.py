@@ -10,14 +10,16 @@ import pytest
 
 from planner import Level, NumericDomain, PrivacyPolicy, Survey, best_design, plan_survey, solve
 from planner.deployment import bulk
-from planner.deployment.building import (
-    deployable_files,
-    parameters_from_mechanisms,
-    survey_parameters,
-)
 from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import collect
-from planner.deployment.parameters import make_vectors, read_parameters, write_parameters
+from planner.deployment.parameters import (
+    deployable_files,
+    make_vectors,
+    parameters_from_mechanisms,
+    read_parameters,
+    survey_parameters,
+    write_parameters,
+)
 from planner.errors import FileError, InputError, VerificationError
 from planner.mechanisms.making import bisample_md, oue, padded, randomized_response, unary
 from planner.planning.question import KINDS

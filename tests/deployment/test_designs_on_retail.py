@@ -7,7 +7,7 @@ import pytest
 
 from planner import AssumedSets, ItemSet, ItemSets, Level, Survey, plan_survey
 from planner.deployment import Client
-from planner.deployment.building import survey_parameters
+from planner.deployment.parameters import survey_parameters
 from planner.mechanisms.words import system_words
 
 RETAIL = Path(__file__).parents[3] / "shared" / "data" / "retail.dat"

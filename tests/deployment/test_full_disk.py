@@ -12,11 +12,11 @@ import pytest
 
 from planner import Aggregate, Categorical, FileError, Level, Survey, randomized_response
 from planner.deployment import Client, Memory
-from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import Checkpoint, collect
+from planner.deployment.collecting.engines import FileCount
 from planner.deployment.collecting.inbox import Inbox
-from planner.deployment.collecting.one_file import FileCount
+from planner.deployment.parameters import parameters_from_mechanisms
 from planner.files import replace_file
 from tests.deployment.report_files import KEY, draw, write
 

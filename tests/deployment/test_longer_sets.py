@@ -8,9 +8,9 @@ import pytest
 
 from planner import Aggregate, InputError, ItemSet, ItemSets, Level, Ordinal, Survey, plan_survey
 from planner.deployment import Parameters
-from planner.deployment.building import survey_parameters
 from planner.deployment.collecting.collector import Collection
 from planner.deployment.collecting.estimating import estimates_table
+from planner.deployment.parameters import survey_parameters
 from planner.estimates import truncation
 from planner.laws.levels import Levels
 from planner.laws.rounds import Rounds

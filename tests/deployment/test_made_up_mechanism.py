@@ -16,12 +16,11 @@ from scipy.stats import norm
 
 from planner import Categorical, FileError, Level, Survey, VerificationError, plan_survey
 from planner.deployment import Client, read_parameters, write_parameters
-from planner.deployment.building import survey_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.parameters import json_schema, make_vectors
+from planner.deployment.parameters import json_schema, make_vectors, survey_parameters
 from planner.laws.exact import check_ratio
 from planner.laws.law import DEVICE
 from planner.laws.levels import Levels

@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from planner import Level, NumericDomain, PlannerError, Survey, bisample_md, randomized_response
-from planner.deployment.building import parameters_from_mechanisms
+from planner.deployment.parameters import parameters_from_mechanisms
 from planner.deployment.questionnaire import questionnaire
 from planner.survey.questions import Categorical, Numeric
 from tests.cli.running import invoke, shown

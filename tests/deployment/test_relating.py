@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from planner import Categorical, FileError, Joint, Level, Survey, plan_survey
-from planner.deployment.building import survey_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.collecting.relating import cross_tables
-from planner.deployment.parameters import Parameters
+from planner.deployment.collecting.estimating import cross_tables, estimates_table
+from planner.deployment.parameters import Parameters, survey_parameters
 from planner.mechanisms.words import seeded_words
 from planner.show.blocks import Sentence, Table
 from planner.show.results import result_blocks

@@ -10,11 +10,11 @@ import pytest
 
 from planner import Aggregate, Categorical, FileError, InputError, Numeric, Survey, plan_survey
 from planner.deployment import Client, Parameters, read_parameters
-from planner.deployment.building import survey_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.engines import counter
 from planner.deployment.collecting.estimating import estimates_table, round_rows
-from planner.deployment.collecting.one_file import counter
+from planner.deployment.parameters import survey_parameters
 from planner.laws.exact import check_ratio
 from planner.laws.law import Law
 from planner.mechanisms.words import seeded_words

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from planner import Level, SampledChoice, Sampling, Survey, plan_survey
-from planner.deployment.building import survey_parameters
 from planner.deployment.client.document import parse_document
-from planner.deployment.parameters import json_schema
+from planner.deployment.parameters import json_schema, survey_parameters
 from planner.limits import MAX_CELLS, MAX_WHOLE_SET
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from tests.deployment.examples import index, only, sealed, singles

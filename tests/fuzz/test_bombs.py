@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.deployment.client.document import content_hash
-from planner.deployment.collecting.engines import _Worker
-from planner.deployment.collecting.one_file import count_file
-from planner.deployment.collecting.reports import Expected, seal
+from planner.deployment.collecting.engines import _Worker, count_file
+from planner.deployment.collecting.parquet import seal
+from planner.deployment.collecting.reports import Expected
 from planner.deployment.parameters import parse_parameters
 from planner.errors import VerificationError
 from planner.limits import DENOMINATOR as D

@@ -20,9 +20,9 @@ from planner import load_survey, read_ledger
 from planner.deployment import Client
 from planner.deployment.bulk import column_of, perturb_file
 from planner.deployment.collecting.collector import Checkpoint, collect
-from planner.deployment.collecting.engines import _Worker
-from planner.deployment.collecting.one_file import count_file
-from planner.deployment.collecting.reports import Expected, seal
+from planner.deployment.collecting.engines import _Worker, count_file
+from planner.deployment.collecting.parquet import seal
+from planner.deployment.collecting.reports import Expected
 from planner.deployment.parameters import parse_parameters
 from planner.errors import PlannerError
 from planner.laws.answers import LEFT_OUT

@@ -2,7 +2,7 @@
 
 import copy
 
-from planner.deployment.building import parameters_from_mechanisms
+from planner.deployment.parameters import parameters_from_mechanisms
 from planner.laws.die import ACKNOWLEDGEMENTS
 from tests.deployment.examples import every_mechanism
 from tests.laws.oracle import D

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from planner import Aggregate, ConvergenceError, Numeric, NumericDomain, PrivacyPolicy, mean_channel
-from planner.deployment.building import survey_parameters
+from planner.deployment.parameters import survey_parameters
 from planner.planning import channels
 from planner.planning.channels import AssumedAnswers, best_channel, bisample_error, five_populations
 from planner.planning.mean import AnswerRateModel, best_for

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner import Categorical, Objective, Ordinal, PrivacyPolicy, Survey, best_design, plan_survey
-from planner.deployment.building import survey_parameters
+from planner.deployment.parameters import survey_parameters
 from planner.estimates.channel import ChannelEstimates, OrderedEstimates
 from planner.mechanisms.words import seeded_words
 from planner.planning.channels import best_ordered_channel, policy_of_answers

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from planner import AssumedSets, Level, PilotSets, SetPromises, Survey, Target, plan_survey, solve
-from planner.deployment.building import survey_parameters
+from planner.deployment.parameters import survey_parameters
 from planner.errors import PlannerError
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.making import padded, unary

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from planner import Categorical, Level, PrivacyPolicy, Survey, choice_curve, plan_survey, solve
 from planner.deployment import Client
-from planner.deployment.building import survey_parameters
+from planner.deployment.parameters import survey_parameters
 from planner.planning.solve import relaxed, scaled
 from planner.planning.what_if import frontier, relaxations
 from planner.policy.rules import DEFAULT_RULE, AvgRule, MatrixRule, MinRule, PairRule, rule_of

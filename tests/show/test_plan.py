@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from planner import Padded, SetPromises, Target, compare_plans, plan_survey, survey_from_text
-from planner.deployment.building import survey_parameters
+from planner.deployment.parameters import survey_parameters
 from planner.planning.what_if import TargetAnswer
 from planner.show.blocks import Facts, Sentence, Table
 from planner.show.kinds import certificate_sentences, promises, proven_in_short

@@ -15,7 +15,7 @@ import pytest
 
 from planner import AssumedSets, FileError, Level, NumericDomain, PlannerError, Survey, plan_survey
 from planner.deployment import bulk
-from planner.deployment.building import parameters_from_mechanisms
+from planner.deployment.parameters import parameters_from_mechanisms
 from planner.laws.answers import LEFT_OUT
 from planner.mechanisms.making import bisample_md, randomized_response, set_design
 from planner.planning import datasets

@@ -19,7 +19,7 @@ from scipy.stats import hypergeom
 
 from planner import bisample_md, local_hashing, randomized_response, rappor, solve, subset_selection
 from planner.deployment import Client, Report
-from planner.deployment.building import parameters_from_mechanisms
+from planner.deployment.parameters import parameters_from_mechanisms
 from planner.errors import InputError
 from planner.mechanisms.making import set_design
 from planner.mechanisms.words import seeded_words, system_words

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.deployment.building import deployable_files
+from planner.deployment.parameters import deployable_files
 from planner.planning.plan import plan_survey
 from planner.show.blocks import percent
 from planner.survey.survey import settle, survey_text

@@ -94,7 +94,7 @@ class Client:
     Examples
     --------
     >>> from planner import Level, Categorical, Survey
-    >>> from planner.deployment.building import parameters_from_mechanisms
+    >>> from planner.deployment.parameters import parameters_from_mechanisms
     >>> from planner.mechanisms.making import randomized_response
     >>> survey = Survey("s", 10, (Categorical("q", (Level("all", 1.1, ("a", "b", "c")),)),))
     >>> mechanisms = {"q": randomized_response(1.1, items=3)}

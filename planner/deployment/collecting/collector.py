@@ -3,137 +3,32 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 
 from planner.deployment.client.sealed import Purpose, Sealed, digest
-from planner.deployment.collecting.engines import Engine, local_engine
-from planner.deployment.collecting.groups import Group
-from planner.deployment.collecting.one_file import (
-    REPORT_SUFFIXES,
+from planner.deployment.collecting.engines import (
     CountedFile,
+    Engine,
     FileCount,
     count_file,
+    local_engine,
     stamp_of,
 )
-from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE, Expected, Key
-from planner.deployment.collecting.stored import Stored, place_of
+from planner.deployment.collecting.places import place_of, report_files
+from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE, Expected, Group, Key
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.laws.schema import Document
 from planner.mechanisms.counting import Aggregate
-
-_ENDINGS = ", ".join(REPORT_SUFFIXES)
-OPEN_FOLDER = ".receiving"  # of a receiver, below the folder of its files: what is in no file yet
-
-
-def report_files(
-    places: Sequence[Path], ignored: Iterable[Path] = ()
-) -> tuple[list[Path], list[tuple[Path, str]]]:
-    """The report files in some places, and what else is there.
-
-    Links to files and folders are followed.
-
-    Parameters
-    ----------
-    places:
-        Files, or directories, which are searched with all that is below them; also addresses
-        such as ``s3://bucket/reports``.
-    ignored:
-        Files that are known not to be reports, such as the collector's own.
-
-    Returns
-    -------
-    tuple
-        Absolute paths of report files, sorted, none twice; and, also sorted, each other file
-        and each folder that cannot be read, with the reason.
-
-    Raises
-    ------
-    FileError
-        A place does not exist, or is a file that cannot hold reports.
-    """
-    files: dict[str, Path] = {}
-    others: dict[Path, str] = {}
-    skipped = set(map(os.path.realpath, ignored))
-    for path, reason in chain.from_iterable(_seen(place_of(place)) for place in places):
-        # Its folder's links are followed, but not its own: its name says what it holds.
-        real, name = os.path.realpath(path), Path(os.path.realpath(path.parent)) / path.name
-        if isinstance(path, Stored):
-            real, name = str(path), path
-        if real in skipped:
-            continue
-        if reason:
-            others[name] = reason
-        elif real not in files or str(name) == real:
-            files[real] = name
-    return sorted(files.values()), sorted(others.items())
-
-
-def _seen(place: Path) -> Iterator[tuple[Path, str]]:
-    """Every file of a place, and why it holds no reports, if so."""
-    if isinstance(place, Stored):
-        return ((path, _why_none(path)) for path in place.below())
-    if os.path.isdir(place):  # noqa: PTH112 - unlike pathlib it never raises
-        return _below(place)
-    if not os.path.exists(place):  # noqa: PTH110
-        raise FileError(place, "does not exist", "Check the path.")
-    if place.suffix.lower() not in REPORT_SUFFIXES:
-        raise FileError(place, f"is none of {_ENDINGS}", "Check the path.")
-    return iter([(place, _why_not(place))])
-
-
-def _below(place: Path) -> Iterator[tuple[Path, str]]:
-    """Every file below a folder and why it holds no reports, if so."""
-    visited: set[tuple[int, int]] = set()
-    waiting = [place]
-    while waiting:
-        folder = waiting.pop()
-        try:
-            status = folder.stat()
-            if (status.st_dev, status.st_ino) in visited:  # a link that leads back
-                continue
-            visited.add((status.st_dev, status.st_ino))
-            paths = list(folder.iterdir())
-        except OSError as error:
-            yield folder, f"cannot be read: {error.strerror or error}"
-            continue
-        for path in paths:
-            if os.path.isdir(path):  # noqa: PTH112
-                waiting += [path] * (path.name != OPEN_FOLDER)
-            else:
-                yield path, _why_not(path)
-
-
-def _why_not(path: Path) -> str:
-    """Why a file holds no reports; empty if it may."""
-    try:
-        os.fspath(path).encode()
-    except UnicodeEncodeError:
-        return "has a name that is not UTF-8"
-    if reason := _why_none(path):
-        return reason
-    if not os.path.isfile(path):  # noqa: PTH113
-        there = os.path.exists(path)  # noqa: PTH110
-        return "is not a regular file" if there else "cannot be found or read"
-    return ""
-
-
-def _why_none(path: Path) -> str:
-    """The same, as far as its name says it."""
-    if path.suffix.lower() not in REPORT_SUFFIXES:
-        return f"is none of {_ENDINGS}"
-    return "is hidden" if path.name.startswith(".") else ""
-
 
 _VERSION = 4
 _ELSEWHERE = "Give another path for the checkpoint; what is there is left as it is."

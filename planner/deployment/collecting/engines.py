@@ -1,4 +1,4 @@
-"""What counts files: this machine, or a Dask cluster.
+"""Count files, each whole or not at all: here in processes of their own, or on a Dask cluster.
 
 A Parquet file may be made to crash the library that reads it. So it is read in a process of its
 own: only that dies, the file is left out, and a new one takes over. What it may allocate is
@@ -14,9 +14,10 @@ import signal
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -24,13 +25,177 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary, finalize
 
-from planner.deployment.collecting.one_file import FileCount, count_file, serve
-from planner.deployment.collecting.reports import Expected
+import numpy as np
+import pyarrow as pa
+
+from planner.deployment.collecting.parquet import parquet_batches
+from planner.deployment.collecting.reports import Batch, Expected, Group, Key, line_batches, unfit
 from planner.errors import InputError
+from planner.limits import REPORTS_REMEDY
+from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.counting import Aggregate, Counter, Reports
 
 if TYPE_CHECKING:
     from distributed import Client
     from distributed import Future as DaskFuture
+
+# That the counting of a file may take, besides what the libraries take once they are loaded.
+MAX_WORKER_BYTES = 2**30
+# The same, for each sum of the plan: its name, and what honest reports count for, are needed.
+MAX_CELL_BYTES = 256
+
+
+class ActiveCounter:
+    """Counts reports that begin with a byte: 1 before one of the law, 0 before blanks.
+
+    The last sum is how many are no blanks.
+    """
+
+    def __init__(self, inner: Counter) -> None:
+        self._inner = inner
+        self._people = 0
+
+    def add(self, rows: Reports) -> None:
+        """Count some reports; InputError for one that no client makes."""
+        active = rows[:, 0] == 1
+        if rows[~active].any():
+            allowed = "1 and a report, or 0 and blanks"
+            raise InputError("first byte of a report", "another", allowed, REPORTS_REMEDY)
+        if active.any():
+            self._inner.add(np.ascontiguousarray(rows[active, 1:]))
+        self._people += len(rows)
+
+    def sums(self) -> Aggregate:
+        """What was counted."""
+        inner = self._inner.sums()
+        return Aggregate(self._people, np.append(inner.counts, inner.users))
+
+
+def counter(law: CollectedLaw) -> Counter:
+    """Counts reports of one round."""
+    inner = law.shape.counter()
+    return ActiveCounter(inner) if law.blanks else inner
+
+
+@dataclass(frozen=True, slots=True)
+class CountedFile:
+    """A file whose reports are in the sums.
+
+    Attributes
+    ----------
+    path, stamp, file_id:
+        The file, its size and time of change (nanoseconds) before it was read, and its number, by
+        which copies are recognised.
+    users:
+        Number of its reports that count.
+    repeated:
+        How many of its reports were left out: the same stand earlier in it, or in another file.
+    origins:
+        Those other files.
+    """
+
+    path: Path
+    stamp: tuple[int, int]
+    file_id: str = ""
+    users: int = 0
+    repeated: int = 0
+    origins: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileCount(CountedFile):
+    """The same with partial sums and the marks of its reports; or why it is not counted."""
+
+    sums: dict[tuple[Key, Group], Aggregate] = field(default_factory=dict)
+    marks: bytes = b""
+    refused: str = ""
+
+    @property
+    def file(self) -> CountedFile:
+        """Without what takes memory."""
+        about = self.path, self.stamp, self.file_id, self.users, self.repeated, self.origins
+        return CountedFile(*about)
+
+
+def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) -> FileCount:
+    """Count a file; a file that is not right in every report is refused with the reason.
+
+    Reports of a file of lines whose marks are in ``without`` are checked, but not counted.
+    """
+    stamp = (-1, -1)
+    try:
+        stamp = stamp_of(path)
+        if path.suffix.lower() == ".parquet":
+            return _counted(path, stamp, parquet_batches(path, expected), expected)
+        return _counted(path, stamp, line_batches(path, expected, without), expected)
+    except MemoryError:  # Arrow's own is one, too
+        reason = "needs more memory than there is"
+    except (pa.ArrowException, OSError) as error:
+        told = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = f"is corrupt or truncated: {told}"
+        if stamp == (-1, -1):
+            reason = f"cannot be read: {getattr(error, 'strerror', '') or error}"
+    except ValueError as error:  # an InputError, nearly always
+        reason = error.reason if isinstance(error, InputError) else str(error)
+    return FileCount(path, stamp, refused=reason)
+
+
+def _counted(
+    path: Path, stamp: tuple[int, int], batches: Iterator[Batch], expected: Expected
+) -> FileCount:
+    file_id, marks, repeated = "", [], 0
+    counters: dict[tuple[Key, Group], Counter] = {}
+    for batch in batches:
+        file_id, repeated = batch.file_id, batch.repeated
+        marks.append(batch.marks)
+        place = batch.key, batch.group
+        if place not in counters:
+            counters[place] = counter(expected.laws[batch.key[0]])
+        counters[place].add(batch.rows)
+    if not counters:
+        raise unfit("holds no reports")
+    sums = {key: counter.sums() for key, counter in counters.items()}
+    users = sum(one.users for one in sums.values())
+    return FileCount(path, stamp, file_id, users, repeated, sums=sums, marks=b"".join(marks))
+
+
+def stamp_of(path: Path) -> tuple[int, int]:
+    """Size and time of change, which tell whether a file was touched since."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def serve() -> None:
+    """Count in a process of its own: paths in, counts out, until the input ends.
+
+    Both are the parent's, so the pickles are its own. What may be allocated is limited, so that a
+    file cannot take the machine's memory: allocating more fails, and the file is refused.
+    """
+    paths = sys.stdin.buffer
+    with os.fdopen(os.dup(1), "wb") as counts:
+        os.dup2(2, 1)  # nothing that is printed gets between the counts
+        expected = pickle.load(paths)  # noqa: S301
+        _limit_memory(sum(law.cells for law in expected.laws.values()))
+        while True:
+            try:
+                path = pickle.load(paths)  # noqa: S301
+            except EOFError:
+                return
+            pickle.dump(count_file(path, expected), counts)
+            counts.flush()
+
+
+def _limit_memory(cells: int) -> None:
+    """On Linux; other systems do not say what is taken, or do not keep to such a limit."""
+    with suppress(ImportError, OSError, StopIteration, ValueError):
+        import resource
+
+        status = Path("/proc/self/status").read_text().splitlines()
+        (taken,) = (int(line.split()[1]) for line in status if line.startswith("VmData:"))
+        most = taken * 1024 + MAX_WORKER_BYTES + MAX_CELL_BYTES * cells
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+
 
 F = TypeVar("F")
 # Counts files and gives the results in the order of the files.
@@ -117,7 +282,7 @@ class _Worker:
     """A counting process."""
 
     def __init__(self, expected: bytes) -> None:
-        call = [sys.executable, "-c", f"from {serve.__module__} import serve; serve()"]
+        call = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             # Others reserve a gibibyte at once, which a limit of memory cannot tell from use.

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from planner.deployment.client.sealed import SqlRows
-from planner.deployment.collecting.collector import OPEN_FOLDER
-from planner.deployment.collecting.one_file import counter
-from planner.deployment.collecting.reports import ID_SIZE, Expected, Key, Received
+from planner.deployment.collecting.engines import counter
+from planner.deployment.collecting.places import OPEN_FOLDER
+from planner.deployment.collecting.reports import ID_SIZE, Expected, Key, Received, rows_of
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.files import database_error, replace_file
@@ -57,7 +57,7 @@ class Inbox:
     >>> from tempfile import TemporaryDirectory
     >>> from planner import Categorical, Level, Survey, plan_survey
     >>> from planner.deployment import Client
-    >>> from planner.deployment.building import survey_parameters
+    >>> from planner.deployment.parameters import survey_parameters
     >>> survey = Survey("s", 10, (Categorical("q", (Level("only", 1.0, item_count=3),)),))
     >>> parameters, place = survey_parameters(plan_survey(survey)), TemporaryDirectory()
     >>> inbox = Inbox(Path(place.name), parameters)
@@ -76,7 +76,7 @@ class Inbox:
         self._folder, self._most = folder, sealed_bytes
         self._path = folder / OPEN_FOLDER / f"{parameters.hash[:16]}.sqlite"
         self.expected = Expected.of(parameters)
-        self._folders = self.expected.groups.of_folders(folder.resolve() / "file")
+        self._folders = self.expected.of_folders(folder.resolve() / "file")
         self._counters: dict[Key, Counter] = {}
         self._tried: dict[Key, Counter] = {}
         try:
@@ -221,8 +221,7 @@ class Inbox:
         for key, payloads in by_key.items():
             if key not in counters:
                 counters[key] = counter(self.expected.laws[key[0]])
-            rows = np.frombuffer(b"".join(payloads), np.uint8).reshape(len(payloads), -1)
-            counters[key].add(rows)
+            counters[key].add(rows_of(payloads))
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from importlib import resources
 
 import streamlit as st
 
-from planner.deployment.building import survey_parameters
+from planner.deployment.parameters import survey_parameters
 from planner.planning.choice import ByLevel, beliefs_after
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan

@@ -9,7 +9,7 @@ import streamlit as st
 
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.collecting.one_file import REPORT_SUFFIXES
+from planner.deployment.collecting.places import REPORT_SUFFIXES
 from planner.deployment.parameters import Parameters, read_parameters
 from planner.show.blocks import Block
 from planner.show.html import page_of

@@ -9,8 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from planner.deployment.building import deployable_files
-from planner.deployment.parameters import Parameters
+from planner.deployment.parameters import Parameters, deployable_files
 from planner.deployment.questionnaire import questionnaire
 from planner.planning.plan import SurveyPlan
 from planner.planning.sampled import SamplingPlan

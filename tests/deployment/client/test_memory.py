@@ -9,7 +9,7 @@ import pytest
 
 from planner.deployment import Client, Memory
 from planner.deployment.collecting.collector import Checkpoint
-from planner.deployment.collecting.one_file import FileCount
+from planner.deployment.collecting.engines import FileCount
 from planner.errors import FileError, VerificationError
 from tests.deployment.examples import sealed
 from tests.refusals import refused

@@ -9,7 +9,7 @@ import pytest
 from planner import Aggregate, FileError
 from planner.deployment import Memory
 from planner.deployment.collecting.collector import Checkpoint
-from planner.deployment.collecting.one_file import FileCount
+from planner.deployment.collecting.engines import FileCount
 from tests.refusals import refused
 
 HASH = "0" * 64

@@ -16,7 +16,8 @@ import pytest
 
 from planner import FileError
 from planner.deployment import Client, write_parameters
-from planner.deployment.collecting.collector import Checkpoint, KnownReports, collect, report_files
+from planner.deployment.collecting.collector import Checkpoint, KnownReports, collect
+from planner.deployment.collecting.places import report_files
 from planner.deployment.collecting.reports import mark
 from tests.deployment.report_files import KEY, counted, draw, write
 from tests.refusals import refused
@@ -45,7 +46,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from planner.deployment.collecting import collector
-from planner.deployment.collecting.one_file import count_file
+from planner.deployment.collecting.engines import count_file
 from planner.deployment.parameters import read_parameters
 
 folder = Path(sys.argv[1])

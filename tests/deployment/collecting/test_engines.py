@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from planner.deployment.collecting import engines
-from planner.deployment.collecting.collector import collect, report_files
+from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.engines import _Worker, local_engine
+from planner.deployment.collecting.places import report_files
 from planner.deployment.collecting.reports import Expected
 from tests.deployment.report_files import KEY, draw, write, write_crashing
 from tests.refusals import refused

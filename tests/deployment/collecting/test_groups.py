@@ -11,10 +11,10 @@ from scipy.stats import binom
 
 from planner import Categorical, Level, Numeric, Ordinal, Survey, plan_survey, subset_selection
 from planner.deployment import Client
-from planner.deployment.building import survey_parameters
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.collecting.reports import GROUPED, seal
+from planner.deployment.collecting.parquet import GROUPED, seal
+from planner.deployment.parameters import survey_parameters
 from planner.estimates.groups import differences, weighted
 from planner.estimates.rows import item_rows
 from planner.limits import DENOMINATOR

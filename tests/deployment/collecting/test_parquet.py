@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner.deployment.collecting import reports
+from planner.deployment.collecting import parquet
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.one_file import count_file, read_batches
-from planner.deployment.collecting.reports import Expected, ReportWriter, check_seal, seal
+from planner.deployment.collecting.engines import count_file
+from planner.deployment.collecting.parquet import ReportWriter, check_seal, parquet_batches, seal
+from planner.deployment.collecting.reports import Expected
 from tests.deployment.report_files import KEY, counted, draw, write
 from tests.refusals import refused
 
@@ -24,12 +25,12 @@ def rows(one_question, rng):
 
 
 def batches(path, parameters):
-    return list(read_batches(path, Expected.of(parameters)))
+    return list(parquet_batches(path, Expected.of(parameters)))
 
 
 def test_row_groups_are_bounded(one_question, tmp_path, rows, monkeypatch):
     """A row group is written as soon as it is full; what is left makes the last one."""
-    monkeypatch.setattr(reports, "_ROW_GROUP_BYTES", 8 * 20)
+    monkeypatch.setattr(parquet, "_ROW_GROUP_BYTES", 8 * 20)
     path = tmp_path / "a.parquet"
     with ReportWriter(path, one_question.hash, KEY, 8) as writer:
         for start in range(0, 50, 10):
@@ -157,14 +158,14 @@ def test_any_flipped_byte_is_counted_right_or_refused(one_question, tmp_path, rn
 
 def test_row_groups_too_large_for_bounded_memory(one_question, tmp_path, rng, monkeypatch):
     write(tmp_path / "a.parquet", one_question, draw(one_question, rng, 500))
-    monkeypatch.setattr("planner.deployment.collecting.reports.MAX_ROW_GROUP_BYTES", 4000)
+    monkeypatch.setattr("planner.deployment.collecting.parquet.MAX_ROW_GROUP_BYTES", 4000)
     done = collect(one_question, [tmp_path])
     assert "memory is bounded" in done.quarantined[0][1]
 
 
 @pytest.mark.parametrize("chunk", [7, 2**20])
 def test_other_programs_do_not_mind_the_seal(tmp_path, monkeypatch, chunk):
-    monkeypatch.setattr(reports, "_CHUNK", chunk)
+    monkeypatch.setattr(parquet, "_CHUNK", chunk)
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"x": range(1000)}), path)
     before, size = pq.read_table(path), path.stat().st_size

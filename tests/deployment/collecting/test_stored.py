@@ -18,9 +18,9 @@ import pytest
 
 from planner.deployment import Client
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.one_file import count_file
+from planner.deployment.collecting.engines import count_file
+from planner.deployment.collecting.places import Stored, _system, place_of
 from planner.deployment.collecting.reports import Expected
-from planner.deployment.collecting.stored import Stored, _system, place_of
 from planner.errors import FileError
 from tests.deployment.report_files import KEY, draw, write
 from tests.refusals import refused

@@ -1,0 +1,322 @@
+"""Parquet files of reports: sealed, written whole or not at all, believed in nothing when read.
+
+A file holds the reports of one question (and round). Each row has the column ``report``
+(fixed-size binary) and the column ``parameters`` (the parameter hash, stored once for each
+row group). The file's metadata names the question and carries a random file number, by which
+copies are recognised; a seal protects the whole (:func:`seal`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from types import NoneType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from xxhash import xxh3_128
+
+from planner.deployment.collecting.places import Stored, place_of
+from planner.deployment.collecting.reports import (
+    OTHER_PARAMETERS,
+    Batch,
+    Expected,
+    Group,
+    Key,
+    unfit,
+)
+from planner.errors import FileError, InputError
+from planner.limits import REPORTS_REMEDY
+from planner.mechanisms.counting import Reports
+
+MAX_ROW_GROUP_BYTES = 256 * 2**20
+# Reports may take so many times the bytes of their file, besides one row group's worth.
+_MAX_EXPANSION = 64
+_ROW_GROUP_BYTES = 8 * 2**20
+_BATCH_BYTES = 4 * _ROW_GROUP_BYTES
+_METADATA = b"ldp-planner-reports"
+_HASHES = pa.dictionary(pa.int32(), pa.binary())
+# The type of a column that says of which group each report is.
+GROUPED = pa.dictionary(pa.int32(), pa.string())
+_FILE_FORM = 1
+
+
+class ReportWriter:
+    """Writes a Parquet file of reports, whole or not at all; used as a context manager.
+
+    Parameters
+    ----------
+    path:
+        An existing file is replaced when the context ends without an error.
+    parameters:
+        The parameter hash, 64 hexadecimal digits.
+    key:
+        Question and round.
+    size:
+        Bytes of a report.
+
+    Raises
+    ------
+    FileError
+        The path cannot be written.
+    """
+
+    def __init__(self, path: str | Path, parameters: str, key: Key, size: int) -> None:
+        self._path = Path(path)
+        self._temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
+        self._size = size
+        self._hash = pa.array([bytes.fromhex(parameters)], pa.binary())
+        about = _metadata(key, secrets.token_hex(16))
+        self._schema = pa.schema(
+            [("report", pa.binary(size)), ("parameters", _HASHES)], metadata={_METADATA: about}
+        )
+        self._waiting: list[Reports] = []
+        self._rows = 0
+
+    def __enter__(self) -> ReportWriter:
+        with self._named():
+            self._file = pq.ParquetWriter(
+                self._temporary,
+                self._schema,
+                compression="none",  # random bits do not compress
+                use_dictionary=["parameters"],
+                write_statistics=False,
+            )
+        return self
+
+    def write(self, rows: Reports) -> None:
+        """Add reports, uint8, shape ``(n, size)``."""
+        if rows.ndim != 2 or rows.shape[1] != self._size or rows.dtype != np.uint8:
+            remedy = "Give an array with one row a report."
+            raise InputError("rows", rows.shape, f"bytes of shape (n, {self._size})", remedy)
+        self._waiting.append(rows)
+        self._rows += len(rows)
+        if self._rows * self._size >= _ROW_GROUP_BYTES:
+            self._flush()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            with self._named():
+                if kind is None:
+                    self._flush()
+                self._file.close()
+                if kind is None:
+                    seal(self._temporary)
+                    self._temporary.replace(self._path)
+        finally:
+            self._temporary.unlink(missing_ok=True)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Names the file in whatever goes wrong with it, and leaves nothing of it."""
+        try:
+            yield
+        except OSError as error:
+            self._temporary.unlink(missing_ok=True)
+            remedy = "Check that the directory exists, may be written to, and has room."
+            raise FileError(self._path, f"cannot be written: {error}", remedy) from error
+
+    def _flush(self) -> None:
+        n = self._rows
+        if n == 0:
+            return
+        rows = np.ascontiguousarray(np.concatenate(self._waiting))
+        self._waiting, self._rows = [], 0
+        reports = pa.Array.from_buffers(pa.binary(self._size), n, [None, pa.py_buffer(rows)])
+        ones = pa.DictionaryArray.from_arrays(np.zeros(n, dtype=np.int32), self._hash)
+        table = pa.Table.from_arrays([reports, ones], schema=self._schema)
+        with self._named():
+            self._file.write_table(table, row_group_size=max(1, _ROW_GROUP_BYTES // self._size))
+
+
+def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
+    """Batches of at most 32 MiB of reports; nothing is parsed before the seal is checked.
+
+    Raises
+    ------
+    InputError
+        The seal is broken, or the file is not one of reports of these parameters.
+    pyarrow.ArrowException
+        The file is corrupt all the same.
+    """
+    check_seal(path)
+    # Unbuffered, a column of a row group is read as it is stored; buffered, a page's header would
+    # be believed when it says how long the page is.
+    source = path.open() if isinstance(path, Stored) else path
+    with pq.ParquetFile(source, buffer_size=0, pre_buffer=False) as file:
+        key, file_id = _about(file)
+        if key not in expected.sizes:
+            allowed = "ones of the parameter file"
+            raise InputError("question and round", key, allowed, OTHER_PARAMETERS)
+        size, schema = expected.sizes[key], file.schema_arrow
+        right = [pa.field("report", pa.binary(size)), pa.field("parameters", _HASHES)]
+        told = [pa.field(name, GROUPED) for name in expected.groups if name in schema.names]
+        if not schema.equals(pa.schema([*right, *told])):
+            found = ", ".join(f"{one.name} {one.type}" for one in schema)
+            allowed = f"report fixed_size_binary[{size}], parameters {_HASHES}"
+            allowed += "".join(f", {name} {GROUPED}, or none" for name in expected.groups)
+            raise InputError("columns", found, allowed, REPORTS_REMEDY)
+        _check_room(file.metadata, size, path.stat().st_size)
+        hashes = bytes.fromhex(expected.parameters)
+        for number in range(file.num_row_groups):
+            for rows in file.iter_batches(max(1, _BATCH_BYTES // size), row_groups=[number]):
+                reports = _bytes_of(rows, size, hashes)
+                for group, own in _grouped(rows.select(range(2, 2 + len(told))), expected, path):
+                    yield Batch(key, reports[own], file_id, group=group)
+
+
+def _grouped(
+    told: pa.RecordBatch, expected: Expected, path: Path
+) -> Iterator[tuple[Group, slice | NDArray[np.bool_]]]:
+    """The groups of some rows, each with its rows."""
+    folders = expected.of_folders(path)
+    if not told.num_columns:
+        yield expected.group(folders, {}, "the file"), slice(None)
+        return
+    if any(column.null_count for column in told):
+        raise unfit("some reports have none")
+    codes = np.column_stack([column.indices for column in told])
+    for each in np.unique(codes, axis=0):
+        names = (column.dictionary[int(k)].as_py() for column, k in zip(told, each, strict=True))
+        said = dict(zip(told.schema.names, names, strict=True))
+        yield expected.group(folders, said, "a row"), (codes == each).all(axis=1)
+
+
+def _metadata(key: Key, number: str) -> str:
+    return json.dumps({"version": _FILE_FORM, "question": key[0], "round": key[1], "file": number})
+
+
+def _about(file: pq.ParquetFile) -> tuple[Key, str]:
+    """Question, round and number of a file, whose metadata have to be as they are written."""
+    raw = (file.schema_arrow.metadata or {}).get(_METADATA, b"")
+    try:
+        about = json.loads(raw)
+        key, number = (about["question"], about["round"]), about["file"]
+        right = _metadata(key, number).encode() == raw and type(key[1]) in {int, NoneType}
+        right = right and type(key[0]) is str and bool(re.fullmatch("[0-9a-f]{32}", number))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        right = False
+    if not right:
+        raise unfit(f"the file's metadata are not, byte for byte, those of version {_FILE_FORM}")
+    return key, number
+
+
+def _check_room(metadata: pq.FileMetaData, size: int, file_size: int) -> None:
+    """What a page becomes when it is decompressed stands in the page alone, which may lie.
+
+    Encoded reports may take less room than they do in memory, but not that much less: a column
+    that repeats one report takes next to no room in a file.
+    """
+    groups = [*map(metadata.row_group, range(metadata.num_row_groups))]
+    codecs = {group.column(i).compression for group in groups for i in range(group.num_columns)}
+    if not codecs <= {"UNCOMPRESSED"}:
+        remedy = "Write it without compression: random bits do not compress."
+        raise InputError("compression", sorted(codecs), "none", remedy)
+    whole, most = metadata.num_rows * size, MAX_ROW_GROUP_BYTES + _MAX_EXPANSION * file_size
+    if not 0 <= whole <= most:
+        remedy = "Split the reports into several files."
+        raise InputError("decoded size of all reports", whole, f"at most {most} bytes", remedy)
+    for number, one in enumerate(groups):
+        for what, octets in ("size", one.total_byte_size), ("decoded size", one.num_rows * size):
+            if not 0 <= octets <= MAX_ROW_GROUP_BYTES:
+                allowed = f"at most {MAX_ROW_GROUP_BYTES} bytes, as memory is bounded"
+                remedy = "Write it anew with smaller row groups."
+                raise InputError(f"{what} of row group {number}", octets, allowed, remedy)
+
+
+def _bytes_of(rows: pa.RecordBatch, size: int, parameters: bytes) -> Reports:
+    """The reports, all of which must carry the hash; the dictionary makes this cheap."""
+    chunk, hashes = rows.column(0), rows.column(1)
+    found = hashes.dictionary.to_pylist()
+    if hashes.null_count or found != [parameters]:
+        names = ["none" if value is None else value.hex() for value in found]
+        raise InputError("parameter hash", names, parameters.hex(), OTHER_PARAMETERS)
+    if chunk.null_count:
+        raise unfit(f"{chunk.null_count} reports are null")
+    data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)
+    return data[chunk.offset * size : (chunk.offset + len(chunk)) * size].reshape(-1, size)
+
+
+_MAGIC = b"LDPRSEAL"
+_SIZE = len(_MAGIC) + 16
+_TAIL = 8  # the footer's length and "PAR1"
+_FRAME = b"PAR1"
+_CHUNK = 2**23
+_MAX_FOOTER = 4 * 2**20  # what it becomes in memory is many times larger
+
+
+def seal(path: str | Path) -> None:
+    """Add the seal to a complete Parquet file, in place.
+
+    Raises
+    ------
+    InputError
+        It is not a complete Parquet file.
+    """
+    with Path(path).open("r+b") as file:
+        start = _footer_start(file)
+        file.seek(start)
+        footer = file.read()
+        digest = _checksum(file, start, start)
+        file.seek(start)
+        file.write(_MAGIC + digest + footer)
+
+
+def check_seal(path: str | Path) -> None:
+    """Check the seal of a Parquet file.
+
+    Raises
+    ------
+    InputError
+        There is none, or the file is not what was sealed.
+    """
+    with place_of(path).open("rb") as file:
+        footer = _footer_start(file)
+        start = max(footer - _SIZE, len(_FRAME))
+        file.seek(start)
+        found = file.read(_SIZE)
+        if not found.startswith(_MAGIC):
+            raise unfit("the file has no seal before its footer")
+        if found[len(_MAGIC) :] != _checksum(file, start, footer):
+            raise unfit("the file is not what was sealed")
+
+
+def _footer_start(file: BufferedIOBase) -> int:
+    length = file.seek(0, 2)
+    if length < 2 * len(_FRAME) + 4:
+        raise unfit(f"the file has {length} bytes, too few for a Parquet file")
+    file.seek(-_TAIL, 2)
+    tail = file.read()
+    file.seek(0)
+    if file.read(len(_FRAME)) != _FRAME or tail[-len(_FRAME) :] != _FRAME:
+        raise unfit("the file is no complete Parquet file")
+    footer = int.from_bytes(tail[:4], "little")
+    start = length - _TAIL - footer
+    if start < len(_FRAME):
+        raise unfit("the Parquet file's footer is damaged")
+    if footer > _MAX_FOOTER:
+        raise InputError(
+            "size of the footer", footer, f"at most {_MAX_FOOTER} bytes", REPORTS_REMEDY
+        )
+    return start
+
+
+def _checksum(file: BufferedIOBase, end: int, resume: int) -> bytes:
+    """Of all bytes but those from ``end`` to ``resume``."""
+    checksum = xxh3_128()
+    buffer = memoryview(bytearray(_CHUNK))
+    file.seek(0)
+    while end > file.tell():
+        size = file.readinto(buffer[: min(_CHUNK, end - file.tell())])
+        checksum.update(buffer[:size])
+    file.seek(resume)
+    while size := file.readinto(buffer):
+        checksum.update(buffer[:size])
+    return checksum.digest()

@@ -1,0 +1,188 @@
+"""Where report files are: folders of this machine, an object store, what else pyarrow reads.
+
+Keys and addresses of a store are those of the environment, such as ``AWS_ACCESS_KEY_ID`` and
+``AWS_ENDPOINT_URL``; they never stand in a place.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path, PosixPath
+from stat import S_IFDIR, S_IFREG
+from typing import BinaryIO
+
+from pyarrow import ArrowException, fs
+
+from planner.errors import FileError
+
+REPORT_SUFFIXES = (".parquet", ".jsonl", ".ndjson")
+OPEN_FOLDER = ".receiving"  # of a receiver, below the folder of its files: what is in no file yet
+_ENDINGS = ", ".join(REPORT_SUFFIXES)
+_STORE_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+([^/]+)(.*)", re.DOTALL)
+
+
+def report_files(
+    places: Sequence[Path], ignored: Iterable[Path] = ()
+) -> tuple[list[Path], list[tuple[Path, str]]]:
+    """The report files in some places, and what else is there.
+
+    Links to files and folders are followed.
+
+    Parameters
+    ----------
+    places:
+        Files, or directories, which are searched with all that is below them; also addresses
+        such as ``s3://bucket/reports``.
+    ignored:
+        Files that are known not to be reports, such as the collector's own.
+
+    Returns
+    -------
+    tuple
+        Absolute paths of report files, sorted, none twice; and, also sorted, each other file
+        and each folder that cannot be read, with the reason.
+
+    Raises
+    ------
+    FileError
+        A place does not exist, or is a file that cannot hold reports.
+    """
+    files: dict[str, Path] = {}
+    others: dict[Path, str] = {}
+    skipped = set(map(os.path.realpath, ignored))
+    for path, reason in chain.from_iterable(_seen(place_of(place)) for place in places):
+        # Its folder's links are followed, but not its own: its name says what it holds.
+        real, name = os.path.realpath(path), Path(os.path.realpath(path.parent)) / path.name
+        if isinstance(path, Stored):
+            real, name = str(path), path
+        if real in skipped:
+            continue
+        if reason:
+            others[name] = reason
+        elif real not in files or str(name) == real:
+            files[real] = name
+    return sorted(files.values()), sorted(others.items())
+
+
+def _seen(place: Path) -> Iterator[tuple[Path, str]]:
+    """Every file of a place, and why it holds no reports, if so."""
+    if isinstance(place, Stored):
+        yield from ((path, _why_none(path)) for path in place.below())
+    elif os.path.isdir(place):  # noqa: PTH112 - unlike pathlib it never raises
+        yield from _below(place)
+    elif not os.path.exists(place):  # noqa: PTH110
+        raise FileError(place, "does not exist", "Check the path.")
+    elif place.suffix.lower() not in REPORT_SUFFIXES:
+        raise FileError(place, f"is none of {_ENDINGS}", "Check the path.")
+    else:
+        yield place, _why_not(place)
+
+
+def _below(place: Path) -> Iterator[tuple[Path, str]]:
+    """Every file below a folder and why it holds no reports, if so."""
+    visited, errors = set[str](), list[OSError]()
+    for folder, folders, names in os.walk(place, onerror=errors.append, followlinks=True):
+        if (real := os.path.realpath(folder)) in visited:  # a link that leads back
+            folders.clear()
+            continue
+        visited.add(real)
+        folders[:] = [name for name in folders if name != OPEN_FOLDER]
+        yield from ((path, _why_not(path)) for path in map(Path(folder).joinpath, names))
+    for error in errors:
+        yield Path(error.filename), f"cannot be read: {error.strerror or error}"
+
+
+def _why_not(path: Path) -> str:
+    """Why a file holds no reports; empty if it may."""
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        return "has a name that is not UTF-8"
+    if reason := _why_none(path):
+        return reason
+    if not os.path.isfile(path):  # noqa: PTH113
+        there = os.path.exists(path)  # noqa: PTH110
+        return "is not a regular file" if there else "cannot be found or read"
+    return ""
+
+
+def _why_none(path: Path) -> str:
+    """The same, as far as its name says it."""
+    if path.suffix.lower() not in REPORT_SUFFIXES:
+        return f"is none of {_ENDINGS}"
+    return "is hidden" if path.name.startswith(".") else ""
+
+
+def place_of(path: str | Path) -> Path:
+    """A path of this machine, or a :class:`Stored` one if it is an address.
+
+    Examples
+    --------
+    >>> place_of("s3://bucket/reports"), place_of("reports")
+    (Stored('s3://bucket/reports'), PosixPath('reports'))
+    """
+    return Stored(path) if _STORE_ADDRESS.fullmatch(str(path)) else Path(path)
+
+
+class Stored(PosixPath):
+    """A file or folder in a store, as far as collecting reads it."""
+
+    def __str__(self) -> str:
+        scheme, first, rest = self._parts_of()
+        return f"{scheme}://{first}{rest}"
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        """Size, time of change, and whether it is a folder; OSError if it cannot be found."""
+        del follow_symlinks
+        system, path = self._opened()
+        return _about(self, system.get_file_info(path))
+
+    def open(self, *_: object, **__: object) -> BinaryIO:  # type: ignore[override]
+        """Its bytes, to be read from any place."""
+        system, path = self._opened()
+        return system.open_input_file(path)
+
+    def below(self) -> Iterator[Path]:
+        """All files below a folder; FileError if there is none, or the store does not answer."""
+        try:
+            if self.is_file():
+                yield self
+                return
+            system, path = self._opened()
+            for one in system.get_file_info(fs.FileSelector(path, recursive=True)):
+                if one.type == fs.FileType.File:
+                    yield self / one.path.removeprefix(path).lstrip("/")
+        except (OSError, ArrowException) as error:
+            remedy = "Check the address, and the store's keys in the environment."
+            raise FileError(self, f"cannot be read: {error}", remedy) from error
+
+    def _parts_of(self) -> tuple[str, str, str]:
+        found = _STORE_ADDRESS.fullmatch("/".join(self.parts))
+        assert found is not None  # noqa: S101 - of place_of
+        return found[1], found[2], found[3]
+
+    def _opened(self) -> tuple[fs.FileSystem, str]:
+        scheme, first, rest = self._parts_of()
+        if "@" in first:
+            reason = "has a key in it, which would be shown and kept"
+            raise FileError(f"{scheme}://...", reason, "Put keys into the environment.")
+        system, base = _system(f"{scheme}://{first}")
+        return system, base + rest
+
+
+@lru_cache(64)
+def _system(root: str) -> tuple[fs.FileSystem, str]:
+    system, base = fs.FileSystem.from_uri(root)
+    return system, base.rstrip("/")
+
+
+def _about(path: Path, info: fs.FileInfo) -> os.stat_result:
+    if info.type == fs.FileType.NotFound:
+        raise FileNotFoundError(2, "does not exist", str(path))
+    mode = S_IFREG if info.type == fs.FileType.File else S_IFDIR
+    about = (mode, 0, 0, 0, 0, 0, info.size or 0, 0, 0, 0)
+    return os.stat_result(about, {"st_mtime_ns": info.mtime_ns})
