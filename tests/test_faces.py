@@ -14,8 +14,8 @@ from planner import AssumedSets, ByLevel, Level, Padded, Survey, Target, plan_su
 from planner.deployment.parameters import deployable_files
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, Heading, Sentence, Table, people, percent
-from planner.show.outsiders import outsider_blocks, together_sentence, view_sentences
 from planner.show.plan import plan_blocks, question_blocks
+from planner.show.promises import outsider_blocks, together_sentence, view_sentences
 from planner.show.terminal import print_blocks
 from planner.survey.assumed import NormalPreferences
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling

@@ -65,7 +65,7 @@ def vectors(
 
 def verify(params: ParameterFile, json_output: JsonOption = False) -> None:
     """Prove again, exactly, that parameters keep their budgets."""
-    from planner.show.others import pair_rows, verification_blocks
+    from planner.show.promises import pair_rows, verification_blocks
 
     parameters = _parameters(params)  # verifies; a file that does not verify is refused
     pairs = [{"name": one.name, "pairs": pair_rows(one)} for one in parameters.questions]

@@ -147,7 +147,7 @@ def outsiders(
     """
     from planner.planning.plan import plan_survey
     from planner.show.json import to_json
-    from planner.show.outsiders import outsider_blocks
+    from planner.show.promises import outsider_blocks
 
     view = plan_survey(survey, mechanism=mechanism).outsiders(delta)
     show(outsider_blocks(view), to_json(view), details=details, json=json_output)

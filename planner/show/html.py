@@ -15,9 +15,8 @@ import numpy as np
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table, chosen, said
 from planner.show.figures import Chart, Line, figure_of, question_figure
-from planner.show.kinds import promises, promises_of
-from planner.show.outsiders import outsider_blocks
 from planner.show.plan import costs, plan_blocks
+from planner.show.promises import outsider_blocks, promises, promises_of
 
 if TYPE_CHECKING:
     from planner.frames import Framed

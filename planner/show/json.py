@@ -26,9 +26,13 @@ from planner.planning.sets import Padded
 from planner.planning.shares import Allocation
 from planner.planning.what_if import TargetAnswer
 from planner.show import kinds
-from planner.show.odds import odds_sentence
-from planner.show.outsiders import together_sentence, view_sentences
 from planner.show.plan import better_design, budgets_sentence, left_out
+from planner.show.promises import (
+    odds_sentence,
+    promises_of,
+    together_sentence,
+    view_sentences,
+)
 
 _MOST_EXPLAINED = 40  # levels
 _NAMES_OF: dict[type, str] = {  # values and properties, beside or in place of the fields
@@ -56,7 +60,7 @@ _SAID: dict[type, dict[str, Callable[[Any], object]]] = {  # and in words
         "measure": kinds.measure,
         "share_of": kinds.share_of,
         "left_out": left_out,
-        "promises": kinds.promises_of,
+        "promises": promises_of,
         "proof": kinds.certificate_sentences,
     },
     Allocation: {"reason": better_design},

@@ -1,4 +1,4 @@
-"""What is said of one kind of question or one form of report alone, and what is promised."""
+"""What is said of one kind of question or one form of report alone, and what is proven."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from planner.laws.shape import octets
 from planner.laws.sides import TYPE_BYTES
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import SetPromises
+from planner.planning.joint import POWER, STRENGTH, Related
 from planner.planning.mean import AnswerRateModel
 from planner.planning.outsiders import OutsiderView
 from planner.planning.plan import SurveyPlan
@@ -29,24 +30,23 @@ from planner.show.blocks import (
     Sentence,
     Table,
     bars,
-    listed,
     numbers,
     people,
     percent,
     said,
     texts,
 )
-from planner.show.odds import NAMED_LEVELS, WHOEVER, by_level, factor_up, odds_change, unprotected
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.questions import AskedAgain
 
 _SAME_GAP = 1e-3  # of a gap: of the smaller error it is the same
-_ALIKE = 1e-6  # relative: what rounding to integers may add to one direction
 _FOR = {
     "worst-case": "for the least favourable answers",
     "expected": "for the expected answers",
     "minimax": "for an answer that few people have",
 }
+COST = "About one of them alone a report may say as much as about all together."
+_APART = "Answers to different questions cannot be related: their reports are not linked."
 _TOTAL, _DRAWN = "total error", "of people drawn at random"
 
 
@@ -103,27 +103,6 @@ class KindWords:
             )
         return f"the likeliest of {view.answers:,} answers, all as likely before,"
 
-    def promises(self, plan: QuestionPlan) -> list[str]:
-        """What it promises, rounded up, and what it does not."""
-        policy, between, openly = plan.deployed.policy, self.between, ""
-        if policy.rule.open_pairs:
-            between = "two answers that are protected from each other"
-            openly = unprotected(policy.plain())
-        raised, lowered = plan.realised
-        if not raised.any():
-            return [openly]
-        most = by_level(policy.names, raised, self.whose)
-        promise = odds_change(between, most)
-        if not np.allclose(raised, lowered, rtol=_ALIKE):
-            without = ": somebody may become known to be WITHOUT an answer"
-            promise = (
-                f"No report raises the odds of an answer against any other more than {most}, "
-                f"{WHOEVER}; it may lower them up to "
-                f"{by_level(policy.names, lowered, self.whose)}"
-                f"{without if (lowered > raised * (1 + _ALIKE)).any() else ''}."
-            )
-        return [promise, *([openly] if openly else [])]
-
 
 class _OfSets(KindWords):
     """Several answers."""
@@ -145,19 +124,6 @@ class _OfSets(KindWords):
             return [first, *rest]
         drawn = f"One of a person's answers, padded or cut to {padded.length}, is drawn as their"
         return [f"{drawn} own. {first}", *rest]
-
-    def promises(self, plan: QuestionPlan) -> list[str]:
-        sets = plan.fact(SetPromises)
-        if sets is None:
-            return super().promises(plan)
-        found = [odds_change(self.between, f"{factor_up(sets.cap)}-fold")]
-        if sets.cap > sets.epsilon:
-            found.append(
-                "For whoever knows all of a person's answers but one, the odds of that one change "
-                f"at most {factor_up(sets.epsilon)}-fold; several sensitive answers together have "
-                "the first promise alone."
-            )
-        return found
 
 
 class _OfScales(KindWords):
@@ -190,7 +156,7 @@ class _OfScales(KindWords):
 class _OfNumbers(KindWords):
     """A number, or none."""
 
-    points = ", for these points and no answer,"
+    between, points = "two numbers, or a number and no answer,", ", for these points and no answer,"
 
     def guessed(self, view: OutsiderView) -> str:
         what = "the lowest number, the highest"
@@ -231,10 +197,6 @@ class _OfNumbers(KindWords):
             "the range and no answer; an answer between two points is rounded to either at random."
         ]
 
-    def promises(self, plan: QuestionPlan) -> list[str]:
-        most = f"{factor_up(plan.realised.max())}-fold"
-        return [odds_change("two numbers, or a number and no answer,", most)]
-
 
 class _OfTwoRounds(KindWords):
     """A rare answer, asked in two rounds."""
@@ -244,10 +206,6 @@ class _OfTwoRounds(KindWords):
 
     def answers(self, plan: QuestionPlan) -> str:
         return "at the expected counts"
-
-    def promises(self, plan: QuestionPlan) -> list[str]:
-        sampling = plan.fact(SamplingPlan)
-        return list(views_in_words(sampling)) if sampling else []
 
 
 WORDS = {
@@ -541,30 +499,54 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
     return blocks
 
 
-# What is promised, in sentences a lawyer can read, and what outsiders learn
+# Two answers together
 
 
-def promises(plan: SurveyPlan) -> list[str]:
-    """What every question promises; numbers are rounded up."""
-    return [f"{one.name}: {text}" for one in plan.questions for text in promises_of(one)]
+def related_blocks(question: QuestionPlan) -> list[Block]:
+    """Of a joint question: the errors of table and margins, also asked apart; an association."""
+    found = question.fact(Related)
+    if found is None:
+        return []
+    alone, asked = found.margins_apart, question.part.people
+    together = np.sqrt(np.array([found.table, *found.margins]) / asked)
+    split = np.sqrt(np.array([found.apart, *alone.errors]) / asked)
+    each = np.sqrt(alone.some_each.errors / asked)
+    columns = (
+        texts("table", [" x ".join(found.names), *found.names]),
+        bars("asked together", together.tolist(), percent),
+        numbers("apart, budgets split", split, percent),
+        numbers("one question each", ["none", *map(percent, each)], str),
+    )
+    told = [
+        f"To see with {100 * POWER:.0f} % chance that {first} and {second} go together (Cramér's V "
+        f"{STRENGTH:g}, tested at 5 %) takes {needed:,} people."
+        for (first, second), needed in found.people.items()
+    ]
+    title = "Total error, a share of the people asked"
+    return [Table(title, columns, "everybody"), *said([_gains(found), *told, COST])]
 
 
-def promises_of(planned: QuestionPlan) -> list[str]:
-    """What one question promises: a sentence, or one for each view of its guarantee."""
-    return words(planned).promises(planned)
+def apart_sentences(plan: SurveyPlan) -> list[str]:
+    """That questions asked apart cannot be related, and what asking two together would have."""
+    if sum(one.question.draws_one for one in plan.questions) < 2:
+        return []
+    found = plan.together
+    if found is None or found.gains[0] <= 1:
+        return [_APART]
+    offer = (
+        f'Asked together, by a question of kind "joint", {" and ".join(found.names)} have a table.'
+    )
+    return [f"{_APART} {offer} {_gains(found)} {COST}"]
 
 
-def unused_sentence(plan: QuestionPlan) -> str:
-    """Which budgets are above what reports use of them; empty where none are."""
-    if plan.fact(Padded) is not None or plan.question.apart:
-        return ""
-    policy, used = plan.deployed.policy, plan.realised
-    spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
-    unused = np.flatnonzero((used < 0.99 * spent).any(axis=0) & (used > 0).all(axis=0))
-
-    def of_level(i: int) -> str:
-        own, all_of_it = (rounded_up(each[:, i].max(), 4) for each in (used, spent))
-        return f"{own} of {all_of_it} for {policy.names[i]!r}"
-
-    few = listed(unused.tolist(), NAMED_LEVELS, of_level)
-    return f"Reports use less than the budgets: {few}." if few else ""
+def _gains(found: Related) -> str:
+    table, margins = found.gains
+    text = (
+        f"The table's squared error is {table:.3g} times smaller than asked apart, budgets split "
+        "(one question each gives no table)"
+    )
+    if table <= 1:
+        return "Asked apart with the budgets split the table would be as exact."
+    if margins > 1:
+        return f"{text}, and those of the questions alone are {margins:.3g} times smaller, too."
+    return f"{text}; those of the questions alone are {1 / margins:.3g} times larger."

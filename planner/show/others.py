@@ -1,15 +1,15 @@
-"""What else is shown: comparisons, answer rates, checked parameters, collections, simulations."""
+"""What else is shown: comparisons, answer rates, what a plan relies on, simulations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isinf
+from math import sqrt
 
 import numpy as np
 
-from planner.deployment.parameters import Parameters
+from planner.arrays import Array
 from planner.estimates.channel import OrderedEstimates
-from planner.laws.law import Law
+from planner.estimates.cross_table import CrossTable
 from planner.laws.schema import Document
 from planner.planning.choice import ByLevel
 from planner.planning.mean import AnswerRatePlan
@@ -47,7 +47,6 @@ from planner.show.figures import (
     ordered_figure,
 )
 from planner.show.json import to_json
-from planner.show.odds import unprotected
 from planner.show.plan import lots_sentence
 from planner.trial.simulate import OneSurvey, Simulated, Trial
 
@@ -212,41 +211,6 @@ def _curves(plan: AnswerRatePlan) -> list[Table]:
     ]
 
 
-def pair_rows(law: Law) -> list[Document]:
-    """Each pair's realised and demanded budget; ``None`` where none is demanded."""
-    names = law.shape.labels
-    return [
-        {
-            "level": names[pair.first],
-            "against": names[pair.second],
-            "realised": pair.realised,
-            "demanded": None if isinf(pair.demanded) else pair.demanded,
-        }
-        for pair in law.pairs
-    ]
-
-
-def pairs_table(law: Law) -> Table:
-    """What is proven of a law, pair by pair of levels."""
-    rows = [
-        (level, against, rounded_up(realised, 12), "none" if most is None else lowered(most, 12))
-        for level, against, realised, most in (row.values() for row in pair_rows(law))
-    ]
-    return rows_table(law.name, ("level", "against", "realised epsilon", "promised epsilon"), rows)
-
-
-def verification_blocks(parameters: Parameters) -> list[Block]:
-    """What is proven again of parameters, pair by pair."""
-    title = f"{parameters.survey}: parameters for {parameters.users:,} people"
-    blocks: list[Block] = [Heading(title, level=1), *map(pairs_table, parameters.questions)]
-    openly = [unprotected(one.shape.levels) for one in parameters.questions]
-    which = " that has one" if any(openly) else ""
-    proven = f"Every pair{which} keeps its promised budget, proven in exact integer arithmetic."
-    if not any(one.pairs for one in parameters.questions):
-        proven = "No pair of answers has a budget: the file protects nothing."
-    return [*blocks, *said(openly, "note"), Sentence(proven, tone="proof")]
-
-
 # Simulations
 
 
@@ -338,3 +302,23 @@ def about_trial(trial: Trial) -> str:
     if padded is not None:
         parts.append(f"sets cut or padded to {padded.length}")
     return ", ".join(parts)
+
+
+def beside_truth(table: CrossTable, truth: Array) -> list[Block]:
+    """An estimated table with the true one, and how the two answers go together in both."""
+    first, second = table.names
+    cells = np.eye(truth.size).reshape(-1, *truth.shape)
+    errors = table.people_in(cells).standard_errors.reshape(truth.shape)
+    rows = [
+        [answer, *(f"{x:,.0f} ± {e:,.0f} ({true:,.0f})" for x, e, true in zip(*own, strict=True))]
+        for answer, *own in zip(table.answers[0], table.counts, errors, truth, strict=True)
+    ]
+    even = np.outer(truth.sum(axis=1), truth.sum(axis=0)) / truth.sum()
+    phi2 = np.divide((truth - even) ** 2, even, where=even > 0, out=np.zeros(truth.shape)).sum()
+    true = sqrt(phi2 / truth.sum() / max(min(truth.shape) - 1, 1))
+    title = f"{first} and {second}: people ± standard error (and truly)"
+    headings = (first, *(f"{second} = {one}" for one in table.answers[1]))
+    return [
+        rows_table(title, headings, rows, 1),
+        *said([f"{table.summary} Truly V is {true:.2f}."]),
+    ]

@@ -39,7 +39,7 @@ from planner.show.blocks import (
     texts,
 )
 from planner.show.figures import explored_figure, ordered_figure, padding_figure, rounds_figure
-from planner.show.relating import apart_sentences, related_blocks
+from planner.show.promises import promises_of, unused_sentence
 
 ALLOCATION_ERRORS = (
     "Errors are in per cent of the people, of a mean of half its range. "
@@ -72,7 +72,9 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
         blocks += said([f"No collection is in {survey.ledger} yet: all budgets are left."], "note")
     found = plan.allocation
     if found is not None:
-        blocks += said([design_sentence(plan, found), lots_sentence(plan), *apart_sentences(plan)])
+        blocks += said(
+            [design_sentence(plan, found), lots_sentence(plan), *kinds.apart_sentences(plan)]
+        )
         blocks += [_sharing(plan, found)]
         blocks += said([ALLOCATION_ERRORS, shares_sentence(plan, found)], rank="details")
     if found is not None or any(row.left < row.tolerated for row in plan.spending):
@@ -126,12 +128,12 @@ def question_blocks(
     blocks += [headline(question), *kinds.round_blocks(question, details=details)]
     blocks += said([kinds.words(question).assumed(question)])
     blocks += said(cautions(question), "note")
-    blocks += [*kinds.set_blocks(question), *related_blocks(question)]
+    blocks += [*kinds.set_blocks(question), *kinds.related_blocks(question)]
     for target in question.targets:
         sentence = target_sentence(question, target, in_headline=len(question.targets) == 1)
         blocks += said([sentence], "met" if target.met else "missed")
     advice = _advice(question)
-    blocks += said([*kinds.promises_of(question), kinds.cap_sentence(question), *advice])
+    blocks += said([*promises_of(question), kinds.cap_sentence(question), *advice])
     return blocks + _details(question, advice) if details else blocks
 
 
@@ -154,7 +156,7 @@ def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
         of = kinds.in_round(question)
         blocks += [Heading("Level by level", "details", 3), _levels(levels, of)]
     blocks += said(kinds.words(question).report(question), rank="details")
-    blocks += said([kinds.unused_sentence(question)], rank="details")
+    blocks += said([unused_sentence(question)], rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
     prices = (one for one in _prices(question) if one not in advice)
     blocks += said([*prices, _one_sided(question)], rank="details")

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import combinations
 from math import exp, isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.deployment.collecting.collector import Collection
+from planner.deployment.collecting.estimating import CRAMERS_V, INDEPENDENCE, ODDS_RATIO
 from planner.deployment.collecting.reports import Key
 from planner.deployment.parameters import Parameters
 from planner.laws.schema import Document
+from planner.limits import JOINED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate
 from planner.show.blocks import (
     Block,
     Figure,
     Heading,
+    Rank,
     Sentence,
     Table,
     numbers,
@@ -31,7 +35,6 @@ from planner.show.blocks import (
 )
 from planner.show.figures import estimates_figure, over_rounds_figure
 from planner.show.json import to_json
-from planner.show.relating import grid_blocks, relations
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 20
 _MOST_ANSWERS = 20
+_MOST_ODDS, _MOST_COLUMNS = 3, 12
+_COUNTED, _LIMITS = ["estimate", "standard_error"], ["estimate", "lower", "upper"]
+_SHARES = ["share", "share_lower", "share_upper"]
 _INTERVALS = (
     "Intervals cover the randomness of the reports, not of who was asked; those of means of "
     "numbers or scores, whose spread reports do not tell, of both."
@@ -122,8 +128,8 @@ def _question(
             yield Figure("People by answer", shown, alt, f"answers {law.name} {part}", "page")
     if len(rounds):
         yield _over_rounds(law.name, rounds, confidence)
-    yield from grid_blocks(own[own["group"] == ""], parts, confidence)
-    own = own[~own["of"].isin([of for *_, related in relations(parts) for of in related])]
+    yield from _grid_blocks(own[own["group"] == ""], parts, confidence)
+    own = own[~own["of"].isin([of for *_, related in _relations(parts) for of in related])]
     yield from _groups(own, confidence)
     yield from said(
         f"{remark[0].upper()}{remark[1:]}." for remark in dict.fromkeys(own["remark"]) if remark
@@ -269,3 +275,78 @@ def _interval(lower: float, upper: float) -> str:
     if np.isnan(upper):
         return "" if np.isnan(lower) else f"at least {people(lower)}"
     return f"{people(lower)} to {people(upper)}"
+
+
+# Answers to two questions together
+
+
+def _relations(parts: Sequence[str]) -> list[tuple[str, str, list[str]]]:
+    """Every two parts of a joint question, and what the rows that relate them are ``of``."""
+    return [
+        (one, other, [f"{one} with {other}", f"{one} among {other}", f"{other} among {one}"])
+        for one, other in combinations(parts, 2)
+    ]
+
+
+def _grid_blocks(own: DataFrame, parts: Sequence[str], confidence: float) -> Iterator[Block]:
+    """The tables of a joint question's result, with what they tell."""
+    for first, second, (association, *_) in _relations(parts):
+        told = own[own["of"] == association]
+        if len(told):
+            yield Heading(f"{first} and {second}", level=3)
+            yield from _grid(own, first, second, confidence)
+            yield from said(_association(told.set_index("answer"), first, second))
+
+
+def _grid(own: DataFrame, first: str, second: str, confidence: float) -> Iterator[Block]:
+    """People of each pair of answers, and shares with limits within rows and within columns."""
+    rows, columns = (own["answer"][own["of"] == name].tolist() for name in (first, second))
+    if len(columns) > _MOST_COLUMNS:
+        yield Sentence(f"{len(columns)} columns are too many here: see --json or --out.")
+        return
+
+    def grid(title: str, told: dict[str, str], margins: list[list[str]], rank: Rank) -> Table:
+        table = [texts(first, [*rows, *["all"] * bool(margins)])]
+        for k, column in enumerate(columns):
+            cells = [told[f"{row}{JOINED}{column}"] for row in rows]
+            below = [margins[1][k]] if margins else []
+            table.append(numbers(f"{second} = {column}", [*cells, *below], str))
+        if margins:
+            table.append(numbers("all", [*margins[0], f"{own['users'].iloc[0]:,}"], str))
+        return Table(title, tuple(table), rank)
+
+    parts = dict(iter(own.groupby("of")))
+    cells = parts.get(f"{first} and {second}", parts[""])
+    counted = {
+        of: [f"{x:,.0f} ± {error:,.0f}" for x, error in part[_COUNTED].itertuples(index=False)]
+        for of, part in (("", cells), (first, parts[first]), (second, parts[second]))
+    }
+    told = dict(zip(cells["answer"], counted[""], strict=True))
+    yield grid("People ± standard error", told, [counted[first], counted[second]], "everybody")
+    for of, among in ((second, first), (first, second)):
+        part = parts[f"{of} among {among}"]
+        shares = [
+            "not told" if np.isnan(x) else f"{100 * x:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+            for x, low, high in part[_SHARES].itertuples(index=False)
+        ]
+        told = dict(zip(part["answer"], shares, strict=True))
+        yield grid(f"{of} among {among}, {confidence:.0%} interval", told, [], "details")
+
+
+def _association(rows: DataFrame, first: str, second: str) -> list[str]:
+    test, strength = rows.loc[INDEPENDENCE], rows.loc[CRAMERS_V]
+    value, low, high = strength[_LIMITS]
+    found = [
+        f"Independence of {first} and {second}: Q = {test['estimate']:.4g}, p = {test['p']:.2g}; "
+        f"{test['remark']}.",
+        f"Cramér's V {value:.2f} ({low:.2f} to {high:.2f}), the noise taken off.",
+    ]
+    odds = rows[rows.index.str.startswith(ODDS_RATIO)]
+    with np.errstate(divide="ignore"):  # nearer to 1 than any other value that fits
+        far = np.fmax(np.log(odds["lower"]), -np.log(odds["upper"].fillna(np.inf)))
+    for name in far.sort_values(ascending=False, kind="stable").index[:_MOST_ODDS]:
+        value, low, high = odds.loc[name, _LIMITS]
+        limits = f"{low:.3g} or more" if np.isnan(high) else f"{low:.3g} to {high:.3g}"
+        told = "not told" if np.isnan(value) else f"{value:.3g}"
+        found.append(f"{name[0].upper()}{name[1:]} against all others: {told} ({limits}).")
+    return found

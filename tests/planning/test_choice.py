@@ -11,8 +11,8 @@ from planner.policy.policy import PrivacyPolicy
 from planner.show import kinds
 from planner.show import plan as said
 from planner.show.html import handout_html
-from planner.show.odds import odds_sentence
 from planner.show.plan import left_out
+from planner.show.promises import odds_sentence, promises_of, unused_sentence
 from planner.solvers import design_search, solving
 from planner.solvers.generation import generate
 from planner.survey.levels import Level, Target
@@ -231,10 +231,10 @@ def test_what_a_report_realises_is_promised_on_every_face():
     (plan,) = survey.questions
     assert plan.spending[-1].spent == 3.0
     assert plan.realised[0] == pytest.approx([1.0, 1.5, 2.0], rel=1e-6)
-    assert "7.39-fold for 'harmless'" in kinds.promises_of(plan)[0]
+    assert "7.39-fold for 'harmless'" in promises_of(plan)[0]
     assert beliefs_after(plan.leakage, 0.1)[1].max() == pytest.approx(0.45085, abs=1e-4)
     assert "to be at most 45.1 % likely" in handout_html(survey)
-    assert "2.0000 of 3.0000 for 'harmless'" in kinds.unused_sentence(plan)
+    assert "2.0000 of 3.0000 for 'harmless'" in unused_sentence(plan)
 
 
 def test_beliefs_about_sets_hold_for_every_report():

@@ -21,7 +21,7 @@ from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.policy.budget_text import delta_text
 from planner.show.blocks import Sentence
 from planner.show.json import to_json
-from planner.show.outsiders import of_hundred, outsider_blocks, together_sentence, view_sentences
+from planner.show.promises import of_hundred, outsider_blocks, together_sentence, view_sentences
 from planner.survey.questions import Categorical, Numeric, SampledChoice, Sampling
 from tests.mechanisms.listed import output_law
 from tests.refusals import refused

@@ -15,7 +15,8 @@ from planner.mechanisms.making import padded, unary
 from planner.mechanisms.set_design import best_set_design, set_error, set_error_bound
 from planner.planning.sets import Padded, plan_padding, plan_whole_sets
 from planner.policy.policy import PrivacyPolicy
-from planner.show.kinds import cap_sentence, promises_of
+from planner.show.kinds import cap_sentence
+from planner.show.promises import promises_of
 from planner.survey.questions import Categorical, ItemSet
 from tests.refusals import refused
 

@@ -12,9 +12,9 @@ from planner import Padded, SetPromises, Target, compare_plans, plan_survey, sur
 from planner.deployment.parameters import survey_parameters
 from planner.planning.what_if import TargetAnswer
 from planner.show.blocks import Facts, Sentence, Table
-from planner.show.kinds import certificate_sentences, promises, proven_in_short
-from planner.show.others import verification_blocks
+from planner.show.kinds import certificate_sentences, proven_in_short
 from planner.show.plan import error_sentence, plan_blocks, question_blocks, target_sentence
+from planner.show.promises import promises, verification_blocks
 from tests.surveys import EXAMPLES
 
 LEVELS = (

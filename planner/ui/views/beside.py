@@ -13,10 +13,15 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.show.blocks import Block
 from planner.show.figures import beliefs_figure
-from planner.show.kinds import promises_of
-from planner.show.odds import apart_sentence, beliefs_columns, drawn_by, odds_sentence
-from planner.show.others import pairs_table
-from planner.show.outsiders import outsider_blocks
+from planner.show.promises import (
+    apart_sentence,
+    beliefs_columns,
+    drawn_by,
+    odds_sentence,
+    outsider_blocks,
+    pairs_table,
+    promises_of,
+)
 from planner.ui import render
 from planner.ui.fields import kept_item
 from planner.ui.working import looked_at, remembered, shown

@@ -15,9 +15,9 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.sampled import SamplingPlan
 from planner.show.blocks import percent, rows_table
 from planner.show.html import handout_html, report_html
-from planner.show.kinds import promises
 from planner.show.others import relied_on
 from planner.show.plan import costs
+from planner.show.promises import promises
 from planner.survey.survey import survey_text
 from planner.ui import render
 from planner.ui.document import stem_of

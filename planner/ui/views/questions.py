@@ -15,9 +15,9 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Ledger, read_ledger
 from planner.planning.sampled import SamplingPlan
 from planner.show.blocks import Facts, numbers, texts
-from planner.show.kinds import unused_sentence
+from planner.show.kinds import COST
 from planner.show.plan import headline, question_blocks
-from planner.show.relating import COST
+from planner.show.promises import unused_sentence
 from planner.survey.assumed import read_preferences
 from planner.survey.questions import QUESTIONS
 from planner.survey.values import text_of

@@ -7,8 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from planner.show.others import about_trial, measured_facts, one_survey, simulation_blocks
-from planner.show.relating import beside_truth
+from planner.show.others import (
+    about_trial,
+    beside_truth,
+    measured_facts,
+    one_survey,
+    simulation_blocks,
+)
 from planner.survey.questions import QUESTIONS
 from planner.survey.values import read_count
 from planner.trial.simulate import Simulated, Trial
