@@ -33,7 +33,7 @@ class PlannerError(Exception):
         super().__init__(_sentence(reason, remedy))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restored, (type(self), self.args, self.__dict__)
+        return type(self).__new__, (type(self), *self.args), self.__dict__
 
     def worded(self, name: Callable[[str], str]) -> str:  # noqa: ARG002 - it says no keys
         """What it says, with a face's ``name`` of each key."""
@@ -196,16 +196,6 @@ class VerificationError(PlannerError):
 
     def __init__(self, reason: str, remedy: str = "Do not deploy these parameters.") -> None:
         super().__init__(reason, remedy)
-
-
-def _restored(
-    kind: type[PlannerError], args: tuple[object, ...], state: dict[str, object]
-) -> PlannerError:
-    """An error as it was pickled: its message is made already, and not made again."""
-    error = kind.__new__(kind, *args)
-    error.args = args
-    error.__dict__.update(state)
-    return error
 
 
 def _named(text: str, name: Callable[[str], str]) -> str:

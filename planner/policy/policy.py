@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from planner import arguments
 from planner.arrays import Array, Flags, Whole
@@ -24,7 +23,6 @@ from planner.policy.rules import PairRule, rule_of
 _MOST_REPEATED = 8
 _MOST_DENSE_LEVELS = 20_000
 _MOST_APART = 50  # levels of which tables tell which have a single item: all pairs are rows then
-A = TypeVar("A", bound=NDArray[np.generic])
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -86,8 +84,8 @@ class PrivacyPolicy:
         budgets = _budgets(epsilons)
         size = budgets.size
         set_field = object.__setattr__
-        set_field(self, "epsilons", _frozen(budgets))
-        set_field(self, "item_counts", _frozen(_counts(item_counts, size)))
+        set_field(self, "epsilons", budgets)
+        set_field(self, "item_counts", _counts(item_counts, size))
         lowering = None if against is None else _read_budgets("against", against)
         set_field(self, "rule", rule_of(rule, size, lowering))
         set_field(self, "_names", None if names is None else _distinct_names(names, size))
@@ -298,7 +296,9 @@ def _counts(item_counts: ArrayLike, size: int) -> Whole:
     whole = (values == np.floor(values)) & (values >= 1) & (values <= MAX_COUNT)
     for i in np.flatnonzero(~whole)[:1]:
         raise InputError(f"item_counts[{i}]", float(values[i]), allowed, "Count the answers.")
-    return values.astype(np.int64)
+    counts = values.astype(np.int64)
+    counts.setflags(write=False)
+    return counts
 
 
 def _distinct_names(names: Sequence[str], size: int) -> tuple[str, ...]:
@@ -315,8 +315,3 @@ def _distinct_names(names: Sequence[str], size: int) -> tuple[str, ...]:
             raise InputError("names", name, "different from every other level's name", remedy)
         seen.add(name)
     return chosen
-
-
-def _frozen(array: A) -> A:
-    array.setflags(write=False)
-    return array

@@ -34,11 +34,12 @@ from numpy.typing import ArrayLike
 from pydantic import Field, ValidationInfo, model_validator
 
 from planner.arrays import Array, Whole
-from planner.errors import InputError
+from planner.errors import FileError, InputError
+from planner.laws.answers import Number
 from planner.laws.schema import Json
 from planner.survey.description import Description, told_apart
-from planner.survey.reading import read_tolerances
-from planner.survey.tables import Reading
+from planner.survey.reading import AnswerColumn, AnswerFile
+from planner.survey.tables import Reading, counted
 from planner.survey.values import (
     Budget,
     Masses,
@@ -52,6 +53,7 @@ from planner.survey.values import (
 )
 
 _MAX_SIZE = 100_000
+_MOST_TOLERATED = 1e6
 _MOST_LIMITS = 16  # of the sizes of longer sets: enough for a few per cent, few in a file
 
 
@@ -187,11 +189,18 @@ AnyPreferences = Annotated[Preferences, told_apart("model", _FOLLOW, _PREFERENCE
 
 
 def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPreferences:
-    """Read a sample from a file with a header; a ``column`` is named if there are several.
+    """Read a sample, a person a row, from a file; a ``column`` is named if there are several.
 
     A :class:`~planner.errors.FileError` says what cannot be read, or is no finite number.
     """
-    return EmpiricalPreferences(values=tuple(read_tolerances(path, column)))
+    budgets = Number.over(0.0, _MOST_TOLERATED, yes_no=False, points=2, epsilon=1.0)
+    file = AnswerFile(path, [AnswerColumn("", budgets, (column,) if column else ())])
+    found: list[float | None] = [code for block in file.blocks() for code in block[0]]
+    numbers = [one for one in found if one is not None]
+    if len(numbers) < len(found):
+        reason = f"{counted(len(found) - len(numbers), 'row')} without a number"
+        raise FileError(path, reason, "Leave them out.")
+    return EmpiricalPreferences(values=tuple(numbers))
 
 
 class SetMoments(NamedTuple):

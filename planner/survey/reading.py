@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from planner.errors import FileError, InputError, mark
-from planner.laws.answers import LEFT_OUT, Asked, Code, Number
+from planner.laws.answers import LEFT_OUT, Asked, Code
 from planner.laws.levels import folded, spans
 from planner.limits import JOINED
 from planner.survey.tables import Reading, Row, counted, open_table
@@ -25,7 +25,6 @@ _MOST_PLACED, _LONG_CELL = 1_000_000, 1_000  # answers that no level lists, and 
 _SHOWN = 40  # letters of a cell, in an error
 _TICKED, _NOT_TICKED = ("1", "yes", "x", "true"), ("0", "no", "false", "")
 _COMMA = re.compile(r"[+-]?\d*,(\d{1,2}|\d{4,})")  # of three digits it may stand between thousands
-_MOST_TOLERATED = 1e6
 _CORRECT = "Correct it, or name it in missing = [...] of the survey if it stands for no answer."
 _UNLISTED = "List it in a level, or let answers that no level lists take places."
 _DECIMAL = "Write the decimal mark as a point, as in 1.5, or say that it is a comma."
@@ -306,15 +305,3 @@ def _wrong(column: str, cell: str, allowed: str, remedy: str) -> InputError:
     """The mistake of a cell: it is shown, as whoever reads a file of answers may see them."""
     shown = repr(cell if len(cell) <= _SHOWN else cell[:_SHOWN] + "...")
     return InputError(column, shown, allowed, remedy)
-
-
-def read_tolerances(path: str | Path, column: str | None = None) -> list[float]:
-    """What people tolerate, a person a row: in a column of that name, or in the only one."""
-    budgets = Number.over(0.0, _MOST_TOLERATED, yes_no=False, points=2, epsilon=1.0)
-    file = AnswerFile(path, [AnswerColumn("", budgets, (column,) if column else ())])
-    found: list[float | None] = [code for block in file.blocks() for code in block[0]]
-    numbers = [one for one in found if one is not None]
-    if len(numbers) < len(found):
-        reason = f"{counted(len(found) - len(numbers), 'row')} without a number"
-        raise FileError(path, reason, "Leave them out.")
-    return numbers

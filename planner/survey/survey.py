@@ -25,7 +25,7 @@ from planner.laws.schema import Document, Json
 from planner.limits import MAX_COUNT
 from planner.survey.description import Description, Mistake, mistakes
 from planner.survey.levels import require_distinct
-from planner.survey.questions import BEST, AnyQuestion, Categorical, Joint, Question
+from planner.survey.questions import BEST, AnyQuestion, Joint, Question
 from planner.survey.values import (
     Codes,
     Grouping,
@@ -117,12 +117,12 @@ class Survey(Description):
                 known = {name: other for name, other in known.items() if name not in one.of}
         self.__dict__["questions"] = tuple(known.values())
 
-    def _part(self, joint: Joint, name: str, known: dict[str, Question]) -> Categorical:
+    def _part(self, joint: Joint, name: str, known: dict[str, Question]) -> Question:
         """The question of that name, of one answer each and nothing of its own."""
         part, names = known.get(name), [one.name for one in self.questions]
         if name not in names:
             raise InputError.unknown("of", name, names, "Name questions of this survey.")
-        if type(part) is not Categorical or joint.of.count(name) > 1:
+        if part is None or not part.joins or joint.of.count(name) > 1:
             allowed = "two or three different questions of one answer each, in one joint question"
             raise InputError("of", name, allowed, "Name others.")
         i, remedy = self.questions.index(part), f"It is asked within {joint.name!r}: say it there."

@@ -107,11 +107,7 @@ def _question(name: str, row: FormRow, choices: Mapping[str, Sequence[FormRow]])
     listed, extra = choices.get(words[0], []), words[1:] == ["or_other"]
     names = {row["name"]: row.get("label", "") for row in listed if "name" in row}
     names |= {"other": ""} if extra else {}
-    if (
-        len(names) < 2
-        or len(names) < len(listed) + extra
-        or len(set(map(folded, names))) < len(names)
-    ):
+    if len(set(map(folded, names))) < max(2, len(listed) + extra):
         raise _Unfit(f"its list {words[0]!r} has not two choices or more, each with its own name")
     labels = {answer: label for answer, label in names.items() if label not in ("", answer)}
     level = {"name": "all", "epsilon": "", "items": list(names)}
