@@ -174,7 +174,12 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
     replace_file(path, parameters.to_json())
 
 
-def parameters_from_mechanisms(survey: Survey, mechanisms: Document) -> Parameters:
+def parameters_from_mechanisms(
+    survey: Survey,
+    mechanisms: Document,
+    users: int | None = None,
+    questions: Sequence[Question] = (),
+) -> Parameters:
     """Parameters with a chosen mechanism for each question, verified exactly; no time in them.
 
     Parameters
@@ -184,6 +189,8 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Document) -> Paramete
     mechanisms:
         For each question's name a law, or a table, design or channel of a solver. Levels and
         items are the question's, in its order.
+    users, questions:
+        Who are asked, and what, where that is not the whole survey.
 
     Raises
     ------
@@ -204,25 +211,25 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Document) -> Paramete
     """
     from planner.mechanisms.making import law_of
 
-    names = [question.name for question in survey.questions]
+    questions = questions or survey.questions
+    names = [question.name for question in questions]
     if sorted(names) != sorted(mechanisms):
         allowed = f"one for each of {sorted(names)}"
         remedy = "Give a mechanism for each question of the survey, by its name."
         raise InputError("mechanisms", sorted(mechanisms), allowed, remedy)
-    questions = [law_of(q, mechanisms[q.name]).document() for q in survey.questions]
     document = {
         "format": FORMAT,
         "version": FILE_VERSION,
         "planner_version": VERSION,
         "survey": survey.name,
-        "users": survey.users,
-        "questions": questions,
+        "users": users or survey.users,
+        "questions": [law_of(one, mechanisms[one.name]).document() for one in questions],
     }
     if survey.groups:
         document["groups"] = [_group(survey, name, values) for name, values in survey.groups]
     joint = [
         {"question": one.name, "of": [_answers(part) for part in one.together]}
-        for one in survey.questions
+        for one in questions
         if len(one.together) > 1
     ]
     if joint:
@@ -287,10 +294,10 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
             "design", plan.survey.design, '"split" for a file with all questions', remedy
         )
     planned = plan.questions if question is None else (plan.question(question),)
-    users = plan.survey.users if question is None else planned[0].users
-    questions = tuple(one.deployed for one in planned)
-    survey = plan.survey.model_copy(update={"users": users, "questions": questions})
-    return parameters_from_mechanisms(survey, {one.name: one.law for one in planned})
+    users = None if question is None else planned[0].users
+    questions = [one.deployed for one in planned]
+    mechanisms = {one.name: one.law for one in planned}
+    return parameters_from_mechanisms(plan.survey, mechanisms, users, questions)
 
 
 def json_schema() -> str:
