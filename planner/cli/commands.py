@@ -9,11 +9,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from planner.cli.deployment import aggregate, difference, perturb, schema, vectors, verify
+from planner.cli import deployment, planning
 from planner.cli.options import option
-from planner.cli.people import questionnaire, receive
-from planner.cli.planning import answer_rate, compare, import_form, outsiders, plan
-from planner.cli.trial import audit, simulate
 from planner.errors import InputError, PlannerError
 from planner.version import VERSION
 
@@ -63,11 +60,13 @@ def open_app(
 
 
 for _command in (
-    plan, compare, outsiders, answer_rate, simulate, questionnaire, receive, schema, vectors,
-    verify, perturb, aggregate, difference, audit,
+    planning.plan, planning.compare, planning.outsiders, planning.answer_rate, planning.simulate,
+    deployment.questionnaire, deployment.receive, deployment.schema, deployment.vectors,
+    deployment.verify, deployment.perturb, deployment.aggregate, deployment.difference,
+    deployment.audit,
 ):  # fmt: skip
     app.command()(_command)
-app.command("import")(import_form)
+app.command("import")(planning.import_form)
 app.command("app", short_help="Open the app in the browser.")(open_app)
 
 # Click's own, or typer's copy of it; what it has its parameters' errors have, too.
@@ -82,17 +81,13 @@ def run() -> NoReturn:
     except PlannerError as error:
         _fail(str(error), 1)
     except _UsageError as error:
-        _fail(_usage_sentence(error), 2)
+        command = "ldp-planner" if error.ctx is None else error.ctx.command_path
+        _fail(f"{error.format_message().rstrip('.?')}. Try: {command} --help", 2)
     except typer.Abort:  # Control-C, by older versions of typer
         _fail("stopped.", 130)
     except OSError as error:
         _fail_to_print(error)
     sys.exit(code)
-
-
-def _usage_sentence(error: typer.BadParameter) -> str:
-    command = "ldp-planner" if error.ctx is None else error.ctx.command_path
-    return f"{error.format_message().rstrip('.?')}. Try: {command} --help"
 
 
 def _fail(sentence: str, code: int) -> NoReturn:

@@ -1,9 +1,12 @@
-"""``ldp-planner schema``, ``vectors``, ``verify``, ``perturb`` and ``aggregate``."""
+"""Commands from a parameter file to estimates, and the check of a client: ``audit``."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sys
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -20,6 +23,7 @@ from planner.cli.options import (
     ParameterFile,
     PlaceUnlisted,
     SkipRows,
+    SurveyFile,
     argument,
     option,
     print_json,
@@ -33,10 +37,14 @@ from planner.files import replace_file
 
 if TYPE_CHECKING:
     from planner.deployment.collecting.engines import Engine
+    from planner.deployment.collecting.reports import Key
     from planner.deployment.parameters import Parameters
+    from planner.laws.answers import Answer
+    from planner.mechanisms.counting import Aggregate
 
 
 QUARANTINED = 3  # exit code when reports were counted but some files were left out
+_FAULTY = 4  # exit code when a fault was found
 
 
 def schema() -> None:
@@ -256,6 +264,157 @@ def difference(
         both.append((parameters, done.sums))
     table = difference_table(both[0], both[1], confidence)
     show(difference_blocks(table, confidence), table.to_pylist(), json=json_output)
+
+
+def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    params: ParameterFile,
+    command: Annotated[list[str], argument("-- COMMAND ...", "The client, see below.")],
+    question: Annotated[str | None, option("NAME", "Needed if the file has several.")] = None,
+    answer: Annotated[
+        list[str] | None, option("ANSWER", "Ask these, as JSON or text; two or more.")
+    ] = None,
+    data: Annotated[Path | None, option("FILE", "Ask the answers that are in this file.")] = None,
+    survey: AnswerFileSurvey = None,
+    reports: Annotated[int, typer.Option(help="Reports of each answer.")] = 100_000,
+    confidence: Annotated[float, option("SHARE", "That an honest client passes.")] = 0.999999,
+    seconds: Annotated[float, typer.Option(help="Time limit of each start.")] = 600.0,
+    delimiter: Delimiter = "",
+    encoding: Encoding = "",
+    decimal: Decimal = "",
+    skip_rows: SkipRows = 0,
+    place_unlisted: PlaceUnlisted = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Judge a client by its reports of known answers.
+
+    The file's own integers say what is right.
+    COMMAND reads one answer a line from its standard input, as JSON, and writes one report a line
+    to its standard output; it is started twice or more. Exit code 0: no fault found; 4: a fault.
+    """
+    from numpy.random import default_rng
+
+    from planner.deployment.parameters import read_parameters
+    from planner.show.blocks import Sentence, said
+    from planner.survey.survey import load_survey
+    from planner.trial.audit import answers_in, audit_client
+    from planner.trial.black_box import CommandBox
+
+    parameters = read_parameters(params)
+    asked, read = [_parsed(text) for text in answer or ()], ""
+    if data is not None:
+        reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted)
+        told_by = None if survey is None else load_survey(survey)
+        listed, read = answers_in(data, parameters.question(question), told_by, reading)
+        asked += listed
+    box = CommandBox(command, seconds)
+    found = audit_client(parameters, box, default_rng(), question, asked, reports, confidence)
+    told = [Sentence(read)] * bool(read)
+    told += [Sentence(found.summary), *said(found.faults, "missed")]
+    document = asdict(found) | {"passed": found.passed, "summary": found.summary, "read": read}
+    show(told, document, json=json_output)
+    if not found.passed:
+        raise typer.Exit(_FAULTY)
+
+
+def _parsed(text: str) -> Answer:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def questionnaire(
+    survey: SurveyFile,
+    parameters: Annotated[Path, option("params.json", "What was planned for this survey.")],
+    out: Annotated[Path, option("FILE.html", "Write the page here.")],
+    send_to: Annotated[
+        str,
+        option(
+            "URL",
+            "Where reports go: https, http on this machine, or a path on the page's own host "
+            "[people save them as a file].",
+        ),
+    ] = "",
+    round_number: Annotated[
+        int | None, option("N", "The round it is for, where there are rounds.", "--round")
+    ] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Write the page that people answer, in one file.
+
+    It asks, randomises on their device, says what is sent, and sends reports alone.
+    """
+    from planner.deployment.parameters import read_parameters
+    from planner.deployment.questionnaire import questionnaire as page_of
+    from planner.files import replace_file
+    from planner.survey.survey import load_survey
+
+    found = read_parameters(parameters)
+    page = page_of(load_survey(survey), parameters.read_bytes(), send_to, round_number)
+    replace_file(out, page)
+    size, rounds = len(page.encode()), max(law.rounds[-1] or 0 for law in found.questions)
+    number = round_number or 1 if rounds else None
+    if json_output:
+        print_json({"written": str(out), "bytes": size, "parameters": found.hash, "round": number})
+        return
+    which = f" for round {number} of {rounds}" if rounds else ""
+    what = f"{size / 1000:.0f} kB, parameters {found.hash[:16]}"
+    say(f"Questionnaire written to {out}{which}: {what}.")
+
+
+def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    params: ParameterFile,
+    into: Annotated[Path, option("FOLDER", "For files of reports, as aggregate takes them.")],
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65534)] = 8780,
+    address: Annotated[
+        str, option("IP", "To listen on; any but this needs TLS before it.")
+    ] = "127.0.0.1",
+    page: Annotated[Path | None, option("FILE.html", "The questionnaire, served at /.")] = None,
+    origin: Annotated[
+        list[str] | None,
+        option(
+            "URL",
+            "Of a page elsewhere that may send reports: https://clinic.example, or null for "
+            "one in a folder. Again for others.",
+        ),
+    ] = None,
+    share: Annotated[str, option("URL", "Address of the page, shown as a QR code.")] = "",
+    estimates_from: Annotated[
+        int, typer.Option(metavar="REPORTS", help="Show no estimates before so many.", min=1)
+    ] = 100,
+) -> None:
+    """Receive reports over HTTP, into files.
+
+    POST /reports takes one line or several; they are acknowledged when they are on disk. The next
+    port, on this machine alone, has the organiser's page: reports and estimates so far; opening it
+    makes a file of what waits. Ends on SIGTERM or Control-C, with every report in a file.
+    """
+    import segno
+
+    from planner.deployment.collecting.inbox import Inbox
+    from planner.deployment.collecting.receiving import Receiver, listening
+    from planner.deployment.parameters import read_parameters
+    from planner.show.html import page_of
+    from planner.show.results import receiving_blocks
+
+    parameters, html = read_parameters(params), b""
+    if page is not None:
+        html = page.read_bytes()
+        if b64encode(params.read_bytes()) not in html:
+            remedy = "Make the page anew: ldp-planner questionnaire."
+            raise InputError("page", str(page), "a questionnaire of these parameters", remedy)
+    code = segno.make(share, error="m").svg_inline(scale=5) if share else ""
+
+    def organiser(sums: Mapping[Key, Aggregate]) -> str:
+        blocks = receiving_blocks(parameters, sums, estimates_from, share)
+        return page_of("Reports so far", blocks, code)
+
+    with listening(address, port) as public, listening("127.0.0.1", port + 1) as private:
+        inbox = Inbox(into, parameters)
+        say(f"Reports: http://{address}:{port}/reports. Organiser: http://127.0.0.1:{port + 1}/")
+        sys.stdout.flush()
+        Receiver(inbox, html, origin or (), organiser).serve(public, private)
+    say(f"All reports are in {into}.")
 
 
 def _check_aggregate(confidence: float, out: Path | None) -> None:

@@ -82,12 +82,14 @@ def reading_of(
 def show(
     blocks: Iterable[Block], document: object = None, *, details: bool = False, json: bool = False
 ) -> None:
-    """Print blocks, those for everybody or all; or the document for machines."""
-    from planner.show.terminal import print_blocks, terminal
-
+    """Print blocks, those for everybody or all; or what they say for machines."""
     if json:
-        print_json(document)
+        from planner.show.json import to_json
+
+        print_json(to_json(document))
     else:
+        from planner.show.terminal import print_blocks, terminal
+
         print_blocks(terminal(), blocks, details=details)
 
 

@@ -1,4 +1,4 @@
-"""Commands that plan a survey: ``plan``, ``compare``, ``outsiders`` and the views of one kind."""
+"""Commands that plan a survey, or try a plan: ``plan``, ``compare``, ``simulate`` and so on."""
 
 from __future__ import annotations
 
@@ -9,20 +9,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from planner.cli.options import (
+    Decimal,
+    Delimiter,
     Details,
+    Encoding,
+    FirstItem,
     JsonOption,
     Mechanism,
+    PlaceUnlisted,
+    SkipRows,
     SurveyFile,
     argument,
     option,
     print_json,
+    progress,
+    reading_of,
     say,
     show,
 )
-from planner.errors import FileError
+from planner.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from planner.planning.plan import SurveyPlan
+    from planner.survey.questions import Question
+    from planner.survey.survey import Survey
 
 
 def import_form(
@@ -124,11 +134,10 @@ def compare(
 ) -> None:
     """Put two scenarios side by side: budgets and errors."""
     from planner.planning.plan import compare_plans, plan_survey
-    from planner.show.json import to_json
     from planner.show.others import comparison_blocks
 
     found = compare_plans(*(plan_survey(path, mechanism=mechanism) for path in (first, second)))
-    show(comparison_blocks(found, (first.name, second.name)), to_json(found), json=json_output)
+    show(comparison_blocks(found, (first.name, second.name)), found, json=json_output)
 
 
 def outsiders(
@@ -146,11 +155,10 @@ def outsiders(
     senders off; false reports. Never instead of the budgets that the survey promises.
     """
     from planner.planning.plan import plan_survey
-    from planner.show.json import to_json
     from planner.show.promises import outsider_blocks
 
     view = plan_survey(survey, mechanism=mechanism).outsiders(delta)
-    show(outsider_blocks(view), to_json(view), details=details, json=json_output)
+    show(outsider_blocks(view), view, details=details, json=json_output)
 
 
 def answer_rate(
@@ -163,7 +171,6 @@ def answer_rate(
     from planner.planning.mean import plan_answer_rates
     from planner.planning.plan import parts_of
     from planner.show.blocks import Block
-    from planner.show.json import to_json
     from planner.show.others import answer_rate_blocks
 
     plans = plan_answer_rates(parts_of(survey)[0])
@@ -171,6 +178,65 @@ def answer_rate(
     for name, bare in plans.items():
         one = bare.with_channels()
         found = {"best": one.best_planned, "offered": one.offered, "curve": one.curve}
-        document[name] = to_json(found | {"channels": one.channels})
+        document[name] = found | {"channels": one.channels}
         blocks += answer_rate_blocks(name, one)
     show(blocks, document, details=details, json=json_output)
+
+
+def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    survey: SurveyFile,
+    data: Annotated[
+        Path,
+        option(
+            "FILE",
+            "True answers: text with any delimiter, JSON lines, Parquet or Excel, with a "
+            "column named like the question; or transactions (.dat, .data, .txt).",
+        ),
+    ],
+    repeats: Annotated[int, option("N", "Runs per mechanism.")] = 10,
+    seed: Annotated[int, option("N", "The same seed gives the same figures.")] = 1,
+    first_item: FirstItem = False,
+    question: Annotated[str, option("NAME", "The question, if the survey has several.")] = "",
+    delimiter: Delimiter = "",
+    encoding: Encoding = "",
+    decimal: Decimal = "",
+    skip_rows: SkipRows = 0,
+    place_unlisted: PlaceUnlisted = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Try the plan on answers that you have.
+
+    What is deployed and what else could be: measured errors stand beside predicted ones.
+    """
+    import numpy as np
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+
+    from planner.planning.datasets import read_known
+    from planner.planning.plan import plan_survey
+    from planner.show.blocks import Sentence
+    from planner.show.others import simulation_blocks, simulation_json
+    from planner.survey.survey import load_survey
+    from planner.trial.simulate import Trial
+
+    if seed < 0:
+        remedy = "Leave --seed out, or write one such as 1."
+        raise InputError("seed", seed, "a whole number of at least 0", remedy)
+    asked = load_survey(survey)
+    chosen = _pick(asked, question)
+    reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted, first_item)
+    known = read_known(data, chosen.answer_column, reading)
+    trial = Trial.of(plan_survey(asked).question(chosen.name), known.answers)
+    with progress("simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bar:
+        task = bar.add_task("runs", total=repeats * len(trial.names))
+        results = trial.run(repeats, np.random.default_rng(seed), lambda: bar.advance(task))
+    told = [Sentence(known.said), *simulation_blocks(trial, results)]
+    show(told, {"read": known.said} | simulation_json(trial, results), json=json_output)
+
+
+def _pick(survey: Survey, name: str) -> Question:
+    fitting = {one.name: one for one in survey.questions if not one.apart}
+    if name in fitting:
+        return fitting[name]
+    if not name and len(fitting) == 1:
+        return next(iter(fitting.values()))
+    raise InputError.unknown("question", name, tuple(fitting), "Choose one with --question NAME.")

@@ -46,7 +46,6 @@ from planner.show.figures import (
     one_survey_figure,
     ordered_figure,
 )
-from planner.show.json import to_json
 from planner.show.plan import lots_sentence
 from planner.trial.simulate import OneSurvey, Simulated, Trial
 
@@ -224,7 +223,7 @@ def simulation_json(trial: Trial, results: Sequence[Simulated]) -> Document:
         "missing": trial.missing,
         "padding_length": padded and padded.length,
         "unit": trial.planned.question.unit,
-        "mechanisms": to_json(results),
+        "mechanisms": results,
     }
 
 

@@ -34,7 +34,6 @@ from planner.show.blocks import (
     texts,
 )
 from planner.show.figures import estimates_figure, over_rounds_figure
-from planner.show.json import to_json
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -263,8 +262,8 @@ def collection_json(collection: Collection, estimates: Columns) -> Document:
         "files_counted_before": collection.resumed,
         "reports": sum(one.users for one in collection.counted),
         "repeated_reports": collection.repeated,
-        "more_people_than_planned": to_json(collection.crowded),
-        "taken_out": to_json(collection.dropped),
+        "more_people_than_planned": collection.crowded,
+        "taken_out": collection.dropped,
         "quarantined": [{"file": str(p), "reason": why} for p, why in collection.quarantined],
         "estimates": estimates.to_pylist(),
         "note": _NO_TESTS,
