@@ -27,7 +27,7 @@ from planner.laws.schema import (
     SHARE,
     Document,
     Json,
-    Schema,
+    Keys,
     choice,
     described,
     either,
@@ -65,8 +65,8 @@ class Asked(LawPart, ABC):
 
     name: ClassVar[str]  # its name in the file, the value of asked
     kind: ClassVar[str]  # the kind of question in a survey
-    keys: ClassVar[Mapping[str, Schema]]  # its keys of a question
-    optional: ClassVar[Mapping[str, Schema]] = {}  # those that may be left out
+    keys: ClassVar[Keys]  # its keys of a question
+    optional: ClassVar[Keys] = {}  # those that may be left out
 
     decimals: ClassVar[bool] = False  # whether a cell of a table may have a mark of decimals
     several: ClassVar[bool] = False  # whether a person has any number of items
@@ -130,7 +130,7 @@ class Item(Asked):
 
     name: ClassVar[str] = "item"
     kind: ClassVar[str] = "categorical"
-    keys: ClassVar[Mapping[str, Schema]] = {"rule": RULE, "levels": LEVELS}
+    keys: ClassVar[Keys] = {"rule": RULE, "levels": LEVELS}
 
     @classmethod
     def read(cls, question: Document) -> Self:
@@ -199,11 +199,7 @@ class ItemOrNone(Item):
 
     name: ClassVar[str] = "item-or-none"
     kind: ClassVar[str] = "sampled-choice"
-    keys: ClassVar[Mapping[str, Schema]] = {
-        "rule": choice("min"),
-        "levels": LEVELS,
-        "everyone_has_value": FLAG,
-    }
+    keys: ClassVar[Keys] = {**Item.keys, "rule": choice("min"), "everyone_has_value": FLAG}
 
     everyone_has_value: bool
 
@@ -241,7 +237,7 @@ class Ordered(Item):
 
     name: ClassVar[str] = "ordered"
     kind: ClassVar[str] = "ordinal"
-    keys: ClassVar[Mapping[str, Schema]] = {
+    keys: ClassVar[Keys] = {
         **Item.keys,
         "order": described(
             list_of(whole(0, _MAX_ANSWERS - 1), 2),
@@ -256,7 +252,7 @@ class Ordered(Item):
         ),
     }
 
-    optional: ClassVar[Mapping[str, Schema]] = {
+    optional: ClassVar[Keys] = {
         "no_answer": described(
             FLAG, "Whether the last answer is outside the order: for who has no other."
         )
@@ -312,7 +308,7 @@ class Number(Asked):
     name: ClassVar[str] = "number"
     kind: ClassVar[str] = "numeric"
     decimals: ClassVar[bool] = True
-    keys: ClassVar[Mapping[str, Schema]] = {
+    keys: ClassVar[Keys] = {
         "epsilon": BUDGET,
         "lower": FINITE,
         "upper": FINITE,
@@ -411,7 +407,7 @@ class OneOfSet(Item):
     name: ClassVar[str] = "one-of-set"
     kind: ClassVar[str] = "item-set"
     several: ClassVar[bool] = True
-    keys: ClassVar[Mapping[str, Schema]] = {
+    keys: ClassVar[Keys] = {
         "rule": choice("min"),
         "levels": LEVELS,
         "padding_length": whole(1, MAX_PADDING_LENGTH),
@@ -496,7 +492,7 @@ class WholeSet(OneOfSet):
     """
 
     name: ClassVar[str] = "whole-set"
-    keys: ClassVar[Mapping[str, Schema]] = {**OneOfSet.keys, "rule": RULE}
+    keys: ClassVar[Keys] = {**OneOfSet.keys, "rule": RULE}
 
     def own(self, code: Code, source: Source) -> Own:
         length = self.padding_length

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import ClassVar, Self
 
 from planner.laws.exact import check_unary, log_upper_bound, unary_ratios
 from planner.laws.levels import Levels
-from planner.laws.schema import PROBABILITY, Schema, described, list_of, unfit
+from planner.laws.schema import PROBABILITY, Keys, described, list_of, unfit
 from planner.laws.shape import Own, Shape, Wanted, octets, packed
 from planner.laws.source import Source, words
 from planner.limits import DENOMINATOR
@@ -30,7 +29,7 @@ class Bits(Shape):
 
     name: ClassVar[str] = "bits"
     asked: ClassVar[tuple[str, ...]] = ("item", "one-of-set")
-    keys: ClassVar[Mapping[str, Schema]] = {
+    keys: ClassVar[Keys] = {
         "a": described(
             list_of(PROBABILITY),
             "Of each level, 2^32 times the probability that the answer's bit is 1.",
@@ -96,8 +95,6 @@ class Bits(Shape):
     def _thresholds(self) -> tuple[list[int], list[int]]:
         counts = [*self.levels.item_counts, self.levels.dummies]
         last = self.levels.dummy_level
-        a, b = (
-            list(chain.from_iterable(map(repeat, [*column, column[last]], counts)))
-            for column in (self.a, self.b)
-        )
+        columns = ([*column, column[last]] for column in (self.a, self.b))
+        a, b = (list(chain.from_iterable(map(repeat, column, counts))) for column in columns)
         return a, b

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +18,7 @@ from planner.laws.schema import (
     SHARE,
     TEXT,
     Document,
-    Schema,
+    Keys,
     choice,
     either,
     list_of,
@@ -73,7 +72,7 @@ class Die(Shape):
     size = 4
     asked: ClassVar[tuple[str, ...]] = ("item-or-none",)
     rounds: ClassVar[tuple[int | None, ...]] = (1, 2)
-    keys: ClassVar[Mapping[str, Schema]] = {
+    keys: ClassVar[Keys] = {
         "sampling": PROBABILITY,
         "zero": whole(0, D - 1),
         "decoys": list_of(PROBABILITY),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from planner.laws.exact import check_ratio
-from planner.laws.schema import PROBABILITY, Schema, choice, whole
+from planner.laws.schema import PROBABILITY, Keys, choice, whole
 from planner.laws.shape import Own, Shape, Wanted
 from planner.laws.source import Source, choose, words
 from planner.limits import DENOMINATOR as D
@@ -40,7 +39,7 @@ class Hash(Shape):
     name: ClassVar[str] = "hash"
     size = 8
     asked: ClassVar[tuple[str, ...]] = ("item",)
-    keys: ClassVar[Mapping[str, Schema]] = {
+    keys: ClassVar[Keys] = {
         "hash_function": choice("xxh32"),
         "truth": PROBABILITY,
         "values": whole(2, MAX_VALUES),

@@ -104,11 +104,9 @@ class Levels:
         """The levels of a question of the right form that has ``least`` items or more."""
         rows = question["levels"]
         for i, row in enumerate(rows):
-            if row["items"] and len(row["items"]) != row["item_count"]:
-                found = (
-                    f"lists {len(row['items'])} items, and its item_count is {row['item_count']}"
-                )
-                reason = f"levels[{i}] {found}"
+            given, count = len(row["items"]), row["item_count"]
+            if given not in (0, count):
+                reason = f"levels[{i}] lists {given} items, and its item_count is {count}"
                 raise InputError.because(f"levels[{i}].items", reason, EXPORT_REMEDY)
         names, counts = (tuple(row[key] for row in rows) for key in ("name", "item_count"))
         epsilons = tuple(float(row["epsilon"]) for row in rows)

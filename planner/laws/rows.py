@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +14,7 @@ from typing import ClassVar
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import Likelihoods, check_ratio
 from planner.laws.levels import spans
-from planner.laws.schema import PROBABILITY, Schema, described, list_of, unfit, whole
+from planner.laws.schema import PROBABILITY, Keys, described, list_of, unfit, whole
 from planner.laws.shape import BIAS, SCALE, VALUE, Own, Shape, Wanted, has_shape
 from planner.laws.source import Source, words
 from planner.limits import DENOMINATOR as D
@@ -38,7 +37,7 @@ class Rows(Shape):
     name: ClassVar[str] = "rows"
     size = 2
     asked: ClassVar[tuple[str, ...]] = ("ordered", "number")
-    keys: ClassVar[Mapping[str, Schema]] = {
+    keys: ClassVar[Keys] = {
         "rows": described(
             list_of(list_of(PROBABILITY), 2),
             "2^32 times the probability of each report, for every answer in the "

@@ -21,6 +21,7 @@ from planner.limits import DENOMINATOR, EXPORT_REMEDY, MAX_EPSILON
 Json = Any  # a value of a JSON document, or of TOML
 Document = dict[str, Json]  # an object in one, as it is read and written
 Schema = Mapping[str, Json]
+Keys = Mapping[str, Schema]  # of an object
 
 TEXT: Schema = {"type": "string", "minLength": 1}
 FLAG: Schema = {"type": "boolean"}

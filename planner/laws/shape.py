@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 from planner.errors import VerificationError
 from planner.laws.exact import log_upper_bound
 from planner.laws.levels import Levels, PairBudget
-from planner.laws.schema import Document, Json, Schema
+from planner.laws.schema import Document, Json, Keys, Schema
 from planner.laws.source import Source
 
 Own = tuple[int, ...]  # the elements that a person's report is about: one, or all of a whole set
@@ -41,7 +41,7 @@ class Shape(LawPart, ABC):
     """
 
     name: ClassVar[str]  # its name in the file, the value of law
-    keys: ClassVar[Mapping[str, Schema]]  # its keys of a question, each a field of the class
+    keys: ClassVar[Keys]  # its keys of a question, each a field of the class
     asked: ClassVar[tuple[str, ...]]  # the ways of asking that it serves
     # The rounds in which reports are made; None where there are none.
     rounds: ClassVar[tuple[int | None, ...]] = (None,)

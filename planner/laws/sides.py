@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +14,7 @@ from typing import ClassVar, Self
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import Likelihoods, check_ratio
 from planner.laws.levels import Levels, of_both
-from planner.laws.schema import Schema, described, list_of, unfit, whole
+from planner.laws.schema import Keys, described, list_of, unfit, whole
 from planner.laws.shape import BIAS, SCALE, VALUE, Own, Shape, Wanted, has_shape, octets, packed
 from planner.laws.source import Source, choose_all, words
 from planner.limits import DENOMINATOR as D
@@ -51,7 +50,7 @@ class Sides(Shape):
 
     name: ClassVar[str] = "sides"
     asked: ClassVar[tuple[str, ...]] = ("item",)
-    keys: ClassVar[Mapping[str, Schema]] = {
+    keys: ClassVar[Keys] = {
         "groups": described(list_of(whole(0, MAX_GROUPS - 1)), "The group of each level."),
         "types": described(
             list_of(list_of(whole(0, MAX_COUNT))),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from planner.errors import VerificationError
 from planner.laws.exact import check_ratio, log_upper_bound
-from planner.laws.schema import BUDGET, Schema, described, list_of, unfit, whole
+from planner.laws.schema import BUDGET, Keys, described, list_of, unfit, whole
 from planner.laws.shape import Own, Shape, Wanted, octets
 from planner.laws.source import Source, below, order
 from planner.limits import DENOMINATOR as D
@@ -41,7 +41,7 @@ class Staircase(Shape):
 
     name: ClassVar[str] = "staircase"
     asked: ClassVar[tuple[str, ...]] = ("whole-set",)
-    keys: ClassVar[Mapping[str, Schema]] = {
+    keys: ClassVar[Keys] = {
         "held": described(whole(1, MAX_COUNT), "Elements of a report."),
         "cap": described(BUDGET, "Budget of any two sets."),
         "ratios": described(

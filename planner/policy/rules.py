@@ -8,7 +8,7 @@ solvers take as it is; a faster way of its own, as the rules min and avg have, i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -158,10 +158,15 @@ class PairRule:
         """Refuse a rule that does not fit ``size`` levels."""
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
+        return isinstance(other, PairRule) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        columns = (np.asarray(getattr(self, one.name)) for one in fields(self))
+        return type(self), *(column.tobytes() for column in columns)
 
     # -- pairs --------------------------------------------------------------
 
@@ -373,12 +378,6 @@ class OneSidedRule(MinRule):
     def __post_init__(self) -> None:
         self.lowering.setflags(write=False)
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is OneSidedRule and np.array_equal(self.lowering, other.lowering)
-
-    def __hash__(self) -> int:
-        return hash(self.lowering.tobytes())
-
     def check(self, size: int) -> None:
         if self.lowering.shape != (size,):
             remedy = "Give one budget a level, inf where none is stated."
@@ -469,12 +468,6 @@ class MatrixRule(PairRule):
     @property
     def directed(self) -> bool:
         return not np.array_equal(self.pairs, self.pairs.T)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is MatrixRule and np.array_equal(self.pairs, other.pairs)
-
-    def __hash__(self) -> int:
-        return hash(self.pairs.tobytes())
 
     def check(self, size: int) -> None:
         matrix = self.pairs

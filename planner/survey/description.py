@@ -164,24 +164,17 @@ def _told(found: ErrorDetails, where: Where, document: Document) -> Mistake:
 
 def _words(where: Where, value: Json) -> tuple[list[str], Json]:
     """A place in words, rows by their name where they have one; and what stands there."""
-    words, names = list[str](), list[Json]()
+    words, rows = list[str](), None
     for part in where:
         below = _inside(value, part)
-        if type(part) is str:
-            names = _level_names(value) if part == "rule" else []  # of a matrix's rows and columns
+        if type(part) is str:  # rows and columns of a matrix go by the levels
+            rows = _inside(value, "level") if part == "rule" else below
             words.append(part)
         else:
-            number = int(part)
-            name = _inside(below, "name") or (names[number] if number < len(names) else "")
-            words[-1] += f" {name!r}" if name else f" {number + 1}"
+            name = _inside(_inside(rows, part), "name")
+            words[-1] += f" {name!r}" if name else f" {int(part) + 1}"
         value = below
     return words, value
-
-
-def _level_names(question: Json) -> list[Json]:
-    """By which rows and columns of a matrix go."""
-    levels = _inside(question, "level")
-    return [_inside(level, "name") for level in levels] if type(levels) is list else []
 
 
 def _inside(value: Json, part: str | int) -> Json:
@@ -190,7 +183,7 @@ def _inside(value: Json, part: str | int) -> Json:
         case dict():
             return value.get(part)
         case list() | tuple():
-            return value[part] if type(part) is int else None
+            return value[part] if type(part) is int and part < len(value) else None
     return getattr(value, str(part), None)
 
 

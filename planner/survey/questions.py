@@ -132,9 +132,7 @@ class BaseQuestion(Description):
     name: Name
     mechanism: str = BEST
     weight: Positive = 1.0
-    targets: Annotated[tuple[Target, ...], Strict(False)] = Field(
-        default=(), validation_alias="target", serialization_alias="target"
-    )
+    targets: Annotated[tuple[Target, ...], Strict(False)] = Field(default=(), alias="target")
     rounds: AskedAgain | None = None
     ask: Name | None = None
     columns: Answers = ()
@@ -185,9 +183,7 @@ class Levelled(BaseQuestion):
     """
 
     first: ClassVar[tuple[str, ...]] = ("name", "levels", "rule")
-    levels: Annotated[tuple[Level, ...], Strict(False)] = Field(
-        min_length=1, validation_alias="level", serialization_alias="level"
-    )
+    levels: Annotated[tuple[Level, ...], Strict(False)] = Field(min_length=1, alias="level")
     rule: Annotated[RuleOf, PlainValidator(read_rule)] = DEFAULT_RULE
     label: Labels = ()
 
@@ -323,9 +319,7 @@ class Joint(Categorical):
     kind: Literal["joint"] = "joint"  # type: ignore[assignment]
     of: Annotated[tuple[Name, ...], Strict(False)]
     parts: Annotated[tuple[Categorical, ...], Strict(False)] = ()
-    levels: Annotated[tuple[Level, ...], Strict(False)] = Field(
-        default=(), validation_alias="level", serialization_alias="level"
-    )
+    levels: Annotated[tuple[Level, ...], Strict(False)] = Field(default=(), alias="level")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

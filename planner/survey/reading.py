@@ -186,9 +186,8 @@ class _Codes(dict[Cell, Code]):
             found = [*map(self.__getitem__, cells)]
         except InputError as error:
             line, _ = block[cells.index(self.wrong)]
-            reason = (
-                f"line {line}, column {error.argument!r}: {error.value} must be {error.allowed}"
-            )
+            where = f"line {line}, column {error.argument!r}"
+            reason = f"{where}: {error.value} must be {error.allowed}"
             raise FileError(self.file.table.path, reason, error.remedy) from None
         self.left_out += found.count(LEFT_OUT)
         return found
@@ -256,12 +255,8 @@ class _Codes(dict[Cell, Code]):
             if text in _TICKED or text == folded(name) or self.asked.find(cell) == number:
                 held.add(number)
             elif text not in _NOT_TICKED and text not in self.missing:
-                raise _wrong(
-                    name,
-                    cell,
-                    f"ticked by {', '.join(_TICKED)}, or not, by {', '.join(_NOT_TICKED[:3])}",
-                    _CORRECT,
-                )
+                yes, no = ", ".join(_TICKED), ", ".join(_NOT_TICKED[:3])
+                raise _wrong(name, cell, f"ticked by {yes}, or not, by {no}", _CORRECT)
             away |= bool(text) and text in self.missing
             if away and held:
                 raise _wrong(name, cell, "left out, as others are ticked", _CORRECT)
@@ -269,15 +264,11 @@ class _Codes(dict[Cell, Code]):
 
     def place_unlisted(self) -> None:
         """Give what no level lists the places, in order, that levels without a list have."""
-        levels, path, labels, used = (
-            self.asked.levels,
-            self.file.table.path,
-            dict[str, str](),
-            set(),
-        )
-        rows = self.file.table.rows() if not (levels.named or self.several) else iter(())
-        place = self.places[0]
-        for cell in dict.fromkeys(row[place] for _, row in rows):
+        levels, path, place = self.asked.levels, self.file.table.path, self.places[0]
+        if levels.named or self.several:
+            return
+        labels, used = dict[str, str](), set[int | None]()
+        for cell in dict.fromkeys(row[place] for _, row in self.file.table.rows()):
             skipped = not cell.strip() or folded(cell) in self.missing
             for text in [] if skipped else self.asked.texts(cell.strip()):
                 number = self.asked.find(text)
@@ -285,10 +276,9 @@ class _Codes(dict[Cell, Code]):
                     labels.setdefault(folded(text), text.strip())
                 used.add(number)
                 if len(text) > _LONG_CELL or len(labels) > _MOST_PLACED:
-                    reason = (
-                        f"more than {_MOST_PLACED:,} answers, or one of over {_LONG_CELL:,} letters"
-                    )
-                    raise FileError(path, f"has {reason}, {text[:_SHOWN]!r}", "Group rare answers.")
+                    most = f"more than {_MOST_PLACED:,} answers"
+                    reason = f"has {most}, or one of over {_LONG_CELL:,} letters, {text[:_SHOWN]!r}"
+                    raise FileError(path, reason, "Group rare answers.")
         parts = zip(spans(levels.item_counts), levels.items, strict=True)
         free = [k for span, items in parts if not items for k in range(*span) if k not in used]
         if len(labels) > len(free):

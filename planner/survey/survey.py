@@ -60,7 +60,7 @@ class Survey(Description):
     name: Name
     users: Annotated[int, count(1, MAX_COUNT, "Say how many people will be asked, in digits.")]
     questions: Annotated[tuple[AnyQuestion, ...], Strict(False)] = Field(
-        min_length=1, validation_alias="question", serialization_alias="question"
+        min_length=1, alias="question"
     )
     design: Literal["split", "one-each", "some-each"] = "split"
     ledger: NamedFile | None = None
@@ -76,9 +76,8 @@ class Survey(Description):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        require_distinct(
-            (("question", i, "name"), one.name) for i, one in enumerate(self.questions)
-        )
+        names = ((("question", i, "name"), one.name) for i, one in enumerate(self.questions))
+        require_distinct(names)
         self._join()
         if self.weights and self.population:
             remedy = "Give one of the two: a weight is what one person counts for."
