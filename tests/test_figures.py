@@ -126,10 +126,10 @@ def truth_of(question, labels, codes):
 def collected(parameters, law, codes):
     """The estimates of one collection, and how many report in its first round."""
     sums = {}
-    for key, reports in bulk._draw(law, codes).items():
+    for number, reports in bulk._draw(law, codes).items():
         counting = counter(law)
         counting.add(np.ascontiguousarray(reports))
-        sums[key] = counting.sums()
+        sums[law.name, number] = counting.sums()
     first = sums[min(sums, key=str)]
     number = first.counts[-1] if law.blanks else first.users
     return estimates_table(parameters, sums).to_pandas(), int(number)

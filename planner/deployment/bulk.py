@@ -25,7 +25,7 @@ from planner.laws.source import system
 from planner.limits import MEBIBYTE
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Reports
-from planner.mechanisms.words import Words, system_words
+from planner.mechanisms.words import system_words
 from planner.survey.reading import AnswerColumn, AnswerFile
 from planner.survey.survey import Survey
 from planner.survey.tables import Reading
@@ -143,7 +143,7 @@ class _LineWriter:
     """Writes a file of lines, whole or not at all, as :class:`ReportWriter` does Parquet."""
 
     def __init__(self, path: Path, parameters: str, key: Key) -> None:
-        self._path, self._parameters, self._key = path, parameters, key
+        self._path, self._parameters, (self._question, self._round) = path, parameters, key
         self._lines, self._bytes = list[str](), 0
 
     def __enter__(self) -> Self:
@@ -151,10 +151,8 @@ class _LineWriter:
 
     def write(self, rows: Reports) -> None:
         for row in rows:
-            one = Report(
-                self._parameters, self._key[0], row.tobytes(), system(8).hex(), self._key[1]
-            )
-            self._lines.append(one.to_json() + "\n")
+            said = self._parameters, self._question, row.tobytes(), system(8).hex(), self._round
+            self._lines.append(Report(*said).to_json() + "\n")
             self._bytes += len(self._lines[-1].encode())
             if self._bytes > MAX_JSON_BYTES:
                 reason = f"would have more than {MAX_JSON_BYTES} bytes, which no collector reads"
@@ -170,28 +168,31 @@ def _randomised(column: CollectedLaw, codes: Sequence[Code]) -> Iterator[tuple[K
     given = [code for code in codes if code is not LEFT_OUT]
     step = max(1, _BLOCK_BYTES // (column.size * len(column.rounds)))
     for start in range(0, len(given), step):
-        yield from _draw(column, given[start : start + step]).items()
+        for number, reports in _draw(column, given[start : start + step]).items():
+            yield (column.name, number), reports
 
 
-def _draw(column: CollectedLaw, codes: Sequence[Code]) -> dict[Key, Reports]:
-    if column.again is not None:
-        rounds = _draw_rounds(column, codes, system_words())
-        return {(column.name, n): rows for n, rows in rounds.items()}
-    drawn = column.draw_many(codes, system_words())
-    return {(column.name, n): rows for n, rows in zip(column.rounds, drawn, strict=True)}
-
-
-def _draw_rounds(law: CollectedLaw, codes: Sequence[Code], words: Words) -> dict[int, Reports]:
-    """Reports of each round of people whose answers stay; round and value are drawn by lot."""
-    assert law.again is not None  # noqa: S101 - for the types
+def _draw(law: CollectedLaw, codes: Sequence[Code]) -> dict[int | None, Reports]:
+    """Reports of each round: if asked again, of answers that stay, each person's own by lot."""
+    words = system_words()
+    if law.again is None:
+        return dict(zip(law.rounds, law.draw_many(codes, words), strict=True))
     own = words.below(law.again.parts, len(codes))
     if law.blanks:
         (rows,) = law.draw_many(codes, words)
         active = (own == 0)[:, None]
         lasting = np.hstack([active.astype(np.uint8), rows * active])
-        return dict.fromkeys(range(1, law.again.count + 1), lasting)
+        return dict.fromkeys(law.rounds, lasting)
     parts = [[codes[u] for u in np.flatnonzero(own == n).tolist()] for n in range(law.again.count)]
     return {n: law.draw_many(part, words)[0] for n, part in enumerate(parts, 1) if part}
+
+
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        remedy = "Choose a directory that you may write to."
+        raise FileError(path, f"cannot be made: {error.strerror or error}", remedy) from error
 
 
 def _paths(out: Path, columns: Sequence[CollectedLaw]) -> dict[Key, Path]:
@@ -208,11 +209,3 @@ def _paths(out: Path, columns: Sequence[CollectedLaw]) -> dict[Key, Path]:
         (name, number): out / f"question-{i}{f'-round-{number}' if number else ''}.parquet"
         for i, name, number in keys
     }
-
-
-def _make_directory(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        remedy = "Choose a directory that you may write to."
-        raise FileError(path, f"cannot be made: {error.strerror or error}", remedy) from error

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from decimal import Decimal
 from hashlib import sha256
 from json.encoder import encode_basestring
@@ -157,10 +156,7 @@ def content_hash(document: Document) -> str:
     True
     """
     content = {key: value for key, value in document.items() if key != "hash"}
-    checksum = sha256()
-    for part in _encoded(content):  # at once it would take the memory of a large file again
-        checksum.update(part)
-    return checksum.hexdigest()
+    return sha256(canonical(content)).hexdigest()
 
 
 def canonical(value: Json) -> bytes:
@@ -177,90 +173,57 @@ def canonical(value: Json) -> bytes:
     >>> canonical({"b": [1e21, 0.000001, -0.0], "a": "é"}).decode()
     '{"a":"é","b":[1e+21,0.000001,0]}'
     """
-    return b"".join(_encoded(value))
-
-
-def _encoded(value: Json) -> Iterator[bytes]:
-    parts: list[str] = []
-    _append(value, parts, _MAX_DEPTH)
     try:
-        for part in parts:
-            yield part.encode()
+        return _canonical(value, _MAX_DEPTH).encode()
     except UnicodeEncodeError:
         reason = "a text has half of a surrogate pair, which is no character"
         raise InputError.because("text", reason, "Remove that half.") from None
 
 
-def _append(value: Json, parts: list[str], depth: int) -> None:
-    if not isinstance(value, _NESTING):
-        parts.append(_scalar(value))
-        return
-    if depth == 0:
+def _canonical(value: Json, depth: int) -> str:
+    if isinstance(value, _NESTING) and depth == 0:
         remedy = "Take out levels of nesting."
         reason = f"the document is nested more than {_MAX_DEPTH} levels deep"
         raise InputError.because("document", reason, remedy)
-    if isinstance(value, dict):
-        if not {*map(type, value)} <= {str}:
-            remedy = "Use text as the keys."
-            raise InputError.because("key", "a key is not text, and JSON has no other", remedy)
-        keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
-        for i, key in enumerate(keys):
-            parts += (",{"[i == 0], encode_basestring(key), ":")
-            _append(value[key], parts, depth - 1)
-        parts.append("}" if keys else "{}")
-    else:
-        for i, item in enumerate(value):
-            parts.append(",["[i == 0])
-            _append(item, parts, depth - 1)
-        parts.append("]" if value else "[]")
-
-
-def _scalar(value: Json) -> str:
     match value:
         case str():
             return encode_basestring(value)
-        case float():
-            return _number(value)
         case None | bool():
             return json.dumps(value)
-        case int():
-            return str(value) if abs(value) <= _MAX_INTEGER else _number(_double(value))
+        case float() | int():
+            return _number(value)
+        case list() | tuple():
+            return f"[{','.join([_canonical(item, depth - 1) for item in value])}]"
+        case dict():
+            if not {*map(type, value)} <= {str}:
+                remedy = "Use text as the keys."
+                raise InputError.because("key", "a key is not text, and JSON has no other", remedy)
+            keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
+            parts = [f"{encode_basestring(k)}:{_canonical(value[k], depth - 1)}" for k in keys]
+            return f"{{{','.join(parts)}}}"
     remedy = "Use text, numbers, true, false, null, lists and objects alone."
     raise InputError("a value", type(value).__name__, "one of JSON's types", remedy)
 
 
-def _double(value: int) -> float:
-    """A whole number beyond 2^53 is the double that other languages read it as."""
+def _number(value: float) -> str:
+    """A double as ECMAScript prints it; Python has the same digits, but another layout.
+
+    A whole number beyond 2^53 is the double that other languages read it as.
+    """
+    if isinstance(value, int) and abs(value) <= _MAX_INTEGER:
+        return str(int(value))
     try:
-        return float(value)
+        text = repr(float(value) + 0.0)  # which is 0 of -0
     except OverflowError:
         remedy = "Use a number below 1e308."
         raise InputError("a whole number", value, "one that a double can hold", remedy) from None
-
-
-def _number(value: float) -> str:
-    """A double as ECMAScript prints it; Python has the same digits, but another layout."""
     if not math.isfinite(value):
         remedy = "Replace NaN and infinity; null stands for no demand."
         raise InputError("a number", value, "finite", remedy)
-    if value.is_integer() and abs(value) <= _MAX_INTEGER:
-        return str(int(value))
-    text = repr(value)
-    if "e" not in text and not text.endswith(".0"):
-        return text  # the layouts differ for whole and for very small or large numbers only
-    _, figures, power = Decimal(text).normalize().as_tuple()
-    digits = "".join(map(str, figures))
-    point = len(digits) + int(power)  # digits before the decimal point
-    if len(digits) <= point <= 21:
-        text = digits + "0" * (point - len(digits))
-    elif 0 < point <= 21:
-        text = f"{digits[:point]}.{digits[point:]}"
-    elif -6 < point <= 0:
-        text = "0." + "0" * -point + digits
-    else:
-        mantissa = digits[0] + ("." + digits[1:] if digits[1:] else "")
-        text = f"{mantissa}e{point - 1:+d}"
-    return "-" * (value < 0) + text
+    mantissa, _, power = text.partition("e")
+    if not power:
+        return text.removesuffix(".0")
+    return f"{Decimal(text):f}" if -7 < int(power) < 21 else f"{mantissa}e{int(power):+d}"
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> Document:

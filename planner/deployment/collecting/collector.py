@@ -6,7 +6,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -97,12 +97,11 @@ class Checkpoint:
 
     def drop(self, paths: Iterable[Path]) -> None:
         """Take files out, all or none; durable on return."""
-        gone = list(paths)
+        gone = set(paths)
         with self._sealed.changing() as entries:
             for path in gone:
                 entries.put(_name(path), None)
-        for path in gone:
-            del self._files[path]
+        self._files = {path: one for path, one in self._files.items() if path not in gone}
 
 
 def _name(path: Path) -> bytes:
@@ -111,16 +110,9 @@ def _name(path: Path) -> bytes:
 
 def _packed(one: FileCount) -> bytes:
     """What is known of the file, as JSON, then sums, then marks; the size of the first before."""
-    about = asdict(one.file) | {
-        "path": str(one.path),
-        "origins": [str(path) for path in one.origins],
-        "sums": [
-            (*key, group, total.users, total.counts.size)
-            for (key, group), total in one.sums.items()
-        ],
-    }
-    sums = b"".join(total.counts.astype("<i8").tobytes() for total in one.sums.values())
-    text = json.dumps(about).encode()
+    parts = [(*key, group, own.users, own.counts.size) for (key, group), own in one.sums.items()]
+    sums = b"".join(own.counts.astype("<i8").tobytes() for own in one.sums.values())
+    text = json.dumps(asdict(one.file) | {"sums": parts}, default=str).encode()  # paths as text
     return len(text).to_bytes(8, "little") + text + sums + one.marks
 
 
@@ -128,12 +120,8 @@ def _saved(content: bytes) -> FileCount:
     """Back from an entry, whose checksum is right."""
     start = 8 + int.from_bytes(content[:8], "little")
     about: Document = json.loads(content[8:start])
-    parts = about.pop("sums")
-    about["path"], about["origins"] = (
-        place_of(about["path"]),
-        tuple(map(place_of, about["origins"])),
-    )
-    about["stamp"] = tuple(about["stamp"])
+    parts, origins = about.pop("sums"), tuple(map(place_of, about["origins"]))
+    about |= {"path": place_of(about["path"]), "origins": origins, "stamp": tuple(about["stamp"])}
     ends = (start + 8 * np.cumsum([0, *(size for *_, size in parts)])).tolist()
     counts = [np.frombuffer(content[i:j], dtype="<i8") for i, j in pairwise(ends)]
     sums = {
@@ -241,7 +229,6 @@ def _named() -> Iterator[None]:
 
 # What becomes of reports whose file was counted and is no longer there.
 Missing = Literal["refuse", "keep", "drop"]
-MISSING: dict[str, Missing] = {choice: choice for choice in get_args(Missing)}
 _SAVE_SECONDS = 2.0  # at least, between two savings
 
 
@@ -340,20 +327,18 @@ def collect(
         A place cannot be read, the checkpoint cannot be used, or a file changed, or is missing,
         after it was counted.
     """
-    if missing not in MISSING:
-        raise InputError("missing", missing, f"one of {', '.join(MISSING)}", "Choose one of them.")
+    if missing not in get_args(Missing):
+        allowed = f"one of {', '.join(get_args(Missing))}"
+        raise InputError("missing", missing, allowed, "Choose one of them.")
     ours = [] if checkpoint is None else [checkpoint, Path(f"{checkpoint}-journal")]
     files, others = report_files(places, [*ignored, *ours])
-    saved = None if checkpoint is None else Checkpoint(checkpoint, parameters.hash)
-    known = KnownReports()
-    try:
-        run = _Run(parameters, saved, known)
+    with ExitStack() as stack:
+        saved = None
+        if checkpoint is not None:
+            saved = stack.enter_context(closing(Checkpoint(checkpoint, parameters.hash)))
+        run = _Run(parameters, saved, stack.enter_context(closing(KnownReports())))
         run.resume(files, missing)
         return run.count(files, others, engine or local_engine, progress)
-    finally:
-        known.close()
-        if saved is not None:
-            saved.close()
 
 
 class _Run:
@@ -403,19 +388,16 @@ class _Run:
         owner = {one.file_id: path for path, one in self._counted.items()}
         left = [path for path in files if path not in self._counted]
         resumed, quarantined = len(self._counted), list(others)
-        done, last = len(files) - len(left), time.monotonic()
-        progress(done, len(files))
-        for one in engine(left, self._expected):
+        before, last = len(files) - len(left), time.monotonic()
+        progress(before, len(files))
+        for done, one in enumerate(engine(left, self._expected), before + 1):
             reason = one.refused
             if not reason and one.file_id in owner:
                 reason = f"is a copy of {owner[one.file_id]}, which is counted"
-            if not reason:
-                reason = self._accept(one)
-            if reason:
+            if reason := reason or self._accept(one):
                 quarantined.append((one.path, reason))
             else:
                 owner[one.file_id] = one.path
-            done += 1
             progress(done, len(files))
             if time.monotonic() - last >= _SAVE_SECONDS:
                 self._save()
@@ -454,8 +436,7 @@ class _Run:
 
     def _add(self, one: FileCount) -> None:
         for (key, group), counts in one.sums.items():
-            own = self._sums.setdefault(group, {})
-            own[key] = own[key] + counts if key in own else counts
+            self._sums[group] = summed([self._sums.get(group, {}), {key: counts}])
         self._known.add(one.path, one.marks)
         self._counted[one.path] = one.file
 

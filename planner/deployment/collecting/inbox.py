@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.deployment.client.sealed import SqlRows
+from planner.deployment.collecting.collector import summed
 from planner.deployment.collecting.engines import counter
 from planner.deployment.collecting.places import OPEN_FOLDER
 from planner.deployment.collecting.reports import ID_SIZE, Expected, Key, Received, rows_of
@@ -171,13 +172,8 @@ class Inbox:
             else:
                 replace_file(path, content)
             for (question, round_number), one in sums.items():
-                self._ask(
-                    "INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?)",
-                    question,
-                    round_number or 0,
-                    one.users,
-                    one.counts.astype("<i8").tobytes(),
-                )
+                row = question, round_number or 0, one.users, one.counts.astype("<i8").tobytes()
+                self._ask("INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?)", *row)
             self._ask("DELETE FROM waiting")
             self._ask(f"PRAGMA user_version = {number}")
         self._counters, self._bytes = {}, 0
@@ -190,10 +186,7 @@ class Inbox:
             (question, number or None): Aggregate(users, np.frombuffer(counts, "<i8"))
             for question, number, users, counts in rows
         }
-        for key, one in self._counters.items():
-            more = one.sums()
-            found[key] = found[key] + more if key in found else more
-        return found
+        return summed([found, {key: one.sums() for key, one in self._counters.items()}])
 
     def sealed_sums(self) -> dict[Key, Aggregate]:
         """The same, once what waits is a file, if it can be written."""

@@ -71,7 +71,7 @@ def report_files(
 def _seen(place: Path) -> Iterator[tuple[Path, str]]:
     """Every file of a place, and why it holds no reports, if so."""
     if isinstance(place, Stored):
-        yield from ((path, _why_none(path)) for path in place.below())
+        yield from ((path, _why_not(path)) for path in place.below())
     elif os.path.isdir(place):  # noqa: PTH112 - unlike pathlib it never raises
         yield from _below(place)
     elif not os.path.exists(place):  # noqa: PTH110
@@ -98,23 +98,16 @@ def _below(place: Path) -> Iterator[tuple[Path, str]]:
 
 def _why_not(path: Path) -> str:
     """Why a file holds no reports; empty if it may."""
-    try:
-        os.fspath(path).encode()
-    except UnicodeEncodeError:
+    if str(path) != str(path).encode(errors="ignore").decode():
         return "has a name that is not UTF-8"
-    if reason := _why_none(path):
-        return reason
-    if not os.path.isfile(path):  # noqa: PTH113
+    if path.suffix.lower() not in REPORT_SUFFIXES:
+        return f"is none of {_ENDINGS}"
+    if path.name.startswith("."):
+        return "is hidden"
+    if not isinstance(path, Stored) and not os.path.isfile(path):  # noqa: PTH113
         there = os.path.exists(path)  # noqa: PTH110
         return "is not a regular file" if there else "cannot be found or read"
     return ""
-
-
-def _why_none(path: Path) -> str:
-    """The same, as far as its name says it."""
-    if path.suffix.lower() not in REPORT_SUFFIXES:
-        return f"is none of {_ENDINGS}"
-    return "is hidden" if path.name.startswith(".") else ""
 
 
 def place_of(path: str | Path) -> Path:
@@ -132,14 +125,18 @@ class Stored(PosixPath):
     """A file or folder in a store, as far as collecting reads it."""
 
     def __str__(self) -> str:
-        scheme, first, rest = self._parts_of()
-        return f"{scheme}://{first}{rest}"
+        return "{}://{}{}".format(*self._parts_of())
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
         """Size, time of change, and whether it is a folder; OSError if it cannot be found."""
         del follow_symlinks
         system, path = self._opened()
-        return _about(self, system.get_file_info(path))
+        info = system.get_file_info(path)
+        if info.type == fs.FileType.NotFound:
+            raise FileNotFoundError(2, "does not exist", str(self))
+        mode = S_IFREG if info.type == fs.FileType.File else S_IFDIR
+        about = (mode, 0, 0, 0, 0, 0, info.size or 0, 0, 0, 0)
+        return os.stat_result(about, {"st_mtime_ns": info.mtime_ns})
 
     def open(self, *_: object, **__: object) -> BinaryIO:  # type: ignore[override]
         """Its bytes, to be read from any place."""
@@ -178,11 +175,3 @@ class Stored(PosixPath):
 def _system(root: str) -> tuple[fs.FileSystem, str]:
     system, base = fs.FileSystem.from_uri(root)
     return system, base.rstrip("/")
-
-
-def _about(path: Path, info: fs.FileInfo) -> os.stat_result:
-    if info.type == fs.FileType.NotFound:
-        raise FileNotFoundError(2, "does not exist", str(path))
-    mode = S_IFREG if info.type == fs.FileType.File else S_IFDIR
-    about = (mode, 0, 0, 0, 0, 0, info.size or 0, 0, 0, 0)
-    return os.stat_result(about, {"st_mtime_ns": info.mtime_ns})
