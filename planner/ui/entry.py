@@ -21,7 +21,7 @@ PAGES = {  # the title of each page, and where its function is
     "explore": ("Explore", "explore.page"),
     "export": ("Export", "export.page"),
     "trial": ("Try it on data", "trial.page"),
-    "collected": ("Results", "collected.page"),
+    "collected": ("Results", "beside.results"),
     "meaning": ("What a report says", "beside.meaning"),
     "glossary": ("Words", "beside.glossary"),
 }

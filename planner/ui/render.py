@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import plotly.io
 import streamlit as st
@@ -22,9 +22,6 @@ from planner.show.figures import Chart, plotly_of
 from planner.show.html import table_html
 from planner.ui.document import label_of
 from planner.ui.state import session
-
-if TYPE_CHECKING:
-    from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 STYLE, SCRIPT = (
     (resources.files("planner.ui") / f"page.{kind}").read_text("utf-8") for kind in ("css", "js")
@@ -98,21 +95,15 @@ def chart(drawn: Chart, key: str, alt: str) -> None:
     st.plotly_chart(plotly_of(drawn), key=key, config=_CHART, alt=alt)
 
 
-def drawer(label: str, name: str) -> ExpanderContainer:
-    """A part to be filled only while it is ``open``; it stays so on the next visit of its page."""
+def drawer(label: str, name: str, fill: Callable[[], None]) -> None:
+    """A part that is filled while it is open; it stays so on the next visit of its page."""
     if name not in st.session_state:
         st.session_state[name] = session().typed.get(name, False)
     box = st.expander(label, key=name, on_change="rerun")
     session().typed[name] = box.open
-    return box
-
-
-def details(label: str, name: str, make: Callable[[], Iterable[Block]]) -> None:
-    """Blocks in a drawer, made once it is open."""
-    box = drawer(label, name)
     if box.open:
         with box:
-            render(make())
+            fill()
 
 
 def render(blocks: Iterable[Block]) -> None:

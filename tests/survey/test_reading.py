@@ -24,7 +24,7 @@ from planner.survey import reading, tables
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal
 from planner.survey.tables import Reading
 from planner.trial.audit import answers_in
-from planner.ui import known_answers
+from planner.ui.views import trial
 from tests.refusals import refused
 
 CITY = Categorical("City", (Level("all", 1.0, ("Ulm", "Köln", "a,b\nc")),))
@@ -54,10 +54,10 @@ class Readers:
     def __init__(self, parameters, monkeypatch, folder):
         self.parameters, self.patch, self.out = parameters, monkeypatch, folder / "out.parquet"
         session = SimpleNamespace(remembered=lambda _, make: make())
-        monkeypatch.setattr(known_answers, "session", lambda: session)
-        monkeypatch.setattr(known_answers, "kept_item", self._typed)
+        monkeypatch.setattr(trial, "session", lambda: session)
+        monkeypatch.setattr(trial, "kept_item", self._typed)
         self.said = []
-        monkeypatch.setattr(known_answers.st, "caption", self.said.append)
+        monkeypatch.setattr(trial.st, "caption", self.said.append)
 
     def _typed(self, _widget, _label, name, start, **_):
         return getattr(self.reading, name.removeprefix("t-"), None) or start
@@ -86,7 +86,7 @@ class Readers:
 
     def app(self, path, question, options):
         self.reading = options
-        found, _ = known_answers._read(question, path.name, path.read_bytes())
+        found, _ = trial._read(question, path.name, path.read_bytes())
         return found, self.said[-1]
 
     def every(self, path, question, options):

@@ -1,18 +1,24 @@
-"""Pages beside the three steps: what a report says, words."""
+"""Pages beside the three steps: results of a collection, what a report says, words."""
 
 from __future__ import annotations
 
 from functools import partial
 from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import streamlit as st
 
-from planner.deployment.parameters import survey_parameters
+from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.estimating import estimates_table
+from planner.deployment.collecting.places import REPORT_SUFFIXES
+from planner.deployment.parameters import Parameters, read_parameters, survey_parameters
 from planner.planning.choice import ByLevel, beliefs_after
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.show.blocks import Block
 from planner.show.figures import beliefs_figure
+from planner.show.html import page_of
 from planner.show.promises import (
     apart_sentence,
     beliefs_columns,
@@ -22,11 +28,56 @@ from planner.show.promises import (
     pairs_table,
     promises_of,
 )
+from planner.show.results import files_blocks, result_blocks
 from planner.ui import render
 from planner.ui.fields import kept_item
 from planner.ui.working import looked_at, remembered, shown
 
 _MOST_PAIRS = 40
+_CONFIDENCE = 0.95
+_NO_GROUP = "everybody together"
+
+
+def results() -> None:
+    """Take the files, count them, and show what they say."""
+    render.header(
+        "Results",
+        "What a collection says: its parameter file and its reports in, the result out. Files are "
+        "counted on this machine and not kept.",
+    )
+    given = st.file_uploader("Parameter file", "json", key="c-parameters")
+    reports = st.file_uploader(
+        "Report files",
+        [one[1:] for one in REPORT_SUFFIXES],
+        accept_multiple_files=True,
+        key="c-reports",
+    )
+    if given is None or not reports:
+        return
+    with render.complaint(), TemporaryDirectory() as folder:
+        params = Path(folder, "params.json")
+        params.write_bytes(given.getvalue())
+        parameters = read_parameters(params)
+        places = [Path(folder, f"{k}{Path(one.name).suffix}") for k, one in enumerate(reports)]
+        for place, one in zip(places, reports, strict=True):
+            place.write_bytes(one.getvalue())
+        blocks = _counted(parameters, places)
+        render.render(blocks)
+        title = f"{parameters.survey}: result"
+        st.download_button(
+            "Download as a page", page_of(title, blocks), "result.html", on_click="ignore"
+        )
+
+
+def _counted(parameters: Parameters, places: list[Path]) -> list[Block]:
+    done = collect(parameters, places)
+    if not done.sums:
+        return [*files_blocks(done)]
+    names = list(parameters.groups)
+    by = st.selectbox("By", [_NO_GROUP, *names], key="c-by") if names else _NO_GROUP
+    parts = None if by == _NO_GROUP else (by, done.by(parameters.groups, by))
+    table = estimates_table(parameters, done.sums, _CONFIDENCE, by=parts)
+    return result_blocks(parameters, done, table, _CONFIDENCE)
 
 
 def meaning() -> None:
@@ -42,8 +93,8 @@ def meaning() -> None:
             _odds(plan)
             _beliefs(plan)
         st.markdown("\n".join(f"- {render.plain(one)}" for one in promises_of(plan)))
-        make = partial(_details, found.plan, plan)
-        render.details("Details: what outsiders learn", "meaning-details", make)
+        fill = partial(_details, found.plan, plan)
+        render.drawer("Details: what outsiders learn", "meaning-details", fill)
 
 
 def _odds(plan: QuestionPlan) -> None:
@@ -95,12 +146,12 @@ def _beliefs(plan: QuestionPlan) -> None:
     render.table(beliefs_columns(names, low, high))
 
 
-def _details(survey: SurveyPlan, plan: QuestionPlan) -> list[Block]:
+def _details(survey: SurveyPlan, plan: QuestionPlan) -> None:
     """Every pair of levels, and what an outsider learns who cannot tell reports apart."""
     pairs: list[Block] = []
     if plan.fact(ByLevel) is not None and plan.deployed.policy.size <= _MOST_PAIRS:
         pairs = [pairs_table(law) for law in survey_parameters(survey, plan.name).questions]
-    return pairs + outsider_blocks(remembered(("outsiders", survey), survey.outsiders))
+    render.render(pairs + outsider_blocks(remembered(("outsiders", survey), survey.outsiders)))
 
 
 def glossary() -> None:

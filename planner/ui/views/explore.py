@@ -72,10 +72,7 @@ def page() -> None:
             moved.now = SurveyPlan(found.plan.survey, (explored,), None, found.plan.ledger)
         _pinned(moved, plan.name)
         if getattr(plan.question, "preferences", None) is not None:
-            box = render.drawer("Which budget to offer", "offers")
-            if box.open:
-                with box:
-                    _offers(plan)
+            render.drawer("Which budget to offer", "offers", partial(_offers, plan))
 
 
 class _Sliders:

@@ -121,9 +121,13 @@ def _questionnaire(plan: SurveyPlan, files: dict[str, Parameters], stem: str) ->
         given = plan.survey, parameters.to_json().encode(), where, round_number
         file = f"{stem}-{name.replace('parameters', 'questionnaire')}.html"
         _offer(f"{title}Questionnaire", file, questionnaire(*given))
-        box = render.drawer(f"{render.plain(title)}Preview", f"preview {name}")
-        if box.open:
-            box.iframe(questionnaire(*given, preview=True), height=800)
+        preview = partial(questionnaire, *given, preview=True)
+        fill = partial(_framed, preview)
+        render.drawer(f"{render.plain(title)}Preview", f"preview {name}", fill)
+
+
+def _framed(make: Callable[[], str]) -> None:
+    st.iframe(make(), height=800)
 
 
 def _offer(label: str, name: str, data: str | Callable[[], str], **more: Any) -> None:

@@ -19,8 +19,8 @@ from planner.show.others import one_survey, others_sentence
 from planner.show.plan import each_in_words, pictures, question_blocks, survey_blocks
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
-from planner.ui.known_answers import drawn_answers, drawn_numbers
 from planner.ui.state import session
+from planner.ui.views.trial import drawn_answers, drawn_numbers
 from planner.ui.working import looked_at, question_at, remembered, shown
 
 _MOST_DRAWN = 10_000_000, 200_000  # people, answers
@@ -41,8 +41,9 @@ def page() -> None:
         return
     shared = survey_blocks(found.plan)[1:] if len(found.plan.questions) > 1 else []
 
-    def details() -> list[Block]:
-        return [one for one in question_blocks(plan) + shared if one.rank == "details"]
+    def details() -> None:
+        blocks = remembered(("details", plan), lambda: question_blocks(plan))
+        render.render(one for one in blocks + shared if one.rank == "details")
 
     with shown(found), render.complaint():
         blocks = remembered(("blocks", plan), lambda: _blocks(plan))
@@ -53,7 +54,7 @@ def page() -> None:
             st.button(render.plain(step.label), on_click=_change, args=change, type="primary")
         render.render(said([others_sentence(plan)]))
         _picture(plan)
-        render.details("Details", "details", lambda: remembered(("details", plan), details))
+        render.drawer("Details", "details", details)
 
 
 def _blocks(plan: QuestionPlan) -> list[Block]:

@@ -92,10 +92,15 @@ def page() -> None:
     if also is not None:
         also(question, place)
     messages = st.container(key="messages")
-    _more_or_fewer(place)
-    _options(question, place)
-    _wording(here.document)
-    _whole_survey(here.document)
+    with st.container(horizontal=True):
+        st.button("Add a question", on_click=_add)
+        if len(here.document["question"]) > 1:
+            st.button("Remove this question", on_click=_remove, args=(place,))
+    if form.more:
+        fill = partial(_options, question, place)
+        render.drawer("More about this question", f"options-{kind_of(question)}", fill)
+    render.drawer("As people read it", "wording", partial(_wording, here.document))
+    render.drawer("More about the survey", "sharing", partial(_whole_survey, here.document))
     found = result()
     plan = planned_question(found.plan, place)
     with messages:
@@ -122,14 +127,6 @@ def _introduction() -> None:
                 what, document = label.partition(",")[0], example_document(name)
                 st.button(what, on_click=here.replace, args=(document,), type="tertiary")
             st.button("Got it", on_click=setattr, args=(here, "introduced", True), type="primary")
-
-
-def _more_or_fewer(place: int) -> None:
-    """Add a question, or remove the one that is shown."""
-    with st.container(horizontal=True):
-        st.button("Add a question", on_click=_add)
-        if len(session().document["question"]) > 1:
-            st.button("Remove this question", on_click=_remove, args=(place,))
 
 
 def _add() -> None:
@@ -270,37 +267,30 @@ def _sample(about: Document, place: int) -> None:
 def _options(question: Document, place: int) -> None:
     """What most surveys leave as it is."""
     form = form_of(question)
-    if not form.more:
-        return
-    box = render.drawer("More about this question", f"options-{kind_of(question)}")
-    if not box.open:
-        return
-    with box:
-        if form.small:
-            left, right = st.columns(2)
-            rule = question.get("rule", "min")
-            field(
-                left.selectbox,
-                "A pair of answers gets, of their two budgets,",
-                f"rule-{place}",
-                rule if isinstance(rule, str) else "pairs",
-                partial(_take_rule, question),
-                options=_RULES,
-            )
-            kept(right, question, form.small, place)
-        _mechanism(question, place)
-        if "count" not in question.get("rounds", {}):
-            question.pop("rounds", None)
-        again = ("rounds.changes", "rounds.times_open") if "rounds" in question else ()
-        if form.alone:
-            kept_row(question, place, "rounds.count", *again)
-        if len(session().document["question"]) > 1:
-            kept(st, question, "weight", place)
-        if form.small:
-            label = "Columns for importance and expected shares"
-            kept_item(st.toggle, label, f"more-{place}", False)
-            if isinstance(question.get("rule"), list):
-                _pairs(question, place)
+    if form.small:
+        left, right = st.columns(2)
+        rule = question.get("rule", "min")
+        field(
+            left.selectbox,
+            "A pair of answers gets, of their two budgets,",
+            f"rule-{place}",
+            rule if isinstance(rule, str) else "pairs",
+            partial(_take_rule, question),
+            options=_RULES,
+        )
+        kept(right, question, form.small, place)
+    _mechanism(question, place)
+    if "count" not in question.get("rounds", {}):
+        question.pop("rounds", None)
+    again = ("rounds.changes", "rounds.times_open") if "rounds" in question else ()
+    if form.alone:
+        kept_row(question, place, "rounds.count", *again)
+    if len(session().document["question"]) > 1:
+        kept(st, question, "weight", place)
+    if form.small:
+        kept_item(st.toggle, "Columns for importance and expected shares", f"more-{place}", False)
+        if isinstance(question.get("rule"), list):
+            _pairs(question, place)
 
 
 def _take_rule(question: Document, rule: str) -> None:
@@ -363,30 +353,22 @@ def _pairs(question: Document, place: int) -> None:
 
 def _wording(document: Document) -> None:
     """How the page that people answer puts it."""
-    box = render.drawer("As people read it", "wording")
-    if not box.open:
-        return
-    with box:
-        kept_row(document, "", "survey.title", "survey.language")
-        kept_row(document, "", "survey.intro", "survey.thanks")
-        for place, question in enumerate(document["question"]):
-            kept(st, question, "ask", place, label=f"Question: {text_of(question.get('name'))}")
+    kept_row(document, "", "survey.title", "survey.language")
+    kept_row(document, "", "survey.intro", "survey.thanks")
+    for place, question in enumerate(document["question"]):
+        kept(st, question, "ask", place, label=f"Question: {text_of(question.get('name'))}")
 
 
 def _whole_survey(document: Document) -> None:
     """Who answers what, and what the same people have spent before."""
-    box = render.drawer("More about the survey", "sharing")
-    if not box.open:
-        return
-    with box:
-        if len(document["question"]) > 1:
-            kept(st, document, "survey.design")
-            if document["survey"].get("design") == "some-each":
-                kept(st, document, "survey.asked")
-            else:
-                document["survey"].pop("asked", None)
-            _together(document)
-        _ledger()
+    if len(document["question"]) > 1:
+        kept(st, document, "survey.design")
+        if document["survey"].get("design") == "some-each":
+            kept(st, document, "survey.asked")
+        else:
+            document["survey"].pop("asked", None)
+        _together(document)
+    _ledger()
 
 
 def _together(document: Document) -> None:
