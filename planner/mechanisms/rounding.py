@@ -4,8 +4,8 @@ Rounding each probability to the nearest integer breaks budgets: many are met wi
 a probability rounded up next to one rounded down exceeds them. A closed form and a table are
 rounded inward. A subset design is mixed with a little of a law that says nothing, which leaves
 every pair some room, and rounded down; what is left goes to one more type, the *blank*, in which no
-item is on the high side. The proof is in docs/theory/exact-integers.md. Integers and rational
-numbers only: no rounding error can hide.
+item is on the high side. The proof is in docs/theory/exact-integers.md; what doubles may be off by
+is charged as if the design exceeded its budgets by as much.
 
 Of a channel symbols are levels of one item, and reports are types with that item on the high
 side, so that rounding and its proof hold as they are; the blank is its last report.
@@ -18,16 +18,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from math import ceil, floor
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from planner.arrays import Array, Whole
 from planner.errors import InputError, VerificationError
-from planner.laws.exact import PairViolation, check_unary, exp_lower_bound
+from planner.laws.exact import PairViolation, check_unary
 from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR
 from planner.policy.policy import PrivacyPolicy
@@ -37,8 +35,8 @@ from planner.solvers.types import NO_SPLIT, OutputTypes, pooled
 _BELOW, _ABOVE = 1 - 1e-15, 1 + 2**-40  # factors that outweigh the rounding of a double
 _MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
 _TOLD = 1e-7  # relative singular value below which rounding alone tells answers apart
-_MOST_MIXED = Fraction(1, 100)
-_MOST_EXCESS = Fraction(1, 10**9)
+_MOST_MIXED, _MOST_EXCESS = 0.01, 1e-9
+_DOUBLES = 2.0**-45  # relative: more than sums, ratios and products of doubles are off by
 
 
 def units_below(share: float) -> int:
@@ -118,15 +116,6 @@ def drawn_design(design: SubsetDesign) -> SubsetDesign:
     return replace(design, types=types)
 
 
-class _TypeCell(NamedTuple):
-    """A side of a type on which items of a level stand."""
-
-    level: int
-    side: int
-    share: Fraction  # of the level's items
-    chance: Fraction  # Pr[type, own side | level]
-
-
 def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole]:
     """Round a design's types to the private side; the blank type is last.
 
@@ -142,104 +131,43 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole
     >>> high_counts.tolist(), integers.tolist()
     ([[1], [0]], [[[1431655766, 2863311527], [3, 0]]])
     """
-    columns, uneven = _normalised([_cells(types, o) for o in range(types.size)], policy.size)
-    budgets = policy.bounds().tolist()
-    bounds = [[exp_lower_bound(r) if r < math.inf else None for r in row] for row in budgets]
-    excess = max(_excess(column, bounds) for column in columns)
-    if excess > _MOST_EXCESS:
-        reason = f"The design exceeds a pair's budget by {float(excess):.3g} nats"
-        raise VerificationError(reason, "Solve it again.")
-    # The names of the proof: e^r, K, B0, M_o, delta.
-    least = min(
-        (bound for row in bounds for bound in row if bound is not None), default=Fraction(2)
-    )
-    entries = max(sum(cell.level == i for column in columns for cell in column)
-                  for i in range(policy.size))  # fmt: skip
-    blank = ceil((entries + DENOMINATOR * uneven) / (least - 1)) + 1
-    steepest = [max(1 / cell.share for cell in column) for column in columns]
-    room = DENOMINATOR - blank
-    mixed = sum(steepest) * (1 + DENOMINATOR * excess) / (max(room, 1) * (1 - 1 / least))
+    # Sides that tell nothing apart become one, the low one.
+    apart = (types.low < types.high * (1 - NO_SPLIT)) | (types.low_counts == 0)
+    high_counts = np.where(apart & (types.high > 0), types.high_counts, 0)
+    low = np.where(apart, types.low, np.minimum(types.means, types.high))
+    types = OutputTypes(types.item_counts, types.weights, low, types.high, high_counts)
+    bounds = policy.bounds()
+    finite = np.isfinite(bounds)
+    excess = np.expm1(np.fmax.reduce(types.pair_losses[finite] - bounds[finite], initial=0.0))
+    if not excess <= _MOST_EXCESS:
+        reason = f"The design exceeds a pair's budget by {excess:.3g} nats"
+        raise VerificationError(
+            reason, "Do not deploy it: plan again with budgets that differ less."
+        )
+    chances = types.probabilities
+    sums = chances.sum(axis=(1, 2))
+    for level in np.flatnonzero(np.abs(sums - 1) > _MOST_EXCESS):
+        reason = f"The probabilities of level {level} sum to {float(sums[level])!r}, not to 1"
+        raise VerificationError(reason, "Solve the design again.")
+    sides = np.stack([types.low_counts, high_counts], axis=2) * (types.high > 0)[..., None]
+    shares = sides.transpose(1, 0, 2) / types.item_counts[:, None, None]  # of the level's items
+    # The names of the proof: r, K, B0, M_o, delta, and phi_o times the shares.
+    least = bounds[finite].min() if finite.any() else math.log(2)
+    entries = int((shares > 0).sum(axis=(1, 2)).max())
+    uneven = float(np.ptp(sums) / sums.max()) + _DOUBLES
+    blank = ceil((entries + DENOMINATOR * uneven) / math.expm1(least)) + 1
+    steepest = 1 / np.where(shares > 0, shares, 1.0).min(axis=(0, 2))
+    room, grown = max(DENOMINATOR - blank, 1), 1 + DENOMINATOR * (excess + _DOUBLES)
+    mixed = float(steepest.sum() * grown / (room * -math.expm1(-least)))
     if mixed > _MOST_MIXED:
         allowed = "large enough for so many items on a grid of 2^-32"
         remedy = "Raise the smallest budgets, or merge items."
         raise InputError("epsilons", policy.epsilons.tolist(), allowed, remedy)
-    integers = np.zeros((policy.size, types.size + 1, 2), dtype=np.int64)
-    high_counts = np.zeros((types.size + 1, policy.size), dtype=np.int64)
-    for o, column in enumerate(columns):
-        silent = steepest[o] / sum(steepest)
-        for level, side, share, chance in column:
-            integers[level, o, side] = floor(room * ((1 - mixed) * chance + mixed * silent * share))
-            if side:
-                high_counts[o, level] = share * int(types.item_counts[level])
+    silent = (steepest / steepest.sum())[:, None] * shares
+    integers = np.zeros((sums.size, types.size + 1, 2), dtype=np.int64)
+    integers[:, :-1] = np.floor(room * ((1 - mixed) * chances / sums.max() + mixed * silent))
     integers[:, -1, 0] = DENOMINATOR - integers.sum(axis=(1, 2))
-    return high_counts, integers
-
-
-def _cells(types: OutputTypes, o: int) -> list[_TypeCell]:
-    """The sides of a type, with the exact values of its doubles."""
-    cells, weight = [], Fraction(float(types.weights[o]))
-    for level, (items, high_count) in enumerate(
-        zip(types.item_counts.tolist(), types.high_counts[o].tolist(), strict=True)
-    ):
-        low, high = (Fraction(float(side[o, level])) for side in (types.low, types.high))
-        share = Fraction(high_count, items)
-        if high == 0:
-            continue  # the level never sends this type
-        if low >= high * (1 - Fraction(NO_SPLIT)) and 0 < share < 1:
-            low, share = low + (high - low) * share, Fraction(0)
-        for side, portion, likelihood in ((0, 1 - share, low), (1, share, high)):
-            if portion:
-                cells.append(_TypeCell(level, side, portion, weight * likelihood * portion))
-    if not cells:
-        raise VerificationError(f"Type {o} is never sent", "Solve the design again.")
-    return cells
-
-
-def _normalised(
-    columns: list[list[_TypeCell]], levels: int
-) -> tuple[list[list[_TypeCell]], Fraction]:
-    """All probabilities scaled so that no level's sum exceeds 1; how far the sums are apart."""
-    totals = [Fraction(0)] * levels
-    for column in columns:
-        for cell in column:
-            totals[cell.level] += cell.chance
-    for level, total in enumerate(totals):
-        if abs(total - 1) > _MOST_EXCESS:
-            reason = f"The probabilities of level {level} sum to {float(total)!r}, not to 1"
-            raise VerificationError(reason, "Solve the design again.")
-    largest = max(totals)
-    scaled = [[cell._replace(chance=cell.chance / largest) for cell in c] for c in columns]
-    return scaled, (largest - min(totals)) / largest
-
-
-def _excess(column: list[_TypeCell], bounds: list[list[Fraction | None]]) -> Fraction:
-    """By how much, relatively, the worst pair of a type exceeds its budget; 0 if none does."""
-    ends: dict[int, list[Fraction]] = {}
-    for cell in column:
-        ends.setdefault(cell.level, []).append(cell.chance / cell.share)
-    tops = {level: max(values) for level, values in ends.items()}
-    leasts = {level: min(values) for level, values in ends.items()}
-    # Most levels share the few values of a type, and fractions are slow: each pair once.
-    alike: dict[Fraction, int] = {}
-    numbers = [
-        {level: alike.setdefault(value, len(alike)) for level, value in values.items()}
-        for values in (tops, leasts)
-    ]
-    worst, seen = Fraction(0), set()
-    for i, top in tops.items():
-        for j, bound in enumerate(bounds[i]):
-            if bound is None:
-                continue
-            if not leasts.get(j):
-                raise VerificationError(
-                    f"Level {j} never sends what level {i} does",
-                    "Do not deploy these parameters: plan again with budgets that differ less.",
-                )
-            pair = numbers[0][i], numbers[1][j], id(bound)
-            if pair not in seen:
-                seen.add(pair)
-                worst = max(worst, top / leasts[j] / bound - 1)
-    return worst
+    return np.vstack([high_counts, 0 * types.item_counts]), integers
 
 
 def drawn_channel(channel: Channel) -> Channel:

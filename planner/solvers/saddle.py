@@ -30,7 +30,7 @@ _NOT_TOLD = 1e-6  # of what is wanted: more must not lie in such directions
 
 
 class _Second(NamedTuple):
-    """All that one point needs: values and derivatives by ``theta`` and ``sigma``."""
+    """Values and derivatives at the columns' and scenarios' weights, ``theta`` and ``sigma``."""
 
     value: float
     alpha: tuple[Array, ...]
@@ -39,6 +39,28 @@ class _Second(NamedTuple):
     K: Array  # by theta twice, positive
     X: Array  # across
     Y: Array  # by sigma twice, negative
+
+
+class _Iterate:
+    """A point, all that is known of it, and by how much it misses the conditions.
+
+    The ``point`` has ``theta``, ``sigma``, ``z``, ``y``, multipliers of the sums, ``rows``, and the
+    largest error, ``nu``. Of columns' slack, scenarios' slack, sums and the scenarios' weights
+    ``missing`` says how far they are off, and ``sizes`` what that weighs beside the value.
+    """
+
+    def __init__(self, game: Game, columns: GameColumns, point: Array, second: _Second) -> None:
+        (n, r), k = columns.sums.shape, game.free.size
+        self.point, self.second = point, second
+        parts = np.split(point, np.cumsum([n, k, n, k, r]))
+        self.theta, self.sigma, self.z, self.y, self.rows, nu = parts
+        self.products = point[: n + k] * point[n + k : 2 * (n + k)]
+        self.met = float(point[: n + k] @ point[n + k : 2 * (n + k)])
+        charged = columns.sums @ self.rows - second.charges - self.z
+        erring = nu * game.free - second.errors - self.y
+        summed, shared = columns.sums.T @ self.theta - 1, [game.free @ self.sigma - 1]
+        self.missing = np.concatenate([charged, erring, summed, shared])
+        self.sizes = np.concatenate([point[: n + k], np.abs(self.rows), [abs(second.value)]])
 
 
 class SaddlePoint(NamedTuple):
@@ -64,147 +86,108 @@ def saddle(
     ConvergenceError
         These columns cannot tell apart what is wanted.
     """
-    n, k = columns.people.shape
-    R = columns.sums
+    (n, k), R = columns.people.shape, columns.sums
     theta = np.full(n, R.shape[1] / R.sum())
     sigma = np.full(k, 1 / game.free.sum())
     if near is not None:
         known = np.pad(near.weights, (0, n - near.weights.size))
         theta, sigma = known + _ROOM * theta, near.multipliers.scenarios + _ROOM * sigma
-
-    inside, now = np.concatenate([theta, sigma]), _second_order(game, columns, theta, sigma)
-    if now is None:
+    second = _second_order(game, columns, theta, sigma)
+    if second is None:
         reason = "Rounding hides at these budgets what tells the numbers wanted apart"
         raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
-    at = _first(columns, game.free, now, inside)
-    return _descended(game, columns, at, now, close)
+    # Slack everywhere, a share of the value.
+    room = _ROOM * float(second.charges @ theta)
+    rows = np.linalg.lstsq(R, second.charges, rcond=None)[0]
+    short = max(0.0, float(((second.charges - R @ rows) / R.sum(axis=1)).max()))
+    rows += short + room / R.shape[1]
+    slack, nu = R @ rows - second.charges, (second.errors * game.free).max()
+    point = np.concatenate([theta, sigma, slack, np.full(k, room), rows, [nu]])
+    return _descended(game, columns, _Iterate(game, columns, point, second), close)
 
 
 def continued(game: Game, columns: GameColumns, answer: SaddlePoint, close: float) -> SaddlePoint:
     """An answer about the same columns, with more digits."""
-    now = _second_order(game, columns, *_parts(columns, answer.point)[:2])
-    return answer if now is None else _descended(game, columns, answer.point, now, close)
+    second = _second_order(game, columns, answer.weights, answer.multipliers.scenarios)
+    if second is None:
+        return answer
+    return _descended(game, columns, _Iterate(game, columns, answer.point, second), close)
 
 
-def _descended(
-    game: Game, columns: GameColumns, at: Array, now: _Second, close: float
-) -> SaddlePoint:
-    best, missing, inside = None, _missing(game, columns, now, at), sum(columns.people.shape)
+def _descended(game: Game, columns: GameColumns, here: _Iterate, close: float) -> SaddlePoint:
+    best = None
     for _ in range(_MOST_STEPS_TAKEN):
         still_wanted()
-        theta, sigma, _, _, rows, _ = _parts(columns, at)
-        met = float(at[:inside] @ at[inside : 2 * inside])
-        off = _weights(columns, now, at) * np.abs(missing)
-        starts = (0, theta.size, inside, off.size - 1)
-        distance = max(met, float(np.add.reduceat(off, starts).max())) / abs(now.value)
+        theta, sigma, second = here.theta, here.sigma, here.second
+        off = here.sizes * np.abs(here.missing)
+        kinds = (0, theta.size, theta.size + sigma.size, off.size - 1)
+        farthest = max(here.met, float(np.add.reduceat(off, kinds).max()))
+        distance = farthest / abs(second.value)
         if best is None or distance < best.distance:
-            value = now.value - float(game.offsets @ sigma)
-            best = SaddlePoint(Multipliers(now.alpha, rows, sigma), theta, value, distance, at)
+            value = second.value - float(game.offsets @ sigma)
+            multipliers = Multipliers(second.alpha, here.rows, sigma)
+            best = SaddlePoint(multipliers, theta, value, distance, here.point)
         if distance < close:
             break
-        about = game, columns, now, at, _NEARER * met / inside, missing
-        moved = _step(*about)
-        if (
-            moved is None
-            and np.linalg.matrix_rank(columns.sums, _SAME_SUMS) < columns.sums.shape[1]
-        ):
-            moved = _step(*about, alike=True)
-        if moved is None:
+        then = _step(game, columns, here)
+        if then is None:
+            r = columns.sums.shape[1]
+            if np.linalg.matrix_rank(columns.sums, _SAME_SUMS) < r:
+                then = _step(game, columns, here, alike=True)
+        if then is None:
             break  # digits are used up: the best point stands
-        at, now, missing = moved
+        here = then
     assert best is not None  # noqa: S101 - set in the first round
     return best
 
 
-def _parts(columns: GameColumns, at: Array) -> tuple[Array, ...]:
-    """A point's ``theta``, ``sigma``, ``z``, ``y``, multipliers of the sums, and ``nu``."""
-    n, inside = len(columns.people), sum(columns.people.shape)
-    slack, rows = at[inside : 2 * inside], at[2 * inside : -1]
-    return at[:n], at[n:inside], slack[:n], slack[n:], rows, at[-1:]
-
-
-def _first(columns: GameColumns, free: Array, now: _Second, inside: Array) -> Array:
-    """A point with slack everywhere, a share of the value."""
-    R, room = columns.sums, _ROOM * float(now.charges @ inside[: now.charges.size])
-    rows = np.linalg.lstsq(R, now.charges, rcond=None)[0]
-    short = max(0.0, float(((now.charges - R @ rows) / R.sum(axis=1)).max()))
-    rows = rows + short + room / R.shape[1]
-    nu = float((now.errors * free).max())
-    slack = np.full(free.size, room)
-    return np.concatenate([inside, R @ rows - now.charges, slack, rows, [nu]])
-
-
-def _missing(game: Game, columns: GameColumns, now: _Second, at: Array) -> Array:
-    """By how much columns' slack, scenarios' slack, sums and the scenarios' weights are off."""
-    theta, sigma, z, y, rows, nu = _parts(columns, at)
-    first, second = columns.sums @ rows - now.charges - z, nu * game.free - now.errors - y
-    return np.concatenate([first, second, columns.sums.T @ theta - 1, [game.free @ sigma - 1]])
-
-
-def _weights(columns: GameColumns, now: _Second, at: Array) -> Array:
-    """What each of these weighs beside the value."""
-    theta, sigma, _, _, rows, _ = _parts(columns, at)
-    return np.concatenate([theta, sigma, np.abs(rows), [abs(now.value)]])
-
-
 def _step(
-    game: Game,
-    columns: GameColumns,
-    now: _Second,
-    at: Array,
-    mu: float,
-    missing: Array,
-    alike: bool = False,
-) -> tuple[Array, _Second, Array] | None:
-    """The next point, or none if no step lowers the conditions' norm."""
+    game: Game, columns: GameColumns, here: _Iterate, *, alike: bool = False
+) -> _Iterate | None:
+    """The next point, or None if no step lowers the conditions' norm."""
+    inside = here.products.size
+    mu = _NEARER * here.met / inside
     try:
-        by = _direction(game, columns, now, at, mu, missing, alike)
+        by = _direction(game, columns, here, mu, alike=alike)
     except np.linalg.LinAlgError:
         return None
-    weights, inside = _weights(columns, now, at), sum(columns.people.shape)
 
-    def merit(point: Array, missing: Array) -> float:
-        products = point[:inside] * point[inside : 2 * inside]
-        return float(np.linalg.norm(np.concatenate([weights * missing, products - mu])))
+    def merit(one: _Iterate) -> float:
+        return float(np.linalg.norm(np.append(here.sizes * one.missing, one.products - mu)))
 
     down = np.flatnonzero(by[: 2 * inside] < 0)
-    room = float(np.min(-at[down] / by[down], initial=np.inf))
-    here, step = merit(at, missing), min(1.0, _STEP_SHARE * room)
+    room = float(np.min(-here.point[down] / by[down], initial=np.inf))
+    before, step = merit(here), min(1.0, _STEP_SHARE * room)
     for _ in range(_STEP_HALVINGS):
-        new = at + step * by
-        then = _second_order(game, columns, *_parts(columns, new)[:2])
-        if then is not None:
-            left = _missing(game, columns, then, new)
-            if merit(new, left) < here:
-                return new, then, left
+        point = here.point + step * by
+        second = _second_order(game, columns, *np.split(point[:inside], [here.theta.size]))
+        if second is not None:
+            then = _Iterate(game, columns, point, second)
+            if merit(then) < before:
+                return then
         step /= 2
     return None
 
 
 def _direction(
-    game: Game,
-    columns: GameColumns,
-    now: _Second,
-    at: Array,
-    mu: float,
-    missing: Array,
-    alike: bool,
+    game: Game, columns: GameColumns, here: _Iterate, mu: float, *, alike: bool
 ) -> Array:
     """Newton's, the weights' part eliminated: their matrix is positive definite.
 
     Columns that treat two symbols ``alike`` give one condition twice: any multipliers do.
     """
-    theta, sigma, z, y, _, _ = _parts(columns, at)
+    theta, sigma, z, y, second = here.theta, here.sigma, here.z, here.y, here.second
     (n, r), k, free = columns.sums.shape, sigma.size, game.free
     root = np.sqrt(theta)
-    curved = root[:, None] * now.K * root
+    curved = root[:, None] * second.K * root
     curved.flat[:: n + 1] += z
     corner = np.zeros((k + r + 1, k + r + 1))
-    corner[:k, :k] = now.Y - np.diag(y / sigma)
+    corner[:k, :k] = second.Y - np.diag(y / sigma)
     corner[:k, -1] = corner[-1, :k] = -free
-    lacking = np.concatenate([missing[n : n + k] + y - mu / sigma, -missing[n + k :]])
+    lacking = np.append(here.missing[n : n + k] + y - mu / sigma, -here.missing[n + k :])
     lacking[-1] *= -1
-    pull = np.column_stack([now.X, columns.sums, np.zeros(n), mu / theta - z - missing[:n]])
+    push = mu / theta - z - here.missing[:n]
+    pull = np.column_stack([second.X, columns.sums, np.zeros(n), push])
     beside = pull[:, :-1]
     solved = root[:, None] * _solved(curved, root[:, None] * pull)
     left, right = corner - beside.T @ solved[:, :-1], lacking - beside.T @ solved[:, -1]
