@@ -7,8 +7,8 @@ import math
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from planner.errors import FileError
@@ -94,21 +94,16 @@ def replace_file(path: str | Path, content: str | bytes) -> None:
     """
     path = Path(path)
     data = content.encode() if isinstance(content, str) else content
-    temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-        sync_directory(path.parent)
+        with _beside(path) as temporary:
+            with temporary.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.chmod(0o644)
+            temporary.replace(path)
     except OSError as error:
         raise unwritable(path, error) from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
 
 
 def create_once(path: Path, make: Callable[[Path], None]) -> None:
@@ -124,18 +119,24 @@ def create_once(path: Path, make: Callable[[Path], None]) -> None:
     """
     if path.exists():
         return
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)  # mkstemp gives mode 0600
-    temporary = Path(name)
-    try:
+    with _beside(path) as temporary:
         make(temporary)
         with temporary.open("r+b") as file:
             os.fsync(file.fileno())
         with suppress(FileExistsError):
             path.hardlink_to(temporary)
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A file of mode 0600 beside one that it is to become; its new name lasts when this ends."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
         sync_directory(path.parent)
     finally:
-        temporary.unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)
 
 
 def sync_directory(directory: Path) -> None:

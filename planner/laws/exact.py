@@ -12,6 +12,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from heapq import nlargest
+from itertools import product
 from operator import index, truediv
 
 from planner.errors import InputError, VerificationError
@@ -147,9 +148,8 @@ def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:
         raise InputError("lengths of a and b", lengths, f"{size}, as many as levels", remedy)
     ones, zeros = unary_ratios(a, b, levels)
     if levels.matrix is not None:
-        for i in range(size):
-            for j in range(size):
-                _check_pair(levels, ones, zeros, i, j, levels.demanded(i, j))
+        for i, j in product(range(size), repeat=2):
+            _check_pair(levels, ones, zeros, i, j, levels.demanded(i, j))
     elif levels.rule == "avg":
         _check_avg(levels, ones, zeros)
     else:

@@ -37,7 +37,7 @@ from planner.arrays import Array, Whole
 from planner.errors import FileError, InputError
 from planner.laws.answers import Number
 from planner.laws.schema import Json
-from planner.survey.description import Description, told_apart
+from planner.survey.description import Description, named, told_apart
 from planner.survey.reading import AnswerColumn, AnswerFile
 from planner.survey.tables import Reading, counted
 from planner.survey.values import (
@@ -179,13 +179,9 @@ class EmpiricalPreferences(Description):
 
 
 Preferences = NormalPreferences | HistogramPreferences | EmpiricalPreferences
-_PREFERENCE_MODELS = {
-    "normal": NormalPreferences,
-    "histogram": HistogramPreferences,
-    "sample": EmpiricalPreferences,
-}
+_MODELS = named("model", NormalPreferences, HistogramPreferences, EmpiricalPreferences)
 _FOLLOW = "It says which numbers follow: normal has mean and sd."
-AnyPreferences = Annotated[Preferences, told_apart("model", _FOLLOW, _PREFERENCE_MODELS)]
+AnyPreferences = Annotated[Preferences, told_apart("model", _FOLLOW, _MODELS)]
 
 
 def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPreferences:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -90,6 +90,7 @@ def _blank(cell: object) -> bool:
 
 
 Models = Mapping[str, type[Description]]
+D = TypeVar("D", bound=Description)
 
 
 def _know(table: Iterable[object], kind: type[Description], rivals: Models) -> None:
@@ -105,6 +106,11 @@ def _know(table: Iterable[object], kind: type[Description], rivals: Models) -> N
         remedy = "Correct the key, or delete its line."
         reason = f"{key} is not a known key ({hint})"
         raise at(str(key), error=InputError.because(str(key), reason, remedy))
+
+
+def named(key: str, *kinds: type[D]) -> dict[str, type[D]]:
+    """Kinds of tables by what their ``key`` says."""
+    return {kind.model_fields[key].default: kind for kind in kinds}
 
 
 def told_apart(key: str, remedy: str, known: Models, usual: str = "") -> BeforeValidator:

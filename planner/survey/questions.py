@@ -29,7 +29,7 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE, ONE_SIDED
 from planner.survey.assumed import AnyPreferences, AssumedSets
-from planner.survey.description import Description, told_apart
+from planner.survey.description import Description, named, told_apart
 from planner.survey.levels import Level, NumericDomain, Target, check_items, wrong_targets
 from planner.survey.reading import AnswerColumn
 from planner.survey.values import (
@@ -657,14 +657,7 @@ _WHICH_KIND = (
     "Take categorical for one answer each, ordinal if the answers have an order, item-set for "
     "several, numeric for a mean, joint for two questions in one report."
 )
-QUESTIONS: dict[str, type[BaseQuestion]] = {
-    "categorical": Categorical,
-    "item-set": ItemSet,
-    "sampled-choice": SampledChoice,
-    "numeric": Numeric,
-    "ordinal": Ordinal,
-    "joint": Joint,
-}
+QUESTIONS = named("kind", Categorical, ItemSet, SampledChoice, Numeric, Ordinal, Joint)
 AnyQuestion = Annotated[Question, told_apart("kind", _WHICH_KIND, QUESTIONS, usual="categorical")]
 
 
