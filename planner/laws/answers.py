@@ -18,29 +18,15 @@ from itertools import pairwise
 from typing import ClassVar, Self
 
 from planner.errors import InputError
+from planner.laws import schema
 from planner.laws.levels import LEVELS, RULE, Levels, folded
-from planner.laws.schema import (
-    BUDGET,
-    FINITE,
-    FLAG,
-    NULL,
-    SHARE,
-    Document,
-    Json,
-    Keys,
-    choice,
-    described,
-    either,
-    list_of,
-    record,
-    unfit,
-    whole,
-)
+from planner.laws.schema import BUDGET, FINITE, FLAG, NULL, SHARE, Document, Json, Keys, unfit
 from planner.laws.shape import LawPart, Own, Wanted, as_lists
 from planner.laws.source import Source, choose, order, words
 from planner.limits import DENOMINATOR, MAX_COUNT, MAX_PADDING_LENGTH
 
 _MAX_ANSWERS = 32
+_LONGER = schema.record({"size": schema.whole(2, MAX_COUNT), "share": SHARE})
 SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = WANTED = ("shares up to", "counts", "mean of scores")
 ANY_ANSWER = "any answer or none"
 # In place of an answer: a person who has none, where the question has no answer for that.
@@ -199,7 +185,7 @@ class ItemOrNone(Item):
 
     name: ClassVar[str] = "item-or-none"
     kind: ClassVar[str] = "sampled-choice"
-    keys: ClassVar[Keys] = {**Item.keys, "rule": choice("min"), "everyone_has_value": FLAG}
+    keys: ClassVar[Keys] = {**Item.keys, "rule": schema.choice("min"), "everyone_has_value": FLAG}
 
     everyone_has_value: bool
 
@@ -239,21 +225,22 @@ class Ordered(Item):
     kind: ClassVar[str] = "ordinal"
     keys: ClassVar[Keys] = {
         **Item.keys,
-        "order": described(
-            list_of(whole(0, _MAX_ANSWERS - 1), 2),
+        "order": schema.described(
+            schema.list_of(schema.whole(0, _MAX_ANSWERS - 1), 2),
             "The items' numbers, from the lowest answer to the highest.",
         ),
-        "scores": described(
-            list_of(FINITE, 0),
+        "scores": schema.described(
+            schema.list_of(FINITE, 0),
             "What each answer, in their order, counts for in a mean; empty if no mean is wanted.",
         ),
-        "wanted": described(
-            choice(*WANTED), "Of which the error is small. For a mean nothing else is estimated."
+        "wanted": schema.described(
+            schema.choice(*WANTED),
+            "Of which the error is small. For a mean nothing else is estimated.",
         ),
     }
 
     optional: ClassVar[Keys] = {
-        "no_answer": described(
+        "no_answer": schema.described(
             FLAG, "Whether the last answer is outside the order: for who has no other."
         )
     }
@@ -313,8 +300,8 @@ class Number(Asked):
         "lower": FINITE,
         "upper": FINITE,
         "yes_no": FLAG,
-        "points": described(
-            whole(2, 63),
+        "points": schema.described(
+            schema.whole(2, 63),
             "Even grid points from the lower to the upper end; an answer between "
             "two is rounded to either at random, without bias.",
         ),
@@ -408,11 +395,11 @@ class OneOfSet(Item):
     kind: ClassVar[str] = "item-set"
     several: ClassVar[bool] = True
     keys: ClassVar[Keys] = {
-        "rule": choice("min"),
+        "rule": schema.choice("min"),
         "levels": LEVELS,
-        "padding_length": whole(1, MAX_PADDING_LENGTH),
-        "longer_sets": described(
-            either(list_of(record({"size": whole(2, MAX_COUNT), "share": SHARE}), 0), NULL),
+        "padding_length": schema.whole(1, MAX_PADDING_LENGTH),
+        "longer_sets": schema.described(
+            schema.either(schema.list_of(_LONGER, 0), NULL),
             "share of the people have a set of more items than the size before, or "
             "than the padding length for the first; no set has more than the last size; none is "
             "longer if the list is empty, and nothing is known if it is null. A statement of the "

@@ -9,22 +9,10 @@ from math import inf
 from typing import ClassVar, Self
 
 from planner.errors import InputError, VerificationError
+from planner.laws import schema
 from planner.laws.exact import check_ratio, log_upper_bound
 from planner.laws.levels import Levels, PairBudget, spans
-from planner.laws.schema import (
-    BUDGET,
-    FLAG,
-    PROBABILITY,
-    SHARE,
-    TEXT,
-    Document,
-    Keys,
-    choice,
-    either,
-    list_of,
-    record,
-    whole,
-)
+from planner.laws.schema import BUDGET, FLAG, PROBABILITY, SHARE, TEXT, Document, Keys
 from planner.laws.shape import Own, Shape, Wanted
 from planner.laws.source import Source, words
 from planner.limits import DENOMINATOR as D
@@ -35,20 +23,20 @@ ACKNOWLEDGEMENTS = {
     "aggregates-only": "A trusted aggregator releases the estimates alone.",
 }
 _MAX_OTHERS = 10**7
-_INFINITE = choice("infinite")
+_INFINITE = schema.choice("infinite")
 _FINITE = {"type": "number", "minimum": 0, "maximum": MAX_EPSILON + 1}
-_EPSILON = either(_FINITE, _INFINITE)
-_AGGREGATES = record(
+_EPSILON = schema.either(_FINITE, _INFINITE)
+_AGGREGATES = schema.record(
     {
         "delta": SHARE,
         "epsilon": _EPSILON,
-        "others_with_each_value": list_of(whole(0, _MAX_OTHERS)),
+        "others_with_each_value": schema.list_of(schema.whole(0, _MAX_OTHERS)),
     },
     "What estimates alone promise, (epsilon, delta), to people of whom so many others are asked.",
 )
-_GUARANTEE = record(
+_GUARANTEE = schema.record(
     {
-        "relies_on": choice(*ACKNOWLEDGEMENTS),
+        "relies_on": schema.choice(*ACKNOWLEDGEMENTS),
         "acknowledged": TEXT,
         "round_two_epsilon": _FINITE,
         "linkable_epsilon": _INFINITE,
@@ -74,8 +62,8 @@ class Die(Shape):
     rounds: ClassVar[tuple[int | None, ...]] = (1, 2)
     keys: ClassVar[Keys] = {
         "sampling": PROBABILITY,
-        "zero": whole(0, D - 1),
-        "decoys": list_of(PROBABILITY),
+        "zero": schema.whole(0, D - 1),
+        "decoys": schema.list_of(PROBABILITY),
         "none_epsilon": BUDGET,
         "everyone_has_value": FLAG,
         "guarantee": _GUARANTEE,

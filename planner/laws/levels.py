@@ -12,40 +12,28 @@ from itertools import accumulate, chain, pairwise, product
 from typing import NamedTuple
 
 from planner.errors import InputError
-from planner.laws.schema import (
-    BUDGET,
-    NULL,
-    TEXT,
-    Document,
-    Schema,
-    choice,
-    described,
-    either,
-    list_of,
-    record,
-    unfit,
-    whole,
-)
+from planner.laws import schema
+from planner.laws.schema import BUDGET, NULL, TEXT, Document, Schema, unfit
 from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
 Rule = str | Sequence[Sequence[float]]
 _NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
 _UNNAMED = re.compile("(.*) ([1-9][0-9]{0,11})", re.DOTALL)
-_LEVEL = record(
+_LEVEL = schema.record(
     {
         "name": TEXT,
         "epsilon": BUDGET,
-        "item_count": whole(1, MAX_COUNT),
-        "items": list_of(TEXT, least=0),
+        "item_count": schema.whole(1, MAX_COUNT),
+        "items": schema.list_of(TEXT, least=0),
     },
     "One privacy level and its items; items is empty where only their number is known. Of the rule "
     "one-sided alone, against may limit how far a report lowers the odds of its items.",
 )
 _LEVEL["properties"]["against"] = BUDGET  # which may be left out
-LEVELS: Schema = list_of(_LEVEL)
-_NAMED_RULES = choice("min", "avg", "one-sided")
-RULE: Schema = described(
-    either(_NAMED_RULES, list_of(list_of(either(BUDGET, NULL)))),
+LEVELS: Schema = schema.list_of(_LEVEL)
+_NAMED_RULES = schema.choice("min", "avg", "one-sided")
+RULE: Schema = schema.described(
+    schema.either(_NAMED_RULES, schema.list_of(schema.list_of(schema.either(BUDGET, NULL)))),
     "Pair budgets: of both levels the smaller, the mean, epsilon of the likelier or "
     "against of the other if that is smaller; or a matrix, null where none is demanded.",
 )

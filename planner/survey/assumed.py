@@ -37,20 +37,10 @@ from planner.arrays import Array, Whole
 from planner.errors import FileError, InputError
 from planner.laws.answers import Number
 from planner.laws.schema import Json
-from planner.survey.description import Description, named, told_apart
+from planner.survey.description import Description, at, named, told_apart, wrong
 from planner.survey.reading import AnswerColumn, AnswerFile
 from planner.survey.tables import Reading, counted
-from planner.survey.values import (
-    Budget,
-    Masses,
-    NamedFile,
-    Numbers,
-    Positive,
-    WrittenNumber,
-    at,
-    read_path,
-    wrong,
-)
+from planner.survey.values import Budget, Finite, Masses, NamedFile, Numbers, Positive, read_path
 
 _MAX_SIZE = 100_000
 _MOST_TOLERATED = 1e6
@@ -67,7 +57,7 @@ class NormalPreferences(Description):
     """
 
     kinks: ClassVar[Array] = np.empty(0)
-    mean: WrittenNumber
+    mean: Finite
     sd: Positive
     model: Literal["normal"] = "normal"
 

@@ -16,11 +16,10 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from planner.errors import InputError
 from planner.laws.schema import Document, Json
-from planner.survey.values import at
 
 Where = tuple[str | int, ...]
 
@@ -127,6 +126,18 @@ def told_apart(key: str, remedy: str, known: Models, usual: str = "") -> BeforeV
         return known[name].model_validate(table, context=about.context)
 
     return BeforeValidator(read)
+
+
+def at(*place: str | int, error: InputError) -> ValidationError:
+    """The mistake, at a place within what is validated."""
+    kind = PydanticCustomError("mistake", "{reason}", {"reason": error.reason, "error": error})
+    detail = InitErrorDetails(type=kind, loc=place, input=error.value)
+    return ValidationError.from_exception_data("", [detail])
+
+
+def wrong(value: object, allowed: str, remedy: str, *place: str | int) -> ValidationError:
+    """The mistake of the key at the end of the place."""
+    return at(*place, error=InputError(str(place[-1]), value, allowed, remedy))
 
 
 class Mistake(NamedTuple):

@@ -17,18 +17,8 @@ from planner.errors import InputError, mark
 from planner.laws.levels import folded
 from planner.laws.schema import Document
 from planner.limits import MAX_COUNT
-from planner.survey.description import Description, Where
-from planner.survey.values import (
-    Answers,
-    Budget,
-    CountRow,
-    Name,
-    NotNegative,
-    Share,
-    at,
-    count,
-    wrong,
-)
+from planner.survey import values
+from planner.survey.description import Description, Where, at, wrong
 
 _LEAST_WIDTH = 1e-100  # its square, and a share of it, must still be numbers
 _LARGEST_BOUND = 1e100
@@ -62,14 +52,14 @@ class Level(Description):
     2
     """
 
-    name: Name
-    epsilon: Budget
-    items: Answers = ()
-    item_count: Annotated[int, count(1, MAX_COUNT, "Count the answers.")] = 0
-    yes_counts: CountRow = ()
-    prior: NotNegative | None = None
-    importance: NotNegative = 1.0
-    against: Budget | None = None
+    name: values.Name
+    epsilon: values.Budget
+    items: values.Answers = ()
+    item_count: Annotated[int, values.count(1, MAX_COUNT, "Count the answers.")] = 0
+    yes_counts: values.CountRow = ()
+    prior: values.NotNegative | None = None
+    importance: values.NotNegative = 1.0
+    against: values.Budget | None = None
 
     @model_validator(mode="after")
     def _count(self) -> Self:
@@ -107,9 +97,9 @@ class Target(Description):
     0.01
     """
 
-    error: Annotated[Share, Field(ge=1e-12, lt=1)] | None = None
-    detect: Annotated[Share, Field(ge=1e-12, lt=1)] | None = None
-    level: Name | None = None
+    error: Annotated[values.Share, Field(ge=1e-12, lt=1)] | None = None
+    detect: Annotated[values.Share, Field(ge=1e-12, lt=1)] | None = None
+    level: values.Name | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -28,26 +28,11 @@ from planner.limits import JOINED, MAX_JOINT_CELLS, MAX_PADDING_LENGTH
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE, ONE_SIDED
+from planner.survey import values
 from planner.survey.assumed import AnyPreferences, AssumedSets
-from planner.survey.description import Description, named, told_apart
+from planner.survey.description import Description, at, named, told_apart, wrong
 from planner.survey.levels import Level, NumericDomain, Target, check_items, wrong_targets
 from planner.survey.reading import AnswerColumn
-from planner.survey.values import (
-    Answers,
-    Budget,
-    Codes,
-    Labels,
-    Name,
-    Numbers,
-    Positive,
-    Share,
-    WrittenNumber,
-    at,
-    count,
-    read_count,
-    read_rule,
-    wrong,
-)
 
 SET_DESIGN = "set-design"  # asks for one report about the whole set
 # Asks for whichever mechanism has the smallest error; planning says which one that is.
@@ -67,7 +52,7 @@ def _read_changes(value: object) -> str | int:
     match value:
         case "never" | "any":
             return value
-    return read_count(value, 1, MOST_ROUNDS - 1, _CHANGES)
+    return values.read_count(value, 1, MOST_ROUNDS - 1, _CHANGES)
 
 
 class AskedAgain(Description):
@@ -83,7 +68,9 @@ class AskedAgain(Description):
     Rounds(count=12, changes=1)
     """
 
-    count: Annotated[int, count(2, MOST_ROUNDS, "Leave the rounds out if it is asked one time.")]
+    count: Annotated[
+        int, values.count(2, MOST_ROUNDS, "Leave the rounds out if it is asked one time.")
+    ]
     changes: Annotated[str | int, PlainValidator(_read_changes)] = "any"
     times_open: bool = False
 
@@ -129,14 +116,14 @@ class BaseQuestion(Description):
     apart: ClassVar[bool] = False
     # Whether it may be one of the parts of a joint question.
     joins: ClassVar[bool] = False
-    name: Name
+    name: values.Name
     mechanism: str = BEST
-    weight: Positive = 1.0
+    weight: values.Positive = 1.0
     targets: Annotated[tuple[Target, ...], Strict(False)] = Field(default=(), alias="target")
     rounds: AskedAgain | None = None
-    ask: Name | None = None
-    columns: Answers = ()
-    missing: Codes | None = None
+    ask: values.Name | None = None
+    columns: values.Answers = ()
+    missing: values.Codes | None = None
 
     @property
     def way(self) -> WayOfAsking:
@@ -184,8 +171,8 @@ class Levelled(BaseQuestion):
 
     first: ClassVar[tuple[str, ...]] = ("name", "levels", "rule")
     levels: Annotated[tuple[Level, ...], Strict(False)] = Field(min_length=1, alias="level")
-    rule: Annotated[RuleOf, PlainValidator(read_rule)] = DEFAULT_RULE
-    label: Labels = ()
+    rule: Annotated[RuleOf, PlainValidator(values.read_rule)] = DEFAULT_RULE
+    label: values.Labels = ()
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -317,7 +304,7 @@ class Joint(Categorical):
     first: ClassVar[tuple[str, ...]] = ("name", "of")
     joins: ClassVar[bool] = False
     kind: Literal["joint"] = "joint"  # type: ignore[assignment]
-    of: Annotated[tuple[Name, ...], Strict(False)]
+    of: Annotated[tuple[values.Name, ...], Strict(False)]
     parts: Annotated[tuple[Categorical, ...], Strict(False)] = ()
     levels: Annotated[tuple[Level, ...], Strict(False)] = Field(default=(), alias="level")
 
@@ -392,7 +379,7 @@ class ItemSet(Levelled):
 
     kind: Literal["item-set"] = "item-set"
     criterion: Criterion = "total"
-    padding_length: Annotated[int, count(1, MAX_PADDING_LENGTH, _LENGTH)] | None = None
+    padding_length: Annotated[int, values.count(1, MAX_PADDING_LENGTH, _LENGTH)] | None = None
     sets: AssumedSets | None = None
 
     def _check(self) -> None:
@@ -439,10 +426,10 @@ class Ordinal(Levelled):
 
     kind: Literal["ordinal"] = "ordinal"
     mechanism: str = CHANNEL
-    order: Answers = ()
-    scores: Numbers = ()
+    order: values.Answers = ()
+    scores: values.Numbers = ()
     wanted: Literal["shares up to", "counts", "mean of scores"] = "shares up to"
-    no_answer: Name | None = None
+    no_answer: values.Name | None = None
 
     @cached_property
     def way(self) -> WayOfAsking:
@@ -547,11 +534,11 @@ class Sampling(Description):
     nobody gives it, and output 0 needs no budget.
     """
 
-    relies_on: Name
+    relies_on: values.Name
     acknowledged: str | None = None
-    cap: Annotated[Share, Field(gt=0, lt=1)] = 0.45
-    floor: Annotated[Share, Field(lt=1)] = 0.0
-    none_epsilon: Budget | None = None
+    cap: Annotated[values.Share, Field(gt=0, lt=1)] = 0.45
+    floor: Annotated[values.Share, Field(lt=1)] = 0.0
+    none_epsilon: values.Budget | None = None
     everyone_has_value: bool = False
 
 
@@ -596,13 +583,13 @@ class Numeric(BaseQuestion):
     levels: ClassVar[tuple[Level, ...]] = ()  # all numbers have one budget
     kind: Literal["numeric"] = "numeric"
     mechanism: str = BEST
-    lower: WrittenNumber
-    upper: WrittenNumber
+    lower: values.Finite
+    upper: values.Finite
     yes_no: bool = False
-    epsilon: Budget | None = None
-    mean: WrittenNumber | None = None
-    sd: WrittenNumber | None = None
-    refusals: Annotated[Share, Field(lt=1)] | None = None
+    epsilon: values.Budget | None = None
+    mean: values.Finite | None = None
+    sd: values.Finite | None = None
+    refusals: Annotated[values.Share, Field(lt=1)] | None = None
     preferences: AnyPreferences | None = None
 
     @model_validator(mode="after")

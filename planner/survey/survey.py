@@ -23,20 +23,10 @@ from planner.errors import FileError, InputError
 from planner.files import read_text
 from planner.laws.schema import Document, Json
 from planner.limits import MAX_COUNT
-from planner.survey.description import Description, Mistake, mistakes
+from planner.survey import values
+from planner.survey.description import Description, Mistake, at, mistakes, wrong
 from planner.survey.levels import require_distinct
 from planner.survey.questions import BEST, AnyQuestion, Joint, Question
-from planner.survey.values import (
-    Codes,
-    Grouping,
-    Language,
-    Name,
-    NamedFile,
-    Parts,
-    at,
-    count,
-    wrong,
-)
 
 _LARGEST = 16  # MiB
 _OF_A_PART = {"weight": 1.0, "targets": (), "rounds": None, "mechanism": BEST, "criterion": "total"}
@@ -57,22 +47,24 @@ class Survey(Description):
     for, or in ``population`` how many people there are, or their share.
     """
 
-    name: Name
-    users: Annotated[int, count(1, MAX_COUNT, "Say how many people will be asked, in digits.")]
+    name: values.Name
+    users: Annotated[
+        int, values.count(1, MAX_COUNT, "Say how many people will be asked, in digits.")
+    ]
     questions: Annotated[tuple[AnyQuestion, ...], Strict(False)] = Field(
         min_length=1, alias="question"
     )
     design: Literal["split", "one-each", "some-each"] = "split"
-    ledger: NamedFile | None = None
-    asked: Annotated[int, count(1, MAX_COUNT, "Leave it out for the best.")] | None = None
-    title: Name | None = None
-    intro: Name | None = None
-    thanks: Name | None = None
-    language: Language = "en"
-    groups: Grouping = ()
-    weights: Parts = ()
-    population: Parts = ()
-    missing: Codes | None = None
+    ledger: values.NamedFile | None = None
+    asked: Annotated[int, values.count(1, MAX_COUNT, "Leave it out for the best.")] | None = None
+    title: values.Name | None = None
+    intro: values.Name | None = None
+    thanks: values.Name | None = None
+    language: values.Language = "en"
+    groups: values.Grouping = ()
+    weights: values.Parts = ()
+    population: values.Parts = ()
+    missing: values.Codes | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -150,9 +142,9 @@ class Survey(Description):
         """
         population = dict(self.population)
         found = {}
-        for name, values in self.groups:
-            own = population if {*population} == {*values} else dict.fromkeys(values, 1.0)
-            found[name] = {value: own[value] / sum(own.values()) for value in values}
+        for name, listed in self.groups:
+            own = population if {*population} == {*listed} else dict.fromkeys(listed, 1.0)
+            found[name] = {value: own[value] / sum(own.values()) for value in listed}
         return found
 
 

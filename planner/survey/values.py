@@ -21,10 +21,8 @@ from pydantic import (
     PlainSerializer,
     PlainValidator,
     Strict,
-    ValidationError,
     ValidationInfo,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from planner import arguments
 from planner.errors import InputError
@@ -32,6 +30,7 @@ from planner.laws.schema import Json
 from planner.limits import MAX_COUNT, MOST_GROUPS
 from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE, PairRule
+from planner.survey.description import at
 
 _GROUPED = re.compile(r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d{1,30}", re.ASCII)
 _NUMBER_OR_PERCENT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)", re.ASCII)
@@ -39,18 +38,6 @@ _MOST_LOGARITHM = math.log(100_000)
 _COLUMN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,63}")
 _LONGEST = 100  # letters of a number
 _WRITE_A_POINT = "Write the decimal point as a point: 1.5, not 1,5."
-
-
-def at(*place: str | int, error: InputError) -> ValidationError:
-    """The mistake, at a place within what is validated."""
-    kind = PydanticCustomError("mistake", "{reason}", {"reason": error.reason, "error": error})
-    detail = InitErrorDetails(type=kind, loc=place, input=error.value)
-    return ValidationError.from_exception_data("", [detail])
-
-
-def wrong(value: object, allowed: str, remedy: str, *place: str | int) -> ValidationError:
-    """The mistake of the key at the end of the place."""
-    return at(*place, error=InputError(str(place[-1]), value, allowed, remedy))
 
 
 def read_text(value: object) -> str:
@@ -244,13 +231,13 @@ Grouping = Annotated[
     PlainSerializer(lambda pairs: {name: list(values) for name, values in pairs}),
 ]
 Parts = Annotated[tuple[tuple[str, float], ...], PlainValidator(read_parts), PlainSerializer(dict)]
-WrittenNumber = Annotated[float, PlainValidator(read_number)]
-NotNegative = Annotated[WrittenNumber, Field(ge=0)]
-Positive = Annotated[WrittenNumber, Field(gt=0)]
+Finite = Annotated[float, PlainValidator(read_number)]
+NotNegative = Annotated[Finite, Field(ge=0)]
+Positive = Annotated[Finite, Field(gt=0)]
 Share = Annotated[float, PlainValidator(read_share)]
 Answers = Annotated[tuple[Annotated[str, PlainValidator(_answer)], ...], Strict(False), _SPLIT]
 Codes = Annotated[tuple[Annotated[str, PlainValidator(_code)], ...], Strict(False), _SPLIT]
-Numbers = Annotated[tuple[WrittenNumber, ...], Strict(False), _SPLIT]
+Numbers = Annotated[tuple[Finite, ...], Strict(False), _SPLIT]
 _Count = Annotated[int, count(0, MAX_COUNT, "Write 0 for none.")]
 CountRow = Annotated[tuple[_Count, ...], Strict(False), _SPLIT]
 Masses = Annotated[tuple[NotNegative, ...], Strict(False), _SPLIT, AfterValidator(_somewhere)]
