@@ -169,9 +169,9 @@ class EmpiricalPreferences(Description):
 
 
 Preferences = NormalPreferences | HistogramPreferences | EmpiricalPreferences
-_MODELS = named("model", NormalPreferences, HistogramPreferences, EmpiricalPreferences)
+_PREFERENCES = named("model", NormalPreferences, HistogramPreferences, EmpiricalPreferences)
 _FOLLOW = "It says which numbers follow: normal has mean and sd."
-AnyPreferences = Annotated[Preferences, told_apart("model", _FOLLOW, _MODELS)]
+AnyPreferences = Annotated[Preferences, told_apart("model", _FOLLOW, _PREFERENCES)]
 
 
 def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPreferences:
