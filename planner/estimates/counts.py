@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from planner.arguments import is_number
+from planner.arguments import is_number, number_column
 from planner.arrays import Array, Flags, Whole
 from planner.errors import InputError
 from planner.frames import Columns, Framed
@@ -70,15 +71,12 @@ class Estimates(Framed):
         if self.users < 1:
             raise InputError("users", self.users, "at least 1", "Collect reports first.")
         for name in ("values", "standard_errors", "null_standard_errors"):
-            column = np.array(getattr(self, name), dtype=np.float64)
-            if column.ndim != 1 or column.shape != np.shape(self.values) or column.size == 0:
+            column = number_column(name, getattr(self, name))
+            if column.shape != np.shape(self.values):
                 remedy = "Give as many values as standard errors, one or more."
                 raise InputError(name, column.shape, "a column, one number per estimate", remedy)
-            if not np.isfinite(column).all() or (name != "values" and column.min() < 0):
-                allowed = "finite; and, for standard errors, not negative"
-                remedy = "A value that is not known has no estimate: leave it out everywhere."
-                raise InputError(name, column, allowed, remedy)
-            column.setflags(write=False)
+            if name != "values" and column.min() < 0:
+                raise InputError(name, column, "not negative", "Take the roots of variances.")
             object.__setattr__(self, name, column)
 
     def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> CountLimits:
@@ -223,10 +221,7 @@ class SupportEstimates(Estimates):
         >>> [limit.round(1).tolist() for limit in few.intervals()]
         [[0.0], [9.0]]
         """
-        limits = super(SupportEstimates, self).intervals(confidence, simultaneous)
-        together = self.values.size if simultaneous else 1
-        share = tail_share(confidence, together)
-        return exact_limits(self, self, limits, share, lambda count: (count, np.ones(count.size)))
+        return DrawnEstimates.of(self, self.users).intervals(confidence, simultaneous)
 
     @property
     def unit(self) -> Array:
@@ -278,55 +273,7 @@ def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
     return ones, np.where(ones <= last, binom.pmf(ones, count, chance), 0.0)
 
 
-def is_skewed(estimates: Estimates, inside: Estimates) -> Flags:
-    """Which of these have so few reports that limits are those of the law."""
-    unit = estimates.users / inside.users * inside.unit
-    return np.asarray(np.square(estimates.standard_errors / unit) < _MOST_VARIANCE)
-
-
-def exact_limits(
-    estimates: Estimates,
-    inside: Estimates,
-    limits: CountLimits,
-    share: float,
-    lot: Callable[[Whole], tuple[Whole, Array]],
-) -> CountLimits:
-    """Normal limits from 0 to all people, and where few reports decide, those of the law.
-
-    ``estimates`` are of all people, ``inside`` of those who reported, of whom as many as the
-    ``lot`` gives of a count may have the item, each with its chance; ``share`` may be missed.
-    """
-    users, factor = estimates.users, estimates.users / inside.users
-    unit = factor * inside.unit
-    lower, upper = (np.clip(limit, 0, users) for limit in limits)
-    skewed = is_skewed(estimates, inside)
-    if not skewed.any():
-        return lower, upper
-    near = estimates.standard_errors + 8 * unit
-    around = (limit + side * near for limit in limits for side in (-1, 1))
-    guesses = [np.clip(guess, 0, users).round() for guess in around]
-    rows = np.column_stack([*guesses, inside.seen])[skewed]
-    rows, same = np.unique(rows, axis=0, return_inverse=True)
-    ends = []
-    for part in np.array_split(rows, -(-len(rows) // _AT_ONCE)):
-        low, below, above, high = part[:, :4].astype(np.int64).T
-
-        def enough(count: Whole, seen: Array = part[:, 4:]) -> NDArray[np.bool_]:
-            return inside.tail(seen, *lot(count)) > share / 2
-
-        def too_many(count: Whole, seen: Array = part[:, 4:]) -> NDArray[np.bool_]:
-            return 1 - inside.tail(seen, *lot(count), more=True) <= share / 2
-
-        first, after = (
-            _first(holds, np.where(holds(least), 0, least), np.where(holds(most), most, users))
-            for holds, least, most in ((enough, low, below), (too_many, above, high))
-        )
-        ends.append(np.stack([np.minimum(first, users), np.maximum(after - 1, 0)]))
-    lower[skewed], upper[skewed] = np.concatenate(ends, axis=1)[:, same.ravel()]
-    return lower, upper
-
-
-def _first(holds: Callable[[Whole], NDArray[np.bool_]], low: Whole, high: Whole) -> Whole:
+def _first(holds: Callable[[Whole], Flags], low: Whole, high: Whole) -> Whole:
     """The first whole number from ``low`` to ``high`` that holds, else the one after ``high``."""
     least, most = low, high + 1
     while np.any(least < most):
@@ -381,11 +328,14 @@ class DrawnEstimates(Estimates):
         """Limits from 0 to all people; of few people or reports by their law.
 
         Of ``C`` people with an item as many are drawn as a hypergeometric law says. It is taken
-        for the binomial one of the same mean and variance, and the reports follow theirs.
+        for the binomial one of the same mean and variance, and the reports follow theirs: normal
+        limits, and where few reports decide, those of the law.
         """
         limits = super(DrawnEstimates, self).intervals(confidence, simultaneous)
         share = tail_share(confidence, self.values.size if simultaneous else 1)
-        lower, upper = exact_limits(self, self.inside, limits, share, self._lot)
+        lower, upper = (np.clip(limit, 0, self.users) for limit in limits)
+        if (few := self._skewed).any():
+            lower[few], upper[few] = self._by_law(limits, share)
         if self.parts:  # a lot of its own for each person: how many report varies, too
             many = limits[1] > self.inside.users
             lower, upper = np.where(many, limits, (lower, upper))
@@ -393,14 +343,45 @@ class DrawnEstimates(Estimates):
 
     def hold(self, counts: Array, confidence: float = 0.95) -> bool:
         """Whether all joint limits hold these counts, ``(k,)``: no limit need be searched for."""
-        share = tail_share(confidence, counts.size)
+        share, few = tail_share(confidence, counts.size), self._skewed
         half = reach(confidence, counts.size) * self.standard_errors
-        near, few = np.abs(self.values - counts) <= half + 1e-9, is_skewed(self, self.inside)
+        near = np.abs(self.values - counts) <= half + 1e-9
         whole, seen = counts[few].round().astype(np.int64), self.inside.seen[few]
-        lot = self._lot(whole)
-        least = (self.inside.tail(seen, *lot) > share / 2) | (whole == self.users)
-        most = (1 - self.inside.tail(seen, *lot, more=True) > share / 2) | (whole == 0)
+        least = self._holds(seen, share, False, whole) | (whole == self.users)
+        most = ~self._holds(seen, share, True, whole) | (whole == 0)
         return bool(near[~few].all() and least.all() and most.all())
+
+    @property
+    def _unit(self) -> Array:
+        return self.users / self.inside.users * self.inside.unit
+
+    @property
+    def _skewed(self) -> Flags:
+        """Which of these have so few reports that limits are those of the law."""
+        return np.asarray(np.square(self.standard_errors / self._unit) < _MOST_VARIANCE)
+
+    def _by_law(self, limits: CountLimits, share: float) -> Array:
+        """Where few reports decide, limits of which so large a share may be missed, ``(2, k)``."""
+        near = self.standard_errors + 8 * self._unit
+        around = (limit + side * near for limit in limits for side in (-1, 1))
+        guesses = [np.clip(guess, 0, self.users).round() for guess in around]
+        rows = np.column_stack([*guesses, self.inside.seen])[self._skewed]
+        rows, same = np.unique(rows, axis=0, return_inverse=True)
+        found = []
+        for part in np.array_split(rows, -(-len(rows) // _AT_ONCE)):
+            (low, below, above, high), seen = part[:, :4].astype(np.int64).T, part[:, 4:]
+            ends = []
+            for more, least, most in ((False, low, below), (True, above, high)):
+                holds = partial(self._holds, seen, share, more)
+                least = np.where(holds(least), 0, least)  # noqa: PLW2901
+                ends.append(_first(holds, least, np.where(holds(most), most, self.users)))
+            found.append([np.minimum(ends[0], self.users), np.maximum(ends[1] - 1, 0)])
+        return np.concatenate(found, axis=1)[:, same.ravel()]
+
+    def _holds(self, seen: Array, share: float, more: bool, count: Whole) -> Flags:
+        """Whether a count is enough for what was seen; with ``more``, whether it is too many."""
+        tail = self.inside.tail(seen, *self._lot(count), more=more)
+        return np.asarray(1 - tail <= share / 2 if more else tail > share / 2)
 
     def _lot(self, count: Whole) -> tuple[Whole, Array]:
         """How many of those who report may have the item, and with what chance each."""

@@ -123,14 +123,11 @@ class CrossTable(Framed):
         for one of two numbers, with chances that give a person inside and one outside the mean and
         the variance that they have: exact where a report is of one cell at most.
         """
-        sums = cells.reshape(len(cells), -1)
-        inside, outside = (
-            np.array([
-                self.moments(shares, one[None])[0, 0]
-                for shares, one in zip(within(side, self.shares.ravel()), sums, strict=True)
-            ])
-            for side in (sums > 0, sums == 0)
-        )  # fmt: skip
+        sums, sides = cells.reshape(len(cells), -1), []
+        for side in (sums > 0, sums == 0):
+            pairs = zip(within(side, self.shares.ravel()), sums[:, None], strict=True)
+            sides.append(np.array([self.moments(*pair)[0, 0] for pair in pairs]))
+        inside, outside = sides
         n, values, outside = self.users, sums @ self.counts.ravel(), np.maximum(outside, 0.0)
         more = inside - outside  # of given people whoever is inside counts for 1 in any draw
         variance = n * outside + np.clip(values, 0, n) * (more - 1)
@@ -322,68 +319,38 @@ class CrossTable(Framed):
 
     def columns(self) -> Columns:
         """One row a cell: people with limits, and shares of the row and of the column."""
-        places = [(i, j) for i in range(len(self.answers[0])) for j in range(len(self.answers[1]))]
+        places, cells = [*np.ndindex(self.counts.shape)], [*product(*self.answers)]
         one = np.eye(self.counts.size).reshape(-1, *self.counts.shape)
         lower, upper = self.people_in(one).intervals(self.confidence)
         return {
-            self.names[0]: [self.answers[0][i] for i, _ in places],
-            self.names[1]: [self.answers[1][j] for _, j in places],
+            **{name: [cell[k] for cell in cells] for k, name in enumerate(self.names)},
             "estimate": self.counts.ravel(),
             "lower": lower,
             "upper": upper,
-            "share of the row": [self.share(*place, of=0).value for place in places],
-            "share of the column": [self.share(*place, of=1).value for place in places],
+            "share of the row": [self.share(i, j, of=0).value for i, j in places],
+            "share of the column": [self.share(i, j, of=1).value for i, j in places],
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Merged:
-    """Tables of some of two or three questions whose cells are named, such as ``"HIV / yes"``.
+def merged_cells(
+    items: Sequence[str], answers: Sequence[Sequence[str]], kept: Sequence[int]
+) -> Array:
+    """1 where a cell of some questions is in a cell of those that stay, else 0.
 
-    ``items`` are the cells' names in the order of the counts, ``answers`` those of each question,
-    and ``kept`` the places of the questions that stay, in rising order.
+    ``items`` are the cells' names, such as ``"HIV / yes"``, in the order of the counts, ``answers``
+    those of each question, and ``kept`` the places of the questions that stay, in rising order.
 
     Examples
     --------
-    >>> Merged(["a / x", "b / x", "a / y", "b / y"], ["ab", "xy"], [0]).cells.tolist()
+    >>> merged_cells(["a / x", "b / x", "a / y", "b / y"], ["ab", "xy"], [0]).tolist()
     [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
     """
-
-    items: Sequence[str]
-    answers: Sequence[Sequence[str]]
-    kept: Sequence[int]
-
-    @cached_property
-    def cells(self) -> Array:
-        """1 where a cell of all questions is in a cell of those that stay, else 0."""
-        place = {item: k for k, item in enumerate(self.items)}
-        sizes = [len(one) for one in self.answers]
-        sorted_cells = [place[JOINED.join(cell)] for cell in product(*self.answers)]
-        order = np.array(sorted_cells).reshape(sizes)
-        order = np.moveaxis(order, self.kept, range(len(self.kept)))
-        order = order.reshape(prod(sizes[k] for k in self.kept), -1)
-        found = np.zeros((len(order), len(self.items)))
-        found[np.arange(len(order))[:, None], order] = 1
-        return found
-
-    def table(
-        self,
-        names: tuple[str, str],
-        counts: Array,
-        users: int,
-        moments: Callable[[Array, Array], Array],
-        confidence: float,
-    ) -> CrossTable:
-        """The table of the two that stay. Of a third one shares within a cell are the estimated."""
-        cells, whole = self.cells, np.maximum(counts, 0.0)
-        each = within(cells > 0, whole / max(whole.sum(), 1e-300))
-        first, second = (self.answers[k] for k in self.kept)
-
-        def merged(shares: Array, sums: Array) -> Array:
-            return moments(shares @ each, sums @ cells)
-
-        table = (cells @ counts).reshape(len(first), len(second))
-        return CrossTable(names, (first, second), table, users, merged, confidence)
+    sizes, place = [len(one) for one in answers], {item: k for k, item in enumerate(items)}
+    order = np.array([place[JOINED.join(cell)] for cell in product(*answers)]).reshape(sizes)
+    order = np.moveaxis(order, kept, range(len(kept))).reshape(prod(sizes[k] for k in kept), -1)
+    found = np.zeros((len(order), len(items)))
+    found[np.arange(len(order))[:, None], order] = 1
+    return found
 
 
 def pair_tables(
@@ -394,11 +361,22 @@ def pair_tables(
     moments: Callable[[Array, Array], Array],
     confidence: float = 0.95,
 ) -> list[CrossTable]:
-    """The table of every two of some questions, ``of`` their names and answers; see `Merged`."""
-    answers, found = [own for _, own in of], []
-    for one, other in combinations(range(len(of)), 2):
-        merged, names = Merged(items, answers, [one, other]), (of[one][0], of[other][0])
-        found.append(merged.table(names, counts, users, moments, confidence))
+    """The table of every two of some questions, ``of`` their names and answers.
+
+    Of a third one shares within a cell are the estimated.
+    """
+    found, whole = [], np.maximum(counts, 0.0)
+    for kept in combinations(range(len(of)), 2):
+        cells = merged_cells(items, [answers for _, answers in of], kept)
+        each = within(cells > 0, whole / max(whole.sum(), 1e-300))
+        (one, first), (other, second) = (of[k] for k in kept)
+
+        def merged(shares: Array, sums: Array, each: Array = each, cells: Array = cells) -> Array:
+            return moments(shares @ each, sums @ cells)
+
+        table = (cells @ counts).reshape(len(first), len(second))
+        about = (one, other), (first, second), table, users, merged, confidence
+        found.append(CrossTable(*about))
     return found
 
 

@@ -12,10 +12,8 @@ from planner.arrays import Array, Flags, Whole
 from planner.estimates.counts import Estimates
 
 _SMEAR, _OF_SPREAD = 0.1, 0.02  # of the noise that is added: units of a report, of the spread
-_MOVED_ASIDE, _NOT_FURTHER = (
-    2.0,
-    0.9772,
-)  # its standard deviations, and the chance to be less than so many off
+_MOVED_ASIDE = 2.0  # of its standard deviations
+_NOT_FURTHER = 0.9772  # chance to be less than so many off
 _NOTHING_BEYOND = 6.0  # standard deviations, and units: nothing lies beyond
 _SMALLEST_WAVE = 1e-300  # of a transform that is 0
 _HIGHEST = 5.0  # over the noise's standard deviation: of the frequencies that are added up
@@ -138,11 +136,8 @@ class ChannelCounts(Estimates):
         unit, spread = self._steps
         far = np.abs(off) > _NOTHING_BEYOND * (unit + spread)[row]
         above = np.where(far, off > 0, np.clip(above, 0, 1))
-        return np.asarray(
-            1 - np.minimum(1, (1 - above) / _NOT_FURTHER)
-            if more
-            else np.minimum(1, above / _NOT_FURTHER)
-        )
+        beyond = np.minimum(1, (1 - above if more else above) / _NOT_FURTHER)
+        return np.asarray(1 - beyond if more else beyond)
 
 
 def within(chosen: Flags, shares: Array) -> Array:

@@ -16,6 +16,7 @@ from planner.laws.levels import Levels
 NUMBERS = (
     "estimate", "standard_error", "lower", "upper", "joint_lower", "joint_upper", "processed",
 )  # fmt: skip
+_UNKNOWN = Estimate(None, None, np.nan, np.nan)
 _QUANTILES = (("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75))
 
 
@@ -76,28 +77,28 @@ def _drawn(counts: Array, whole: Array) -> Array:
     return np.nan_to_num(whole * share * (1 - share))
 
 
-class _Row(NamedTuple):
+class AnswerRow(NamedTuple):
+    """What is known of one answer or quantity."""
+
     answer: str
-    estimate: Estimate | None
-    processed: float | None
-    processing: str
-    note: str = ""
+    estimate: Estimate = _UNKNOWN
+    processed: float | None = None
+    processing: str = ""
     level: str = ""
     joint: tuple[float | None, float | None] = (None, None)
     whole: float = np.nan
 
-    @property
-    def numbers(self) -> tuple[float | None, ...]:
-        one = self.estimate
-        own = (None,) * 4 if one is None else (one.value, one.standard_error, one.lower, one.upper)
-        return (*own, *self.joint, self.processed)
 
-
-def _answer_rows(users: int, rows: Sequence[_Row]) -> AnswerRows:
-    numbers = np.array([one.numbers for one in rows], dtype=np.float64).T  # None becomes NaN
-    names = "level", "answer", "processing", "note"
-    levels, answers, processing, notes = ([getattr(one, name) for one in rows] for name in names)
-    whole = np.array([one.whole for one in rows])
+def answer_rows(users: int, rows: Sequence[AnswerRow]) -> AnswerRows:
+    """The same as columns."""
+    found = [one.estimate for one in rows]
+    own = [(one.value, one.standard_error, one.lower, one.upper) for one in found]
+    beside = [(*one.joint, one.processed) for one in rows]
+    numbers = np.hstack([np.array(own, np.float64), np.array(beside, np.float64)]).T  # None is NaN
+    numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
+    names = "level", "answer", "processing"
+    levels, answers, processing = ([getattr(one, name) for one in rows] for name in names)
+    whole, notes = np.array([one.whole for one in rows]), [one.note for one in found]
     drawn = _drawn(numbers[0], whole)
     return AnswerRows(users, levels, answers, numbers, processing, notes, whole, drawn)
 
@@ -112,9 +113,9 @@ def quantity_rows(
         if possible is not None and one.value is not None:
             processed = min(max(one.value, possible[0]), possible[1])
             processing = "processed: moved into its possible range; no longer unbiased"
-        rows.append(_Row(name, one, processed, processing, one.note))
+        rows.append(AnswerRow(name, one, processed, processing))
     sums = np.array([np.nan if possible is None else 0.0 for *_, possible in quantities])
-    made = _answer_rows(users, rows)
+    made = answer_rows(users, rows)
     return replace(made, drawn=made.drawn + sums)
 
 
@@ -135,30 +136,29 @@ def ordered_rows(
     size, level = len(order), levels.level_names()
     users = max(1.0, estimates.users * (1.0 if none is None else 1 - (none.value or 0.0)))
     remark = "processed: shares up to an answer made to rise"
-    note = (
-        "" if none is None else f"limits are of the share of the {users:,.0f} with such an answer"
-    )
+    note = f"limits are of the share of the {users:,.0f} with such an answer" if none else ""
     band, below = users * np.array(estimates.band).T, np.tri(size, dtype=np.bool_)[:-1]
     chosen = np.vstack([below, np.eye(size, dtype=np.bool_)])
-    each = [Estimate(*one).scaled(0.0, users) for one in zip(*estimates.among(chosen), strict=True)]
+    found = zip(*estimates.among(chosen), strict=True)
+    each = [Estimate(*one, note).scaled(0.0, users) for one in found]
     up_to, own = users * estimates.consistent, users * estimates.shares
     rows = []
     for i, answer in enumerate(estimates.answers[:-1]):
-        about = f"up to {answer}", each[i], up_to[i], remark, note
-        rows.append(_Row(*about, joint=(band[i, 0], band[i, 1]), whole=users))
+        about = f"up to {answer}", each[i], up_to[i], remark
+        rows.append(AnswerRow(*about, joint=(band[i, 0], band[i, 1]), whole=users))
     for i, answer in enumerate(estimates.answers):
-        about = answer, each[size - 1 + i], own[i], remark, note
-        rows.append(_Row(*about, level[order[i]], whole=users))
+        about = answer, each[size - 1 + i], own[i], remark
+        rows.append(AnswerRow(*about, level[order[i]], whole=users))
     if none is not None:
         people, whole = none.scaled(0.0, estimates.users), float(estimates.users)
         name, kept = levels.item_name(outside), min(max(people.value or 0.0, 0.0), whole)
-        rows.append(_Row(name, people, kept, remark, level=level[outside], whole=whole))
+        rows.append(AnswerRow(name, people, kept, remark, level=level[outside], whole=whole))
     if scores:
         processed = float(estimates.shares @ np.array(scores))
-        rows.append(_Row("mean score", estimates.mean(scores), processed, remark))
+        rows.append(AnswerRow("mean score", estimates.mean(scores), processed, remark))
     for name, share in _QUANTILES:
-        found = estimates.quantile(share)
-        between = f"between {found.lower} and {found.upper}"
-        said = f"{name}: {found.answer}, {between} with {estimates.confidence:.0%} confidence"
-        rows.append(_Row(name, None, None, said))
-    return _answer_rows(estimates.users, rows)
+        middle = estimates.quantile(share)
+        between = f"between {middle.lower} and {middle.upper}"
+        said = f"{name}: {middle.answer}, {between} with {estimates.confidence:.0%} confidence"
+        rows.append(AnswerRow(name, processing=said))
+    return answer_rows(estimates.users, rows)

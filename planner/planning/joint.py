@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from planner.arrays import Array
-from planner.estimates.cross_table import Merged, people_for_association
+from planner.estimates.cross_table import merged_cells, people_for_association
 from planner.mechanisms.asking import CollectedLaw
 from planner.planning.choice import ChoiceKind, Deployed
 from planner.planning.kind import PlanFacts
@@ -50,7 +50,7 @@ class Related:
         """Error of the table of some of the parts, for the worst cell: levels treat cells alike."""
         law, asked = self._law, self.part.asked
         answers = [one.plain_levels.item_names() for one in asked.parts]
-        merged = Merged(asked.ordered, answers, kept).cells
+        merged = merged_cells(asked.ordered, answers, kept)
         firsts = np.cumsum([0, *law.levels.item_counts[:-1]])
         return max(
             float(np.trace(law.shape.second_moments(own, merged))) - 1

@@ -25,7 +25,7 @@ from planner.estimates.channel import Estimate
 from planner.estimates.counts import DrawnEstimates, Estimates, reach
 from planner.estimates.cross_table import CrossTable, pair_tables
 from planner.estimates.groups import differences, weighted
-from planner.estimates.rows import NUMBERS, AnswerRows, item_rows
+from planner.estimates.rows import NUMBERS, AnswerRow, AnswerRows, answer_rows, item_rows
 from planner.files import replace_file
 from planner.limits import JOINED
 from planner.mechanisms.asking import CollectedLaw
@@ -443,10 +443,6 @@ def _counts(table: CrossTable, names: Sequence[str], masks: Sequence[Array]) -> 
 def _rows(
     table: CrossTable, names: Sequence[str], found: Sequence[Estimate], whole: float = np.nan
 ) -> AnswerRows:
-    numbers = np.full((len(NUMBERS), len(found)), np.nan)
-    own = [(one.value, one.standard_error, one.lower, one.upper) for one in found]
-    numbers[:4] = np.array(own, dtype=np.float64).T
-    numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
-    nothing, notes = [""] * len(found), [one.note for one in found]
-    of = np.full((2, len(found)), [[whole], [0.0]])  # limits are of people drawn at random
-    return AnswerRows(table.users, nothing, names, numbers, nothing, notes, *of)
+    each = zip(names, found, strict=True)
+    rows = answer_rows(table.users, [AnswerRow(*pair, whole=whole) for pair in each])
+    return replace(rows, drawn=np.zeros(len(found)))  # limits are of people drawn at random
