@@ -12,7 +12,6 @@ from pydantic import (
     Field,
     PlainValidator,
     SerializerFunctionWrapHandler,
-    Strict,
     model_serializer,
     model_validator,
 )
@@ -119,7 +118,7 @@ class BaseQuestion(Description):
     name: values.Name
     mechanism: str = BEST
     weight: values.Positive = 1.0
-    targets: Annotated[tuple[Target, ...], Strict(False)] = Field(default=(), alias="target")
+    targets: values.Several[Target] = Field(default=(), alias="target")
     rounds: AskedAgain | None = None
     ask: values.Name | None = None
     columns: values.Answers = ()
@@ -170,7 +169,7 @@ class Levelled(BaseQuestion):
     """
 
     first: ClassVar[tuple[str, ...]] = ("name", "levels", "rule")
-    levels: Annotated[tuple[Level, ...], Strict(False)] = Field(min_length=1, alias="level")
+    levels: values.Several[Level] = Field(min_length=1, alias="level")
     rule: Annotated[RuleOf, PlainValidator(values.read_rule)] = DEFAULT_RULE
     label: values.Labels = ()
 
@@ -304,9 +303,9 @@ class Joint(Categorical):
     first: ClassVar[tuple[str, ...]] = ("name", "of")
     joins: ClassVar[bool] = False
     kind: Literal["joint"] = "joint"  # type: ignore[assignment]
-    of: Annotated[tuple[values.Name, ...], Strict(False)]
-    parts: Annotated[tuple[Categorical, ...], Strict(False)] = ()
-    levels: Annotated[tuple[Level, ...], Strict(False)] = Field(default=(), alias="level")
+    of: values.Several[values.Name]
+    parts: values.Several[Categorical] = ()
+    levels: values.Several[Level] = Field(default=(), alias="level")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -13,7 +13,6 @@ import tomli_w
 from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
-    Strict,
     ValidationError,
     model_serializer,
     model_validator,
@@ -51,9 +50,7 @@ class Survey(Description):
     users: Annotated[
         int, values.count(1, MAX_COUNT, "Say how many people will be asked, in digits.")
     ]
-    questions: Annotated[tuple[AnyQuestion, ...], Strict(False)] = Field(
-        min_length=1, alias="question"
-    )
+    questions: values.Several[AnyQuestion] = Field(min_length=1, alias="question")
     design: Literal["split", "one-each", "some-each"] = "split"
     ledger: values.NamedFile | None = None
     asked: Annotated[int, values.count(1, MAX_COUNT, "Leave it out for the best.")] | None = None

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable
 from functools import partial
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import numpy as np
 from pydantic import (
@@ -219,6 +219,8 @@ def _somewhere(masses: tuple[float, ...]) -> tuple[float, ...]:
     raise InputError("masses", masses, "above 0 somewhere", remedy)
 
 
+T = TypeVar("T")
+Several = Annotated[tuple[T, ...], Strict(False)]  # a list is one, too
 _SPLIT = BeforeValidator(split)
 Name = Annotated[str, PlainValidator(read_text)]
 Budget = Annotated[float, PlainValidator(parse_epsilon)]
@@ -235,12 +237,12 @@ Finite = Annotated[float, PlainValidator(read_number)]
 NotNegative = Annotated[Finite, Field(ge=0)]
 Positive = Annotated[Finite, Field(gt=0)]
 Share = Annotated[float, PlainValidator(read_share)]
-Answers = Annotated[tuple[Annotated[str, PlainValidator(_answer)], ...], Strict(False), _SPLIT]
-Codes = Annotated[tuple[Annotated[str, PlainValidator(_code)], ...], Strict(False), _SPLIT]
-Numbers = Annotated[tuple[Finite, ...], Strict(False), _SPLIT]
+Answers = Annotated[Several[Annotated[str, PlainValidator(_answer)]], _SPLIT]
+Codes = Annotated[Several[Annotated[str, PlainValidator(_code)]], _SPLIT]
+Numbers = Annotated[Several[Finite], _SPLIT]
 _Count = Annotated[int, count(0, MAX_COUNT, "Write 0 for none.")]
-CountRow = Annotated[tuple[_Count, ...], Strict(False), _SPLIT]
-Masses = Annotated[tuple[NotNegative, ...], Strict(False), _SPLIT, AfterValidator(_somewhere)]
+CountRow = Annotated[Several[_Count], _SPLIT]
+Masses = Annotated[Several[NotNegative], _SPLIT, AfterValidator(_somewhere)]
 
 
 def text_of(value: object, key: str = "") -> str:
