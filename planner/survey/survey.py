@@ -214,18 +214,8 @@ def survey_text(survey: Survey) -> str:
 
 def document_of(survey: Survey) -> Document:
     """The document that reads back as an equal survey, without what is as usual."""
-    about = _listed(survey.model_dump(exclude_defaults=True))
+    about = survey.model_dump(exclude_defaults=True)
     return {"survey": about, "question": about.pop("question")}
-
-
-def _listed(value: Json) -> Json:
-    """With lists in place of tuples, as TOML has them."""
-    match value:
-        case dict():
-            return {key: _listed(cell) for key, cell in value.items()}
-        case tuple():
-            return [_listed(one) for one in value]
-    return value
 
 
 def read_document(text: str, source: str | Path = "survey") -> Document:
@@ -251,15 +241,13 @@ def settle(
 
     Files that it names are those of the ``folder``; without one it must name none.
     """
+    under = ""
     try:
         outline = _Outline.model_validate(document)
-    except ValidationError as error:
-        return None, tuple(mistakes(error, document))
-    try:
-        flat = outline.survey | {"question": outline.question}
+        under, flat = "survey", outline.survey | {"question": outline.question}
         return Survey.model_validate(flat, context={"folder": folder}), ()
     except ValidationError as error:
-        return None, tuple(mistakes(error, document, under="survey"))
+        return None, tuple(mistakes(error, document, under))
 
 
 class _Outline(Description):
