@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from math import exp, isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,9 +21,9 @@ from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate
 from planner.show.blocks import (
     Block,
+    Column,
     Figure,
     Heading,
-    Rank,
     Sentence,
     Table,
     numbers,
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pyarrow import Table as Columns
 
+_Row = Any  # of a table of estimates
 _MOST_FILES = 20
 _MOST_ANSWERS = 20
 _MOST_ODDS, _MOST_COLUMNS = 3, 12
-_COUNTED, _LIMITS = ["estimate", "standard_error"], ["estimate", "lower", "upper"]
-_SHARES = ["share", "share_lower", "share_upper"]
+_LIMITS, _SHARES = ["estimate", "lower", "upper"], ["share", "share_lower", "share_upper"]
 _INTERVALS = (
     "Intervals cover the randomness of the reports, not of who was asked; those of means of "
     "numbers or scores, whose spread reports do not tell, of both."
@@ -109,44 +109,43 @@ def _question(
     law: CollectedLaw, own: DataFrame, parts: Sequence[str], confidence: float
 ) -> Iterator[Block]:
     """One question: its answers, what can be told apart, its groups, its rounds, its promise."""
-    rounds = own[own["of"].str.startswith("round ") & (own["group"] == "")]
+    everybody, ordered = own[own["group"] == ""], law.kind == "ordinal"
+    rounds = everybody[everybody["of"].str.startswith("round ")]
     last = rounds["of"].iloc[-1] if len(rounds) else ""
     for part in dict.fromkeys(("", last, "average of rounds")):
-        rows = own[(own["of"] == part) & (own["group"] == "") & own["estimate"].notna()]
+        rows = everybody[(everybody["of"] == part) & everybody["estimate"].notna()]
         if not len(rows):
             continue
-        ordered = law.kind == "ordinal"
         rows = rows if ordered else rows.sort_values("estimate", ascending=False, kind="stable")
-        yield _answers(rows.head(_MOST_ANSWERS), part, confidence)
-        left = len(rows) - _MOST_ANSWERS
+        few, left = rows.head(_MOST_ANSWERS), len(rows) - _MOST_ANSWERS
+        yield _answers(few, part, confidence)
         yield from said([f"... and {left:,} more answers (see --json or --out)." * (left > 0)])
         if not ordered and rows["share"].notna().all():
-            yield from said([_told_apart(rows.head(_MOST_ANSWERS))])
-            shown = partial(estimates_figure, rows.head(_MOST_ANSWERS))
+            yield from said([_told_apart(few)])
+            draw, key = partial(estimates_figure, few), f"answers {law.name} {part}"
             alt = f"Estimated people by answer; bars are {confidence:.0%} intervals."
-            yield Figure("People by answer", shown, alt, f"answers {law.name} {part}", "page")
+            yield Figure("People by answer", draw, alt, key, "page")
     if len(rounds):
-        yield _over_rounds(law.name, rounds, confidence)
-    yield from _grid_blocks(own[own["group"] == ""], parts, confidence)
+        draw = partial(over_rounds_figure, rounds[rounds["estimate"].notna()])
+        alt = "Estimates of the largest answers, round by round; bands are "
+        alt += f"{confidence:.0%} intervals."
+        yield Figure(f"{law.name}, round by round", draw, alt, f"rounds {law.name}", "page")
+    yield from _grid_blocks(everybody, parts, confidence)
     own = own[~own["of"].isin([of for *_, related in _relations(parts) for of in related])]
     yield from _groups(own, confidence)
-    yield from said(
-        f"{remark[0].upper()}{remark[1:]}." for remark in dict.fromkeys(own["remark"]) if remark
-    )
+    remarks = filter(None, dict.fromkeys(own["remark"]))
+    yield from said(f"{remark[0].upper()}{remark[1:]}." for remark in remarks)
     most = max((one.demanded for one in law.pairs), default=np.inf)
     if isfinite(most):
-        yield Sentence(
-            f"Promised: no report tells two answers apart by odds of more than {exp(most):,.3g} "
-            "to 1.",
-            tone="proof",
-        )
+        odds = f"odds of more than {exp(most):,.3g} to 1."
+        yield from said([f"Promised: no report tells two answers apart by {odds}"], "proof")
 
 
 def _answers(rows: DataFrame, part: str, confidence: float) -> Table:
     columns = [
         texts("answer", rows["answer"]),
         numbers("estimate", rows["estimate"], people),
-        numbers(f"{confidence:.0%} interval", map(_interval, rows["lower"], rows["upper"]), str),
+        numbers(f"{confidence:.0%} interval", map(_interval, rows.itertuples()), str),
     ]
     if rows["processed"].notna().any():
         columns.append(numbers("processed", rows["processed"], people))
@@ -179,27 +178,21 @@ def _groups(own: DataFrame, confidence: float) -> Iterator[Block]:
     """Groups side by side, and the differences of every two."""
     groups = own[own["group"].str.contains(" = ") & own["share"].notna()]
     for part, rows in groups.groupby("of", sort=False):
-        by = {name: rows[rows["group"] == name] for name in rows["group"].unique()}
-        first = next(iter(by.values()))
+        by = {str(name): each for name, each in rows.groupby("group", sort=False)}
+        first, *_ = by.values()
         columns = [texts("answer", first["answer"].head(_MOST_ANSWERS))]
-        columns += [
-            numbers(
-                f"{name.partition(' = ')[2]} ({each['users'].iloc[0]:,})",
-                map(_shares, each["share"], each["share_lower"], each["share_upper"]),
-                str,
-            )
-            for name, each in by.items()
-        ]
+        for name, each in by.items():
+            value = f"{name.partition(' = ')[2]} ({each['users'].iloc[0]:,})"
+            columns.append(numbers(value, map(_shares, each.itertuples()), str))
         variable = groups["group"].iloc[0].partition(" = ")[0]
         title = f"By {variable}: share, {confidence:.0%} interval"
         yield Table(f"{title}{', ' * bool(part)}{part}", tuple(columns), "everybody")
-    gaps = own[own["p"].notna()]
+    gaps = own[own["p"].notna()].sort_values("p", kind="stable").head(_MOST_ANSWERS)
     if len(gaps):
-        gaps = gaps.sort_values("p", kind="stable").head(_MOST_ANSWERS)
         columns = [
             texts("between", gaps["group"].str.partition(": ")[2]),
             texts("answer", gaps["answer"]),
-            numbers("difference", map(_gap, *(gaps[name] for name in _GAP)), str),
+            numbers("difference", map(_gap, gaps.itertuples()), str),
             numbers("p", gaps["p"], ".2g"),
         ]
         yield Table("Differences, most certain first", tuple(columns), "everybody")
@@ -208,27 +201,24 @@ def _groups(own: DataFrame, confidence: float) -> Iterator[Block]:
         yield _answers(rows.head(_MOST_ANSWERS), f"{rows['group'].iloc[0]} {part}", confidence)
 
 
-_GAP = ("share", "share_lower", "share_upper", "estimate", "lower", "upper")
+def _interval(row: _Row) -> str:
+    if np.isnan(row.upper):
+        return "" if np.isnan(row.lower) else f"at least {people(row.lower)}"
+    return f"{people(row.lower)} to {people(row.upper)}"
 
 
-def _gap(share: float, low: float, high: float, value: float, least: float, most: float) -> str:
-    if np.isnan(share):
-        return f"{people(value)} ({people(least)} to {people(most)})"
-    return _shares(share, low, high)
+def _gap(row: _Row) -> str:
+    if np.isnan(row.share):
+        return f"{people(row.estimate)} ({people(row.lower)} to {people(row.upper)})"
+    return _shares(row)
 
 
 def _share(share: float) -> str:
     return "" if np.isnan(share) else percent(round(share, 4))
 
 
-def _shares(share: float, low: float, high: float) -> str:
-    return f"{_share(share)} ({100 * low:.1f} to {100 * high:.1f})"
-
-
-def _over_rounds(question: str, rounds: DataFrame, confidence: float) -> Figure:
-    draw = partial(over_rounds_figure, rounds[rounds["estimate"].notna()])
-    alt = f"Estimates of the largest answers, round by round; bands are {confidence:.0%} intervals."
-    return Figure(f"{question}, round by round", draw, alt, f"rounds {question}", "page")
+def _shares(row: _Row) -> str:
+    return f"{_share(row.share)} ({100 * row.share_lower:.1f} to {100 * row.share_upper:.1f})"
 
 
 def files_blocks(collection: Collection) -> list[Block]:
@@ -270,12 +260,6 @@ def collection_json(collection: Collection, estimates: Columns) -> Document:
     }
 
 
-def _interval(lower: float, upper: float) -> str:
-    if np.isnan(upper):
-        return "" if np.isnan(lower) else f"at least {people(lower)}"
-    return f"{people(lower)} to {people(upper)}"
-
-
 # Answers to two questions together
 
 
@@ -299,37 +283,36 @@ def _grid_blocks(own: DataFrame, parts: Sequence[str], confidence: float) -> Ite
 
 def _grid(own: DataFrame, first: str, second: str, confidence: float) -> Iterator[Block]:
     """People of each pair of answers, and shares with limits within rows and within columns."""
-    rows, columns = (own["answer"][own["of"] == name].tolist() for name in (first, second))
+    parts = dict(iter(own.groupby("of")))
+    rows, columns = (parts[name]["answer"].tolist() for name in (first, second))
     if len(columns) > _MOST_COLUMNS:
         yield Sentence(f"{len(columns)} columns are too many here: see --json or --out.")
         return
 
-    def grid(title: str, told: dict[str, str], margins: list[list[str]], rank: Rank) -> Table:
-        table = [texts(first, [*rows, *["all"] * bool(margins)])]
-        for k, column in enumerate(columns):
-            cells = [told[f"{row}{JOINED}{column}"] for row in rows]
-            below = [margins[1][k]] if margins else []
-            table.append(numbers(f"{second} = {column}", [*cells, *below], str))
-        if margins:
-            table.append(numbers("all", [*margins[0], f"{own['users'].iloc[0]:,}"], str))
-        return Table(title, tuple(table), rank)
+    def counted(part: DataFrame) -> list[str]:
+        return [f"{one.estimate:,.0f} ± {one.standard_error:,.0f}" for one in part.itertuples()]
 
-    parts = dict(iter(own.groupby("of")))
+    def grid(part: DataFrame, cells: list[str], below: Sequence[str] = ()) -> list[Column]:
+        told = dict(zip(part["answer"], cells, strict=True))
+        found = [texts(first, [*rows, *["all"] * bool(below)])]
+        for place, column in enumerate(columns):
+            inside = [told[f"{row}{JOINED}{column}"] for row in rows]
+            shown = [*inside, *below[place : place + 1]]
+            found.append(numbers(f"{second} = {column}", shown, str))
+        return found
+
     cells = parts.get(f"{first} and {second}", parts[""])
-    counted = {
-        of: [f"{x:,.0f} ± {error:,.0f}" for x, error in part[_COUNTED].itertuples(index=False)]
-        for of, part in (("", cells), (first, parts[first]), (second, parts[second]))
-    }
-    told = dict(zip(cells["answer"], counted[""], strict=True))
-    yield grid("People ± standard error", told, [counted[first], counted[second]], "everybody")
+    beside = [*counted(parts[first]), f"{own['users'].iloc[0]:,}"]
+    table = [*grid(cells, counted(cells), counted(parts[second])), numbers("all", beside, str)]
+    yield Table("People ± standard error", tuple(table), "everybody")
     for of, among in ((second, first), (first, second)):
         part = parts[f"{of} among {among}"]
         shares = [
             "not told" if np.isnan(x) else f"{100 * x:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
             for x, low, high in part[_SHARES].itertuples(index=False)
         ]
-        told = dict(zip(part["answer"], shares, strict=True))
-        yield grid(f"{of} among {among}, {confidence:.0%} interval", told, [], "details")
+        title = f"{of} among {among}, {confidence:.0%} interval"
+        yield Table(title, tuple(grid(part, shares)), "details")
 
 
 def _association(rows: DataFrame, first: str, second: str) -> list[str]:
