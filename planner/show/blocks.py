@@ -93,11 +93,6 @@ class Figure:
 Block = Heading | Sentence | Facts | Table | Figure
 
 
-def chosen(blocks: Iterable[Block], *, details: bool) -> list[Block]:
-    """All blocks, or those for everybody alone."""
-    return [block for block in blocks if details or block.rank == "everybody"]
-
-
 def said(
     sentences: Iterable[str | None], tone: Tone = "said", rank: Rank = "everybody"
 ) -> list[Sentence]:

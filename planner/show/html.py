@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from planner.policy.budget_text import rounded_up
-from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table, chosen, said
+from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table, said
 from planner.show.figures import Chart, Line, figure_of, question_figure
 from planner.show.plan import costs, plan_blocks
 from planner.show.promises import outsider_blocks, promises, promises_of
@@ -118,7 +118,7 @@ def handout_html(plan: SurveyPlan) -> str:
 
 def page_of(title: str, blocks: Iterable[Block], drawing: str = "") -> str:
     """A page of blocks, details included, whose text is escaped; and a drawing, which is not."""
-    body = drawing + "\n".join(_html(block) for block in chosen(blocks, details=True))
+    body = drawing + "\n".join(map(_html, blocks))
     style = (resources.files("planner.show") / "page.css").read_text("utf-8")
     return f"{_PAGE_HEAD.format(title=escape(title), style=style)}{body}\n{_FOOT}"
 
@@ -159,17 +159,12 @@ def _html(block: Block) -> str:
                 for fact in facts
             )
             return f"<dl>{''.join(every)}</dl>"
-        case Table():
-            return _table(block)
+        case Table(title, columns, _, accent):
+            more = len(columns[0].cells) - _MOST_PAGE_ROWS
+            left = f"<p>... and {more:,} more.</p>" if more > 0 else ""
+            return table_html(columns, accent, f"<caption>{escape(title)}</caption>\n") + left
         case Figure(title, draw, alt):
             return f"<h3>{escape(title)}</h3>\n<figure>{svg_of(draw(), alt)}</figure>"
-
-
-def _table(table: Table) -> str:
-    size = len(table.columns[0].cells)
-    left = f"<p>... and {size - _MOST_PAGE_ROWS:,} more.</p>" if size > _MOST_PAGE_ROWS else ""
-    caption = f"<caption>{escape(table.title)}</caption>\n"
-    return table_html(table.columns, table.accent, caption) + left
 
 
 def table_html(columns: Sequence[Column], accent: int | None, caption: str = "") -> str:

@@ -47,7 +47,6 @@ _FOR = {
 }
 COST = "About one of them alone a report may say as much as about all together."
 _APART = "Answers to different questions cannot be related: their reports are not linked."
-_TOTAL, _DRAWN = "total error", "of people drawn at random"
 
 
 # What is said of one kind alone
@@ -67,8 +66,16 @@ class KindWords:
 
     def objective(self, asked: Any) -> str:
         """Which error is made small."""
-        worst = asked.objective.kind == "minimax"
-        return _weighted(asked, "error of the worst single item" if worst else _TOTAL)
+        if asked.of_mean:
+            return "error of the mean"
+        what = f"total error{self.of_what(asked)}"
+        if asked.objective.kind == "minimax":
+            what = "error of the worst single item"
+        return what if asked.objective.weights is None else f"weighted {what}"
+
+    def of_what(self, asked: Any) -> str:
+        """What that is an error of, where it is not one of counts."""
+        return ""
 
     def answers(self, plan: QuestionPlan) -> str:
         """For which answers that error holds."""
@@ -77,6 +84,8 @@ class KindWords:
 
     def off(self, asked: Any) -> str:
         """What is off by that error."""
+        if asked.of_mean:
+            return "the mean is off"
         worst = asked.objective.kind == "minimax"
         return "an answer's count is off" if worst else "the counts of all answers are off together"
 
@@ -131,13 +140,10 @@ class _OfScales(KindWords):
 
     drowned = "most shares say nothing"
 
-    def objective(self, asked: Any) -> str:
-        what = f"{_TOTAL} of the {'counts' if asked.wanted == COUNTS else 'cumulative shares'}"
-        return "error of the mean" if asked.of_mean else _weighted(asked, what)
+    def of_what(self, asked: Any) -> str:
+        return f" of the {'counts' if asked.wanted == COUNTS else 'cumulative shares'}"
 
     def off(self, asked: Any) -> str:
-        if asked.of_mean:
-            return "the mean is off"
         return super().off(asked).replace("of all answers", "up to each answer")
 
     def answers(self, plan: QuestionPlan) -> str:
@@ -164,17 +170,12 @@ class _OfNumbers(KindWords):
             what = f"{view.answers} numbers"
         return f"which it is of {what} and no answer, all as likely before,"
 
-    def objective(self, asked: Any) -> str:
-        return "error of the mean"
-
-    def off(self, asked: Any) -> str:
-        return "the mean is off"
-
     def answers(self, plan: QuestionPlan) -> str:
         model = plan.fact(AnswerRateModel)
         assert model is not None  # noqa: S101 - of numbers
         missing = 100 * (1 - plan.kind.answer_rate(plan.part.question))
-        return f"for {whose_answers(model)} {_DRAWN}, {missing:.3g} % of them without one"
+        drawn = f"of people drawn at random, {missing:.3g} % of them without one"
+        return f"for {whose_answers(model)} {drawn}"
 
     def assumed(self, plan: QuestionPlan) -> str:
         about: Any = plan.part.question
@@ -226,10 +227,6 @@ def whose_answers(model: AnswerRateModel) -> str:
     return place if model.domain.yes_no else f"{place} (spread {model.spread:.6g})"
 
 
-def _weighted(asked: Any, what: str) -> str:
-    return what if asked.objective.weights is None else f"weighted {what}"
-
-
 def words(plan: QuestionPlan) -> KindWords:
     """What is said of its kind alone."""
     return WORDS[plan.question.kind]
@@ -238,11 +235,6 @@ def words(plan: QuestionPlan) -> KindWords:
 def objective_name(plan: QuestionPlan) -> str:
     """Which error is predicted and made small."""
     return words(plan).objective(plan.question)
-
-
-def typically(plan: QuestionPlan) -> str:
-    """What that error is, to whoever has not met one."""
-    return f"how far {words(plan).off(plan.question)}, typically"
 
 
 def answers(plan: QuestionPlan) -> str:

@@ -65,14 +65,14 @@ def comparison_blocks(found: Sequence[ComparedRow], names: tuple[str, str]) -> l
     """Two scenarios side by side; a name stands once over all its figures."""
     rows, before = [], ("", "")
     for row in found:
-        question = "" if row.question == before[0] else row.question
-        level = "" if (row.question, row.level) == before else row.level
+        own = row.question, row.level
+        question = "" if own[0] == before[0] else own[0]
+        level = "" if own == before else own[1]
         difference = "" if row.change is None else change(row.change)
         written = "{:,.0f}".format if row.what == "people" else people
-        rows.append(
-            (question, level, row.what, written(row.first), written(row.second), difference)
-        )
-        before = (row.question, row.level)
+        two = map(written, (row.first, row.second))
+        rows.append((question, level, row.what, *two, difference))
+        before = own
     headings = ("question", "level", "figure", "A", "B", "B against A")
     table = rows_table(f"A: {names[0]}   B: {names[1]}", headings, rows, words=3)
     return [table, Sentence(_COMPARISON)]
@@ -193,20 +193,22 @@ def _curves(plan: AnswerRatePlan) -> list[Table]:
         numbers("epsilon", budgets, ".3f"),
     )
     columns = [
+        *places,
         numbers("answer, %", 100 * curve.answer_rate, ".1f"),
         numbers("BiSample-MD", (people(e) if ok else "unreliable" for e, ok in rated), str),
     ]
     if channels is not None:
         columns.append(numbers("channel", channels.channel_errors(budgets), people))
-    beside = (
+    forced = (
+        *places,
         numbers("missing", curve.missing_rate_rmse, ".5f"),
         numbers("forced, at the top", curve.top_rmse, people),
         numbers("forced, at random", curve.random_rmse, people),
     )
     accent = budgets.tolist().index(plan.best_planned.epsilon)
     return [
-        Table("Error of the mean, by budget", (*places, *columns), "everybody", accent),
-        Table("Of the missing rate, and if answers are forced", (*places, *beside), accent=accent),
+        Table("Error of the mean, by budget", tuple(columns), "everybody", accent),
+        Table("Of the missing rate, and if answers are forced", forced, accent=accent),
     ]
 
 

@@ -34,7 +34,6 @@ from planner.show.blocks import (
     numbers,
     people,
     percent,
-    rows_table,
     said,
     texts,
 )
@@ -72,10 +71,8 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
         blocks += said([f"No collection is in {survey.ledger} yet: all budgets are left."], "note")
     found = plan.allocation
     if found is not None:
-        blocks += said(
-            [design_sentence(plan, found), lots_sentence(plan), *kinds.apart_sentences(plan)]
-        )
-        blocks += [_sharing(plan, found)]
+        design = design_sentence(plan, found), lots_sentence(plan)
+        blocks += [*said([*design, *kinds.apart_sentences(plan)]), _sharing(plan, found)]
         blocks += said([ALLOCATION_ERRORS, shares_sentence(plan, found)], rank="details")
     if found is not None or any(row.left < row.tolerated for row in plan.spending):
         blocks += [_spending(plan)]
@@ -91,24 +88,17 @@ def _groups(plan: SurveyPlan) -> list[Block]:
     """
     blocks: list[Block] = []
     for name, shares in plan.survey.group_shares.items():
-        counted = [one for one in plan.questions if not one.question.apart]
-        rows = [
-            [
-                value,
-                f"{int(share * plan.survey.users):,}",
-                *(percent(one.error_share / math.sqrt(share)) for one in counted),
-            ]
-            for value, share in shares.items()
-        ]
-        headings = (name, "people", *(f"error of {one.name}" for one in counted))
-        blocks.append(rows_table(f"By {name}, as expected", headings, rows, words=1))
-        few = [value for value, share in shares.items() if share * plan.survey.users < SMALL_GROUP]
-        if few:
-            names = ", ".join(map(repr, few))
-            blocks += said([f"Fewer than {SMALL_GROUP} people are expected in {names}."], "note")
-    if blocks:
-        blocks += said([_GROUPS_ARE_SEEN], "note")
-    return blocks
+        people_in = [share * plan.survey.users for share in shares.values()]
+        columns = [texts(name, shares), numbers("people", map(int, people_in), ",")]
+        for one in (one for one in plan.questions if not one.question.apart):
+            errors = [one.error_share / math.sqrt(share) for share in shares.values()]
+            columns.append(numbers(f"error of {one.name}", errors, percent))
+        blocks.append(Table(f"By {name}, as expected", tuple(columns), "everybody"))
+        pairs = zip(shares, people_in, strict=True)
+        few = ", ".join(repr(value) for value, number in pairs if number < SMALL_GROUP)
+        expected = few and f"Fewer than {SMALL_GROUP} people are expected in {few}."
+        blocks += said([expected], "note")
+    return [*blocks, *said([_GROUPS_ARE_SEEN], "note")]
 
 
 def question_blocks(
@@ -141,22 +131,32 @@ def pictures(question: QuestionPlan) -> list[Block]:
     """What a page shows of a question before its details: mechanisms, and rounds over time."""
     if question.question.apart:
         return []
-    again: list[Block] = []
+    ranked = question.options
+    planned = [one.name for one in ranked].index(question.deployed.mechanism)
+    columns = (
+        texts("mechanism", (one.title for one in ranked)),
+        bars(question.question.unit, [one.error for one in ranked], people),
+        numbers("against the plan", (one.against for one in ranked), change),
+    )
+    blocks: list[Block] = [
+        Heading("All mechanisms at these budgets", "page", 3),
+        Table(kinds.measure(question), columns, "page", planned),
+        *said(left_out(question), rank="details"),
+    ]
     if question.again is not None:
         alt = "Errors of a round, the average and a change against the number of rounds."
         title, about = "If it were asked less or more often", (question.part, question.planned)
-        again.append(Figure(title, partial(rounds_figure, *about), alt, "rounds", "page"))
-    return [*_mechanisms(question), *again]
+        blocks.append(Figure(title, partial(rounds_figure, *about), alt, "rounds", "page"))
+    return blocks
 
 
 def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
-    blocks = pictures(question)
-    levels = question.fact(ByLevel)
+    blocks, levels = pictures(question), question.fact(ByLevel)
     if levels is not None:
         of = kinds.in_round(question)
         blocks += [Heading("Level by level", "details", 3), _levels(levels, of)]
-    blocks += said(kinds.words(question).report(question), rank="details")
-    blocks += said([unused_sentence(question)], rank="details")
+    report = kinds.words(question).report(question)
+    blocks += said([*report, unused_sentence(question)], rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
     prices = (one for one in _prices(question) if one not in advice)
     blocks += said([*prices, _one_sided(question)], rank="details")
@@ -226,8 +226,9 @@ def _errors(question: QuestionPlan) -> list[Fact]:
     again, part = question.again, question.part
     of, unit = kinds.in_round(question), " people" * (not question.question.of_mean)
     name, error = f"{kinds.objective_name(question)}{of}", people(question.total_error) + unit
+    typically = f"how far {kinds.words(question).off(question.question)}, typically"
     facts = [
-        Fact(name, error, kinds.answers(question), kinds.typically(question)),
+        Fact(name, error, kinds.answers(question), typically),
         Fact(
             f"as a share of {kinds.share_of(question)}",
             percent(question.error_share),
@@ -249,13 +250,20 @@ def _errors(question: QuestionPlan) -> list[Fact]:
 
 def cautions(question: QuestionPlan) -> list[str]:
     """What a reader should be told before the figures are believed."""
-    few, reporting = "", question.part.in_round(question.planned)[0].people
+    policy, found = question.part.tolerated.policy, list[str]()
+    name, epsilon = max(zip(policy.names, policy.epsilons.tolist(), strict=True), key=itemgetter(1))
+    if epsilon > _LARGE_EPSILON:
+        found.append(
+            f"{name!r} has a budget of {epsilon:.4g}: a report may change the odds between two "
+            f"answers {math.exp(epsilon):,.0f}-fold, next to no protection."
+        )
+    reporting = question.part.in_round(question.planned)[0].people
     if reporting < _FEW_PEOPLE:
-        few = (
+        found.append(
             f"Only {reporting:,} people are asked{kinds.in_round(question)}: noise outweighs their "
             f"answers, and intervals are made for {_FEW_PEOPLE} people or more."
         )
-    return [*filter(None, (_large_budgets(question), few, _drowned(question)))]
+    return [*found, *filter(None, [_drowned(question)])]
 
 
 def target_sentence(
@@ -462,21 +470,6 @@ def _short(label: str) -> str:
     return label.partition(",")[0]
 
 
-def _mechanisms(question: QuestionPlan) -> list[Block]:
-    ranked = question.options
-    planned = [one.name for one in ranked].index(question.deployed.mechanism)
-    columns = (
-        texts("mechanism", (one.title for one in ranked)),
-        bars(question.question.unit, [one.error for one in ranked], people),
-        numbers("against the plan", (one.against for one in ranked), change),
-    )
-    return [
-        Heading("All mechanisms at these budgets", "page", 3),
-        Table(kinds.measure(question), columns, "page", planned),
-        *said(left_out(question), rank="details"),
-    ]
-
-
 def _levels(levels: ByLevel, of: str) -> Table:
     columns = [
         texts("level", levels.names),
@@ -522,30 +515,20 @@ def _spending(plan: SurveyPlan) -> Table:
 
 def _figures(question: QuestionPlan) -> list[Block]:
     padded, expected, found = question.fact(Padded), question.fact(OrderedEstimates), []
-    if padded is not None and (padding := padded.plan) is not None:
+    if padded is not None and padded.plan is not None:
         alt = "Expected error against the padding length, and its two parts."
-        found.append(Figure("The padding length", lambda: padding_figure(padding), alt, "padding"))
+        draw = partial(padding_figure, padded.plan)
+        found.append(Figure("The padding length", draw, alt, "padding"))
     if expected is not None:
         title = "What the result would look like if all answers were alike"
         alt = "Shares of the people up to each answer, in the band that covers them all."
-        found.append(Figure(title, lambda: ordered_figure(expected), alt, "expected"))
+        found.append(Figure(title, partial(ordered_figure, expected), alt, "expected"))
     alt = "Error falls as all budgets are scaled up; today's budgets are at factor 1."
     title = "If all budgets were larger or smaller"
     found.append(
         Figure(title, lambda: explored_figure(question, budget_curve(question)), alt, "scale")
     )
     return [*found]
-
-
-def _large_budgets(plan: QuestionPlan) -> str:
-    policy = plan.part.tolerated.policy
-    name, epsilon = max(zip(policy.names, policy.epsilons.tolist(), strict=True), key=itemgetter(1))
-    if epsilon <= _LARGE_EPSILON:
-        return ""
-    return (
-        f"{name!r} has a budget of {epsilon:.4g}: a report may change the odds between two answers "
-        f"{math.exp(epsilon):,.0f}-fold, next to no protection."
-    )
 
 
 def _drowned(plan: QuestionPlan) -> str:

@@ -284,18 +284,47 @@ def outsider_blocks(view: SurveyOutsiderView | None) -> list[Block]:
             for first, second, local, found in one.shuffled.pairs
         ]
         if len(rows) > 1:
-            blocks.append(
-                rows_table("Epsilon, who is hidden among whom", headings, rows, 2, "details")
-            )
-    together = together_sentence(view)
-    if together:
+            title = "Epsilon, who is hidden among whom"
+            blocks.append(rows_table(title, headings, rows, rank="details"))
+    if together := together_sentence(view):
         blocks += [Heading("All questions together", level=3), Sentence(together)]
     return blocks
 
 
 def view_sentences(view: OutsiderView) -> list[str]:
     """What is said of one question, the local guarantee first."""
-    return [*filter(None, (_local(view), _central(view), _guess(view), _false_reports(view)))]
+    shuffled, rounds, among = view.shuffled, view.rounds, f"{view.shuffled.people:,} people"
+    local, central, delta = shuffled.local_epsilon, shuffled.epsilon, shuffled.delta
+    if view.drawn:
+        among = f"at least {among} who report" + " in the same round" * bool(rounds)
+    condition = f"this second view {CONDITION}."
+    if rounds is not None and rounds.changes is not None:
+        hidden = "Who changes hides only among those who change in the same rounds."
+        condition = f"{condition[:-1]}, and while answers stay. {hidden}"
+    found = [
+        "After one report, seen with its sender, a guess between two answers, both as likely "
+        f"before, is right for at most {_right_at_most(local)} of 100 people (epsilon "
+        f"{rounded_up(local, 4)}).",
+        "After all reports without their senders it is right for at most "
+        f"{_right_at_most(central, delta)}, hidden among {among} (epsilon "
+        f"{rounded_up(central, 5)} at delta {delta_text(delta)}): {condition}",
+    ]
+    if view.guess is not None:
+        success = of_hundred(view.guess.success)
+        blind = of_hundred(view.guess.blind, ROUND_FLOOR)  # so that no gain looks smaller
+        found.append(
+            f"Guessing {WORDS[view.kind].guessed(view)} is right for {success} of 100 people after "
+            f"one report, and for {blind} without any."
+        )
+    if view.swaying is not None and view.reach is not None:
+        weakest = int(np.argmin(view.swaying))
+        count = "estimated count" if rounds is None else "estimated count of a round"
+        found.append(
+            f"A false report moves an {count} of {view.levels[weakest]!r} by at most "
+            f"{reach_up(float(view.reach[weakest]))} people: {view.swaying[weakest]:,} of "
+            "them may move it by as much as its standard error."
+        )
+    return found
 
 
 def together_sentence(view: SurveyOutsiderView) -> str:
@@ -311,54 +340,6 @@ def together_sentence(view: SurveyOutsiderView) -> str:
         f"All questions together, each shuffled separately: {each} hide a person with epsilon "
         f"{rounded_up(view.epsilon, 5)} at delta {delta_text(view.delta)}. This second view "
         f"{CONDITION}."
-    )
-
-
-def _local(view: OutsiderView) -> str:
-    local = view.shuffled.local_epsilon
-    return (
-        "After one report, seen with its sender, a guess between two answers, both as likely "
-        f"before, is right for at most {_right_at_most(local)} of 100 people (epsilon "
-        f"{rounded_up(local, 4)})."
-    )
-
-
-def _central(view: OutsiderView) -> str:
-    found, among = view.shuffled, f"{view.shuffled.people:,} people"
-    if view.drawn:
-        among = f"at least {among} who report" + " in the same round" * bool(view.rounds)
-    text = (
-        f"After all reports without their senders it is right for at most "
-        f"{_right_at_most(found.epsilon, found.delta)}, hidden among {among} "
-        f"(epsilon {rounded_up(found.epsilon, 5)} at delta {delta_text(found.delta)}): this "
-        f"second view {CONDITION}."
-    )
-    if view.rounds is None or view.rounds.changes is None:
-        return text
-    hidden = "Who changes hides only among those who change in the same rounds."
-    return f"{text[:-1]}, and while answers stay. {hidden}"
-
-
-def _guess(view: OutsiderView) -> str:
-    if view.guess is None:
-        return ""
-    success = of_hundred(view.guess.success)
-    blind = of_hundred(view.guess.blind, ROUND_FLOOR)  # so that no gain looks smaller
-    return (
-        f"Guessing {WORDS[view.kind].guessed(view)} is right for {success} of 100 people after one "
-        f"report, and for {blind} without any."
-    )
-
-
-def _false_reports(view: OutsiderView) -> str:
-    if view.swaying is None or view.reach is None:
-        return ""
-    weakest = int(np.argmin(view.swaying))
-    count = "estimated count" if view.rounds is None else "estimated count of a round"
-    return (
-        f"A false report moves an {count} of {view.levels[weakest]!r} by at most "
-        f"{reach_up(float(view.reach[weakest]))} people: {view.swaying[weakest]:,} of "
-        "them may move it by as much as its standard error."
     )
 
 

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
-from planner.show.blocks import Block, Fact, Facts, Figure, Heading, Sentence, Table, chosen
+from planner.show.blocks import Block, Facts, Figure, Heading, Sentence, Table
 
 _MOST_ROWS = 40
 _HEADING_WIDTH = 14  # letters of a number's heading on a line
@@ -53,7 +53,9 @@ def visible(text: str) -> str:
 
 def print_blocks(console: Console, blocks: Iterable[Block], *, details: bool) -> None:
     """Print the blocks that everybody needs, or all of them; charts need the report or the app."""
-    for block in chosen(blocks, details=details):
+    for block in blocks:
+        if not details and block.rank != "everybody":
+            continue
         match block:
             case Heading(text, _, level):
                 console.print(Text("\n" * (level > 1) + visible(text), "bold"))
@@ -61,16 +63,12 @@ def print_blocks(console: Console, blocks: Iterable[Block], *, details: bool) ->
                 lead = {"note": "Note. ", "item": "- "}.get(tone, "")
                 console.print(Text(lead + visible(text), _STYLES.get(tone, "")))
             case Facts(facts):
-                said = visible("; ".join(map(_fact, facts)))
+                said = visible("; ".join(f"{x.name}: {x.value} {x.why}".rstrip() for x in facts))
                 console.print(Text(f"{said[:1].upper()}{said[1:]}."))
             case Table():
                 _print_table(console, block)
             case Figure():
                 pass
-
-
-def _fact(fact: Fact) -> str:
-    return f"{fact.name}: {fact.value}" + (f" {fact.why}" if fact.why else "")
 
 
 def _print_table(console: Console, table: Table) -> None:
