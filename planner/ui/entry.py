@@ -32,7 +32,10 @@ def main() -> None:
     st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
     st.html(f"<style>{STYLE}</style>")
     here = session()
-    pages = [_page(name, title) for name, (title, _) in PAGES.items()]
+    pages = [
+        st.Page(partial(show_page, name), title=title, url_path=name, default=not place)
+        for place, (name, (title, _)) in enumerate(PAGES.items())
+    ]
     page = st.navigation(pages)
     here.enter(page.title)
     bar()
@@ -116,12 +119,6 @@ def _pasted() -> None:
 def _recall() -> None:
     kept = st.session_state["page"].kept
     session().recall(str(kept.get("steps")), str(kept.get("last")))
-
-
-def _page(name: str, title: str) -> StreamlitPage:
-    first = name == next(iter(PAGES))
-    show = partial(show_page, name)
-    return st.Page(show, title=title, url_path=name.replace("_", "-"), default=first)
 
 
 def show_page(name: str) -> None:

@@ -19,7 +19,7 @@ from planner.planning.ledger import Ledger
 from planner.planning.plan import SurveyPlan, plan_survey
 from planner.planning.question import QuestionPlan
 from planner.survey.description import Mistake
-from planner.survey.survey import Survey, settle
+from planner.survey.survey import settle
 from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import (
@@ -59,18 +59,15 @@ def result() -> Result:
     survey, mistakes = settle(cleaned(here.document))
     if survey is not None:
         try:
-            here.planned = remembered(("plan", survey, here.ledger), partial(_plan, survey))
+            ledger = None if here.ledger is None else Ledger.model_validate_json(here.ledger)
+            make = partial(plan_survey, survey, ledger)
+            here.planned = remembered(("plan", survey, here.ledger), make)
         except InputError as error:
             mistakes = (Mistake((), error),)
         except PlannerError as error:
             return Result(here.planned, (error.worded(label_of),))
     asks = all(map(is_empty, mistakes))
     return Result(here.planned, tuple(map(sentence_of, mistakes)), asks)
-
-
-def _plan(survey: Survey) -> SurveyPlan:
-    ledger = session().ledger
-    return plan_survey(survey, None if ledger is None else Ledger.model_validate_json(ledger))
 
 
 def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:

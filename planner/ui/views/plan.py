@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import numpy as np
 import streamlit as st
 
@@ -13,7 +10,6 @@ from planner.laws.schema import Document
 from planner.planning.datasets import KnownAnswers
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
-from planner.planning.what_if import TargetAnswer
 from planner.show.blocks import Block, said
 from planner.show.others import one_survey, others_sentence
 from planner.show.plan import each_in_words, pictures, question_blocks, survey_blocks
@@ -26,13 +22,6 @@ from planner.ui.working import looked_at, question_at, remembered, shown
 _MOST_DRAWN = 10_000_000, 200_000  # people, answers
 
 
-class _Step(NamedTuple):
-    """What to change next, on one button."""
-
-    label: str
-    change: Callable[[Document, Document], None]
-
-
 def page() -> None:
     """Show the result of the chosen question, then of the survey, then the details."""
     render.header("Plan", "How exact answers will be, and what is promised.")
@@ -41,60 +30,56 @@ def page() -> None:
         return
     shared = survey_blocks(found.plan)[1:] if len(found.plan.questions) > 1 else []
 
+    def first() -> list[Block]:
+        return [*question_blocks(plan, details=False), *pictures(plan)]
+
     def details() -> None:
         blocks = remembered(("details", plan), lambda: question_blocks(plan))
         render.render(one for one in blocks + shared if one.rank == "details")
 
     with shown(found), render.complaint():
-        blocks = remembered(("blocks", plan), lambda: _blocks(plan))
+        blocks = remembered(("blocks", plan), first)
         render.render(one for one in blocks + shared if one.rank != "details")
-        step = None if found.mistakes else _step(found.plan, plan)
+        step = None if found.mistakes else _step(found.plan, plan, question_at(place))
         if step is not None:
-            change = (place, step)
-            st.button(render.plain(step.label), on_click=_change, args=change, type="primary")
+            label, *change = step
+            st.button(render.plain(label), on_click=_change, args=change, type="primary")
         render.render(said([others_sentence(plan)]))
         _picture(plan)
         render.drawer("Details", "details", details)
 
 
-def _blocks(plan: QuestionPlan) -> list[Block]:
-    return [*question_blocks(plan, details=False), *pictures(plan)]
-
-
-def _change(place: int, step: _Step) -> None:
+def _change(holder: Document, changes: Document) -> None:
     here = session()
     here.note()
-    step.change(here.document["survey"], question_at(place))
+    holder.update(changes)
     here.revision += 1
 
 
-def _step(survey: SurveyPlan, plan: QuestionPlan) -> _Step | None:
+def _step(
+    survey: SurveyPlan, plan: QuestionPlan, question: Document
+) -> tuple[str, Document, Document] | None:
     """A better design, more people for a missed target, or another mechanism.
 
-    What weakens protection is a sentence with its price.
+    What is on the button, and the table of the document with what is changed in it. What weakens
+    protection is a sentence with its price.
     """
-    design = survey.better_design
+    about, design = session().document["survey"], survey.better_design
     if design is not None and survey.allocation is not None:
         each = f"Ask each person {each_in_words(survey.allocation.best_each)}"
         label = "Ask everybody everything" if design == "split" else each
-        return _Step(label, lambda about, _: about.update(design=design, asked=""))
+        return label, about, {"design": design, "asked": ""}
     missed = [answer for answer in plan.targets if not answer.met]
+    users = [answer.users for answer in missed if answer.users is not None]
     if missed:
-        return _people(missed)
+        most = f"{max(users, default=0):,}"
+        enough = len(users) == len(missed)
+        return (f"Ask {most} people", about, {"users": most}) if enough else None
     own = plan.planned
     better = [one for one in plan.found if one.against < -0.005 and not one.compared]
-    if better and own is not None and better[0].by_level <= own.by_level:
-        name = better[0].name
-        return _Step(f"Use {better[0].title}", lambda _, question: question.update(mechanism=name))
+    if better and better[0].by_level <= own.by_level:
+        return f"Use {better[0].title}", question, {"mechanism": better[0].name}
     return None
-
-
-def _people(missed: list[TargetAnswer]) -> _Step | None:
-    users = [answer.users for answer in missed if answer.users is not None]
-    if len(users) < len(missed):
-        return None
-    most = max(users)
-    return _Step(f"Ask {most:,} people", lambda survey, _: survey.update(users=f"{most:,}"))
 
 
 def _picture(plan: QuestionPlan) -> None:

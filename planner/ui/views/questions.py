@@ -323,15 +323,9 @@ def _pairs(question: Document, place: int) -> None:
     pairs = [(i, j) for i in size for j in size if i <= j or not alike]
 
     def make() -> pd.DataFrame:
-        shown = [cells[i][j] for i, j in pairs]
-        return pd.DataFrame(
-            {
-                "first": [names[i] for i, _ in pairs],
-                "second": [names[j] for _, j in pairs],
-                "protected": [cell != "inf" for cell in shown],
-                "budget": ["" if cell == "inf" else cell for cell in shown],
-            }
-        )
+        shown = [(names[i], names[j], cells[i][j]) for i, j in pairs]
+        rows = [(*both, cell != "inf", "" if cell == "inf" else cell) for *both, cell in shown]
+        return pd.DataFrame(rows, columns=["first", "second", "protected", "budget"])
 
     edited = edit_frame(
         f"pairs-{place}-{hash(tuple(names))}{'' if alike else '-directed'}",
