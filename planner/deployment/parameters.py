@@ -11,10 +11,10 @@ languages.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import count, islice, product
+from itertools import chain, count, islice, product
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -311,37 +311,23 @@ def json_schema() -> str:
 
 
 def _prove(laws: Iterable[CollectedLaw]) -> None:
-    """What a device cannot prove of the questions that were read: released estimates."""
+    """What a device cannot prove: what is said of estimates, by sums over binomial laws."""
     for law in laws:
-        if isinstance(law.shape, DieCollected):
-            try:
-                _prove_released(law.shape)
-            except VerificationError as error:
-                raise VerificationError(f"Question {law.name!r}: {error.reason}") from error
+        die = law.shape
+        if not isinstance(die, DieCollected) or die.released == inf:
+            continue
+        from planner.mechanisms.sampling_privacy import DELTA_ROUNDING, released_delta
 
-
-def _prove_released(die: DieCollected) -> None:
-    """The (epsilon, delta) statement about released estimates, by sums over binomial laws."""
-    from planner.mechanisms.sampling_privacy import DELTA_ROUNDING, released_delta
-
-    stated, epsilon, one = die.guarantee["aggregates"], die.released, die.mechanism
-    if epsilon == inf:
-        return
-    if epsilon > MAX_EPSILON:
-        reason = f"The estimates have epsilon {epsilon:.6g}, of which nothing can be proven"
-        raise VerificationError(reason)
-    everyone, others = one.everyone_has_value, stated["others_with_each_value"]
-    realised = released_delta(others, one.sampling, epsilon, everyone_has_value=everyone)
-    if realised > stated["delta"] * (1 + DELTA_ROUNDING):  # which is less than what was added
-        reason = f"The estimates have delta {realised:.3g} at epsilon {epsilon:.6g}"
-        raise VerificationError(f"{reason} but {stated['delta']:.3g} is promised")
-
-
-def _stream(prefix: bytes, seed: str) -> Iterator[int]:
-    """The bytes of a vector's entropy, without end."""
-    yield from prefix
-    for block in count():
-        yield from sha256(f"{seed} {block}".encode()).digest()
+        stated, epsilon, one = die.guarantee["aggregates"], die.released, die.mechanism
+        about = f"Question {law.name!r}: The estimates have"
+        if epsilon > MAX_EPSILON:
+            reason = f"{about} epsilon {epsilon:.6g}, of which nothing can be proven"
+            raise VerificationError(reason)
+        everyone, others = one.everyone_has_value, stated["others_with_each_value"]
+        realised = released_delta(others, one.sampling, epsilon, everyone_has_value=everyone)
+        if realised > stated["delta"] * (1 + DELTA_ROUNDING):  # which is less than what was added
+            reason = f"{about} delta {realised:.3g} at epsilon {epsilon:.6g}"
+            raise VerificationError(f"{reason} but {stated['delta']:.3g} is promised")
 
 
 def make_vectors(parameters: Parameters) -> Document:
@@ -378,7 +364,8 @@ def make_vectors(parameters: Parameters) -> Document:
 
 
 def _vector(law: Law, answer: object, prefix: bytes, seed: str, number: int | None) -> Document:
-    stream, taken = _stream(prefix, seed), bytearray()
+    blocks = (sha256(f"{seed} {block}".encode()).digest() for block in count())
+    stream, taken = chain(prefix, chain.from_iterable(blocks)), bytearray()  # without end
 
     def source(size: int) -> bytes:
         taken.extend(islice(stream, size))

@@ -105,7 +105,7 @@ class CrossTable(Framed):
         return self.users * (self.moments(flat, np.eye(flat.size)) - np.outer(flat, flat))
 
     @cached_property
-    def _draws(self) -> tuple[Array, Array]:
+    def lines(self) -> tuple[Array, Array]:
         """Each cell's indicator summed over rows, and over columns, ``(d1, d)`` and ``(d2, d)``."""
         first, second = self.counts.shape
         rows = np.asarray(np.kron(np.eye(first), np.ones(second)), np.float64)
@@ -119,9 +119,10 @@ class CrossTable(Framed):
     def people_in(self, cells: Array) -> SupportEstimates:
         """How many people are in each of some sets of cells, whoever was asked.
 
-        Sets are given by 0 and 1, shape ``(k, d1, d2)``. What a report adds to such a sum is taken
-        for one of two numbers, with chances that give a person inside and one outside the mean and
-        the variance that they have: exact where a report is of one cell at most.
+        Sets are given by 0 and 1, shape ``(k, d)`` or ``(k, d1, d2)``. What a report adds to such
+        a sum is taken for one of two numbers, with chances that give a person inside and one
+        outside the mean and the variance that they have: exact where a report is of one cell at
+        most.
         """
         sums, sides = cells.reshape(len(cells), -1), []
         for side in (sums > 0, sums == 0):
@@ -153,7 +154,7 @@ class CrossTable(Framed):
 
     def _slopes(self, first: Array, second: Array) -> Array:
         """Of theta by the cells' shares: ``1 - r_i [same column] - s_j [same row]``, ``(d, d)``."""
-        rows, columns = self._draws
+        rows, columns = self.lines
         return (
             np.eye(self.counts.size)
             - np.kron(first, np.ones(second.size))[:, None] * (columns.T @ columns)
@@ -164,7 +165,7 @@ class CrossTable(Framed):
     def told(self) -> bool:
         """Whether each answer's people are above their standard error, so that shares are known."""
         every = np.concatenate(self.margins)
-        sums = np.vstack(self._draws)
+        sums = np.vstack(self.lines)
         return bool((every > np.sqrt(np.diag(sums @ self.covariance @ sums.T))).all())
 
     @cached_property
@@ -320,8 +321,7 @@ class CrossTable(Framed):
     def columns(self) -> Columns:
         """One row a cell: people with limits, and shares of the row and of the column."""
         places, cells = [*np.ndindex(self.counts.shape)], [*product(*self.answers)]
-        one = np.eye(self.counts.size).reshape(-1, *self.counts.shape)
-        lower, upper = self.people_in(one).intervals(self.confidence)
+        lower, upper = self.people_in(np.eye(len(cells))).intervals(self.confidence)
         return {
             **{name: [cell[k] for cell in cells] for k, name in enumerate(self.names)},
             "estimate": self.counts.ravel(),

@@ -19,17 +19,18 @@ from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.arguments import finite, whole_number
+from planner.arrays import Whole
 from planner.deployment.bulk import column_of
 from planner.deployment.client.client import Report
-from planner.deployment.collecting.reports import read_line
+from planner.deployment.collecting.reports import read_line, rows_of
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.laws.answers import LEFT_OUT, Answer, Code
 from planner.mechanisms import inputs
 from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.counting import Reports
 from planner.mechanisms.words import system_words
 from planner.survey.reading import AnswerFile
 from planner.survey.survey import Survey
@@ -47,8 +48,7 @@ _REPEATED = 2000  # reports of each answer that are asked for again
 _PLAINLY = 3.0  # standard errors that no test takes for a fault
 _MOST_ASKED = 50  # answers of a file
 _MOST_TRIED = 100  # cells of an answer, the farthest first
-AuditCounts = NDArray[np.int64]
-AuditReports = NDArray[np.uint8]
+_Shares = tuple[Whole, Whole]  # of so many reports, so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def audit_client(
     if not 0.99 <= finite("confidence", confidence) < 1:
         remedy = "Write 99.9 % as 0.999."
         raise InputError("confidence", confidence, "at least 0.99, below 1", remedy)
-    run = _Attempt(parameters, _law_of(parameters, question), list(answers))
+    run = _Attempt(parameters, question, list(answers))
     order = rng.permuted(np.repeat(np.arange(len(run.asked)), reports))
     block = max(1, _AUDIT_BYTES // run.longest)
     again = order[: min(block, _REPEATED * len(run.asked))]
@@ -138,9 +138,9 @@ def audit_client(
         run.repeats(run.count(box, again), run.read(box, again)[0], again)
         for start in range(again.size, order.size, block):
             run.count(box, order[start : start + block])
+        faults, tests, visible = run.judged(1 - confidence)
     except _Malformed as fault:
-        return Audit(run.name, tuple(run.asked), reports, (str(fault),), 1.0, 0, confidence)
-    faults, tests, visible = run.judged(1 - confidence)
+        faults, tests, visible = (str(fault),), 0, 1.0
     return Audit(run.name, tuple(run.asked), reports, faults, visible, tests, confidence)
 
 
@@ -159,14 +159,6 @@ def answers_in(
     return [law.asked.answer(code) for code in found], file.said
 
 
-def _law_of(parameters: Parameters, name: str | None) -> CollectedLaw:
-    law = parameters.question(name)
-    if law.rounds != (None,):
-        allowed = "a question whose reports are made in one round"
-        raise InputError("question", law.name, allowed, "Audit its law by `verify`.")
-    return law
-
-
 class _Malformed(Exception):
     """A line that no honest client writes."""
 
@@ -174,7 +166,11 @@ class _Malformed(Exception):
 class _Attempt:
     """Counts of one client's reports, answer by answer, and of four times as many honest ones."""
 
-    def __init__(self, parameters: Parameters, law: CollectedLaw, asked: list[Answer]) -> None:
+    def __init__(self, parameters: Parameters, question: str | None, asked: list[Answer]) -> None:
+        law = parameters.question(question)
+        if law.rounds != (None,):
+            allowed = "a question whose reports are made in one round"
+            raise InputError("question", law.name, allowed, "Audit its law by `verify`.")
         self.name, self._law, self._hash = law.name, law, parameters.hash
         self.asked = asked or list({repr(one): one for one in law.asked.examples()}.values())
         self._codes = [law.asked.code(answer) for answer in self.asked]  # refuses what is none
@@ -189,19 +185,16 @@ class _Attempt:
         self._users = np.zeros((len(self.asked), 1), np.int64)
         self._agree = np.zeros(2, np.int64), np.zeros(2, np.int64)
 
-    def read(self, box: BlackBox, order: AuditCounts) -> tuple[AuditReports, AuditReports]:
+    def read(self, box: BlackBox, order: Whole) -> tuple[Reports, Reports]:
         """Reports and ids of one start as bytes, shapes ``(n, size)`` and ``(n, 8)``."""
         lines = box([self.asked[x] for x in order], self.longest)
         parts = [self._parsed(line, number) for number, line in enumerate(lines, 1)]
-        self._ids.update(one for one, _ in parts)
-        self._asked_of += len(parts)
-        payloads, ids = (
-            np.frombuffer(b"".join(column), np.uint8).reshape(len(lines), -1)
-            for column in ((one for _, one in parts), (bytes.fromhex(one) for one, _ in parts))
-        )
-        return payloads, ids
+        ids, payloads = zip(*parts, strict=True)
+        self._ids.update(ids)
+        self._asked_of += len(ids)
+        return rows_of(payloads), rows_of([*map(bytes.fromhex, ids)])
 
-    def count(self, box: BlackBox, order: AuditCounts) -> AuditReports:
+    def count(self, box: BlackBox, order: Whole) -> Reports:
         """The reports of one start, counted beside honest ones."""
         rows, ids = self.read(box, order)
         for x, code in enumerate(self._codes):
@@ -216,7 +209,7 @@ class _Attempt:
                 self._honest[x] += self._features(self._drawn([code] * int(mine.sum())))
         return rows
 
-    def repeats(self, first: AuditReports, second: AuditReports, order: AuditCounts) -> None:
+    def repeats(self, first: Reports, second: Reports, order: Whole) -> None:
         """Count reports of two starts that agree, and honest ones that do."""
         codes = [self._codes[x] for x in order]
         pairs = [(first, second)]
@@ -228,11 +221,12 @@ class _Attempt:
         """Faults, number of tests, and the deviation of a chance that is found."""
         tests, n = self._seen.size + self._id_bits.size + 2, self._users
         error /= tests
-        faults = self._strange("a bit or cell", self._seen, n, self._honest, _HONEST * n, error)
-        others = self._id_bits.sum(axis=0) - self._id_bits
-        faults += self._strange("a bit of the id", self._id_bits, n, others, n.sum() - n, error)
-        (same, pairs), (by_chance, honest) = (one.tolist() for one in self._agree)
-        if same / pairs > by_chance / honest and _alike(same, pairs, by_chance, honest) < error:
+        own, honest = (self._seen, n), (self._honest, _HONEST * n)
+        faults = self._strange("a bit or cell", own, honest, error)
+        others = self._id_bits.sum(axis=0) - self._id_bits, n.sum() - n
+        faults += self._strange("a bit of the id", (self._id_bits, n), others, error)
+        (same, pairs), (by_chance, tried) = (one.tolist() for one in self._agree)
+        if same / pairs > by_chance / tried and _alike(same, pairs, by_chance, tried) < error:
             faults.append("Reports repeat after a restart: the seed is fixed, they hide nothing.")
         if len(self._ids) < self._asked_of:
             faults.append("Ids repeat: a collector counts but one of such reports.")
@@ -253,10 +247,10 @@ class _Attempt:
             raise _Malformed(f"{reason}: the answer may stand in it.")
         return one.report_id, one.payload
 
-    def _drawn(self, codes: Sequence[Code]) -> AuditReports:
+    def _drawn(self, codes: Sequence[Code]) -> Reports:
         return self._law.draw_many(codes, system_words())[0]
 
-    def _features(self, rows: AuditReports) -> AuditCounts:
+    def _features(self, rows: Reports) -> Whole:
         """How many reports have each bit and cell; the same of those with an odd number of ones."""
         odd = np.bitwise_count(rows).sum(axis=1) % 2 == 1
         parts = [np.array([odd.sum()])]
@@ -267,16 +261,9 @@ class _Attempt:
             parts += [_ones(some), counter.sums().counts]
         return np.concatenate(parts)
 
-    def _strange(
-        self,
-        what: str,
-        one: AuditCounts,
-        n: AuditCounts,
-        other: AuditCounts,
-        m: AuditCounts,
-        error: float,
-    ) -> list[str]:
+    def _strange(self, what: str, own: _Shares, honest: _Shares, error: float) -> list[str]:
         """Answers of which some cells are too far from the honest ones, the farthest named."""
+        (one, n), (other, m) = own, honest
         share = (one + other) / (n + m)
         spread = np.sqrt(np.maximum(share * (1 - share), 1e-300) * (1 / n + 1 / m))
         far = np.abs(one / n - other / m) / spread
@@ -291,7 +278,7 @@ class _Attempt:
         return found
 
 
-def _ones(rows: AuditReports) -> AuditCounts:
+def _ones(rows: Reports) -> Whole:
     return np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
 
 

@@ -27,6 +27,8 @@ _POLL = 0.01  # seconds between two looks
 _MARK = "LDP_PLANNER_AUDIT"  # in the environment, by which daemons are found
 
 
+_Bytes = IO[bytes]
+_Process = subprocess.Popen[bytes]
 # Of answers makes one line each, in order, none longer than the number of bytes on average.
 BlackBox = Callable[[Sequence[Answer], int], list[bytes]]
 
@@ -77,17 +79,11 @@ class CommandBox:
             text = "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
             asked.write(text.encode())
             asked.seek(0)
-            call = list(self.command)
+            call, mark = list(self.command), secrets.token_hex(16)
+            own = os.environ | {_MARK: mark}
             try:
-                mark = f"{_MARK}={secrets.token_hex(16)}"
-                environment = os.environ | dict([mark.split("=")])
                 process = subprocess.Popen(  # noqa: S603 - running it is what the caller asks for
-                    call,
-                    stdin=asked,
-                    stdout=out,
-                    stderr=said,
-                    env=environment,
-                    start_new_session=True,
+                    call, stdin=asked, stdout=out, stderr=said, env=own, start_new_session=True
                 )
             except OSError as error:
                 reason = f"{' '.join(call)!r} cannot be started: {error.strerror or error}"
@@ -96,7 +92,7 @@ class CommandBox:
             try:
                 late = self._late(process, out, said, len(answers), most)
             finally:
-                _end(process, mark.encode())
+                _end(process, f"{_MARK}={mark}".encode())
             out.seek(0)
             written = out.read(most + 1)
             said.seek(max(0, _size(said) - _LONGEST_COMPLAINT))
@@ -111,14 +107,7 @@ class CommandBox:
             raise InputError("reports", len(lines), allowed, remedy)
         return lines
 
-    def _late(
-        self,
-        process: subprocess.Popen[bytes],
-        out: IO[bytes],
-        said: IO[bytes],
-        missing: int,
-        most: int,
-    ) -> bool:
+    def _late(self, process: _Process, out: _Bytes, said: _Bytes, missing: int, most: int) -> bool:
         """Wait for the end, of whichever kind; whether time was up before all lines came."""
         deadline, seen = time.monotonic() + self.seconds, 0
         while _runs(process) and _size(out) <= most and _size(said) <= _MOST_SAID:
@@ -132,16 +121,16 @@ class CommandBox:
         return False
 
 
-def _size(file: IO[bytes]) -> int:
+def _size(file: _Bytes) -> int:
     return os.fstat(file.fileno()).st_size
 
 
-def _runs(process: subprocess.Popen[bytes]) -> bool:
+def _runs(process: _Process) -> bool:
     """It is not waited for, so that its number, which is the group's, stays its own."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
-def _end(process: subprocess.Popen[bytes], mark: bytes) -> None:
+def _end(process: _Process, mark: bytes) -> None:
     """End the whole group, at once if it does not end by itself; then those who left it."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)

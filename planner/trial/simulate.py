@@ -403,25 +403,24 @@ def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleS
         every, some = asked.of_counts(people, rng)
         return every, np.asarray(rng.multinomial(some, channel.matrix).sum(axis=0))
 
-    def mean_of(reports: Whole) -> Estimate:
+    def estimates_of(reports: Whole) -> ChannelEstimates:
         found = wanted_estimates(channel.estimator, reports)
-        law = ReportLaw(channel.matrix, channel.estimator, found.users)
-        return mean_of_scores(found._replace(law=law), _TRIAL_CONFIDENCE)
+        return found._replace(law=ReportLaw(channel.matrix, channel.estimator, found.users))
 
     def gap(rng: np.random.Generator) -> tuple[float, bool]:
         some, reports = draw(rng)
-        found = wanted_estimates(channel.estimator, reports)
+        found = estimates_of(reports)
         error = float(np.square(scale * directions @ (found.values - truth)).sum())
         if question.of_mean:
-            mean, own = mean_of(reports), float(channel.wanted[0] @ some / some.sum())
-            return error, bool(mean.lower <= own <= mean.upper)
+            mean, own = mean_of_scores(found, _TRIAL_CONFIDENCE), channel.wanted[0] @ some
+            return error, bool(mean.lower <= own / some.sum() <= mean.upper)
         reached = np.cumsum(some[: some.size - outside])
         return error, shares_of(reports).hold(reached[:-1] / max(1, reached[-1]))
 
     def picture(rng: np.random.Generator) -> OneSurvey | OrderedEstimates:
         if not question.of_mean:
             return shares_of(draw(rng)[1])
-        mean = mean_of(draw(rng)[1])
+        mean = mean_of_scores(estimates_of(draw(rng)[1]), _TRIAL_CONFIDENCE)
         return OneSurvey.of_mean(float(truth[0]), mean, "mean of scores")
 
     return _Tried(scale**2 * once, gap, picture)
@@ -463,10 +462,8 @@ def _laws(planned: QuestionPlan) -> dict[str, CollectedLaw]:
     for name in planned.kind.mechanisms(question):
         if name in compared and name not in found:
             with suppress(SolverError):
-                other = question.replacing(mechanism=name)
-                found[name] = planned.kind.law(
-                    other, planned.kind.deployed(planned.part, compared[name])
-                )
+                made = planned.kind.deployed(planned.part, compared[name])
+                found[name] = planned.kind.law(question.replacing(mechanism=name), made)
     return found
 
 
@@ -478,9 +475,8 @@ def _as_asked(planned: QuestionPlan, answers: AnswerCounts) -> AnswerCounts:
         raise InputError("answers", "sets", "one for each person", remedy)
     listed = [(name, bool(level.items)) for level in question.levels for name in level.labels]
     pairs = zip(answers.labels, listed, strict=False)
-    if len(listed) != len(answers.labels) or any(
-        named and label != name for label, (name, named) in pairs
-    ):
+    wrong = any(named and label != name for label, (name, named) in pairs)
+    if wrong or len(listed) != len(answers.labels):
         allowed = "those of the question, level by level"
         raise InputError("labels", answers.labels, allowed, "Give 0 where nobody has an answer.")
     if answers.sets is not None or not of_sets:

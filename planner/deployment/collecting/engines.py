@@ -11,7 +11,6 @@ import logging
 import os
 import pickle
 import signal
-import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -21,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from subprocess import PIPE, Popen
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary, finalize
@@ -288,12 +288,8 @@ class _Worker:
             # Others reserve a gibibyte at once, which a limit of memory cannot tell from use.
             "ARROW_DEFAULT_MEMORY_POOL": "system",
         }
-        self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own module
-            call,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
+        self.process = Popen(  # noqa: S603 - this interpreter, our own module
+            call, stdin=PIPE, stdout=PIPE, env=environment, start_new_session=True
         )
         assert self.process.stdin is not None  # noqa: S101 - both are pipes
         assert self.process.stdout is not None  # noqa: S101

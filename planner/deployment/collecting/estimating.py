@@ -78,19 +78,21 @@ def estimates_table(
         There are no reports, the two rounds of a question do not fit, or ``set_sizes`` names a
         question that is unknown, of another kind, or without reports.
     """
-    sizes = dict(set_sizes or {})
+    sizes, tables = dict(set_sizes or {}), list[pa.Table]()
     check_set_sizes(parameters, sizes)
-    about = sizes, window, confidence
-    tables = [_table(*name, rows) for name, rows in _answered(parameters, sums, *about)]
-    tables += _related(parameters, sums, confidence)
-    if not tables:
+
+    def tell(counts: Mapping[Key, Aggregate], group: str = "") -> dict[tuple[str, str], AnswerRows]:
+        found, related = _answered(parameters, counts, sizes, window, confidence)
+        tables.extend(_table(*name, rows, group) for name, rows in found.items())
+        for name, table in related:
+            for what, rows, chance in related_rows(table, cells=len(parameters.joint[name]) > 2):
+                tables.append(_table(name, what, rows, group, chance))
+        return found
+
+    if not tell(sums):
         raise InputError.because("reports", "no report was counted", "Collect reports first.")
     variable, parts = by or ("", {})
-    each = {value: dict(_answered(parameters, own, *about)) for value, own in parts.items()}
-    for value, found in each.items():
-        label = f"{variable} = {value}"
-        tables += [_table(*name, rows, label) for name, rows in found.items()]
-        tables += _related(parameters, parts[value], confidence, label)
+    each = {value: tell(own, f"{variable} = {value}") for value, own in parts.items()}
     for name in dict.fromkeys(name for found in each.values() for name in found):
         here = {value: found[name] for value, found in each.items() if name in found}
         if weights := _weights(parameters, variable, here):
@@ -114,7 +116,7 @@ def difference_table(
     InputError
         No question, with the same answers, has reports in both.
     """
-    found = [dict(_answered(*one, {}, 1, confidence)) for one in (first, second)]
+    found = [_answered(*one, {}, 1, confidence)[0] for one in (first, second)]
     tables = []
     for name, rows in found[0].items():
         other = found[1].get(name)
@@ -133,36 +135,27 @@ def _answered(
     sizes: Mapping[str, str],
     window: int,
     confidence: float,
-) -> Iterator[tuple[tuple[str, str], AnswerRows]]:
-    """The rows of each question that has reports, by its name and of which rounds they are."""
+) -> tuple[dict[tuple[str, str], AnswerRows], list[tuple[str, CrossTable]]]:
+    """The rows of each question that has reports, by its name and of which rounds they are.
+
+    Of a joint one also those of its parts, and the table of every two of them.
+    """
+    found, related = dict[tuple[str, str], AnswerRows](), list[tuple[str, CrossTable]]()
     for law in parameters.questions:
         name = law.name
         if name in sizes:
             law = _with_sizes(law, parameters.question(sizes[name]), sums)  # noqa: PLW2901
         if law.again is not None:
             by_round = {n: sums[name, n] for n in law.rounds if n is not None and (name, n) in sums}
-            for what, rows in round_rows(law, by_round, window, confidence):
-                yield (name, what), rows
-        elif rounds := _rounds(law, sums):
-            yield (name, ""), law.rows(rounds, confidence)
+            rounds = round_rows(law, by_round, window, confidence)
+            found |= {(name, what): rows for what, rows in rounds}
+        elif counted := _rounds(law, sums):
+            found[name, ""] = law.rows(counted, confidence)
             if name in parameters.joint:
-                tables = cross_tables(parameters, law, rounds[0], confidence)
-                for part, rows in margin_rows(tables).items():
-                    yield (name, part), rows
-
-
-def _related(
-    parameters: Parameters, sums: Mapping[Key, Aggregate], confidence: float, group: str = ""
-) -> list[pa.Table]:
-    """What joint questions tell of their parts together."""
-    found = []
-    for name, of in parameters.joint.items():
-        law = parameters.question(name)
-        for counted in _rounds(law, sums):
-            for table in cross_tables(parameters, law, counted, confidence):
-                for what, rows, chance in related_rows(table, cells=len(of) > 2):
-                    found.append(_table(name, what, rows, group, chance))
-    return found
+                tables = cross_tables(parameters, law, counted[0], confidence)
+                found |= {(name, part): rows for part, rows in margin_rows(tables).items()}
+                related += [(name, table) for table in tables]
+    return found, related
 
 
 def _weights(parameters: Parameters, variable: str, here: Mapping[str, AnswerRows]) -> list[float]:
@@ -397,10 +390,9 @@ def margin_rows(tables: Sequence[CrossTable]) -> dict[str, AnswerRows]:
     """People of each answer of each part, by the part's name."""
     found = {}
     for table in tables:
-        for axis, name in enumerate(table.names):
+        for name, answers, lines in zip(table.names, table.answers, table.lines, strict=True):
             if name not in found:
-                masks = [_line(table, axis, k) for k in range(table.counts.shape[axis])]
-                found[name] = _counts(table, list(table.answers[axis]), masks)
+                found[name] = _counts(table, list(answers), lines)
     return found
 
 
@@ -410,8 +402,7 @@ def related_rows(table: CrossTable, *, cells: bool) -> Iterator[RelatedRows]:
     names = [JOINED.join(cell) for cell in product(*table.answers)]
     none = np.full(len(places), np.nan)
     if cells:
-        masks = [*np.eye(len(places)).reshape(-1, *table.counts.shape)]
-        yield f"{first} and {second}", _counts(table, names, masks), None
+        yield f"{first} and {second}", _counts(table, names, np.eye(len(places))), None
     test = table.independence
     note = f"{test.degrees} degrees of freedom, the noise of the reports in it"
     note = "; ".join(filter(None, (note, test.note)))
@@ -428,16 +419,10 @@ def related_rows(table: CrossTable, *, cells: bool) -> Iterator[RelatedRows]:
         yield f"{of} among {among}", _rows(table, names, shares, whole=1.0), none
 
 
-def _line(table: CrossTable, axis: int, place: int) -> Array:
-    inside = np.zeros(table.counts.shape)
-    inside[(slice(None),) * axis + (place,)] = 1
-    return inside
-
-
-def _counts(table: CrossTable, names: Sequence[str], masks: Sequence[Array]) -> AnswerRows:
+def _counts(table: CrossTable, names: Sequence[str], cells: Array) -> AnswerRows:
     """Rows of the people in some cells each, of whom everybody is in one."""
-    found = table.people_in(np.array(masks))
-    return item_rows([""] * len(masks), names, found, found.on_simplex(), table.confidence)
+    found = table.people_in(cells)
+    return item_rows([""] * len(names), names, found, found.on_simplex(), table.confidence)
 
 
 def _rows(
