@@ -6,6 +6,7 @@ import pytest
 
 from planner.errors import FileError, InputError
 from tests.cli.running import ended, run, shown
+from tests.deployment.conftest import counting_here  # noqa: F401
 from tests.refusals import refused
 from tests.surveys import EXAMPLES
 

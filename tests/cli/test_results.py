@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.cli.running import invoke, shown
+from tests.deployment.conftest import counting_here  # noqa: F401
 
 SURVEY = """
 [survey]

@@ -63,7 +63,7 @@ def node():
     return found
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def counting_here(monkeypatch):
     """Files are counted in this process: another takes half a second to start, each time."""
     engine = "planner.deployment.collecting.collector.local_engine"

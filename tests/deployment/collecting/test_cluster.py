@@ -26,6 +26,11 @@ PATIENCE = 4.0  # seconds: a busy machine takes one to connect
 WORKERS = 2
 
 
+@pytest.fixture
+def counting_here():
+    """Here files are counted in processes."""
+
+
 @pytest.fixture(scope="module")
 def one_cluster():
     """Two processes on this machine; the first death of a worker gives its file up."""

@@ -22,8 +22,6 @@ from planner.deployment.collecting.reports import mark
 from tests.deployment.report_files import KEY, counted, draw, write
 from tests.refusals import refused
 
-pytestmark = pytest.mark.usefixtures("counting_here")
-
 
 def total(collection):
     """Users and counts."""

@@ -16,6 +16,11 @@ from tests.deployment.report_files import KEY, draw, write, write_crashing
 from tests.refusals import refused
 
 
+@pytest.fixture
+def counting_here():
+    """Here files are counted in processes."""
+
+
 def test_files_are_given_in_order(one_question, collection):
     folder, _, _ = collection
     files, _ = report_files([folder])

@@ -16,8 +16,6 @@ from planner.deployment.collecting.reports import Expected
 from tests.deployment.report_files import KEY, counted, draw, write
 from tests.refusals import refused
 
-pytestmark = pytest.mark.usefixtures("counting_here")
-
 
 @pytest.fixture
 def rows(one_question, rng):
