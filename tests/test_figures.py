@@ -78,7 +78,7 @@ PARTS_OF = {
     "change between rounds": "change from 1 to 2",
 }
 LEAST = {"numeric": 0.65, "ordinal": 0.85}  # of the least favourable answers' error; else 0.97
-CELLS = list(product(KINDS, WAYS))[:: tries(2, 1)]  # every second, like a chessboard
+CELLS = list(product(KINDS, WAYS))[:: tries(3, 1)]  # each kind and each way among them
 
 
 def codes_of(question, rng):

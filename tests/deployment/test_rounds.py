@@ -143,7 +143,7 @@ def test_the_promise_between_any_two_histories(tmp_path, monkeypatch, rounds):
     check_ratio(law.shape.ratio(0, 0), 1.0, "one report")  # exact, in whole numbers
 
 
-def simulated(rounds, repeats, people=12_000):
+def simulated(rounds, repeats, people):
     """Squared errors of estimates of histories in which 30 % change once, and what they are of.
 
     Shape of errors: (repeats, blocks of rows, items).
@@ -198,8 +198,8 @@ def test_estimates_vary_as_the_theory_says(rounds):
     The seed is fixed. Once: a round has T V + (T - 1)(1 - sum f^2), people being known; the change
     two of them, and 2 (1 - sum f f') between them. One value: its own formulas.
     """
-    people, error = 12_000, grr_error()
-    found, shares, moved = simulated(rounds, 200)
+    people, error = 4_000, grr_error()
+    found, shares, moved = simulated(rounds, 200, people)
     gaps = found[:, :, 0]
     assert np.abs(gaps.mean(axis=0) / (gaps.std(axis=0) / 200**0.5)).max() < 5.3
     measured = np.square(gaps).sum(axis=2).mean(axis=0) / people

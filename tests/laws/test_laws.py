@@ -38,7 +38,7 @@ from tests.mechanisms.decisions import draws_follow
 from tests.refusals import refused
 
 every = pytest.mark.parametrize("name", QUESTIONS)
-MANY, FEW = 100_000, 4000
+MANY, FEW = 50_000, 4000
 EDGED = [name for name, one in QUESTIONS.items() if one["law"] in ("rows", "die")]
 
 

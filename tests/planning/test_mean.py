@@ -38,7 +38,7 @@ def squared_error(mechanism, values, truth):
     return np.mean((domain.center + domain.radius * total / number - truth) ** 2)
 
 
-@pytest.mark.parametrize(("epsilon", "missing"), [(1.0, 0), (1.0, 0.5), (4.0, 0.5)])
+@pytest.mark.parametrize(("epsilon", "missing"), [(1.0, 0), (4.0, 0.5)])
 def test_no_answers_have_a_larger_error_than_the_least_favourable(epsilon, missing):
     """BiSample-MD divides by the estimated answer rate: also where everybody answers, and more
     where many refuse. A channel made for five means has its least favourable answers elsewhere."""

@@ -105,13 +105,13 @@ def test_a_channel_of_a_directed_matrix_is_the_best_over_all_rays():
 
 
 def test_deployed_reports_err_as_predicted():
-    """3,000 collections of 500 people; a tenth more or less would be seen."""
+    """1,500 collections of 500 people; a tenth more or less would be seen."""
     levels = Level("severe", 1.0, item_count=2), Level("usual", 2.0, item_count=6, against=1.5)
     asked = Categorical("diagnosis", levels, "one-sided")
     law = plan_survey(Survey("clinic", 500, (asked,))).questions[0].law
     people = np.repeat([100, 50], [2, 6])
     rng = np.random.default_rng(44)
-    drawn = [law.estimate(law.draw_aggregate(people, rng)).values for _ in range(3000)]
+    drawn = [law.estimate(law.draw_aggregate(people, rng)).values for _ in range(1500)]
     errors, predicted = np.array(drawn) - people, law.variance(people).sum()
     assert mean_square_is(errors, predicted)
     assert not mean_square_is(errors, 1.1 * predicted)

@@ -248,12 +248,12 @@ def test_a_search_that_proves_nothing_ends(monkeypatch):
 
 
 def test_deployed_reports_of_twelve_levels_err_as_predicted():
-    """600 collections of 330 people; a tenth more or less would be seen."""
+    """400 collections of 330 people; a tenth more or less would be seen."""
     levels = [Level(f"l{k}", epsilon, item_count=2) for k, epsilon in enumerate(TO_2(12))]
     asked = Categorical("q", levels, mechanism="subset-design")
     law = plan_survey(Survey("s", 330, (asked,))).questions[0].law
     people, rng = np.repeat(np.arange(12) * 5 // 2, 2), np.random.default_rng(6)
-    drawn = [law.estimate(law.draw_aggregate(people, rng)).values for _ in range(600)]
+    drawn = [law.estimate(law.draw_aggregate(people, rng)).values for _ in range(400)]
     errors, predicted = np.array(drawn) - people, law.variance(people).sum()
     assert mean_square_is(errors, predicted)
     assert not mean_square_is(errors, 1.1 * predicted)

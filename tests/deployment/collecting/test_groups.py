@@ -152,7 +152,7 @@ def test_a_difference_of_shares_has_both_variances():
 
 def test_differences_and_weights_cover_and_are_level():
     """Two groups of one population, people drawn at random: p is uniform, limits cover."""
-    rng, runs, law = np.random.default_rng(2), tries(80, 3000), subset_selection(2.0, 6)
+    rng, runs, law = np.random.default_rng(2), tries(50, 3000), subset_selection(2.0, 6)
     shares, held, small, of_weighted = np.array([0.02, 0.08, 0.1, 0.2, 0.3, 0.3]), 0, 0, 0
     for _ in range(runs):
         rows = []
