@@ -8,8 +8,6 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 from planner import QuestionPlan, Survey, SurveyPlan
 from planner.planning.option import Part
 from planner.survey.questions import BaseQuestion
@@ -35,7 +33,7 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 SEARCHES = RANK["planning"]  # from here on solvers are called
 
 
-ids = pytest.mark.parametrize("module", [name for name in MODULES if name != "planner"])
+INNER = [name for name in MODULES if name != "planner"]
 
 
 def _part(module):
@@ -52,17 +50,17 @@ def _inner(module):
     return {name for name in imports_of(MODULES[module]) if name.startswith("planner.")}
 
 
-@ids
-def test_imports_point_down(module):
-    for name in _inner(module):
-        here, there = _part(module), _part(name)
-        assert here == there or _rank(there) <= _rank(here), f"{module} imports {name}"
+def test_imports_point_down():
+    for module in INNER:
+        for name in _inner(module):
+            here, there = _part(module), _part(name)
+            assert here == there or _rank(there) <= _rank(here), f"{module} imports {name}"
 
 
 def test_below_planning_only_answers_of_solvers_are_known():
     answers = {"planner.solvers.answers", "planner.solvers.types"}
-    for module in MODULES:
-        if module != "planner" and _part(module) != "solvers" and _rank(_part(module)) < SEARCHES:
+    for module in INNER:
+        if _part(module) != "solvers" and _rank(_part(module)) < SEARCHES:
             found = {name for name in _inner(module) if _part(name) == "solvers"}
             assert found <= answers, f"{module} searches: it imports {found - answers}"
 
@@ -94,7 +92,7 @@ def _circle(edges):
 
 
 def test_no_circles_between_modules_or_parts():
-    modules = {name: _inner(name) & set(MODULES) - {name} for name in MODULES if name != "planner"}
+    modules = {name: _inner(name) & set(MODULES) - {name} for name in INNER}
     assert _circle(modules) is None
     parts = {}
     for name, others in modules.items():
@@ -109,14 +107,14 @@ def test_the_circle_finder_finds_circles():
     assert _circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) is None
 
 
-@ids
-def test_heavy_libraries_stay_in_their_places(module):
-    roots = {name.partition(".")[0] for name in imports_of(MODULES[module])}
-    assert "streamlit" not in roots or _part(module) == "ui"
-    assert "cvxpy" not in roots or _part(module) in ("solvers", "planning")
-    eager = {name.partition(".")[0] for name in imports_of(MODULES[module], eager=True)}
-    assert "cvxpy" not in eager  # a second that most commands need not pay
-    assert not roots & {"tests", "app", "benchmarks", "examples"}
+def test_heavy_libraries_stay_in_their_places():
+    for module in INNER:
+        roots = {name.partition(".")[0] for name in imports_of(MODULES[module])}
+        assert "streamlit" not in roots or _part(module) == "ui", module
+        assert "cvxpy" not in roots or _part(module) in ("solvers", "planning"), module
+        eager = {name.partition(".")[0] for name in imports_of(MODULES[module], eager=True)}
+        assert "cvxpy" not in eager, module  # a second that most commands need not pay
+        assert not roots & {"tests", "app", "benchmarks", "examples"}, module
 
 
 def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):

@@ -37,11 +37,10 @@ def test_a_wrong_example_would_be_seen(tmp_path):
         play(page, tmp_path)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_file_that_is_named_is_there(name):
-    places = (ROOT, ROOT / "planner")
-    for path in re.findall(r"`((?:[a-z_]+/)+[\w.]+\.(?:py|mjs|toml))`", (ROOT / name).read_text()):
-        assert any((place / path).exists() for place in places), path
+def test_every_file_that_is_named_is_there():
+    text = "".join((ROOT / name).read_text() for name in PAGES)
+    for path in re.findall(r"`((?:[a-z_]+/)+[\w.]+\.(?:py|mjs|toml))`", text):
+        assert any((place / path).exists() for place in (ROOT, ROOT / "planner")), path
 
 
 def test_examples_of_the_package_stand_under_their_heading():
@@ -57,7 +56,7 @@ def test_examples_of_the_package_stand_under_their_heading():
 PROMISE = re.compile(r"^\| (?!Promise|---)(?P<promise>[^|]+) \| (?P<tests>`tests/[^|]+) \|$", re.M)
 
 
-def promises():
+def test_every_promise_is_held_by_tests_that_exist():
     page = (DOCS / "threat-model.md").read_text()
     _, _, table = page.partition("## What is promised, and the test that holds it\n")
     table, _, _ = table.partition("\n## ")
@@ -66,12 +65,7 @@ def promises():
         one["promise"]: re.findall(r"`([^`]+)`", one["tests"]) for one in PROMISE.finditer(table)
     }
     assert len(found) == len(rows) - 2  # no row but the heading and its rule is of another form
-    return found
-
-
-@pytest.mark.parametrize("promise", promises())
-def test_every_promise_is_held_by_tests_that_exist(promise):
-    for name in promises()[promise]:
+    for name in (name for names in found.values() for name in names):
         path = ROOT / name
         files = path.glob("*.py") if path.is_dir() else [path]
         assert any(

@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import CLINIC, Visit
-from tests.browser.running import running_app
 from tests.cli.running import shown
 from tests.surveys import GOOD
 
@@ -159,6 +158,7 @@ def test_every_page_fits_three_widths_in_both_themes_and_asks_no_other_host(visi
     assert visit.complaints == []
 
 
+@pytest.mark.usefixtures("browser")  # else it would come after the last one
 @pytest.mark.parametrize(("host", "answer"), [("127.0.0.1", 101), ("rebound.example", 403)])
 def test_a_page_of_another_name_is_refused(address, host, answer):
     """As one whose name was bound to this machine after it was loaded (DNS rebinding)."""
@@ -176,25 +176,25 @@ def test_a_page_of_another_name_is_refused(address, host, answer):
         assert connection.getresponse().status == answer
 
 
-def test_work_ends_with_its_visitor_and_with_the_server(browser, tmp_path):
-    with running_app(tmp_path / "log") as address:
-        port = address.rpartition(":")[2]
-        started = psutil.Process().children()
-        (server,) = (process for process in started if port in process.cmdline())
-        for last in (False, True):
-            visit = Visit(browser.new_page(), address)
-            visit.watch()
-            visit.open("plan")
-            visit.upload("long.toml", LONG)
-            visit.page.get_by_text(re.compile("Planning for [1-9]")).wait_for()
-            wait_for(lambda: seconds_of(server) > 0.1, "nothing is being planned", 30)
-            if not last:
-                visit.page.close()
-                half = 15  # of the 30 seconds that it may take
-                wait_for(lambda: seconds_of(server) < 0.1, "the plan is still being made", half)
-        server.terminate()
-        server.wait(timeout=15)  # or fails: it is still there
-        visit.page.close()
+def test_work_ends_with_its_visitor_and_with_the_server(browser, address):
+    """The last of these tests: it ends the server."""
+    port = address.rpartition(":")[2]
+    started = psutil.Process().children()
+    (server,) = (process for process in started if port in process.cmdline())
+    for last in (False, True):
+        visit = Visit(browser.new_page(), address)
+        visit.watch()
+        visit.open("plan")
+        visit.upload("long.toml", LONG)
+        visit.page.get_by_text(re.compile("Planning for [1-9]")).wait_for()
+        wait_for(lambda: seconds_of(server) > 0.1, "nothing is being planned", 30)
+        if not last:
+            visit.page.close()
+            half = 15  # of the 30 seconds that it may take
+            wait_for(lambda: seconds_of(server) < 0.1, "the plan is still being made", half)
+    server.terminate()
+    server.wait(timeout=15)  # or fails: it is still there
+    visit.page.close()
 
 
 def wait_for(true, otherwise, seconds):

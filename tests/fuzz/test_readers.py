@@ -1,4 +1,4 @@
-"""Damaged files against every reader, for three seconds; ``make fuzz`` goes on for hours.
+"""Damaged files against every reader, for two seconds; ``make fuzz`` goes on for hours.
 
 An attack writes a damaged file and reads it. It returns whether the file was accepted; an error of
 the planner's own is a refusal, any other exception a crash. What a reader accepts is compared with
@@ -215,7 +215,7 @@ READERS = {
 }
 
 
-SECONDS = float(os.environ.get("FUZZ_SECONDS", "3")) / len(READERS)
+SECONDS = float(os.environ.get("FUZZ_SECONDS", "2")) / len(READERS)
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 MOST_SECONDS = 5.0  # of a processor
 MOST_KIBIBYTES = 2**20

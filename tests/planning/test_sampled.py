@@ -228,7 +228,7 @@ def test_the_window_holds_the_whole_law():
         )
 
 
-@pytest.mark.parametrize("others", [0, 1, 5, 40, 200])
+@pytest.mark.parametrize("others", [0, 1, 5, 60])
 @pytest.mark.parametrize("sampling", [0.05, 0.45, 0.9])
 def test_difference_against_fractions(others, sampling):
     p, q = binomial(others, sampling), binomial(others + 1, sampling)
