@@ -221,18 +221,15 @@ def _somewhere(masses: tuple[float, ...]) -> tuple[float, ...]:
 
 T = TypeVar("T")
 Several = Annotated[tuple[T, ...], Strict(False)]  # a list is one, too
+_Table = Annotated[tuple[tuple[str, T], ...], PlainSerializer(dict)]
 _SPLIT = BeforeValidator(split)
 Name = Annotated[str, PlainValidator(read_text)]
 Budget = Annotated[float, PlainValidator(parse_epsilon)]
 NamedFile = Annotated[str, PlainValidator(read_path)]
 Language = Annotated[str, PlainValidator(read_language)]
-Labels = Annotated[tuple[tuple[str, str], ...], PlainValidator(read_labels), PlainSerializer(dict)]
-Grouping = Annotated[
-    tuple[tuple[str, tuple[str, ...]], ...],
-    PlainValidator(read_groups),
-    PlainSerializer(lambda pairs: {name: list(values) for name, values in pairs}),
-]
-Parts = Annotated[tuple[tuple[str, float], ...], PlainValidator(read_parts), PlainSerializer(dict)]
+Labels = Annotated[_Table[str], PlainValidator(read_labels)]
+Grouping = Annotated[_Table[tuple[str, ...]], PlainValidator(read_groups)]
+Parts = Annotated[_Table[float], PlainValidator(read_parts)]
 Finite = Annotated[float, PlainValidator(read_number)]
 NotNegative = Annotated[Finite, Field(ge=0)]
 Positive = Annotated[Finite, Field(gt=0)]
