@@ -56,6 +56,7 @@ class Asked(LawPart, ABC):
 
     decimals: ClassVar[bool] = False  # whether a cell of a table may have a mark of decimals
     several: ClassVar[bool] = False  # whether a person has any number of items
+    in_order: ClassVar[bool] = False  # whether its answers have an order of their own
 
     levels: Levels
 
@@ -223,6 +224,7 @@ class Ordered(Item):
 
     name: ClassVar[str] = "ordered"
     kind: ClassVar[str] = "ordinal"
+    in_order: ClassVar[bool] = True
     keys: ClassVar[Keys] = {
         **Item.keys,
         "order": schema.described(

@@ -109,7 +109,7 @@ def _question(
     law: CollectedLaw, own: DataFrame, parts: Sequence[str], confidence: float
 ) -> Iterator[Block]:
     """One question: its answers, what can be told apart, its groups, its rounds, its promise."""
-    everybody, ordered = own[own["group"] == ""], law.kind == "ordinal"
+    everybody, ordered = own[own["group"] == ""], law.asked.in_order
     rounds = everybody[everybody["of"].str.startswith("round ")]
     last = rounds["of"].iloc[-1] if len(rounds) else ""
     for part in dict.fromkeys(("", last, "average of rounds")):

@@ -47,6 +47,7 @@ _TRANSACTIONS = (".dat", ".data", ".txt")
 _WHOLE = "Give a part of it."
 Row = tuple[int, list[str]]
 NumberedRows = Iterator[Row]
+Lines = Callable[[], Iterator[str]]  # reads a text from its beginning
 Reader = Callable[[], NumberedRows]  # reads a file from its beginning
 
 
@@ -190,7 +191,9 @@ def _text(path: Path, reading: Reading, wanted: Sequence[str]) -> AnswerTable:
     named, _, width = fits[best]
     shown = _ENCODING_NAMES.get(encoding, encoding.upper())
     if path.suffix.lower() in _TRANSACTIONS and not named and len(wanted) == 1:
-        return _transactions(path, reading, shown, wanted[0], lines)
+        between = ";" if any(";" in line for line in lines()) else None
+        form = f"transactions, {_DELIMITERS.get(between or '', 'blanks')}, {shown}"
+        return AnswerTable(path, form, lambda: _transactions(lines(), between, reading, wanted[0]))
     form = f"{_DELIMITERS[best] if width > 1 else 'one column'}, {shown}"
     return AnswerTable(path, form, lambda: _delimited(path, lines, best, above), best)
 
@@ -241,9 +244,7 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
         yield from file
 
 
-def _delimited(
-    path: Path, lines: Callable[[], Iterator[str]], mark: str, above: int
-) -> NumberedRows:
+def _delimited(path: Path, lines: Lines, mark: str, above: int) -> NumberedRows:
     """Rows with the lines on which they begin."""
     rows, start = csv.reader(lines(), delimiter=mark, strict=True), above + 1
     try:
@@ -270,22 +271,16 @@ def _fits(sample: Sequence[str], mark: str, wanted: Sequence[str]) -> tuple[bool
 
 
 def _transactions(
-    path: Path, reading: Reading, shown: str, name: str, lines: Callable[[], Iterator[str]]
-) -> AnswerTable:
+    lines: Iterator[str], mark: str | None, reading: Reading, name: str
+) -> NumberedRows:
     """A person a line, no header: items between semicolons, if any line has one, or blanks."""
-    mark = ";" if any(";" in line for line in lines()) else None
-
-    def rows() -> NumberedRows:
-        yield 0, [name]
-        for number, line in enumerate(map(str.strip, lines()), reading.skip_rows + 1):
-            cell = line
-            if reading.first_item or reading.place_unlisted:
-                parts = [part.strip() for part in line.split(mark) if part.strip()]
-                cell = "".join(parts[:1]) if reading.first_item else json.dumps(parts)
-            yield number, [cell] if line else []
-
-    form = f"transactions, {_DELIMITERS.get(mark or '', 'blanks')}, {shown}"
-    return AnswerTable(path, form, rows)
+    yield 0, [name]
+    for number, line in enumerate(map(str.strip, lines), reading.skip_rows + 1):
+        cell = line
+        if reading.first_item or reading.place_unlisted:
+            parts = [part.strip() for part in line.split(mark) if part.strip()]
+            cell = "".join(parts[:1]) if reading.first_item else json.dumps(parts)
+        yield number, [cell] if line else []
 
 
 # -- other forms -----------------------------------------------------------------------------
