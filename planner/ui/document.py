@@ -47,123 +47,22 @@ _OF_PARTS = ("weight", "target", "rounds", "mechanism", "criterion")  # a joint 
 class TableCell(NamedTuple):
     """What a page says of a cell: its label, what empty means, what it is for, what may be chosen.
 
-    Without ``options`` it is for text, of several lines with :data:`PROSE`; :data:`SWITCH` is a
-    switch. The first option is the usual one.
+    The first option is the usual one. A ``widget`` is one of Streamlit's, where it is no usual one.
     """
 
     label: str
     empty: str = ""
     help: str = ""
     options: Mapping[str, str] | None = None
+    widget: str = ""
 
 
-SWITCH: Mapping[str, str] = {}
-PROSE: Mapping[str, str] = {}
-CELLS = {  # by the key, with the table that it is in
-    "survey.name": TableCell("Survey"),
-    "survey.users": TableCell("People asked"),
-    "survey.design": TableCell(
-        "Who answers what",
-        options={
-            "split": "everybody answers everything (budgets are split)",
-            "one-each": "everybody answers one question (drawn at random)",
-            "some-each": "everybody answers some questions (drawn at random)",
-        },
-    ),
-    "survey.asked": TableCell("Questions a person answers", "the best number"),
-    "survey.title": TableCell("Title", "the survey's name"),
-    "survey.language": TableCell(
-        "Language of its own words", options={"en": "English", "de": "German"}
-    ),
-    "survey.intro": TableCell(
-        "Introduction", options=PROSE, help="A blank line begins a paragraph."
-    ),
-    "survey.thanks": TableCell("Thanks, at the end", options=PROSE),
-    "ask": TableCell("Question", "its name"),
-    "name": TableCell("Name of the question"),
-    "target.error": TableCell(
-        "Exact enough at",
-        "such as 2 %",
-        "A total error, as a share of the people; of a mean, of half its range. Then you see how "
-        "many people it takes.",
-    ),
-    "level.name": TableCell("Level (needed)", help="A name for answers of equal sensitivity."),
-    "level.epsilon": TableCell(
-        "Budget (needed)",
-        help="Epsilon, as 1.5 or ln 4: the odds may then change fourfold. Smaller is more private.",
-    ),
-    "level.against": TableCell(
-        "Budget against",
-        help="How far a report may lower the odds of these answers; as far as it raises those of "
-        "others if empty.",
-    ),
-    "level.items": TableCell(
-        "Answers (or their number)",
-        help="Separated by semicolons or commas; quote an answer that holds one.",
-    ),
-    "level.item_count": TableCell("Number of answers", help="If they are not listed."),
-    "level.yes_counts": TableCell(
-        "Expected people (needed)", help="With each of the answers, at the least: 30; 12."
-    ),
-    "level.importance": TableCell("Importance", help="1 if empty."),
-    "level.prior": TableCell("Expected share", help="Of the people: 0.2 or 20 %. Sum 1."),
-    "sets.sizes": TableCell(
-        "Sizes of sets (needed)",
-        "such as 10; 40; 30",
-        "How many people have 0, 1, 2, ... answers. A length to cut or pad to will do, too.",
-    ),
-    "sets.popularity": TableCell(
-        "Answers are", options={"zipf": "few popular, many rare", "uniform": "all equally popular"}
-    ),
-    "padding_length": TableCell(
-        "Cut or pad to", "the best length", "Every set is padded or cut to this many answers."
-    ),
-    "sets.cap": TableCell(
-        "Budget of any two sets",
-        "the smallest budget",
-        "How well two whole sets may be told apart where sets are reported whole: from the "
-        "smallest budget to as many times it as a set has answers. Larger is more exact.",
-    ),
-    "order": TableCell("From the lowest to the highest", "as in the table"),
-    "scores": TableCell("What each counts for in a mean", "no mean is wanted"),
-    "no_answer": TableCell(
-        "Outside the order", "none", "Such as: don't know. List it in the table."
-    ),
-    "sampling.everyone_has_value": TableCell("Everyone has an answer", options=SWITCH),
-    "lower": TableCell("Smallest answer (needed)"),
-    "upper": TableCell("Largest answer (needed)"),
-    "epsilon": TableCell("Budget (epsilon, needed)"),
-    "mean": TableCell("Expected mean", "the worst of five"),
-    "sd": TableCell("Expected spread", "0.3 of half the range", "A standard deviation."),
-    "refusals": TableCell("Without an answer", "10 %", "Share of the people, whatever the budget."),
-    "yes_no": TableCell(
-        "The only answers are the smallest (no) and the largest (yes)", options=SWITCH
-    ),
-    "preferences.mean": TableCell("Typical"),
-    "preferences.sd": TableCell("Spread"),
-    "preferences.edges": TableCell("Ends of the bins, rising"),
-    "preferences.shares": TableCell("Share in each bin"),
-    "preferences.values": TableCell("The sample"),
-    "criterion": TableCell(
-        "Make small",
-        options={"total": "the total error", "minimax": "the error of the worst single answer"},
-    ),
-    "wanted": TableCell(
-        "Make small",
-        options={
-            "shares up to": "errors of the shares up to each answer",
-            "counts": "errors of the counts",
-            "mean of scores": "the error of the mean of scores",
-        },
-    ),
-    "mechanism": TableCell(
-        "Mechanism", help="Plain ones protect every answer like the most sensitive one."
-    ),
-    "rounds.count": TableCell("Times that it is asked", "once"),
-    "rounds.changes": TableCell("Changes of one person's answer", "any"),
-    "rounds.times_open": TableCell("An observer may see when an answer changes", options=SWITCH),
-    "weight": TableCell("Weight", "1"),
-}
+def _bundled(name: str) -> Document:
+    return tomllib.loads((resources.files("planner.ui") / name).read_text(encoding="utf-8"))
+
+
+CELLS = {key: TableCell(**cell) for key, cell in _bundled("cells.toml").items()}
+"""By the key in a survey's file, with the table that it is in."""
 _LABELS = {path.split(".")[-1]: cell.label.split(" (")[0] for path, cell in CELLS.items()} | {
     **dict.fromkeys(("sets", "[question.sets]"), CELLS["sets.sizes"].label.split(" (")[0]),
     "[question.preferences]": "The largest budget that people accept",
@@ -229,8 +128,7 @@ def new_question(taken: Sequence[str]) -> Document:
 
 def example_document(name: str) -> Document:
     """A bundled example by its short name."""
-    path = resources.files("planner.ui") / "surveys" / f"{name}.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return _bundled(f"surveys/{name}.toml")
 
 
 def kind_of(question: Document) -> str:

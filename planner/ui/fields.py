@@ -16,7 +16,7 @@ import streamlit as st
 
 from planner.laws.schema import Document
 from planner.survey.values import text_of
-from planner.ui.document import CELLS, PROSE, SWITCH, TABLE_COLUMNS, FieldRow
+from planner.ui.document import CELLS, TABLE_COLUMNS, FieldRow
 from planner.ui.state import session
 
 MOST_PASTED = 100
@@ -42,17 +42,12 @@ def kept(slot: Any, holder: Document, path: str, place: object = "", **more: Any
     """
     cell, (*table, key) = CELLS[path], path.split(".")
     settings = ({"options": cell.options} if cell.options else {}) | more
+    widget = cell.widget or ("selectbox" if "options" in settings else "text_input")
+    start: Any = widget != "toggle" and next(iter(settings.get("options", [""])))
     inner = holder.get(table[0], {}) if table else holder
-    start: Any = next(iter(settings.get("options", [""])))
-    widget = slot.selectbox if "options" in settings else slot.text_input
-    if cell.options is SWITCH:
-        widget, start = slot.toggle, False
-    elif cell.options is PROSE:
-        widget = slot.text_area
-    elif widget == slot.text_input:
-        settings["placeholder"] = cell.empty or "needed"
     value = inner.get(key, start)
-    value = text_of(value, key) if widget == slot.text_input else value
+    if widget == "text_input":
+        settings["placeholder"], value = cell.empty or "needed", text_of(value, key)
 
     def take(now: Any) -> None:
         home = holder.setdefault(table[0], {}) if table else holder
@@ -63,8 +58,8 @@ def kept(slot: Any, holder: Document, path: str, place: object = "", **more: Any
             if table and not home:
                 del holder[table[0]]
 
-    label = settings.pop("label", cell.label)
-    field(widget, label, f"{path}-{place}", value, take, help=cell.help or None, **settings)
+    label, name = settings.pop("label", cell.label), f"{path}-{place}"
+    field(getattr(slot, widget), label, name, value, take, help=cell.help or None, **settings)
 
 
 def kept_row(holder: Document, place: object, *paths: str) -> None:
