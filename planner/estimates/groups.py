@@ -9,13 +9,12 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from planner.arrays import Array
 from planner.estimates.counts import reach
-from planner.estimates.rows import AnswerRows
+from planner.estimates.rows import AnswerRows, joined
 
 
 def differences(one: AnswerRows, other: AnswerRows, confidence: float) -> tuple[AnswerRows, Array]:
@@ -49,12 +48,9 @@ def differences(one: AnswerRows, other: AnswerRows, confidence: float) -> tuple[
     gap, error = first - second, np.sqrt(spread + more)
     four = gap, error, gap - np.hypot(below, over), gap + np.hypot(above, under)
     chance = 2 * ndtr(-np.abs(gap) / np.maximum(error, 1e-300))
-    notes = [
-        "; ".join(filter(None, dict.fromkeys(pair)))
-        for pair in zip(one.notes, other.notes, strict=True)
-    ]
+    notes = [joined(*pair) for pair in zip(one.notes, other.notes, strict=True)]
     whole = np.where(np.isnan(one.whole), np.nan, 1.0)
-    return _stated(one, one.users + other.users, four, notes, whole), np.asarray(chance)
+    return one.stating(one.users + other.users, four, notes, whole), np.asarray(chance)
 
 
 def weighted(
@@ -89,14 +85,4 @@ def weighted(
     mass = per_person.ravel() * reported
     effective = float(mass.sum() ** 2 / (mass @ per_person.ravel()))
     notes = [f"weighted by group: as exact as {effective:,.0f} people"] * len(first.answers)
-    return _stated(first, int(reported.sum()), four, notes, sizes.sum(axis=0)), effective
-
-
-def _stated(
-    like: AnswerRows, users: int, four: tuple[Array, ...], notes: list[str], whole: Array
-) -> AnswerRows:
-    """Rows about the same, with an estimate, its error and its limits alone."""
-    numbers = np.full(like.numbers.shape, np.nan)
-    numbers[:4] = four
-    made = replace(like, users=users, numbers=numbers, notes=notes, whole=whole)
-    return replace(made, processing=[""] * len(like.answers))
+    return first.stating(int(reported.sum()), four, notes, sizes.sum(axis=0)), effective

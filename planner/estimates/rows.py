@@ -43,13 +43,26 @@ class AnswerRows:
     @property
     def remarks(self) -> list[str]:
         """All that is said of each."""
-        pairs = zip(self.processing, self.notes, strict=True)
-        return ["; ".join(filter(None, pair)) for pair in pairs]
+        return [joined(*pair) for pair in zip(self.processing, self.notes, strict=True)]
 
     def __getitem__(self, name: str) -> Array:
         """One of the :data:`NUMBERS`."""
         column: Array = self.numbers[NUMBERS.index(name)]
         return column
+
+    def stating(
+        self, users: int, four: Sequence[Array], notes: Sequence[str], whole: Array
+    ) -> AnswerRows:
+        """Rows about the same, with an estimate, its error and its limits alone."""
+        size = len(notes)
+        numbers = np.vstack([*four, np.full((len(NUMBERS) - len(four), size), np.nan)])
+        about = users, self.levels, self.answers, numbers, [""] * size, notes, whole, self.drawn
+        return AnswerRows(*about)
+
+
+def joined(*notes: str) -> str:
+    """What is said, each once."""
+    return "; ".join(filter(None, dict.fromkeys(notes)))
 
 
 def item_rows(

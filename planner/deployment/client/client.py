@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from json.encoder import encode_basestring
@@ -179,13 +179,13 @@ class Client:
         if user is None:
             return self._released(question, _drawn(law, code))
         memory, key = self._memory_for(user), (self._hash, user, question)
-        if law.again is not None and round_number is not None:
-            own = law.again.own(self._hash, question, user)
-            kept = memory.change(key, _step(law, code, own, round_number, changed))
-            return self._released(question, kept[_HEAD.size :], round_number)
         if round_number is None:
             kept = memory.change(key, lambda kept: _drawn(law, code) if kept is None else kept)
             return self._released(question, kept)
+        if law.again is not None:
+            own = law.again.own(self._hash, question, user)
+            kept = memory.change(key, partial(_next_value, law, code, own, round_number, changed))
+            return self._released(question, kept[_HEAD.size :], round_number)
         kept = memory.change(key, partial(_next_round, law, code, round_number))
         if round_number == 1:  # what is kept is the throw of the die
             kept = kept[: 1 + _ID_BYTES] + law.output(kept[1 + _ID_BYTES :], code, round_number)
@@ -274,33 +274,25 @@ _HEAD = struct.Struct(">HH")  # the value that lasts, from 1; the last round
 _SILENT = 0xFFFF  # nothing is known of earlier values: none is reported
 
 
-def _step(
-    law: Law, code: Code, own: int, round_number: int, changed: bool
-) -> Callable[[bytes | None], bytes]:
-    """What is kept of a person after a round, from what was kept: it ends in an id and a report.
+def _next_value(
+    law: Law, code: Code, own: int, round_number: int, changed: bool, kept: bytes | None
+) -> bytes:
+    """What is kept of a person after a round, from what was: it ends in an id and a report.
 
-    ``own`` is the round, or the value, that this person reports.
+    ``own`` is the only round, or the value, that they report. Of a value the report stays while it
+    lasts; a new id, as each round's report is another one. Who has no memory in round 1 begins
+    there; later, it was lost, and they are silent for good.
 
     Raises
     ------
     InputError
         The round is not the person's, or is over. Nothing has been drawn.
     """
-    if law.blanks:
-        return partial(_next_value, law, code, own, round_number, changed)
-    if round_number != own:
-        remedy = "Ask in that round alone; a report in another would spend the budget again."
-        raise InputError("round_number", round_number, f"{own}, this person's round", remedy)
-    return lambda kept: _HEAD.pack(own, own) + _drawn(law, code) if kept is None else kept
-
-
-def _next_value(
-    law: Law, code: Code, own: int, round_number: int, changed: bool, kept: bytes | None
-) -> bytes:
-    """The report stays while its value lasts; a new id, as each round's report is another one.
-
-    Who has no memory in round 1 begins there; later, it was lost, and they are silent for good.
-    """
+    if not law.blanks:
+        if round_number != own:
+            remedy = "Ask in that round alone; a report in another would spend the budget again."
+            raise InputError("round_number", round_number, f"{own}, this person's round", remedy)
+        return _HEAD.pack(own, own) + _drawn(law, code) if kept is None else kept
     if kept is None:
         value, lasting = 1 if round_number == 1 else _SILENT, None
     else:

@@ -189,12 +189,10 @@ class KnownReports:
             self._database.executemany("INSERT INTO new VALUES (?, ?)", _parts(marks))
             found = self._database.execute(_FIND).fetchall()
             self._database.execute("DELETE FROM new")
-        for _, _, number, same in found:
-            if not same:
-                return Repeats(contradicted=self._files[number])
+        marks_there = frozenset(report_id + content for report_id, content, _, _ in found)
         numbers = sorted({number for _, _, number, _ in found})
-        same = frozenset(report_id + content for report_id, content, _, _ in found)
-        return Repeats(same, tuple(self._files[number] for number in numbers))
+        wrong = (self._files[number] for _, _, number, same in found if not same)
+        return Repeats(marks_there, tuple(map(self._files.__getitem__, numbers)), next(wrong, None))
 
     def add(self, path: Path, marks: bytes) -> None:
         """Remember reports, none of which is known."""
@@ -268,12 +266,12 @@ class Collection:
         self, groups: Mapping[str, Sequence[str]], variable: str
     ) -> dict[str, dict[Key, Aggregate]]:
         """Counts of each value of a known variable that somebody reported of, in their order."""
-        place = list(groups).index(variable)
-        return {
-            value: summed(own for group, own in self.by_group.items() if group[place] == value)
+        place, each = list(groups).index(variable), self.by_group.items()
+        found = {
+            value: summed(own for group, own in each if group[place] == value)
             for value in groups[variable]
-            if any(group[place] == value for group in self.by_group)
         }
+        return {value: own for value, own in found.items() if own}
 
     @property
     def repeated(self) -> int:

@@ -25,7 +25,7 @@ from planner.estimates.channel import Estimate
 from planner.estimates.counts import DrawnEstimates, Estimates, reach
 from planner.estimates.cross_table import CrossTable, pair_tables
 from planner.estimates.groups import differences, weighted
-from planner.estimates.rows import NUMBERS, AnswerRow, AnswerRows, answer_rows, item_rows
+from planner.estimates.rows import NUMBERS, AnswerRow, AnswerRows, answer_rows, item_rows, joined
 from planner.files import replace_file
 from planner.limits import JOINED
 from planner.mechanisms.asking import CollectedLaw
@@ -332,7 +332,7 @@ def _notes(rounds: Sequence[_Round]) -> list[str]:
     """What is said of each answer in any round, and of the one in which most are missing."""
     worst = max(rounds, key=lambda one: one.missing).note
     each = zip(*(one.rows.notes for one in rounds), strict=True)
-    return ["; ".join(filter(None, dict.fromkeys((*texts, worst)))) for texts in each]
+    return [joined(*texts, worst) for texts in each]
 
 
 def _combined(
@@ -361,12 +361,9 @@ def _combined(
         drawn = z * error if law.asked.several else np.maximum(half, z * error)
         beside = (np.abs(weight) * np.maximum(half - drawn, 0)).sum(axis=0)
         columns.append(columns[0] + side * (together(drawn, z) + beside))
-    first, numbers = rounds[0].rows, np.full(rounds[0].rows.numbers.shape, np.nan)
-    numbers[:4] = columns
-    users, nothing = sum(one.rows.users for one in rounds), [""] * len(first.answers)
+    first, users = rounds[0].rows, sum(one.rows.users for one in rounds)
     drawn = np.where(np.isnan(first.drawn), np.nan, np.maximum(moves, stay))
-    made = replace(first, users=users, numbers=numbers, processing=nothing, drawn=drawn)
-    return replace(made, notes=_notes(rounds))
+    return replace(first.stating(users, columns, _notes(rounds), first.whole), drawn=drawn)
 
 
 # -- what the reports of a joint question tell of its parts, beside its cells -------------
@@ -404,8 +401,7 @@ def related_rows(table: CrossTable, *, cells: bool) -> Iterator[RelatedRows]:
     if cells:
         yield f"{first} and {second}", _counts(table, names, np.eye(len(places))), None
     test = table.independence
-    note = f"{test.degrees} degrees of freedom, the noise of the reports in it"
-    note = "; ".join(filter(None, (note, test.note)))
+    note = joined(f"{test.degrees} degrees of freedom, the noise of the reports in it", test.note)
     statistic = Estimate(test.statistic, None, np.nan, np.nan, note)
     odds = places[:1] if table.counts.shape == (2, 2) else places if len(places) > 3 else []
     found = {INDEPENDENCE: statistic, CRAMERS_V: table.association} | {
