@@ -35,30 +35,6 @@ _TAG = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _IMPORT = re.compile(r'^import (.+) from "\./([\w.-]+)"(?: with \{ type: "json" \})?;\n', re.M)
 _PASSED_ON = re.compile(r'^export \{ (\w+) \} from "\./([\w.-]+)";\n', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let) (\w+))", re.M)
-_PAGE = """<!DOCTYPE html>
-<html lang="{lang}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<main dir="auto">
-{preview}<h1 dir="auto">{title}</h1>
-{intro}
-<div id="page"><noscript><p class="wrong">{noscript}</p></noscript></div>
-<footer>{hash_is} <code id="hash"></code></footer>
-</main>
-<script type="application/json" id="told">{told}</script>
-<script type="application/octet-stream" id="parameters">{parameters}</script>
-<script type="module">{script}</script>
-</body>
-</html>
-"""
 
 
 def questionnaire(
@@ -119,7 +95,7 @@ def questionnaire(
         f"img-src data:; connect-src {connected}; base-uri 'none'; form-action 'none'"
     )
     paragraphs = re.split(r"\n\s*\n", survey.intro or "")
-    return _PAGE.format(
+    return _asset("page.html").format(
         lang=escape(words["lang"]),
         policy=policy,
         title=escape(survey.title or survey.name),
@@ -157,17 +133,13 @@ def _worded(survey: Survey, law: Law) -> Document:
             raise InputError("answers", count, f"at most {MOST_CHOICES:,} on a page", remedy)
         worded["labels"] = _labels(question)
         if len(question.together) > 1:  # its cells are called by the parts' labels
-            parts = [
-                (one, one.plain_levels.item_names(), _labels(one)) for one in question.together
-            ]
-            cells = map(JOINED.join, product(*(own for _, own, _ in parts)))
-            called = map(JOINED.join, product(*(labels for *_, labels in parts)))
+            named = [(one.plain_levels.item_names(), _labels(one)) for one in question.together]
+            cells, called = (map(JOINED.join, product(*own)) for own in zip(*named, strict=True))
             names = dict(zip(cells, called, strict=True))
-            worded["labels"] = [names[item] for item in items]
-            worded["joint"] = JOINED
+            worded |= {"labels": [names[item] for item in items], "joint": JOINED}
             worded["of"] = [
                 {"ask": one.ask or one.name, "items": own, "labels": labels}
-                for one, own, labels in parts
+                for one, (own, labels) in zip(question.together, named, strict=True)
             ]
     return worded
 

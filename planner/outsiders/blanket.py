@@ -62,17 +62,15 @@ class Blanket:
 
     def __post_init__(self) -> None:
         for name in ("masses", "first", "second"):
-            object.__setattr__(self, name, number_column(name, getattr(self, name)))
-        if not self.masses.shape == self.first.shape == self.second.shape:
-            remedy = "Give masses, first and second one entry per report."
-            raise InputError("first", self.first.shape, f"of the shape {self.masses.shape}", remedy)
-        for name in ("masses", "first", "second"):
-            least = float(getattr(self, name).min())
+            column = number_column(name, getattr(self, name))
+            object.__setattr__(self, name, column)
+            if column.shape != self.masses.shape:
+                remedy = "Give masses, first and second one entry per report."
+                raise InputError(name, column.shape, f"of the shape {self.masses.shape}", remedy)
+            least, allowed = float(column.min()), "above 0" if name == "masses" else "not negative"
             if least < 0 or (name == "masses" and least == 0):
                 remedy = "Leave out reports that nobody's noise sends."
-                raise InputError(
-                    name, least, "above 0" if name == "masses" else "not negative", remedy
-                )
+                raise InputError(name, least, allowed, remedy)
         if self.mass > 1 + 1e-9:
             remedy = "The numbers exclude each other: an upper bound is too small."
             raise InputError("total of masses", self.mass, "at most 1", remedy)
