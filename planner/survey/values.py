@@ -10,6 +10,7 @@ import csv
 import math
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, TypeVar
 
@@ -163,9 +164,10 @@ def read_labels(value: object) -> tuple[tuple[str, str], ...]:
 
 def _table(value: object, key: str, allowed: str, remedy: str) -> Iterable[tuple[str, Json]]:
     """The rows of a table, as a file has it or as they were read."""
-    match value:
-        case dict() | tuple():
-            return dict(value).items()
+    with suppress(TypeError, ValueError):  # rows that are no pairs
+        match value:
+            case dict() | tuple() if {*map(type, dict(value))} <= {str}:
+                return dict(value).items()
     raise InputError(key, value, allowed, remedy)
 
 

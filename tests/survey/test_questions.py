@@ -22,6 +22,8 @@ REFUSED = {
     "prior is .* of sum 1, not 0.9": lambda: Categorical("q", weighed(0.25, 0.65)),
     "prior .* left out with": lambda: Categorical("q", weighed(0.25, 0.75), criterion="minimax"),
     "importance is .0.0. but": lambda: Categorical("q", [LEVELS[1].replacing(importance=0.0)]),
+    "groups is .1, 2. but must be a table": lambda: Survey("s", 1, (QUESTION,), groups=(1, 2)),
+    "label is .1: 'x'. but must be a table": lambda: Categorical("q", LEVELS, label={1: "x"}),
     "question 'q': name is 'q' .* different": lambda: Survey("s", 1, (QUESTION, QUESTION)),
     "error, detect.* exactly one of the two": Target,
     "error is 1.0 but must be a number below 1": lambda: Target(error=1.0),
