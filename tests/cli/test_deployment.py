@@ -34,18 +34,6 @@ def test_perturb_says_what_it_wrote(place):
     assert document == {"written": {f"{place}/reports.parquet": 1000}, "read": read}
 
 
-def test_estimates_on_the_screen_and_for_machines(place):
-    words = ("aggregate", place / "params.json", place / "reports.parquet")
-    page = shown(*words)
-    assert page.startswith("health survey\n1,000 reports in 1 file counted.\n")
-    assert "Most people first" in page or "do not tell which" in page
-    assert "written to" not in page
-    document = json.loads(shown(*words, "--json"))
-    assert document["reports"] == 1000
-    answers = {row["answer"] for row in document["estimates"]}
-    assert answers == {"HIV", "anemia", "headache", "stomachache", "toothache"}
-
-
 def test_more_people_than_were_planned_are_remarked(tmp_path):
     """As where answers are randomised twice: 90 of 100 people, and 180."""
     text = (EXAMPLES / "health.toml").read_text().replace("100_000", "100")

@@ -23,11 +23,11 @@ from planner.deployment.parameters import (
 from planner.errors import FileError, InputError, VerificationError
 from planner.mechanisms.making import bisample_md, oue, padded, randomized_response, unary
 from planner.planning.question import KINDS
-from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling
+from planner.planning.sampled import plan_sampling
 from planner.planning.solve import forget
 from planner.show.kinds import WORDS
 from planner.survey import reading
-from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
+from planner.survey.questions import Categorical, ItemSet, Numeric
 from tests.deployment.examples import FILES, LEVELS, every_mechanism, sealed
 from tests.refusals import refused
 from tests.surveys import EXAMPLES
@@ -66,24 +66,9 @@ def test_a_survey_without_a_mechanism_or_an_acknowledgement_is_not_written():
         plan_sampling(silent, survey.users).law  # noqa: B018
 
 
-# -- what a mechanism must share with its question ------------------------------------
-
-
 def built(mechanism, question):
     survey = Survey("s", 10, (question,))
     return parameters_from_mechanisms(survey, {question.name: mechanism}).questions[0]
-
-
-# -- item sets of a plan -----------------------------------------------------------------
-
-
-def test_item_sets_are_never_reported_without_padding():
-    question = ItemSet("q", LEVELS)
-    with refused():
-        survey_parameters(plan_survey(Survey("s", 10, (question,))))
-    padded = ItemSet("q", LEVELS, padding_length=3)
-    (found,) = survey_parameters(plan_survey(Survey("s", 10, (padded,)))).questions
-    assert (found.mechanism, found.asked.padding_length) == ("set-design", 3)
 
 
 # -- from a plan to files -----------------------------------------------------------------
@@ -91,38 +76,10 @@ def test_item_sets_are_never_reported_without_padding():
 LEVELS_OF_FOUR = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "none")))
 CHOICE = Categorical("illness", LEVELS_OF_FOUR)
 SETS = ItemSet("symptoms", LEVELS_OF_FOUR, padding_length=2)
-AGE = Numeric("age", 0, 120, epsilon=1.0, mechanism="bisample-md")
-SAMPLED = SampledChoice(
-    "drugs",
-    (Level("any", 1.0, ("u", "v"), yes_counts=(10, 20)),),
-    sampling=Sampling("round-two", ACKNOWLEDGEMENTS["round-two"]),
-)
 
 
 def survey(*questions, **settings):
     return Survey("s", 1000, questions, **settings)
-
-
-@pytest.fixture(scope="module")
-def plan():
-    return plan_survey(survey(CHOICE, SETS, AGE, SAMPLED))
-
-
-def test_one_file_for_everybody(plan):
-    files = deployable_files(plan)
-    assert list(files) == ["parameters"]
-    parameters = files["parameters"]
-    mechanisms = [question.mechanism for question in parameters.questions]
-    assert mechanisms == ["subset-design", "set-design", "bisample-md", "sampling-privacy"]
-    assert parameters.users == 1000
-    spent = {(row.question, row.level): row.spent for row in plan.spending}
-    illness, symptoms, age, _ = parameters.questions
-    for level, epsilon in zip(illness.levels.names, illness.levels.epsilons, strict=True):
-        assert spent["illness", level] == pytest.approx(epsilon)
-        # A set design tells all its items apart as the smallest budget allows.
-        assert spent["symptoms", level] == pytest.approx(min(symptoms.levels.epsilons))
-    assert age.asked.epsilon == pytest.approx(spent["age", "age"])
-    assert symptoms.asked.padding_length == 2
 
 
 def test_numbers_far_from_zero_lose_no_digits():

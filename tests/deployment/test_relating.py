@@ -1,7 +1,6 @@
 """Two answers in one report, from answers to the tables that are handed on."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,12 +11,10 @@ from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import cross_tables, estimates_table
 from planner.deployment.parameters import Parameters, survey_parameters
-from planner.mechanisms.words import seeded_words
 from planner.show.blocks import Sentence, Table
 from planner.show.results import result_blocks
 from tests.refusals import refused
 
-ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult.data"
 YES_NO = ("yes", "no")
 
 
@@ -76,29 +73,3 @@ def test_cells_that_are_not_the_pairs_are_refused(related):
     changed = document | {"joint": of}
     with refused(FileError):
         Parameters.of(changed | {"hash": content_hash(changed)})
-
-
-@pytest.mark.skipif(not ADULT.exists(), reason="the census answers of UCI Adult are not here")
-def test_the_error_predicted_for_a_census_is_that_of_its_reports():
-    """Marital status by income, 32,561 people, a budget of 1: 318.5 people a cell; 20 draws.
-
-    20 x 14 squares, of 13 degrees each: false alarm 1e-6; asked apart it would be 1,294.
-    """
-    rows = [line.split(", ") for line in ADULT.read_text().splitlines() if line]
-    cells = [f"{row[5]} / {row[14]}" for row in rows]
-    sizes = [sorted({row[place] for row in rows}) for place in (5, 14)]
-    parts = [
-        Categorical(n, (Level("all", 1.0, tuple(a)),)) for n, a in zip("mi", sizes, strict=True)
-    ]
-    plan = plan_survey(Survey("census", len(rows), (*parts, Joint("both", ("m", "i")))))
-    law = plan.questions[0].law
-    own = np.array([law.levels.item_names().index(cell) for cell in cells])
-    truth, predicted = np.bincount(own, minlength=14), plan.questions[0].total_error / np.sqrt(14)
-    assert predicted == pytest.approx(318.5, abs=0.05)
-    words, seen = seeded_words(np.random.default_rng(8)), []
-    for _ in range(20):
-        counter = law.shape.counter()
-        for reports in law.shape.draw_many(own, words):
-            counter.add(reports)
-        seen.append(((law.shape.estimate(counter.sums()).values - truth) ** 2).mean())
-    assert 0.65 < np.mean(seen) / predicted**2 < 1.45

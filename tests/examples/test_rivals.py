@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from examples.reproduction.literal import solve_literal
 from examples.reproduction.rivals import COLLECTIONS, TwoCoins, harmony, hybrid, piecewise, privkvm
-from planner import PrivacyPolicy, SamplingPrivacy, randomized_response, solve
+from planner import PrivacyPolicy, SamplingPrivacy, randomized_response
 from planner.mechanisms import rivals
 from planner.policy import logodds
 from tests.mechanisms.decisions import mean_is, mean_square_is
-from tests.refusals import refused
 
 ERRORS = {
     harmony: rivals.harmony_variance,
@@ -119,14 +117,3 @@ def test_two_coins():
     assert mean_square_is(errors, np.array([coins.variance(700, 300)]))
     assert not mean_square_is(errors, np.array([1.05 * coins.variance(700, 300)]))
     assert SamplingPrivacy(0.45, 0.275, [0.275]).output_losses.max() < coins.privacy_loss()
-
-
-def test_the_box_costs_what_it_costs():
-    policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
-    boxed, free = solve_literal(policy, box=True, starts=3), solve_literal(policy, starts=3)
-    assert boxed.worst_case_mse == pytest.approx(243.146, abs=1e-3)
-    assert free.worst_case_mse == pytest.approx(solve(policy).worst_case_mse, rel=1e-6)
-    assert boxed.a.min() >= 0.5 - 1e-12 >= boxed.b.max() - 2e-12
-    assert boxed.max_violation == free.max_violation == 0
-    with refused():
-        solve_literal(policy, starts=0)

@@ -100,6 +100,8 @@ def test_the_papers_box(budget, error):
     cost = table.worst_case_mse / BY_BUDGET[budget] - 1
     assert 0.002 < cost < 0.045  # up to 4 %
     assert table.certificate.lower_bound <= solve(browsing(budget)).worst_case_mse
+    with refused():
+        solve_literal(browsing(budget), starts=0)
 
 
 def _agree(policy, model="opt0", objective=Objective()):  # noqa: B008 - frozen

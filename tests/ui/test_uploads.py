@@ -7,7 +7,7 @@ import pytest
 
 from planner.errors import FileError
 from planner.survey.survey import document_of, settle
-from planner.ui.document import EXAMPLES, cleaned, documents_of_word, example_document, word_of
+from planner.ui.document import EXAMPLES, cleaned, example_document
 from planner.ui.opening import as_file, document_from_upload, rows_from_items
 from tests.refusals import refused
 from tests.ui.pages import TOTAL, by_label, metric, open_page, session, words
@@ -54,7 +54,6 @@ def test_a_list_of_items_makes_a_question_where_there_is_none():
 def test_examples_are_surveys_and_come_back_from_them(name, pytestconfig):
     path = pytestconfig.rootpath / "examples" / f"{name}.toml"
     assert document_from_upload(path.name, path.read_bytes()) == example_document(name)
-    assert documents_of_word(word_of(example_document(name))) == [example_document(name)]
     survey, mistakes = settle(cleaned(example_document(name)))
     assert mistakes == ()
     assert settle(cleaned(document_of(survey)))[0] == survey
