@@ -15,7 +15,6 @@ branch and bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -137,9 +136,13 @@ class Boxes(NamedTuple):
     low: Whole
     high: Whole
 
-    def chosen(self, which: Flags | Whole) -> Boxes:
+    def chosen(self, which: Flags | slice) -> Boxes:
         """Some of them."""
         return Boxes(self.window[which], self.low[which], self.high[which])
+
+    def joined(self, others: Boxes) -> Boxes:
+        """These, then the others."""
+        return Boxes(*(np.concatenate(pair) for pair in zip(self, others, strict=True)))
 
 
 class Counts:
@@ -277,34 +280,32 @@ class Priced:
             value = value + (nu[:, None] * y * (1 - y) * wide).sum(axis=1)
             return value, slope * width + nu[:, None] * (1 - 2 * y) * wide
 
-        y = _peak(raised, hessian, nu, wide)
+        y = np.where(wide, 0.5, 0.0)
+        y = _peak(y, raised(y)[1], hessian - 2 * nu[:, None, None] * np.eye(self.m.size), wide)
         value, slope = raised(y)
-        reach = np.where(slope > 0, slope * (1 - y), -slope * y)
-        base = self.low[window] + self.gap[window] * start
-        top_mean = base + self.gap[window] * width
-        terms = self.curve[window].sum(axis=1) + np.einsum(
-            "ni,ij,nj->n", top_mean, np.abs(self.square), top_mean
-        )
-        terms += rho * (top_mean @ np.abs(self.rows)) * (top_mean @ self.people)
-        top = value + reach.sum(axis=1) + SLACK * terms
-        gains = np.where(self.rows > 0, base, top_mean)
-        least = np.maximum(gains @ self.rows, 0) * (base @ self.people)
+        above_it = np.where(slope > 0, slope * (1 - y), -slope * y).sum(axis=1)  # at some corner
+        least = self.low[window] + self.gap[window] * start
+        most = least + self.gap[window] * width
+        # What rounding may hide: of the sizes of all terms where they are largest.
+        terms = self.curve[window].sum(axis=1)
+        terms += np.einsum("ni,ij,nj->n", most, np.abs(self.square), most)
+        terms += rho * (most @ np.abs(self.rows)) * (most @ self.people)
+        top = value + above_it + SLACK * terms
+        # The quadratic over what covers a type, times its people, is by how much its ratio exceeds.
+        covered = np.maximum(np.where(self.rows > 0, least, most) @ self.rows, 0)
         with np.errstate(divide="ignore"):
-            ceiling = np.where(top > 0, rho + top / least, rho)
+            ceiling = np.where(top > 0, rho + top / (covered * (least @ self.people)), rho)
         return top > 0, ceiling, y, width.argmax(axis=1)
 
 
-def _peak(
-    raised: Callable[[Array], tuple[Array, Array]], hessian: Array, nu: Array, wide: Flags
-) -> Array:
-    """About where the concave functions are largest: a tangent plane may touch anywhere."""
-    place = np.arange(wide.shape[1])
-    bent = hessian.copy()
-    bent[:, place, place] -= 2 * nu[:, None]
-    y = np.where(wide, 0.5, 0.0)
-    _, slope = raised(y)
+def _peak(y: Array, slope: Array, bent: Array, wide: Flags) -> Array:
+    """About where concave quadratics of these slopes at ``y`` are largest, side by side.
+
+    A tangent plane may touch anywhere: the nearer, the closer is its bound.
+    """
+    y = y.copy()
     for _ in range(_SWEEPS):
-        for i in place:
+        for i in range(y.shape[1]):
             curve = bent[:, i, i]
             step = np.where(curve < 0, -slope[:, i] / np.minimum(curve, -1e-300), 0.0)
             step = np.where(wide[:, i], np.clip(y[:, i] + step, 0, 1) - y[:, i], 0.0)
@@ -326,52 +327,35 @@ def _promising(count: Whole, items: int, slope: Array, bend: Array) -> Whole:
 def largest_ratio(priced: Priced, boxes: Boxes, seen: float, slack: float) -> tuple[Whole, float]:
     """Types with the largest ratios, and a ratio that none in the boxes exceeds.
 
-    Boxes of counts are divided until each is known to hold no ratio above ``(1 + slack)``
-    times the largest seen, or the work exceeds that of ``_WORK`` boxes; the open boxes
-    are then charged to the bound, which is true in any case.
+    Boxes of counts are divided until each is known to hold no ratio above ``(1 + slack)`` times
+    the largest seen. Once ``_WORK`` of them are bounded, those still open are charged to the bound,
+    which is true in any case.
     """
-    work, ceiling, best = 0, 0.0, np.zeros((0, boxes.low.shape[1] + 1), dtype=np.int64)
+    work, ceiling, best = 0, 0.0, np.zeros((0, 1 + boxes.low.shape[1]), dtype=np.int64)
     while boxes.window.size and np.isfinite(seen):
         still_wanted()
-        work += boxes.window.size
-        done = work > _WORK
-        rho, rest = seen * (1 + slack), [boxes.chosen(np.zeros(0, dtype=np.int64))]
-        for first in range(0, boxes.window.size, _MOST_BOXES):
-            here = boxes.chosen(np.arange(first, min(first + _MOST_BOXES, boxes.window.size)))
-            above, top, y, side = priced.bounded(here, rho)
-            if done:
-                ceiling = max(ceiling, float(top[above].max(initial=0.0)))
-            counts = here.low + np.rint(y * (here.high - here.low)).astype(np.int64)
-            seen, best = _best(priced, np.column_stack([here.window, counts])[above], seen, best)
-            open_ = above & (here.low < here.high).any(axis=1)
-            rest.append(_split(here.chosen(open_), y[open_], side[open_]))
-        if done:
-            break
-        boxes = Boxes(*(np.concatenate(column) for column in zip(*rest, strict=True)))
+        here, boxes = boxes.chosen(slice(_MOST_BOXES)), boxes.chosen(slice(_MOST_BOXES, None))
+        work += here.window.size
+        above, top, y, side = priced.bounded(here, seen * (1 + slack))
+        counts = here.low + np.rint(y * (here.high - here.low)).astype(np.int64)
+        types = np.column_stack([here.window, counts])[above]
+        ratio = priced.ratios(types)
+        if ratio.max(initial=0.0) > seen:
+            seen, best = float(ratio.max()), np.vstack([best, types[[int(ratio.argmax())]]])
+        if work > _WORK:
+            ceiling = max(ceiling, float(top[above].max(initial=0.0)))
+        else:
+            wide = above & (here.low < here.high).any(axis=1)
+            boxes = boxes.joined(_halves(here.chosen(wide), y[wide], side[wide]))
     return best, max(ceiling, seen * (1 + slack))
 
 
-def _best(priced: Priced, types: Whole, seen: float, best: Whole) -> tuple[float, Whole]:
-    """The largest ratio so far, and the types that were it once."""
-    if not len(types):
-        return seen, best
-    every = priced.ratios(types)
-    if every.max() <= seen:
-        return seen, best
-    return float(every.max()), np.vstack([best, types[[int(every.argmax())]]])
-
-
-def _split(boxes: Boxes, y: Array, side: Whole) -> Boxes:
+def _halves(boxes: Boxes, y: Array, side: Whole) -> Boxes:
     """Every box in two, divided near the point on the given side."""
-    rows = np.arange(boxes.window.size)
+    rows = np.arange(side.size)
     left, right = boxes.low[rows, side], boxes.high[rows, side]
     share = np.clip(y[rows, side], 0.2, 0.8)
-    cut = np.floor(left + share * (right - left)).astype(np.int64)
-    first_high, second_low = boxes.high.copy(), boxes.low.copy()
-    first_high[rows, side] = cut
-    second_low[rows, side] = cut + 1
-    return Boxes(
-        np.concatenate([boxes.window, boxes.window]),
-        np.vstack([boxes.low, second_low]),
-        np.vstack([first_high, boxes.high]),
-    )
+    low, high = boxes.low.copy(), boxes.high.copy()
+    high[rows, side] = np.floor(left + share * (right - left)).astype(np.int64)
+    low[rows, side] = high[rows, side] + 1
+    return Boxes(boxes.window, boxes.low, high).joined(boxes._replace(low=low))
