@@ -210,22 +210,20 @@ class Priced:
         both = np.outer(self.rows, self.people)
         return 2 * self.square - rho * (both + both.T)
 
-    def _hessian(self, window: Whole, rho: float) -> Array:
+    def _hessian(self, window: Whole, core: Array) -> Array:
         """Second derivatives in ``x``, shape ``(n, t, t)``."""
-        gap = self.gap[window]
-        hessian = gap[:, :, None] * self._core(rho) * gap[:, None, :]
-        place = np.arange(self.m.size)
+        gap, place = self.gap[window], np.arange(self.m.size)
+        hessian = gap[:, :, None] * core * gap[:, None, :]
         hessian[:, place, place] -= 2 * self.curve[window]
         return hessian
 
-    def _value_and_slope(self, window: Whole, x: Array, rho: float) -> tuple[Array, Array]:
+    def _value_and_slope(self, window: Whole, x: Array, core: Array) -> tuple[Array, Array]:
         """The quadratic and its gradient in ``x``, shapes ``(n,)`` and ``(n, t)``."""
-        mean, curve = self.low[window] + self.gap[window] * x, self.curve[window]
-        half = mean @ self.square
-        rows, people = mean @ self.rows, mean @ self.people
-        value = (curve * x * (1 - x)).sum(axis=1) + (half * mean).sum(axis=1) - rho * rows * people
-        pull = 2 * half - rho * (rows[:, None] * self.people + people[:, None] * self.rows)
-        return value, curve * (1 - 2 * x) + self.gap[window] * pull
+        gap, curve = self.gap[window], self.curve[window]
+        mean = self.low[window] + gap * x
+        pull = mean @ core
+        value = (curve * x * (1 - x)).sum(axis=1) + (pull * mean).sum(axis=1) / 2
+        return value, curve * (1 - 2 * x) + gap * pull
 
     # -- climbing -------------------------------------------------------------
 
@@ -271,12 +269,13 @@ class Priced:
         """
         window, low, high = boxes
         start, width, wide = low / self.m, (high - low) / self.m, high > low
-        hessian = self._hessian(window, rho) * width[:, :, None] * width[:, None, :]
+        core = self._core(rho)
+        hessian = self._hessian(window, core) * width[:, :, None] * width[:, None, :]
         bends = np.linalg.eigvalsh(hessian)[:, -1]
         nu = np.maximum(bends, 0) / 2 + SLACK * np.abs(hessian).sum(axis=(1, 2))
 
         def raised(y: Array) -> tuple[Array, Array]:
-            value, slope = self._value_and_slope(window, start + width * y, rho)
+            value, slope = self._value_and_slope(window, start + width * y, core)
             value = value + (nu[:, None] * y * (1 - y) * wide).sum(axis=1)
             return value, slope * width + nu[:, None] * (1 - 2 * y) * wide
 

@@ -238,11 +238,8 @@ def _solve_component(asked: _Asked, at: Whole, close: float, table: float) -> _S
         if found is not None and found.answer.value <= (1 + close) * found.solved:
             return _designed(problem, found, scaled)
     bound = _bound(asked, at, close / 4)
-    if not (
-        bound.people.size != at.size
-        or at.size > _MOST_DESIGNED
-        or table <= (1 + max(close, _NEAR_BOUND)) * scaled * bound.bounds[1]
-    ):
+    beaten = table > (1 + max(close, _NEAR_BOUND)) * scaled * bound.bounds[1]
+    if beaten and bound.people.size == at.size <= _MOST_DESIGNED:
         size = max(_FIRST * at.size, round(1.3 * at.size * (at.size + 1) / 2))
         found = _generated(problem, close, types_near(problem, bound, size), bound.bounds)
         if found is not None:
@@ -294,8 +291,11 @@ def _coarser(asked: _Asked) -> Whole:
     return groups
 
 
-def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:
-    """Few types with the same error, their weights corrected until probabilities sum to 1."""
+def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes | None:
+    """Few types with the same error, their weights corrected until probabilities sum to 1.
+
+    None where the digits that are left make no such weights.
+    """
     columns, amounts = found.columns, found.answer.weights
     people = columns.people @ found.answer.multipliers.scenarios
     mean, *within = columns.parts
@@ -312,6 +312,8 @@ def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:
         sway = total * amounts[:, None]
         missing = np.linalg.lstsq(total.T @ sway, 1 - amounts @ total)[0]
         amounts = amounts + amounts * (total @ missing)
+    if not (amounts > 0).all():
+        return None
     order = np.lexsort(about[:, :0:-1].T)  # whatever windows they were found in
     low, high = problem.sides(about[order])
     return OutputTypes(problem.item_counts, amounts[order], low, high, about[order, 1:])

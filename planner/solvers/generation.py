@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from planner.arrays import Array
 from planner.errors import ConvergenceError
-from planner.patience import still_wanted
 from planner.solvers.game import Game, GameColumns, Multipliers, lower_bound, ratios
 from planner.solvers.saddle import SaddlePoint, continued, saddle
 
@@ -24,7 +23,6 @@ _PRESENT = 1e-10  # of the largest weight: less is noise
 _LOST = 1e-3  # of a direction's largest entry: a smaller one is none to divide by
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
 _MOVED = 1e-7  # of the sums: what dropping columns may cost
-_NO_MULTIPLIERS = Multipliers((), np.zeros(0), np.zeros(0))
 
 
 class Oracle(Protocol):
@@ -69,12 +67,12 @@ def generate(
     game without the least weights of what nobody minds; ``known`` are bounds for both.
     """
     growth = _Growth(game, oracle, tolerance, asked or game, known)
+    growth.solve(None)
     for left in reversed(range(_GENERATION_ROUNDS)):
-        still_wanted()
-        growth.solve()
         if growth.enough or growth.price(last=left == 0):
             break
         growth.drop()
+        growth.solve(growth.answer)
     columns, answer = growth.columns, growth.answer
     if oracle.searched:
         answer = continued(game, columns, answer, _PROVEN_DIGITS)
@@ -94,6 +92,7 @@ class _Growth:
     """
 
     answer: SaddlePoint
+    centre: Multipliers
 
     def __init__(
         self,
@@ -105,19 +104,17 @@ class _Growth:
     ) -> None:
         self.game, self.oracle, self.tolerance, self.asked = game, oracle, tolerance, asked
         self.columns, self.news = oracle.start(), list[GameColumns]()
-        self.near: SaddlePoint | None = None
         self.bounds = np.array(known)
-        self.likely, self.centre = -np.inf, _NO_MULTIPLIERS
-        self.gap = self.closest = self.lowest = np.inf
+        self.likely, self.gap, self.closest, self.lowest = -np.inf, np.inf, np.inf, np.inf
         self.stuck, self.work, self.reached, self.close = 0, 0, 0.0, 0.0
 
-    def solve(self) -> None:
-        """The best weights of all columns found."""
+    def solve(self, near: SaddlePoint | None) -> None:
+        """The best weights of all columns found, from those of the first of them."""
         self.columns = self.columns.joined(*self.news)
         # Where the bound does not move, multipliers that are hardly charged need more digits.
         self.close = max(_PROVEN_DIGITS, max(self.tolerance, self.reached) / 100 / 10**self.stuck)
-        self.answer = saddle(self.game, self.columns, self.close, self.near)
-        self.near, self.work = self.answer, self.work + len(self.columns.sums) ** 3
+        self.answer = saddle(self.game, self.columns, self.close, near)
+        self.work += len(self.columns.sums) ** 3
         if not self.oracle.searched:
             self.reached = self.answer.value / self.bounds[0] - 1
 
@@ -136,8 +133,8 @@ class _Growth:
         value = lower_bound(self.game, newest, max(1.0, largest))
         if value > self.likely:
             self.likely, self.centre = value, newest
-        if self.centre is _NO_MULTIPLIERS:  # nothing will be proven by these
-            return self.work > 4 * _CUBES
+        if self.likely == -np.inf:  # nothing will be proven by any so far
+            return last or self.work > 4 * _CUBES
         self._charge(self.news)  # a new column may exceed the best multipliers after all
         self.gap = self.answer.value - self.likely
         fallen = self.gap < 0.9 * self.closest
@@ -177,7 +174,7 @@ class _Growth:
         charged = ratios(self.game, answer.multipliers, self.columns)
         kept = (charged > tight) | (share > _SENT * share.max())
         self.columns, self.lowest = self.columns.take(kept), answer.value
-        self.near = answer._replace(weights=answer.weights[kept])
+        self.answer = answer._replace(weights=answer.weights[kept])
 
 
 def _heaviest(

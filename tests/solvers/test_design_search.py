@@ -12,9 +12,10 @@ from planner import ConvergenceError, Objective, PrivacyPolicy, Scenario, best_d
 from planner.solvers import counts, design_search
 from planner.solvers.channel_search import solve_channel
 from planner.solvers.counts import Counts, DesignProblem, largest_ratio
-from planner.solvers.game import lower_bound, ratios
+from planner.solvers.game import Multipliers, lower_bound, ratios
+from planner.solvers.generation import Generated
 from planner.solvers.rays import windows_of
-from planner.solvers.saddle import saddle
+from planner.solvers.saddle import SaddlePoint, saddle
 from tests.policies import RULES, log_uniform, random_rule
 from tests.refusals import refused
 from tests.solvers.questions import pairs_of, written_out
@@ -395,6 +396,21 @@ def test_budgets_whose_differences_are_lost_in_rounding_are_named():
     assert 0.26 < taken.certificate.relative_gap < 0.29
     with refused(ConvergenceError):
         best_design(PrivacyPolicy([1e-10, 2e-10, 1.5e-10], [3, 4, 5], "avg"))
+
+
+def test_columns_of_which_no_weights_make_probabilities_are_no_design():
+    policy = PrivacyPolicy([1, 1.2, 2, 2.5, 3, 4], [5] * 6)
+    problem = DesignProblem(policy.item_counts, windows_of(policy, np.arange(6)), np.ones(6))
+    rng, designs = np.random.default_rng(3), []
+    for _ in range(8):
+        window, counts = (
+            rng.integers(0, len(problem.windows.low), (9, 1)),
+            rng.integers(0, 6, (9, 6)),
+        )
+        at = Multipliers((), np.zeros(6), np.ones(6) / 6), rng.random(9), 0.0, 0.0, np.zeros(0)
+        found = Generated(problem.columns(np.hstack([window, counts])), SaddlePoint(*at), 0.0, 0.0)
+        designs.append(design_search._types_of(problem, found))
+    assert 0 < designs.count(None) < 8
 
 
 def test_refusals():
