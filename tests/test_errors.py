@@ -17,14 +17,9 @@ PACKAGE = Path(__file__).parents[1] / "planner"
 
 # Where the remedy stands among the arguments. A VerificationError has one of its own, unless told.
 PLACES = {
-    "InputError": 3,
-    "because": 2,
-    "FileError": 2,
-    "SolverError": 1,
-    "InfeasibleError": 1,
-    "UnboundedError": 1,
-    "ConvergenceError": 1,
-}
+    "InputError": 3, "because": 2, "FileError": 2, "SolverError": 1, "InfeasibleError": 1,
+    "UnboundedError": 1, "ConvergenceError": 1,
+}  # fmt: skip
 
 
 def all_errors():

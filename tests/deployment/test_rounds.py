@@ -34,15 +34,11 @@ def test_what_is_planned_for_rounds_is_deployed_for_them():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"count": 1, "scheme": "once"},
-        {"count": 4, "scheme": "once", "changes": 1},
-        {"count": 4, "scheme": "one-value", "changes": 1},
-        VALUE | {"acknowledged": "yes"},
-        VALUE | {"changes": 0},
-        {"count": 4, "scheme": "every round"},
-        None,
+        {"count": 1, "scheme": "once"}, {"count": 4, "scheme": "once", "changes": 1},
+        {"count": 4, "scheme": "one-value", "changes": 1}, VALUE | {"acknowledged": "yes"},
+        VALUE | {"changes": 0}, {"count": 4, "scheme": "every round"}, None,
     ],
-)
+)  # fmt: skip
 def test_other_rounds_are_refused(wrong):
     with refused(FileError):
         Client(asked_again(wrong))

@@ -203,16 +203,10 @@ def _ledger(_, folder):
 
 # The parameters that they are given ask one question ``q`` of 40 items.
 READERS = {
-    "parameters": _parameters,
-    "lines": _lines,
-    "parquet": _parquet,
-    "sealed": _sealed,
-    "memory": _memory,
-    "checkpoint": _checkpoint,
-    "survey": _survey,
-    "answers": _answers,
+    "parameters": _parameters, "lines": _lines, "parquet": _parquet, "sealed": _sealed,
+    "memory": _memory, "checkpoint": _checkpoint, "survey": _survey, "answers": _answers,
     "ledger": _ledger,
-}
+}  # fmt: skip
 
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "2")) / len(READERS)

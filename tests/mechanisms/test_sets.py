@@ -173,14 +173,9 @@ def test_sets_from_flat_arrays():
     some = sets.some(np.array([2, 1, 0]))
     assert (some.sizes.tolist(), some.members.tolist()) == ([1, 0, 2], [1, 2, 0])
     for members, starts in (
-        ([2, 2], [0, 2]),
-        ([2, 0], [0, 1]),
-        ([2, 0], [1, 2]),
-        ([2, 0], [0, 3, 2]),
-        ([2, 0], [0]),
-        ([2, 0], [0.0, 2.0]),
-        ([3], [0, 1]),
-    ):
+        ([2, 2], [0, 2]), ([2, 0], [0, 1]), ([2, 0], [1, 2]), ([2, 0], [0, 3, 2]), ([2, 0], [0]),
+        ([2, 0], [0.0, 2.0]), ([3], [0, 1]),
+    ):  # fmt: skip
         with refused():
             ItemSets(3, np.array(members), np.array(starts))
     with refused():

@@ -102,19 +102,15 @@ def test_the_file_has_the_parts_as_they_are_asked():
 @pytest.mark.parametrize(
     ("others", "of", "about"),
     [
-        ([], ("a", "nobody"), {}),
-        ([], ("a", "a"), {}),
-        ([], ("a",), {}),
+        ([], ("a", "nobody"), {}), ([], ("a", "a"), {}), ([], ("a",), {}),
         ([Joint("j", ("a", "b")), alike("c", 1)], ("j", "c"), {}),
         ([Joint("j", ("a", "b")), alike("c", 1)], ("a", "c"), {}),
         ([ItemSet("set", (Level("l", 1.0, ("x", "y")),))], ("a", "set"), {}),
-        ([alike("c", 1, rule="avg")], ("a", "c"), {}),
-        ([alike("c", 1, 201)], ("a", "c"), {}),
-        ([alike("c", 1, weight=2.0)], ("a", "c"), {}),
-        ([], ("a", "b"), {"rule": "min"}),
+        ([alike("c", 1, rule="avg")], ("a", "c"), {}), ([alike("c", 1, 201)], ("a", "c"), {}),
+        ([alike("c", 1, weight=2.0)], ("a", "c"), {}), ([], ("a", "b"), {"rule": "min"}),
         ([], ("a", "b"), {"levels": (Level("l", 9.0, ("x", "y")),)}),
     ],
-)
+)  # fmt: skip
 def test_what_no_joint_question_is_of(others, of, about):
     with refused():
         Survey("s", 10, (alike("a", 1), alike("b", 1), *others, Joint("both", of, **about)))

@@ -143,14 +143,10 @@ def test_a_ledger_takes_all_rounds_for_one_collection():
 @pytest.mark.parametrize(
     "rounds",
     [
-        {"count": 1},
-        {"count": 12, "changes": "often"},
-        {"count": 12, "times_open": True},
-        {"count": 3, "changes": 3, "times_open": True},
-        {"count": 3, "often": True},
-        {},
+        {"count": 1}, {"count": 12, "changes": "often"}, {"count": 12, "times_open": True},
+        {"count": 3, "changes": 3, "times_open": True}, {"count": 3, "often": True}, {},
     ],
-)
+)  # fmt: skip
 def test_bad_rounds(rounds):
     with refused():
         planned(rounds)

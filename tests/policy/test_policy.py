@@ -92,24 +92,13 @@ def test_many_levels_have_room_but_no_dense_matrix():
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        (1, 1.0),
-        (" 2 ", 2.0),
-        (".5", 0.5),
-        ("2.", 2.0),
-        ("1e-3", 1e-3),
-        ("ln 4", math.log(4)),
-        ("ln(4)", math.log(4)),
-        ("ln ( 4 )", math.log(4)),
-        ("1.2 * ln 6", 1.2 * math.log(6)),
-        ("1.2*ln(6)", 1.2 * math.log(6)),
-        ("ln 4 / 2", math.log(4) / 2),
-        ("2 * ln 3 * 1.5 / 4", 2 * math.log(3) * 1.5 / 4),
-        ("ln .5 * ln .5", math.log(0.5) ** 2),
-        ("(2)", 2.0),
-        ("50", 50.0),
-        (50, 50.0),
+        (1, 1.0), (" 2 ", 2.0), (".5", 0.5), ("2.", 2.0), ("1e-3", 1e-3), ("ln 4", math.log(4)),
+        ("ln(4)", math.log(4)), ("ln ( 4 )", math.log(4)), ("1.2 * ln 6", 1.2 * math.log(6)),
+        ("1.2*ln(6)", 1.2 * math.log(6)), ("ln 4 / 2", math.log(4) / 2),
+        ("2 * ln 3 * 1.5 / 4", 2 * math.log(3) * 1.5 / 4), ("ln .5 * ln .5", math.log(0.5) ** 2),
+        ("(2)", 2.0), ("50", 50.0), (50, 50.0),
     ],
-)
+)  # fmt: skip
 def test_budgets_as_people_write_them(text, value):
     assert parse_epsilon(text) == value
 

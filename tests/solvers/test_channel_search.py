@@ -37,14 +37,10 @@ def test_two_symbols_are_randomised_response(epsilon):
 @pytest.mark.parametrize(
     ("epsilons", "value"),
     [
-        ([1.0] * 5, 9.646301),
-        ([2.0] * 5, 1.794271),
-        ([1.0] * 8, 23.052303),
-        ([2.0] * 8, 4.389066),
-        ([1.0] * 12, 46.642292),
-        ([0.5] * 4 + [2.0] * 4, 90.001072),
+        ([1.0] * 5, 9.646301), ([2.0] * 5, 1.794271), ([1.0] * 8, 23.052303), ([2.0] * 8, 4.389066),
+        ([1.0] * 12, 46.642292), ([0.5] * 4 + [2.0] * 4, 90.001072),
     ],
-)
+)  # fmt: skip
 def test_cumulative_counts(epsilons, value):
     wanted = cumulative(len(epsilons))
     policy = PrivacyPolicy(epsilons, [1] * len(epsilons))

@@ -41,17 +41,11 @@ def test_sample_from_csv(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "other\n1\n",
-        "eps\n",
-        "1.5\n2\n",
-        "eps\n1\n\n2\n",
-        "eps\n1\nx\n",
-        "eps\nnan\n",
+        "", "other\n1\n", "eps\n", "1.5\n2\n", "eps\n1\n\n2\n", "eps\n1\nx\n", "eps\nnan\n",
         "eps\n" + "1" * 200_000 + "\n",
     ],
     ids=range(8),
-)
+)  # fmt: skip
 def test_bad_csv(tmp_path, text):
     path = tmp_path / "pilot.csv"
     path.write_text(text)

@@ -49,15 +49,11 @@ def test_what_is_explored_is_what_is_planned_with_it():
 @pytest.mark.parametrize(
     ("example", "against"),
     [
-        ("baskets", "all budgets"),
-        ("hours", "the budget of ends"),
-        ("answer-rate", "budgets: the error's parts"),
-        ("answer-rate", "budgets: who answers"),
-        ("waves", "all budgets"),
-        ("related", "all budgets"),
-        ("sampled-ages", "decoys"),
+        ("baskets", "all budgets"), ("hours", "the budget of ends"),
+        ("answer-rate", "budgets: the error's parts"), ("answer-rate", "budgets: who answers"),
+        ("waves", "all budgets"), ("related", "all budgets"), ("sampled-ages", "decoys"),
     ],
-)
+)  # fmt: skip
 def test_every_kind_can_be_explored(example, against):
     app = exploring(example)
     by_label(app.selectbox, "Against").set_value(against).run()

@@ -91,16 +91,11 @@ def test_items_with_levels_keep_the_budgets_in_the_table_and_without_levels_form
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "item\nx\n",
-        "item,level\n",
-        "item,level\n,severe\n",
-        "item,level\nx,\n",
-        "item,level\n" + "x,a\n" * 100_000,
-        "item,level\n" + "x" * 2 * csv.field_size_limit(),
+        "", "item\nx\n", "item,level\n", "item,level\n,severe\n", "item,level\nx,\n",
+        "item,level\n" + "x,a\n" * 100_000, "item,level\n" + "x" * 2 * csv.field_size_limit(),
     ],
     ids=range(7),
-)
+)  # fmt: skip
 def test_wrong_lists_of_items_name_the_line(text):
     with refused(FileError) as caught:
         rows_from_items("items.csv", text.encode(), [])

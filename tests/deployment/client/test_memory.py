@@ -139,21 +139,14 @@ KINDS = {"reports": use_memory, "counted": use_checkpoint}
 @pytest.mark.parametrize(
     "damage",
     [
-        "DELETE FROM {}",
-        "DELETE FROM {}_pages",
-        "DELETE FROM {}_root",
-        "INSERT INTO {0}_root SELECT * FROM {0}_root",
-        "UPDATE {}_root SET content = x'00'",
-        "UPDATE {}_root SET content = 'text'",
-        "UPDATE {}_pages SET content = 'text'",
-        "UPDATE {}_pages SET content = zeroblob(64)",
-        "UPDATE {}_pages SET name = name + 1",
-        "UPDATE {} SET content = x'00'",
-        "UPDATE {} SET content = 'text'",
-        "UPDATE {0} SET name = x'00' || name",
-        "DROP TABLE {}",
+        "DELETE FROM {}", "DELETE FROM {}_pages", "DELETE FROM {}_root",
+        "INSERT INTO {0}_root SELECT * FROM {0}_root", "UPDATE {}_root SET content = x'00'",
+        "UPDATE {}_root SET content = 'text'", "UPDATE {}_pages SET content = 'text'",
+        "UPDATE {}_pages SET content = zeroblob(64)", "UPDATE {}_pages SET name = name + 1",
+        "UPDATE {} SET content = x'00'", "UPDATE {} SET content = 'text'",
+        "UPDATE {0} SET name = x'00' || name", "DROP TABLE {}",
     ],
-)
+)  # fmt: skip
 def test_damage_is_named(tmp_path, table, damage):
     use, path = KINDS[table], tmp_path / "file"
     use(path)

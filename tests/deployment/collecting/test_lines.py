@@ -9,16 +9,12 @@ from planner.deployment import Client
 from planner.deployment.collecting.collector import collect
 
 LINES = [
-    ("parameters", "0" * 64, "parameters"),
-    ("question", "other", "question and round"),
-    ("payload", b"123", "length of line 5"),
-    ("payload", b"1234567\x80", "0 in all bits"),
-    ("round_number", 1, "question and round"),
-    ("round_number", True, "byte for byte"),
-    ("report_id", "", "byte for byte"),
-    ("report_id", "AB" * 8, "byte for byte"),
+    ("parameters", "0" * 64, "parameters"), ("question", "other", "question and round"),
+    ("payload", b"123", "length of line 5"), ("payload", b"1234567\x80", "0 in all bits"),
+    ("round_number", 1, "question and round"), ("round_number", True, "byte for byte"),
+    ("report_id", "", "byte for byte"), ("report_id", "AB" * 8, "byte for byte"),
     ("report_id", "ab" * 7, "byte for byte"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("field", "value", "reason"), LINES, ids=str)
