@@ -6,16 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, NamedTuple, Self, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    SerializerFunctionWrapHandler,
-    ValidationError,
-    ValidationInfo,
-    model_serializer,
-    model_validator,
-)
+import pydantic
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from planner.errors import InputError
@@ -27,7 +18,7 @@ Where = tuple[str | int, ...]
 _NAMING = ("name", "kind", "model")  # what a table is called, and which of some classes it is
 
 
-class Description(BaseModel):
+class Description(pydantic.BaseModel):
     """A frozen table of a survey, checked once when made; a mistake is an ``InputError``.
 
     Fields are given by name, or in their order (of some the ``first`` alone); ``model_validate``
@@ -35,7 +26,9 @@ class Description(BaseModel):
     :meth:`replacing`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, serialize_by_alias=True)
+    model_config = pydantic.ConfigDict(
+        frozen=True, extra="forbid", strict=True, serialize_by_alias=True
+    )
     first: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, /, *places: object, **fields: object) -> None:
@@ -47,7 +40,7 @@ class Description(BaseModel):
         document = {aliases.get(name, name): value for name, value in given.items()}
         try:
             self.__pydantic_validator__.validate_python(document, self_instance=self)
-        except ValidationError as error:
+        except pydantic.ValidationError as error:
             raise mistakes(error, document)[0].error from None
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # not for tables within
@@ -62,7 +55,7 @@ class Description(BaseModel):
         fields = {name: getattr(self, name) for name in self.model_fields_set}
         return type(self)(**fields | changes)
 
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def _plain(cls, table: Json) -> Json:
         """Without what is blank; every key is known."""
@@ -71,8 +64,8 @@ class Description(BaseModel):
         _know(table, cls, {})
         return {key: cell for key, cell in table.items() if not _blank(cell)}
 
-    @model_serializer(mode="wrap")
-    def _written(self, write: SerializerFunctionWrapHandler) -> Document:
+    @pydantic.model_serializer(mode="wrap")
+    def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
         first = {key: getattr(self, key) for key in _NAMING if key in type(self).model_fields}
         if first.get("kind") == "categorical":  # the usual one
             del first["kind"]
@@ -112,10 +105,10 @@ def named(key: str, *kinds: type[D]) -> dict[str, type[D]]:
     return {kind.model_fields[key].default: kind for kind in kinds}
 
 
-def told_apart(key: str, remedy: str, known: Models, usual: str = "") -> BeforeValidator:
+def told_apart(key: str, remedy: str, known: Models, usual: str = "") -> pydantic.BeforeValidator:
     """Reads a table as the one of the known kinds that its ``key`` names."""
 
-    def read(table: Json, about: ValidationInfo) -> Json:
+    def read(table: Json, about: pydantic.ValidationInfo) -> Json:
         if isinstance(table, Description):
             return table
         given = table if type(table) is dict else {}
@@ -125,17 +118,17 @@ def told_apart(key: str, remedy: str, known: Models, usual: str = "") -> BeforeV
         _know(given, known[name], known)
         return known[name].model_validate(table, context=about.context)
 
-    return BeforeValidator(read)
+    return pydantic.BeforeValidator(read)
 
 
-def at(*place: str | int, error: InputError) -> ValidationError:
+def at(*place: str | int, error: InputError) -> pydantic.ValidationError:
     """The mistake, at a place within what is validated."""
     kind = PydanticCustomError("mistake", "{reason}", {"reason": error.reason, "error": error})
     detail = InitErrorDetails(type=kind, loc=place, input=error.value)
-    return ValidationError.from_exception_data("", [detail])
+    return pydantic.ValidationError.from_exception_data("", [detail])
 
 
-def wrong(value: object, allowed: str, remedy: str, *place: str | int) -> ValidationError:
+def wrong(value: object, allowed: str, remedy: str, *place: str | int) -> pydantic.ValidationError:
     """The mistake of the key at the end of the place."""
     return at(*place, error=InputError(str(place[-1]), value, allowed, remedy))
 
@@ -147,7 +140,7 @@ class Mistake(NamedTuple):
     error: InputError
 
 
-def mistakes(error: ValidationError, document: Document, under: str = "") -> list[Mistake]:
+def mistakes(error: pydantic.ValidationError, document: Document, under: str = "") -> list[Mistake]:
     """Every mistake, in the order of the document; ``under``: its table beside the questions."""
     found = []
     for one in error.errors(include_url=False):

@@ -8,13 +8,7 @@ from itertools import product
 from math import inf, prod
 from typing import Annotated, ClassVar, Literal, Self, cast
 
-from pydantic import (
-    Field,
-    PlainValidator,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+import pydantic
 
 from planner.errors import InputError, mark
 from planner.laws.answers import MEAN_OF_SCORES, SHARES_UP_TO, Item, ItemOrNone, OneOfSet, Ordered
@@ -70,10 +64,10 @@ class AskedAgain(Description):
     count: Annotated[
         int, values.count(2, MOST_ROUNDS, "Leave the rounds out if it is asked one time.")
     ]
-    changes: Annotated[str | int, PlainValidator(_read_changes)] = "any"
+    changes: Annotated[str | int, pydantic.PlainValidator(_read_changes)] = "any"
     times_open: bool = False
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
         if self.times_open and (type(self.changes) is str or self.most_changes >= self.count):
             allowed = f"a number from 1 to {self.count - 1} where times are open"
@@ -118,7 +112,7 @@ class BaseQuestion(Description):
     name: values.Name
     mechanism: str = BEST
     weight: values.Positive = 1.0
-    targets: values.Several[Target] = Field(default=(), alias="target")
+    targets: values.Several[Target] = pydantic.Field(default=(), alias="target")
     rounds: AskedAgain | None = None
     ask: values.Name | None = None
     columns: values.Answers = ()
@@ -169,11 +163,11 @@ class Levelled(BaseQuestion):
     """
 
     first: ClassVar[tuple[str, ...]] = ("name", "levels", "rule")
-    levels: values.Several[Level] = Field(min_length=1, alias="level")
-    rule: Annotated[RuleOf, PlainValidator(values.read_rule)] = DEFAULT_RULE
+    levels: values.Several[Level] = pydantic.Field(min_length=1, alias="level")
+    rule: Annotated[RuleOf, pydantic.PlainValidator(values.read_rule)] = DEFAULT_RULE
     label: values.Labels = ()
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
         check_items(self.levels)
         if isinstance(self.rule, tuple):
@@ -305,9 +299,9 @@ class Joint(Categorical):
     kind: Literal["joint"] = "joint"  # type: ignore[assignment]
     of: values.Several[values.Name]
     parts: values.Several[Categorical] = ()
-    levels: values.Several[Level] = Field(default=(), alias="level")
+    levels: values.Several[Level] = pydantic.Field(default=(), alias="level")
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
         if not 2 <= len(self.of) <= 3:
             raise wrong(self.of, "two or three questions", "Name those of a table.", "of")
@@ -344,8 +338,8 @@ class Joint(Categorical):
             for levels in product(*(one.levels for one in self.parts))
         )
 
-    @model_serializer(mode="wrap")
-    def _written(self, write: SerializerFunctionWrapHandler) -> Document:
+    @pydantic.model_serializer(mode="wrap")
+    def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
         derived = ("level", "rule", "label")
         found = {key: cell for key, cell in write(self).items() if key not in derived}
         return {"name": self.name, "kind": self.kind, **found}
@@ -535,8 +529,8 @@ class Sampling(Description):
 
     relies_on: values.Name
     acknowledged: str | None = None
-    cap: Annotated[values.Share, Field(gt=0, lt=1)] = 0.45
-    floor: Annotated[values.Share, Field(lt=1)] = 0.0
+    cap: Annotated[values.Share, pydantic.Field(gt=0, lt=1)] = 0.45
+    floor: Annotated[values.Share, pydantic.Field(lt=1)] = 0.0
     none_epsilon: values.Budget | None = None
     everyone_has_value: bool = False
 
@@ -588,10 +582,10 @@ class Numeric(BaseQuestion):
     epsilon: values.Budget | None = None
     mean: values.Finite | None = None
     sd: values.Finite | None = None
-    refusals: Annotated[values.Share, Field(lt=1)] | None = None
+    refusals: Annotated[values.Share, pydantic.Field(lt=1)] | None = None
     preferences: AnyPreferences | None = None
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
         _ = self.domain
         self._check_targets([])

@@ -9,14 +9,8 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
+import pydantic
 import tomli_w
-from pydantic import (
-    Field,
-    SerializerFunctionWrapHandler,
-    ValidationError,
-    model_serializer,
-    model_validator,
-)
 
 from planner.errors import FileError, InputError
 from planner.files import read_text
@@ -50,7 +44,7 @@ class Survey(Description):
     users: Annotated[
         int, values.count(1, MAX_COUNT, "Say how many people will be asked, in digits.")
     ]
-    questions: values.Several[AnyQuestion] = Field(min_length=1, alias="question")
+    questions: values.Several[AnyQuestion] = pydantic.Field(min_length=1, alias="question")
     design: Literal["split", "one-each", "some-each"] = "split"
     ledger: values.NamedFile | None = None
     asked: Annotated[int, values.count(1, MAX_COUNT, "Leave it out for the best.")] | None = None
@@ -63,7 +57,7 @@ class Survey(Description):
     population: values.Parts = ()
     missing: values.Codes | None = None
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
         names = ((("question", i, "name"), one.name) for i, one in enumerate(self.questions))
         require_distinct(names)
@@ -125,8 +119,8 @@ class Survey(Description):
                 raise wrong(getattr(level, key), "left out", remedy, *place)
         return part
 
-    @model_serializer(mode="wrap")
-    def _written(self, write: SerializerFunctionWrapHandler) -> Document:
+    @pydantic.model_serializer(mode="wrap")
+    def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
         found = write(self)
         tables = [row for one in found["question"] for row in (*one.pop("parts", ()), one)]
         return {"name": self.name, **found, "question": tables}
@@ -246,7 +240,7 @@ def settle(
         outline = _Outline.model_validate(document)
         under, flat = "survey", outline.survey | {"question": outline.question}
         return Survey.model_validate(flat, context={"folder": folder}), ()
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         return None, tuple(mistakes(error, document, under))
 
 
