@@ -26,20 +26,9 @@ from typing import TypeVar
 
 from planner.errors import FileError, InputError
 from planner.files import unreadable
+from planner.laws import schema
 from planner.laws.law import DEVICE, Halves, Law, question_form
-from planner.laws.schema import (
-    TEXT,
-    Document,
-    Json,
-    Schema,
-    check,
-    choice,
-    described,
-    either,
-    list_of,
-    record,
-    whole,
-)
+from planner.laws.schema import TEXT, Document, Json, Schema, check
 from planner.limits import EXPORT_REMEDY, JOINED, MAX_CELLS, MAX_COUNT, MAX_FILE_BYTES
 
 L = TypeVar("L", bound=Law)
@@ -260,7 +249,7 @@ def read_questions(
     try:
         # Questions are checked one by one below, each by the form of its own law.
         form = file_form()
-        anything = form["properties"] | {"questions": list_of({"type": "object"})}
+        anything = form["properties"] | {"questions": schema.list_of({"type": "object"})}
         check(document, form | {"properties": anything})
         read = [
             kind.read(question, halves, f"questions[{i}]")
@@ -290,27 +279,28 @@ def file_form() -> Document:
     >>> file_form()["required"][:4]
     ['format', 'version', 'hash', 'planner_version']
     """
-    always = record(
+    questions = (question_form(*pair) for pair in DEVICE.pairs())
+    always = schema.record(
         {
-            "format": choice(FORMAT),
-            "version": choice(FILE_VERSION),
+            "format": schema.choice(FORMAT),
+            "version": schema.choice(FILE_VERSION),
             "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
             "planner_version": TEXT,
             "survey": TEXT,
-            "users": whole(1, MAX_COUNT),
-            "questions": list_of(either(*(question_form(*pair) for pair in DEVICE.pairs()))),
+            "users": schema.whole(1, MAX_COUNT),
+            "questions": schema.list_of(schema.either(*questions)),
         }
     )
-    parts = {name: list_of(_NOT_NEGATIVE, 0) for name in ("weights", "population")}
-    groups = described(
-        list_of(record({"name": TEXT, "values": list_of(TEXT, 2), **parts})),
+    parts = {name: schema.list_of(_NOT_NEGATIVE, 0) for name in ("weights", "population")}
+    groups = schema.described(
+        schema.list_of(schema.record({"name": TEXT, "values": schema.list_of(TEXT, 2), **parts})),
         "What the collector knows of who reports, and nobody randomises: each "
         "report is of one value of each; of one of them, what a person of each value counts for, "
         "or how many people there are of each. Left out where there is none.",
     )
-    part = record({"name": TEXT, "answers": list_of(TEXT)})
-    joint = described(
-        list_of(record({"question": TEXT, "of": list_of(part, 2)})),
+    part = schema.record({"name": TEXT, "answers": schema.list_of(TEXT)})
+    joint = schema.described(
+        schema.list_of(schema.record({"question": TEXT, "of": schema.list_of(part, 2)})),
         "The questions that a joint one is of: its answers are theirs, joined by "
         f"{JOINED!r}. Left out where there is none.",
     )
