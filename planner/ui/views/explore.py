@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import streamlit as st
 
+from planner.laws.schema import Document
 from planner.limits import MAX_PADDING_LENGTH
 from planner.planning.mean import (
     AnswerRateModel,
@@ -16,6 +18,7 @@ from planner.planning.mean import (
     answer_rate_of,
     channel_curve,
 )
+from planner.planning.option import AnyPart
 from planner.planning.plan import SurveyPlan, compare_plans, part_of
 from planner.planning.question import QuestionPlan, budget_curve, plan_question
 from planner.planning.sampled import SamplingPlan
@@ -25,8 +28,10 @@ from planner.show import figures
 from planner.show.blocks import said
 from planner.show.kinds import answers, words
 from planner.show.others import answer_rate_blocks, changed_sentence, comparison_blocks
+from planner.survey.survey import settle
 from planner.survey.values import text_of
 from planner.ui import render
+from planner.ui.document import cleaned
 from planner.ui.fields import kept_item
 from planner.ui.state import session
 from planner.ui.working import looked_at, remembered
@@ -58,10 +63,17 @@ def page() -> None:
     with render.complaint(), st.container(key="explore"):
         left, right = st.columns([1, 2])
         with left:
-            moved = _Sliders(found.plan, plan)
-        _buttons(moved, several=found.plan.allocation is not None)
+            part, changes = _sliders(found.plan, plan)
+        with st.container(horizontal=True):
+            use = "Use these budgets"
+            st.button(use, on_click=_use, args=(changes,), disabled=not changes)
+            st.button("Back to the survey", on_click=_back, disabled=part is plan.part)
+            pin = st.button("Pin this")
+        if found.plan.allocation is not None:
+            st.caption("Shares follow importance: with new budgets they are planned anew.")
+        now = None
         with right, render.complaint():
-            part, explored = moved.part, plan
+            explored = plan
             if part is not plan.part:
                 explored = remembered(("explored", part), lambda: plan_question(part))
             unit = _chart(explored)
@@ -69,80 +81,70 @@ def page() -> None:
             whose = answers(explored)
             assumed = words(explored).assumed(explored)
             render.render(said([f"{whose[:1].upper()}{whose[1:]}. {assumed}"], "note"))
-            moved.now = SurveyPlan(found.plan.survey, (explored,), None, found.plan.ledger)
-        _pinned(moved, plan.name)
+            now = SurveyPlan(found.plan.survey, (explored,), None, found.plan.ledger)
+        pins = session().typed.setdefault("x-pins", {})
+        if now is not None and pin:
+            pins[plan.name] = now
+        if now is not None and plan.name in pins:
+            pair = compare_plans(pins[plan.name], now)
+            render.render(comparison_blocks(pair, ("as pinned", "as it is now")))
         if getattr(plan.question, "preferences", None) is not None:
             render.drawer("Which budget to offer", "offers", partial(_offers, plan))
 
 
-class _Sliders:
-    """The question's part with what the sliders say, and the changes that this is to the survey.
+def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Change]]:
+    """The question's part as the sliders say, and what that changes in the document.
 
     What none of them moves stays as it is, to the last digit.
     """
+    changes, before, new = list[_Change](), plan.part, session().revision
 
-    def __init__(self, survey: SurveyPlan, plan: QuestionPlan) -> None:
-        self.changes, self.left, before = list[_Change](), _MOST_SLIDERS, plan.part
-        self.pinned = False
-        self.now: SurveyPlan | None = None
-        asked: Any = before.asked
-        parts = [self._budgets(one, plan) for one in asked.together]
-        asked = parts[0] if len(parts) == 1 else asked.replacing(parts=tuple(parts))
-        if self.left < 0:
-            st.caption(f"The first {_MOST_SLIDERS} levels; others stay.")
-        users = self._users(before.everybody)
-        for label, key, now, most in _settings(plan):
-            at, ends = _Change(plan.name, None, key, ""), (1 if most > 1 else 0.0, most)
-            found = self._moved(label, at, now, ends, 1 if most > 1 else 0.005)
-            if found != now:
-                *table, last = key.split(".")
-                inner = {last: found}
-                asked = asked.replacing(
-                    **({table[0]: getattr(asked, table[0]).replacing(**inner)} if table else inner)
-                )
-        shares = {"Share of its budgets": before.share, "Asked of the people": before.fraction}
-        nowhere = _Change(plan.name, None, "", "")
-        share, fraction = (
-            self._moved(label, nowhere, now, (0.005, 0.995), 0.005) if now < 1 else now
-            for label, now in shares.items()
-        )
-        self.any = bool(self.changes) or (share, fraction) != (before.share, before.fraction)
-        about = asked, users, survey.ledger, share, fraction
-        self.part = part_of(*about) if self.any else before
-
-    def _budgets(self, one: Any, plan: QuestionPlan) -> Any:
-        """A question with the budgets of its sliders, a level each."""
-        budgets = (one if one.levels else plan.part.tolerated).policy.epsilons.tolist()
-        several, rows = len(plan.part.asked.together) > 1, one.levels or (one,)
-        found = list(rows)
-        for row, (level, budget) in enumerate(zip(rows, budgets, strict=True)):
-            self.left -= 1
-            if self.left >= 0:
-                label = f"{one.name}: {level.name}" if several else f"Budget of {level.name}"
-                at = _Change(one.name, row if one.levels else None, "epsilon", "")
-                now = self._moved(label, at, budget, _NATS, 0.05)
-                found[row] = level if now == budget else level.replacing(epsilon=now)
-        return one.replacing(levels=tuple(found)) if one.levels else found[0]
-
-    def _users(self, users: int) -> int:
-        sizes = sorted({users, *(10**k * m for k in range(2, 7) for m in (1, 2, 5))})
-        key = f"x-users-{session().revision}"
-        found = st.select_slider("People", sizes, users, format_func="{:,}".format, key=key)
-        if found != users:
-            self.changes.append(_Change("", None, "users", f"{found:,}"))
-        return found
-
-    def _moved(self, label: str, at: _Change, now: Any, ends: tuple[Any, Any], step: Any) -> Any:
+    def moved(label: str, at: _Change, now: Any, ends: tuple[Any, Any], step: Any = 0.005) -> Any:
         """A slider's value, ``now`` until it is moved; a share is shown in per cent."""
         shown = min(max(now if step == 1 else round(now, 3), ends[0]), ends[1])
-        key = f"x-{at.question}-{at.row}-{label}-{session().revision}"
+        key = f"x-{at.question}-{at.row}-{label}-{new}"
         written = "percent" if step < _NATS[0] else None
         found = st.slider(render.plain(label), *ends, shown, step, written, key=key)
-        if found == shown:
-            return now
-        if at.key:
-            self.changes.append(at._replace(text=f"{found:.4g}"))
-        return found
+        if found != shown and at.key:
+            changes.append(at._replace(text=f"{found:.10g}"))
+        return now if found == shown else found
+
+    budgets = list(_budgets(plan))
+    for label, budget, at in budgets[:_MOST_SLIDERS]:
+        moved(label, at, budget, _NATS, 0.05)
+    if len(budgets) > _MOST_SLIDERS:
+        st.caption(f"The first {_MOST_SLIDERS} levels; others stay.")
+    sizes = sorted({before.everybody, *(10**k * m for k in range(2, 7) for m in (1, 2, 5))})
+    key, written = f"x-users-{new}", "{:,}".format
+    users = st.select_slider("People", sizes, before.everybody, format_func=written, key=key)
+    if users != before.everybody:
+        changes.append(_Change("", None, "users", f"{users:,}"))
+    for label, key, now, most in _settings(plan):
+        ends, step = ((1, most), 1) if most > 1 else ((0.0, most), 0.005)
+        moved(label, _Change(plan.name, None, key, ""), now, ends, step)
+    shares = {"Share of its budgets": before.share, "Asked of the people": before.fraction}
+    nowhere = _Change(plan.name, None, "", "")
+    share, fraction = (
+        moved(label, nowhere, now, (0.005, 0.995)) if now < 1 else now
+        for label, now in shares.items()
+    )
+    if not changes and (share, fraction) == (before.share, before.fraction):
+        return before, changes
+    changed, mistakes = settle(cleaned(_changed(changes)))
+    if changed is None:
+        raise mistakes[0].error
+    asked = next(one for one in changed.questions if one.name == plan.name)
+    return part_of(asked, users, survey.ledger, share, fraction), changes
+
+
+def _budgets(plan: QuestionPlan) -> Iterator[tuple[str, float, _Change]]:
+    """The budgets there are to move, a level each: with its label, and where it is written."""
+    together = plan.part.asked.together
+    for one in together:
+        budgets = (one if one.levels else plan.part.tolerated).policy.epsilons.tolist()
+        for row, (level, budget) in enumerate(zip(one.levels or (one,), budgets, strict=True)):
+            label = f"{one.name}: {level.name}" if len(together) > 1 else f"Budget of {level.name}"
+            yield label, budget, _Change(one.name, row if one.levels else None, "epsilon", "")
 
 
 def _settings(plan: QuestionPlan) -> Iterator[tuple[str, str, Any, Any]]:
@@ -214,28 +216,6 @@ def _rates(plan: QuestionPlan) -> AnswerRatePlan:
     return rates.with_channels(found.of_people(part.people))
 
 
-def _buttons(moved: _Sliders, *, several: bool) -> None:
-    with st.container(horizontal=True):
-        use = (moved.changes,)
-        st.button("Use these budgets", on_click=_use, args=use, disabled=not moved.changes)
-        st.button("Back to the survey", on_click=_back, disabled=not moved.any)
-        moved.pinned = st.button("Pin this")
-    if several:
-        st.caption("Shares follow importance: with new budgets they are planned anew.")
-
-
-def _pinned(moved: _Sliders, name: str) -> None:
-    """Two scenarios side by side."""
-    pins = session().typed.setdefault("x-pins", {})
-    if moved.now is None:
-        return
-    if moved.pinned:
-        pins[name] = moved.now
-    if name in pins:
-        pair = compare_plans(pins[name], moved.now)
-        render.render(comparison_blocks(pair, ("as pinned", "as it is now")))
-
-
 def _offers(plan: QuestionPlan) -> None:
     """The best budget for the survey as it is; a button where that protects people more."""
     key = "rates", plan.part
@@ -255,11 +235,18 @@ def _use(changes: list[_Change]) -> None:
     """Write what was moved to the survey; what was not stays as it was typed."""
     here = session()
     here.note()
-    questions = {text_of(one.get("name")): one for one in here.document["question"]}
+    here.document = _changed(changes)
+    here.revision += 1
+
+
+def _changed(changes: list[_Change]) -> Document:
+    """The document with these changes."""
+    document = copy.deepcopy(session().document)
+    questions = {text_of(one.get("name")): one for one in document["question"]}
     for change in changes:
-        holder = questions[change.question] if change.question else here.document["survey"]
+        holder = questions[change.question] if change.question else document["survey"]
         if change.row is not None:
             holder = holder["level"][change.row]
         *table, key = change.key.split(".")
         (holder.setdefault(table[0], {}) if table else holder)[key] = change.text
-    here.revision += 1
+    return document
