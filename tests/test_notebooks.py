@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from planner import Survey, baseline, chart, frontier, load_survey, plan_padding, plan_survey, solve
+from planner import baseline, chart, frontier, plan_padding, plan_survey, solve
 from planner.estimates.channel import OrderedEstimates
 from planner.estimates.counts import Estimates
 from planner.estimates.cross_table import CrossTable
@@ -23,15 +23,9 @@ POLICY = PrivacyPolicy([1.0, 2.0], [1, 4], names=["a & b", "<common>"])
 
 
 @pytest.fixture(scope="module")
-def survey() -> Survey:
-    return load_survey(ROOT / "examples" / "household.toml")
-
-
-@pytest.fixture(scope="module")
-def shown(survey):
+def shown():
     """One of everything that a notebook shows."""
-    whole = plan_survey(survey)
-    ages = load_survey(ROOT / "examples" / "sampled-ages.toml")
+    whole = plan_survey(ROOT / "examples" / "household.toml")
     table, joint = solve(POLICY), subset_selection(2.0, items=4).shape
     counts = np.array([[420.0, 90.0], [60.0, 430.0]])
     return {
@@ -42,7 +36,7 @@ def shown(survey):
         "whole": whole,
         "planned": whole.questions[0],
         "frontier": frontier(POLICY, 1000, [0.5, 1, 2]),
-        "sampling": plan_survey(ages).questions[0],
+        "sampling": plan_survey(ROOT / "examples" / "sampled-ages.toml").questions[0],
         "estimates": Estimates([90.0, -8.0], [10.0, 9.0], [9.0, 9.0], users=200),
         "ordered": OrderedEstimates(
             ("low", "middle", "high"), np.array([0.3, 0.7]), 0.01 * np.eye(2), 100

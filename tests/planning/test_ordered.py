@@ -148,13 +148,9 @@ SCORES = (0, 2, 7, 12)
 MEAN = QUESTION.replacing(wanted="mean of scores", scores=SCORES)
 
 
-@pytest.fixture(scope="module")
-def of_mean():
+def test_a_mean_is_planned_in_the_unit_of_its_scores():
     asked = MEAN.replacing(targets=(Target(error=0.01),))
-    return plan_survey(Survey("s", USERS, (asked,))).questions[0]
-
-
-def test_a_mean_is_planned_in_the_unit_of_its_scores(of_mean):
+    (of_mean,) = plan_survey(Survey("s", USERS, (asked,))).questions
     best = best_ordered_channel(policy_of_answers(MEAN), SCORES, tolerance=1e-7)
     error = np.sqrt(best.worst_error / USERS)
     assert (of_mean.total_error, of_mean.least_error) == pytest.approx((error, error), rel=1e-4)
