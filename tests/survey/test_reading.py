@@ -272,11 +272,15 @@ from planner.errors import FileError
 from planner.planning import datasets
 from planner.planning.datasets import read_known
 from planner.survey.levels import Level
-from planner.survey.questions import ItemSet, Numeric
+from planner.survey.questions import Categorical, ItemSet, Numeric
+from planner.survey.reading import AnswerFile
+from planner.survey.tables import Reading
 pages = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (pages + 2**30,) * 2)
 levels = Level("l", 1.0, tuple("ab")), Level("n", 1.0, item_count=5)
 asked = ItemSet("x", levels), Numeric("x", 0, 9, epsilon=1.0)
+many = Categorical("x", (Level("l", 1.0, item_count=10**12),)).answer_column
+print(*AnswerFile("places.csv", [many], Reading(place_unlisted=True)).blocks())
 for name in sys.argv[1:]:
     try:
         known = read_known(name, asked["numbers" in name].answer_column)
@@ -290,6 +294,7 @@ for name in sys.argv[1:]:
 def test_small_files_never_fill_the_memory(tmp_path):
     """Each took 6 to 12 GB once: fixed-width letters, and lists of rows."""
     long = "a" * 131_000
+    written(tmp_path, "places.csv", "x\nb\na\n")
     texts = {
         "one-long.csv": ("x\n" + long + "\n" + "b\n" * 12_000, "must be the name of an item"),
         "one-long.dat": (long + ";\n" + "b;\n" * 12_000, "must be the name of an item"),
@@ -306,5 +311,7 @@ def test_small_files_never_fill_the_memory(tmp_path):
     command = [sys.executable, "-c", IN_A_GIGABYTE, *texts]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603
     assert not done.stderr
-    for said, (_, wanted) in zip(done.stdout.splitlines(), texts.values(), strict=True):
+    placed, *lines = done.stdout.splitlines()
+    assert placed == "[[1, 0]]"
+    for said, (_, wanted) in zip(lines, texts.values(), strict=True):
         assert wanted in said
