@@ -27,12 +27,7 @@ from planner.planning.shares import Allocation
 from planner.planning.what_if import TargetAnswer
 from planner.show import kinds
 from planner.show.plan import better_design, budgets_sentence, left_out
-from planner.show.promises import (
-    odds_sentence,
-    promises_of,
-    together_sentence,
-    view_sentences,
-)
+from planner.show.promises import odds_sentence, promises_of, together_sentence, view_sentences
 
 _MOST_EXPLAINED = 40  # levels
 _NAMES_OF: dict[type, str] = {  # values and properties, beside or in place of the fields
@@ -71,9 +66,7 @@ _SAID: dict[type, dict[str, Callable[[Any], object]]] = {  # and in words
         "guessed": lambda view: kinds.WORDS[view.kind].guessed(view),
         "sentences": view_sentences,
     },
-    SurveyOutsiderView: {
-        "sentences": lambda view: [*filter(None, [together_sentence(view)])],
-    },
+    SurveyOutsiderView: {"sentences": lambda view: [*filter(None, [together_sentence(view)])]},
     SamplingPlan: {"sentences": kinds.views_in_words},
 }
 

@@ -39,13 +39,7 @@ from planner.show.blocks import (
     said,
     texts,
 )
-from planner.show.figures import (
-    Chart,
-    error_figure,
-    error_units,
-    one_survey_figure,
-    ordered_figure,
-)
+from planner.show.figures import Chart, error_figure, error_units, one_survey_figure, ordered_figure
 from planner.show.plan import lots_sentence
 from planner.trial.simulate import OneSurvey, Simulated, Trial
 

@@ -12,12 +12,7 @@ import streamlit as st
 
 from planner.laws.schema import Document
 from planner.limits import MAX_PADDING_LENGTH
-from planner.planning.mean import (
-    AnswerRateModel,
-    AnswerRatePlan,
-    answer_rate_of,
-    channel_curve,
-)
+from planner.planning.mean import AnswerRateModel, AnswerRatePlan, answer_rate_of, channel_curve
 from planner.planning.option import AnyPart
 from planner.planning.plan import SurveyPlan, compare_plans, part_of
 from planner.planning.question import QuestionPlan, budget_curve, plan_question
