@@ -293,13 +293,12 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """
     from numpy.random import default_rng
 
-    from planner.deployment.parameters import read_parameters
     from planner.show.blocks import Sentence, said
     from planner.survey.survey import load_survey
     from planner.trial.audit import answers_in, audit_client
     from planner.trial.black_box import CommandBox
 
-    parameters = read_parameters(params)
+    parameters = _parameters(params)
     asked, read = [_parsed(text) for text in answer or ()], ""
     if data is not None:
         reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted)
@@ -344,12 +343,11 @@ def questionnaire(
 
     It asks, randomises on their device, says what is sent, and sends reports alone.
     """
-    from planner.deployment.parameters import read_parameters
     from planner.deployment.questionnaire import questionnaire as page_of
     from planner.files import replace_file
     from planner.survey.survey import load_survey
 
-    found = read_parameters(parameters)
+    found = _parameters(parameters)
     page = page_of(load_survey(survey), parameters.read_bytes(), send_to, round_number)
     replace_file(out, page)
     size, rounds = len(page.encode()), max(law.rounds[-1] or 0 for law in found.questions)
@@ -393,11 +391,10 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     from planner.deployment.collecting.inbox import Inbox
     from planner.deployment.collecting.receiving import Receiver, listening
-    from planner.deployment.parameters import read_parameters
     from planner.show.html import page_of
     from planner.show.results import receiving_blocks
 
-    parameters, html = read_parameters(params), b""
+    parameters, html = _parameters(params), b""
     if page is not None:
         html = page.read_bytes()
         if b64encode(params.read_bytes()) not in html:

@@ -5,7 +5,7 @@ The app and notebooks draw a chart with plotly, the report as a drawing without 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -129,13 +129,10 @@ def question_figure(plan: QuestionPlan) -> Chart:
 def frontier_figure(curve: Frontier) -> Chart:
     """Error against the common scale of the budgets, in total and of at most eight levels."""
     kept = curve.names[:_MOST_DRAWN_LEVELS]
-    styles = zip(kept, curve.level_errors.T, cycle(CYCLE), cycle(DASHES))
+    levels = [f"a rare item of {name!r}" for name in kept]
     lines = [
         Line("all items" if kept else "error", curve.scale, _positive(curve.total_error), GREY),
-        *(
-            Line(f"a rare item of {name!r}", curve.scale, _positive(errors), colour, dash)
-            for name, errors, colour, dash in styles
-        ),
+        *_lines(curve.scale, dict(zip(levels, curve.level_errors.T, strict=False))),
     ]
     titles = f"budgets times {_MORE_PRIVATE}", "error, share of the people"
     here = _upright("these budgets", 1.0, lines, RED)
@@ -188,12 +185,12 @@ def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Cha
 
 def padding_figure(padding: PaddingPlan, length: int | None = None) -> Chart:
     """Expected total error in people against the padding length, and its two parts."""
-    at, cut, noise = padding.lengths, padding.truncation_errors, padding.noise_errors
-    lines = [
-        Line("total", at, _positive(padding.errors)),
-        Line("too small, as sets are cut", at, _positive(cut), ORANGE, "dash"),
-        Line("noise of the reports", at, _positive(noise), GREEN, "dot"),
-    ]
+    errors = {
+        "total": padding.errors,
+        "too small, as sets are cut": padding.truncation_errors,
+        "noise of the reports": padding.noise_errors,
+    }
+    lines = _lines(padding.lengths, errors)
     places = [_upright("the best length", padding.length, lines, GREY)]
     if length is not None and length <= padding.lengths[-1]:
         places.append(_upright("this length", length, lines, RED))
@@ -260,9 +257,9 @@ def decoys_figure(plan: SamplingPlan) -> Chart:
     return Chart(lines, titles, "x", left_out=_of(levels, plan.question.levels))
 
 
-def _of(shown: Sequence[object], every: Sequence[object]) -> str:
+def _of(shown: Sized, every: Sized, what: str = "levels") -> str:
     """What is left out, if it is."""
-    return f"{len(shown)} of {len(every)} levels" if len(shown) < len(every) else ""
+    return f"{len(shown)} of {len(every)} {what}" if len(shown) < len(every) else ""
 
 
 def ordered_figure(estimates: OrderedEstimates, truth: ArrayLike | None = None) -> Chart:
@@ -291,8 +288,7 @@ def one_survey_figure(survey: OneSurvey) -> Chart:
         Line(estimated, survey.labels, survey.estimates, BLUE, "", limits),
         Line("true", survey.labels, survey.truth, ORANGE, ""),
     ]
-    shown = len(survey.labels)
-    cut = f"{shown} of {survey.every} answers" if shown < survey.every else ""
+    cut = _of(survey.labels, range(survey.every), "answers")
     return Chart(lines, ("", survey.unit), turned=True, left_out=cut)
 
 
@@ -317,10 +313,7 @@ def rounds_figure(part: AnyPart, planned: Option) -> Chart:
         "a change, if answers stay": [one.change_stays for one in found],
     }
     known = {name: line for name, line in errors.items() if None not in line}
-    lines = [
-        Line(name, counts, _positive([part.total(one or 0.0) for one in line]), colour, dash)
-        for (name, line), colour, dash in zip(known.items(), CYCLE, DASHES, strict=False)
-    ]
+    lines = _lines(counts, {name: [*map(part.total, line)] for name, line in known.items()})
     here = _upright("these rounds", part.asked.rounds.count, lines, RED)
     return Chart([*lines, here], ("rounds", f"error, {part.asked.unit}"), "y")
 
@@ -339,8 +332,13 @@ def over_rounds_figure(rows: DataFrame) -> Chart:
         own = rows[rows["answer"] == answer]
         x, limits = own["of"].str.removeprefix("round ").astype(int), (own["lower"], own["upper"])
         lines.append(Line(answer, x, own["estimate"], colour, limits=limits, marked=True))
-    cut = f"{len(lines)} of {len(by_answer)} answers" if len(lines) < len(by_answer) else ""
-    return Chart(lines, ("round", "estimate"), left_out=cut)
+    return Chart(lines, ("round", "estimate"), left_out=_of(lines, by_answer, "answers"))
+
+
+def _lines(x: Any, values: Mapping[str, ArrayLike]) -> list[Line]:
+    """Lines by their names, on an axis that is logarithmic, in colours and dashes of their own."""
+    styles = zip(values.items(), cycle(CYCLE), cycle(DASHES))
+    return [Line(name, x, _positive(y), colour, dash) for (name, y), colour, dash in styles]
 
 
 def _positive(values: ArrayLike) -> Any:
