@@ -225,15 +225,13 @@ def parameters_from_mechanisms(
         "users": users or survey.users,
         "questions": [law_of(one, mechanisms[one.name]).document() for one in questions],
     }
-    if survey.groups:
-        document["groups"] = [_group(survey, name, values) for name, values in survey.groups]
     joint = [
         {"question": one.name, "of": [_answers(part) for part in one.together]}
         for one in questions
         if len(one.together) > 1
     ]
-    if joint:
-        document["joint"] = joint
+    groups = [_group(survey, name, values) for name, values in survey.groups]
+    document |= {key: known for key, known in (("groups", groups), ("joint", joint)) if known}
     return Parameters.of(document | {"hash": content_hash(document)})
 
 

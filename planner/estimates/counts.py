@@ -1,8 +1,8 @@
-"""Estimated counts: how sure they are, and post-processing that says what it did."""
+"""Estimated counts: how sure they are, post-processing that says what it did, sets that are cut."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Self
@@ -397,3 +397,120 @@ def _lot_spread(values: Array, people: int, parts: int | None = None) -> Array:
     """Of people who have an item or not, all with such a count; not known how many if ``parts``."""
     counts = np.clip(values, 0, people)
     return counts if parts else counts * (1 - counts / people)
+
+
+# -- item sets that were cut to a padding length: what their counts can still say ---------
+#
+# With padding length ``l`` a person ``u`` who has an item counts as ``min(1, l / |x_u|)``. So the
+# estimate of an item's count ``c`` has a mean ``E <= c`` and misses ``c`` by nothing that more
+# reports could cure. From ``E`` and the sizes of the sets ``c`` is known to lie between ``E`` and
+#
+#     C(E) = max { people in all : each at most once, sum of min(1, l / size) at most E }
+#
+# the people with the largest sets taken first (a fractional knapsack); nothing sharper follows. A
+# lower limit of ``E`` is one of ``c`` whatever the sets are, an upper limit ``U`` of ``E`` gives
+# ``C(U)``, and where nothing is known of the sizes there is none. Proof: docs/theory/item-sets.md.
+
+SIZES_MISS = 1e-3
+"""Chance that limits of the shares of larger sets, drawn from those who were asked, are too low."""
+_MISS = 1e-6  # chance that people have more large sets than the stated law lets expect
+
+
+@dataclass(frozen=True, slots=True)
+class LongerSets:
+    """Which sets are longer than the padding length, as far as that is known.
+
+    ``sizes`` rise from above the length, and no set has more items than the last; without any no
+    set is longer. ``shares`` are the probabilities, above 0 and not rising, that a person's set
+    is longer than the size before (than the length for the first). Upper bounds do.
+
+    Examples
+    --------
+    Of 1,000 people 100 have four items and 50 have eight; sets are cut to two. At most 150
+    people can have been counted as 62.5, and 300 as 212.5:
+
+    >>> longer = LongerSets(2, (4, 8), (0.15, 0.05))
+    >>> longer.largest_counts(np.array([62.5, 212.5]), [150, 50], users=1000).tolist()
+    [150.0, 300.0]
+    """
+
+    padding_length: int
+    sizes: tuple[int, ...]
+    shares: tuple[float, ...]
+
+    def most_people(self, users: int) -> list[int]:
+        """Of so many people, how many at most have a set longer than the size before.
+
+        All hold but for one chance in a million, for people who are drawn independently.
+        """
+        from scipy.stats import binom
+
+        if not self.shares:
+            return []
+        limits = binom.isf(_MISS / len(self.shares), users, np.array(self.shares))
+        return [int(limit) for limit in np.minimum(limits, users)]
+
+    def largest_counts(self, expected: Array, longer: Sequence[int], users: int) -> Array:
+        """Largest counts that can have been cut to ``expected``, ``C`` as above.
+
+        ``longer`` says how many of the people have a set longer than the size before.
+        """
+        people = -np.diff([users, *longer, 0])[::-1]  # of each size, the largest first
+        kept = np.append(self.padding_length / np.array(self.sizes[::-1]), 1.0)
+        reached = np.concatenate([[0.0], np.cumsum(people * kept)])
+        return np.interp(expected, reached, np.concatenate([[0.0], np.cumsum(people)]))
+
+    def largest_bias(self, users: int) -> float:
+        """By how many people a count can be too small at most, whatever the item."""
+        people = -np.diff([*self.most_people(users), 0])
+        return float(people @ (1 - self.padding_length / np.array(self.sizes, dtype=np.float64)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TruncatedEstimates(Estimates):
+    """Estimated counts of item sets, unbiased for what is left of the sets when they are cut.
+
+    ``longer`` is what is known of the sets that are cut; None if nothing is.
+    """
+
+    longer: LongerSets | None = None
+
+    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> CountLimits:
+        """Confidence limits of the true counts, with allowance for what was cut.
+
+        Upper limits hold for sets as :attr:`longer` says (and miss once more in a million); they
+        are infinite, no claim at all, where nothing is known of the sets.
+
+        Examples
+        --------
+        >>> longer = LongerSets(2, (4, 8), (0.15, 0.05))
+        >>> cut = TruncatedEstimates([200.0], [10.0], [9.0], 1000, longer)
+        >>> [limit.round(1).tolist() for limit in cut.intervals()]
+        [[180.4], [345.3]]
+        >>> TruncatedEstimates([200.0], [10.0], [9.0], 1000).intervals()[1].tolist()
+        [inf]
+        """
+        lower, upper = super(TruncatedEstimates, self).intervals(confidence, simultaneous)
+        if self.longer is None:
+            return lower, np.full(upper.shape, np.inf)
+        if not self.longer.sizes:
+            return lower, upper
+        most = self.longer.most_people(self.users)
+        return lower, self.longer.largest_counts(upper, most, self.users)
+
+
+def set_estimates(
+    once: Estimates, items: int, longer: LongerSets | None, padding_length: int = 1
+) -> TruncatedEstimates:
+    """Counts of sets from those of what is reported of them, times the length for one item of each.
+
+    Where some sets have more items than are reported, the standard errors put
+    ``(sum_u P_u(k))^2 / n`` in place of ``sum_u P_u(k)^2`` in the exact variance, never less.
+    """
+    errors = once.standard_errors
+    if padding_length > 1 or longer is None or longer.sizes:
+        held = np.clip(once.values, 0, once.users)
+        errors = np.sqrt(np.square(errors) + held * (1 - held / once.users))
+    columns = (once.values, errors, once.null_standard_errors)
+    values, spread, null = (padding_length * column[:items] for column in columns)
+    return TruncatedEstimates(values, spread, null, once.users, longer)

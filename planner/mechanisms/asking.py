@@ -23,9 +23,9 @@ from planner.estimates.channel import (
     mean_of_scores,
     ratio,
 )
+from planner.estimates.counts import SIZES_MISS, LongerSets, TruncatedEstimates, set_estimates
 from planner.estimates.report_law import ReportLaw
 from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
-from planner.estimates.truncation import SIZES_MISS, LongerSets, TruncatedEstimates, set_estimates
 from planner.laws import answers
 from planner.laws.answers import MEAN_OF_SCORES, Asked, Code
 from planner.laws.law import Halves, Law

@@ -13,7 +13,7 @@ import numpy as np
 
 from planner.arrays import Array, Whole
 from planner.errors import FileError, InputError
-from planner.estimates.truncation import SIZES_MISS
+from planner.estimates.counts import SIZES_MISS
 from planner.files import unreadable
 from planner.laws.answers import LEFT_OUT, Code
 from planner.mechanisms.itemsets import ItemSets

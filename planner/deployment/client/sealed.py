@@ -18,6 +18,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -107,7 +108,7 @@ class Sealed:
         database = self._database or self._connect(timeout=30)
         try:
             self.ask(database, "BEGIN IMMEDIATE")
-            entries = Entries(self, database, self._kind.table)
+            entries = Entries(self, database)
             yield entries
             entries.finish()
             self.ask(database, "COMMIT")
@@ -118,9 +119,9 @@ class Sealed:
                 database.execute("ROLLBACK")
 
     def ask(self, database: sqlite3.Connection, statement: str, *values: object) -> SqlRows:
-        """All rows of an answer; whatever goes wrong names the file."""
+        """All rows of an answer, ``{}`` the table; whatever goes wrong names the file."""
         with self._named():
-            return database.execute(statement, values).fetchall()
+            return database.execute(statement.format(self._kind.table), values).fetchall()
 
     def damaged(self, what: str) -> FileError:
         """The error for a file that is damaged."""
@@ -164,8 +165,8 @@ class Sealed:
 class Entries:
     """The entries of a sealed file during one change; a name has 32 bytes."""
 
-    def __init__(self, file: Sealed, database: sqlite3.Connection, table: str) -> None:
-        self._file, self._database, self._table = file, database, table
+    def __init__(self, file: Sealed, database: sqlite3.Connection) -> None:
+        self._file, self._ask = file, partial(file.ask, database)
         self._pages: dict[int, dict[bytes, bytes]] = {}
         self._changed: set[int] = set()
         self._root = bytearray(self._content("_root", None))
@@ -214,10 +215,8 @@ class Entries:
             content = b"" if checksum == digest(b"") else self._content("_pages", number)
             if digest(content) != checksum:
                 raise self._file.damaged("a page")
-            rows = (
-                content[i : i + 2 * _DIGEST_SIZE] for i in range(0, len(content), 2 * _DIGEST_SIZE)
-            )
-            self._pages[number] = {row[:_DIGEST_SIZE]: row[_DIGEST_SIZE:] for row in rows}
+            parts = [content[i : i + _DIGEST_SIZE] for i in range(0, len(content), _DIGEST_SIZE)]
+            self._pages[number] = dict(zip(parts[::2], parts[1::2], strict=True))
         return self._pages[number]
 
     def _content(self, suffix: str, name: object) -> bytes:
@@ -228,9 +227,6 @@ class Entries:
             raise self._file.damaged("its root" if name is None else "an entry")
         content: bytes = rows[0][0]
         return content
-
-    def _ask(self, statement: str, *values: object) -> SqlRows:
-        return self._file.ask(self._database, statement.format(self._table), *values)
 
 
 def digest(content: bytes) -> bytes:

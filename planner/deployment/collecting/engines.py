@@ -206,8 +206,12 @@ def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCoun
     """Counts on all processors of this machine, a few files ahead."""
     size = min(os.cpu_count() or 1, len(files) or 1)
     pool = ThreadPoolExecutor(size)
+
+    def submit(path: Path) -> Future[FileCount]:
+        return pool.submit(count_apart, expected, path)
+
     try:
-        yield from in_order(pool.submit, files, expected, 2 * size, lambda _, one: one.result())
+        yield from in_order(submit, lambda _, one: one.result(), files, 2 * size)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         if workers := _WORKERS.pop(expected, None):
@@ -216,21 +220,17 @@ def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCoun
 
 
 def in_order(
-    submit: Callable[..., F],
-    files: Sequence[Path],
-    expected: object,
-    ahead: int,
-    wait: Callable[[Path, F], FileCount],
+    submit: Callable[[Path], F], wait: Callable[[Path, F], FileCount], files: Sequence[Path], n: int
 ) -> Iterator[FileCount]:
-    """Results of ``submit(count_apart, path, expected)``, some files ahead, in order."""
-    waiting = iter(files)
-    running = deque((path, submit(count_apart, path, expected)) for path in islice(waiting, ahead))
+    """Results of what was submitted, ``n`` files ahead, in order."""
+    started = ((path, submit(path)) for path in files)
+    running = deque(islice(started, n))
     while running:
         yield wait(*running.popleft())
-        running.extend((path, submit(count_apart, path, expected)) for path in islice(waiting, 1))
+        running.extend(islice(started, 1))
 
 
-def count_apart(path: Path, expected: Expected) -> FileCount:
+def count_apart(expected: Expected, path: Path) -> FileCount:
     """Count a file, in another process unless it is of lines: our own parser does not crash."""
     if path.suffix.lower() != ".parquet":
         return count_file(path, expected)
@@ -369,9 +369,9 @@ def dask_engine(scheduler: str, patience: float = 10.0) -> Engine:
                     everywhere = client.scatter(
                         expected, broadcast=True, hash=False, timeout=patience
                     )
-                    submit = partial(client.submit, pure=False)
+                    submit = partial(client.submit, count_apart, everywhere, pure=False)
                     wait = partial(_wait, client, patience)
-                    yield from in_order(submit, files, everywhere, _AHEAD * threads, wait)
+                    yield from in_order(submit, wait, files, _AHEAD * threads)
                 except InputError:
                     raise
                 except (CommClosedError, DaskCancelled, OSError) as error:

@@ -24,8 +24,16 @@ from planner.errors import FileError, InputError
 from planner.estimates.channel import Estimate
 from planner.estimates.counts import DrawnEstimates, Estimates, reach
 from planner.estimates.cross_table import CrossTable, pair_tables
-from planner.estimates.groups import differences, weighted
-from planner.estimates.rows import NUMBERS, AnswerRow, AnswerRows, answer_rows, item_rows, joined
+from planner.estimates.rows import (
+    NUMBERS,
+    AnswerRow,
+    AnswerRows,
+    answer_rows,
+    differences,
+    item_rows,
+    joined,
+    weighted,
+)
 from planner.files import replace_file
 from planner.limits import JOINED
 from planner.mechanisms.asking import CollectedLaw

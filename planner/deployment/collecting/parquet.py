@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from xxhash import xxh3_128
 
-from planner.deployment.collecting.places import Stored, place_of
+from planner.deployment.collecting.places import Stored
 from planner.deployment.collecting.reports import (
     OTHER_PARAMETERS,
     Batch,
@@ -269,7 +269,7 @@ def seal(path: str | Path) -> None:
         file.write(_MAGIC + digest + footer)
 
 
-def check_seal(path: str | Path) -> None:
+def check_seal(path: Path) -> None:
     """Check the seal of a Parquet file.
 
     Raises
@@ -277,7 +277,7 @@ def check_seal(path: str | Path) -> None:
     InputError
         There is none, or the file is not what was sealed.
     """
-    with place_of(path).open("rb") as file:
+    with path.open("rb") as file:
         footer = _footer_start(file)
         start = max(footer - _SIZE, len(_FRAME))
         file.seek(start)

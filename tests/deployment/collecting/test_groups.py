@@ -15,8 +15,7 @@ from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.collecting.parquet import GROUPED, seal
 from planner.deployment.parameters import survey_parameters
-from planner.estimates.groups import differences, weighted
-from planner.estimates.rows import item_rows
+from planner.estimates.rows import differences, item_rows, weighted
 from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.words import seeded_words
