@@ -66,20 +66,25 @@ def room_remedy(error: OSError) -> str:
     return "Check that the directory exists and may be written to."
 
 
-def database_error(path: str | Path, error: Exception) -> FileError | None:
-    """The error to raise for a database that is in use, or that the system fails to write.
+@contextmanager
+def naming_database(path: str | Path, damaged: Callable[[str], FileError]) -> Iterator[None]:
+    """Names the file in whatever goes wrong with a database.
 
-    ``None`` for any other failure: then what the file holds is not right. Only damage may cost
-    a file; what a full disk or another process stopped is whole, and of use again.
+    Only damage, of which ``damaged`` makes the error, may cost a file; what a full disk or another
+    process stopped is whole, and of use again.
     """
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF  # the primary code
-    if code in _IN_USE:
-        remedy = "Wait for it to end, and try again."
-        return FileError(path, "is in use by another process", remedy)
-    if code not in _OF_THE_SYSTEM:
-        return None
-    remedy = f"What was saved is kept. {room_remedy(OSError(_OF_THE_SYSTEM[code], ''))}"
-    return FileError(path, f"cannot be written: {error}", remedy)
+    try:
+        yield
+    except (sqlite3.Error, UnicodeError, OverflowError, MemoryError) as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF  # the primary code
+        made = damaged(str(error))
+        if code in _IN_USE:
+            remedy = "Wait for it to end, and try again."
+            made = FileError(path, "is in use by another process", remedy)
+        elif code in _OF_THE_SYSTEM:
+            remedy = f"What was saved is kept. {room_remedy(OSError(_OF_THE_SYSTEM[code], ''))}"
+            made = FileError(path, f"cannot be written: {error}", remedy)
+        raise made from error
 
 
 def replace_file(path: str | Path, content: str | bytes) -> None:

@@ -23,7 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from planner.errors import FileError
-from planner.files import create_once, database_error, room_remedy
+from planner.files import create_once, naming_database, room_remedy
 from planner.laws.schema import Json
 
 _DATABASE = b"SQLite format 3\x00"
@@ -76,7 +76,7 @@ class Sealed:
         self._path, self._kind = Path(path), kind
         self._database: sqlite3.Connection | None = None
         try:
-            with self._named():
+            with naming_database(self._path, self.damaged):
                 create_once(self._path, self._write_empty)
             with self._path.open("rb") as file:
                 begins = file.read(len(_DATABASE))
@@ -120,32 +120,25 @@ class Sealed:
 
     def ask(self, database: sqlite3.Connection, statement: str, *values: object) -> SqlRows:
         """All rows of an answer, ``{}`` the table; whatever goes wrong names the file."""
-        with self._named():
+        with naming_database(self._path, self.damaged):
             return database.execute(statement.format(self._kind.table), values).fetchall()
 
     def damaged(self, what: str) -> FileError:
         """The error for a file that is damaged."""
         kind = self._kind
+        if f"no such table: {kind.table}_root" in what:
+            reason = f"is no {kind.noun}, or is one of an earlier version"
+            return FileError(self._path, reason, kind.other)
         return FileError(self._path, f"is a damaged {kind.noun}: {what}", kind.damaged)
 
     def _connect(self, timeout: float) -> sqlite3.Connection:
         """To the database, which must exist."""
         address = f"{self._path.absolute().as_uri()}?mode=rw"
-        with self._named():
+        with naming_database(self._path, self.damaged):
             database = sqlite3.connect(address, timeout=timeout, isolation_level=None, uri=True)
         self.ask(database, "PRAGMA synchronous = FULL")
         self.ask(database, "PRAGMA secure_delete = ON")  # what is replaced is overwritten
         return database
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, UnicodeError, OverflowError, MemoryError) as error:
-            if f"no such table: {self._kind.table}_root" in str(error):
-                reason = f"is no {self._kind.noun}, or is one of an earlier version"
-                raise FileError(self._path, reason, self._kind.other) from error
-            raise database_error(self._path, error) or self.damaged(str(error)) from error
 
     def _write_empty(self, path: Path) -> None:
         table, root = self._kind.table, digest(b"") * _PAGES

@@ -20,7 +20,7 @@ from planner.deployment.collecting.places import OPEN_FOLDER
 from planner.deployment.collecting.reports import ID_SIZE, Expected, Key, Received, rows_of
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
-from planner.files import database_error, replace_file
+from planner.files import naming_database, replace_file
 from planner.limits import MEBIBYTE
 from planner.mechanisms.counting import Aggregate, Counter
 
@@ -88,7 +88,7 @@ class Inbox:
         except (OSError, sqlite3.Error) as error:
             reason = f"cannot be written: {error}"
             raise FileError(folder, reason, "Choose a folder that you may write to.") from error
-        with self._named():
+        with naming_database(self._path, self._damaged):
             self._database.executescript(_INBOX_TABLES)
             lines = self._waiting()
         self._bytes = sum(map(len, lines))
@@ -180,7 +180,7 @@ class Inbox:
 
     def sums(self) -> dict[Key, Aggregate]:
         """Counts of all reports so far, by question and round."""
-        with self._named():
+        with naming_database(self._path, self._damaged):
             rows = self._ask("SELECT * FROM counted")
         found = {
             (question, number or None): Aggregate(users, np.frombuffer(counts, "<i8"))
@@ -219,7 +219,7 @@ class Inbox:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """All or nothing."""
-        with self._named():
+        with naming_database(self._path, self._damaged):
             self._ask("BEGIN IMMEDIATE")
             try:
                 yield
@@ -228,12 +228,6 @@ class Inbox:
                 if self._database.in_transaction:
                     self._ask("ROLLBACK")
 
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            remedy = "Restore it, or receive into another folder."
-            raise database_error(self._path, error) or FileError(
-                self._path, f"is damaged: {error}", remedy
-            ) from error
+    def _damaged(self, what: str) -> FileError:
+        remedy = "Restore it, or receive into another folder."
+        return FileError(self._path, f"is damaged: {what}", remedy)
