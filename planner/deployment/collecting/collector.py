@@ -24,7 +24,7 @@ from planner.deployment.collecting.engines import (
     stamp_of,
 )
 from planner.deployment.collecting.places import place_of, report_files
-from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE, Expected, Group, Key
+from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE, Expected, Group, Key, Sums
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.laws.schema import Document
@@ -279,7 +279,7 @@ class Collection:
         return sum(one.repeated for one in self.counted)
 
 
-def summed(parts: Iterable[Mapping[Key, Aggregate]]) -> dict[Key, Aggregate]:
+def summed(parts: Iterable[Sums]) -> dict[Key, Aggregate]:
     """Counts of several groups together."""
     total: dict[Key, Aggregate] = {}
     for part in parts:

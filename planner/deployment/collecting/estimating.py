@@ -18,7 +18,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from planner.arrays import Array
-from planner.deployment.collecting.reports import Key
+from planner.deployment.collecting.reports import Sums
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.estimates.channel import Estimate
@@ -55,11 +55,11 @@ COLUMNS = pa.schema(
 
 def estimates_table(
     parameters: Parameters,
-    sums: Mapping[Key, Aggregate],
+    sums: Sums,
     confidence: float = 0.95,
     window: int = 3,
     set_sizes: Mapping[str, str] | None = None,
-    by: tuple[str, Mapping[str, Mapping[Key, Aggregate]]] | None = None,
+    by: tuple[str, Mapping[str, Sums]] | None = None,
 ) -> pa.Table:
     """Estimates of every question that has reports, a row per answer or quantity.
 
@@ -89,7 +89,7 @@ def estimates_table(
     sizes, tables = dict(set_sizes or {}), list[pa.Table]()
     check_set_sizes(parameters, sizes)
 
-    def tell(counts: Mapping[Key, Aggregate], group: str = "") -> dict[tuple[str, str], AnswerRows]:
+    def tell(counts: Sums, group: str = "") -> dict[tuple[str, str], AnswerRows]:
         found, related = _answered(parameters, counts, sizes, window, confidence)
         tables.extend(_table(*name, rows, group) for name, rows in found.items())
         for name, table in related:
@@ -113,9 +113,7 @@ def estimates_table(
 
 
 def difference_table(
-    first: tuple[Parameters, Mapping[Key, Aggregate]],
-    second: tuple[Parameters, Mapping[Key, Aggregate]],
-    confidence: float = 0.95,
+    first: tuple[Parameters, Sums], second: tuple[Parameters, Sums], confidence: float = 0.95
 ) -> pa.Table:
     """First less second of two collections of the same questions from independent people.
 
@@ -138,11 +136,7 @@ def difference_table(
 
 
 def _answered(
-    parameters: Parameters,
-    sums: Mapping[Key, Aggregate],
-    sizes: Mapping[str, str],
-    window: int,
-    confidence: float,
+    parameters: Parameters, sums: Sums, sizes: Mapping[str, str], window: int, confidence: float
 ) -> tuple[dict[tuple[str, str], AnswerRows], list[tuple[str, CrossTable]]]:
     """The rows of each question that has reports, by its name and of which rounds they are.
 
@@ -224,7 +218,7 @@ def _no_formula(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.replace_substring_regex(column, r"\A([=+\-@\t\r])", r"'\1")
 
 
-def _rounds(law: CollectedLaw, sums: Mapping[Key, Aggregate]) -> list[Aggregate]:
+def _rounds(law: CollectedLaw, sums: Sums) -> list[Aggregate]:
     """The sums of each round; none if there are no reports at all."""
     found = [sums.get((law.name, number)) for number in law.rounds]
     counts = [0 if one is None else one.users for one in found]
@@ -236,9 +230,7 @@ def _rounds(law: CollectedLaw, sums: Mapping[Key, Aggregate]) -> list[Aggregate]
     return [one for one in found if one is not None]
 
 
-def _with_sizes(
-    law: CollectedLaw, of_sizes: CollectedLaw, sums: Mapping[Key, Aggregate]
-) -> CollectedLaw:
+def _with_sizes(law: CollectedLaw, of_sizes: CollectedLaw, sums: Sums) -> CollectedLaw:
     """A question about sets, with what the one about their sizes has found."""
     rounds = _rounds(of_sizes, sums)
     if not rounds:

@@ -10,7 +10,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import ClassVar
@@ -27,10 +27,9 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from planner.deployment.collecting.inbox import Inbox
-from planner.deployment.collecting.reports import Key, Received
+from planner.deployment.collecting.reports import Received, Sums
 from planner.errors import FileError, InputError
 from planner.limits import MEBIBYTE
-from planner.mechanisms.counting import Aggregate
 
 BODY_BYTES = MEBIBYTE // 4  # of one request, unless a single line may be longer
 HELD_BYTES = 64 * MEBIBYTE  # of all requests that are under way; more are told to come again
@@ -59,11 +58,7 @@ class Receiver:
     """
 
     def __init__(
-        self,
-        inbox: Inbox,
-        page: bytes,
-        origins: Sequence[str],
-        organiser: Callable[[Mapping[Key, Aggregate]], str],
+        self, inbox: Inbox, page: bytes, origins: Sequence[str], organiser: Callable[[Sums], str]
     ) -> None:
         self._inbox, self._page, self._origins = inbox, page, frozenset(origins)
         self._organiser = organiser

@@ -25,9 +25,10 @@ from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.asking import CollectedLaw
-from planner.mechanisms.counting import Reports
+from planner.mechanisms.counting import Aggregate, Reports
 
 Key = tuple[str, int | None]  # question and round (None for a question that has no rounds)
+Sums = Mapping[Key, Aggregate]
 # A value of each declared variable, in their order; empty where none is declared.
 Group = tuple[str, ...]
 ID_SIZE = 16
