@@ -16,6 +16,7 @@ from planner.laws.levels import Levels
 NUMBERS = (
     "estimate", "standard_error", "lower", "upper", "joint_lower", "joint_upper", "processed",
 )  # fmt: skip
+RowNames = tuple[Sequence[str], Sequence[str]]  # of levels, and of answers
 _UNKNOWN = Estimate(None, None, np.nan, np.nan)
 _QUANTILES = (("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75))
 
@@ -66,22 +67,17 @@ def joined(*notes: str) -> str:
 
 
 def item_rows(
-    levels: Sequence[str],
-    items: Sequence[str],
-    estimates: Estimates,
-    processed: ProcessedCounts,
-    confidence: float,
-    note: str = "",
+    names: RowNames, found: Estimates, processed: ProcessedCounts, confidence: float, note: str = ""
 ) -> AnswerRows:
     """A row per item, with the name of its level and the estimates' own intervals."""
-    own, joint = (estimates.intervals(confidence, together) for together in (False, True))
-    columns = estimates.values, estimates.standard_errors, *own, *joint, processed.values
-    numbers = np.stack(columns)
+    own, joint = (found.intervals(confidence, together) for together in (False, True))
+    columns = found.values, found.standard_errors, *own, *joint, processed.values
+    numbers, size = np.stack(columns), found.values.size
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
-    processing, notes = ([text] * len(items) for text in (f"processed: {processed.method}", note))
-    whole = np.full(len(items), float(estimates.users))
-    drawn = _drawn(estimates.values, whole)
-    return AnswerRows(estimates.users, levels, items, numbers, processing, notes, whole, drawn)
+    processing, notes = ([text] * size for text in (f"processed: {processed.method}", note))
+    whole = np.full(size, float(found.users))
+    drawn = _drawn(found.values, whole)
+    return AnswerRows(found.users, *names, numbers, processing, notes, whole, drawn)
 
 
 def _drawn(counts: Array, whole: Array) -> Array:
@@ -196,7 +192,7 @@ def differences(one: AnswerRows, other: AnswerRows, confidence: float) -> tuple[
     >>> from planner.estimates.counts import Estimates
     >>> from planner.estimates.rows import item_rows
     >>> many, few = Estimates([300.0], [20.0], [18.0], 1000), Estimates([90.0], [9.0], [9.0], 600)
-    >>> rows = [item_rows(["l"], ["a"], one, one.clipped(), 0.95) for one in (many, few)]
+    >>> rows = [item_rows((["l"], ["a"]), one, one.clipped(), 0.95) for one in (many, few)]
     >>> gap, p = differences(*rows, 0.95)
     >>> gap["estimate"].round(3).tolist(), p.round(6).tolist()
     ([0.15], [4e-06])
@@ -232,7 +228,7 @@ def weighted(
     >>> from planner.estimates.counts import Estimates
     >>> from planner.estimates.rows import item_rows
     >>> found = Estimates([300.0], [20.0], [18.0], 1000)
-    >>> rows = item_rows(["l"], ["a"], found, found.clipped(), 0.95)
+    >>> rows = item_rows((["l"], ["a"]), found, found.clipped(), 0.95)
     >>> both, people = weighted([rows, rows], [3.0, 1.0], 0.95)
     >>> float(both["estimate"][0]), people
     (600.0, 1600.0)

@@ -130,7 +130,7 @@ class ItemCollected(answers.Item, AskedCollected):
 
     def rows(self, found: Found, confidence: float) -> AnswerRows:
         names = self.levels.level_names(), self.levels.item_names()
-        return item_rows(*names, found, found.on_simplex(), confidence)
+        return item_rows(names, found, found.on_simplex(), confidence)
 
     def sums(self, people: People) -> tuple[int, Array, Array]:
         """Number of people, and sums of the chance that each item is the own one, and squared."""
@@ -152,9 +152,8 @@ class ItemOrNoneCollected(answers.ItemOrNone, ItemCollected):
 
     def rows(self, found: Found, confidence: float) -> AnswerRows:
         items = ["none of the values", *self.levels.item_names()]
-        return item_rows(
-            ["", *self.levels.level_names()], items, found, found.clipped(), confidence
-        )
+        names = ["", *self.levels.level_names()], items
+        return item_rows(names, found, found.clipped(), confidence)
 
 
 class OrderedCollected(answers.Ordered, ItemCollected):
@@ -356,7 +355,7 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
         estimates, longer = self.estimates(found), self.longer
         names = self.levels.level_names(), self.levels.item_names()
         remark = _cut_remark(longer, self.padding_length, estimates.users)
-        return item_rows(*names, estimates, estimates.clipped(), confidence, remark)
+        return item_rows(names, estimates, estimates.clipped(), confidence, remark)
 
     def estimates(self, found: Found) -> TruncatedEstimates:
         return set_estimates(found, self.levels.total, self.longer, self.scale)

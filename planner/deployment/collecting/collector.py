@@ -23,7 +23,7 @@ from planner.deployment.collecting.engines import (
     local_engine,
     stamp_of,
 )
-from planner.deployment.collecting.places import place_of, report_files
+from planner.deployment.collecting.places import LeftOut, place_of, report_files
 from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE, Expected, Group, Key, Sums
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
@@ -227,6 +227,7 @@ def _named() -> Iterator[None]:
 
 # What becomes of reports whose file was counted and is no longer there.
 Missing = Literal["refuse", "keep", "drop"]
+Progress = Callable[[int, int], object]  # with the number of files done and of all files
 _SAVE_SECONDS = 2.0  # at least, between two savings
 
 
@@ -252,7 +253,7 @@ class Collection:
 
     by_group: dict[Group, dict[Key, Aggregate]]
     counted: tuple[CountedFile, ...]
-    quarantined: tuple[tuple[Path, str], ...]
+    quarantined: tuple[LeftOut, ...]
     resumed: int
     dropped: tuple[Path, ...] = ()
     crowded: Mapping[str, int] = field(default_factory=dict)
@@ -262,9 +263,7 @@ class Collection:
         """Counts by question and round, of all groups together."""
         return summed(self.by_group.values())
 
-    def by(
-        self, groups: Mapping[str, Sequence[str]], variable: str
-    ) -> dict[str, dict[Key, Aggregate]]:
+    def by(self, groups: Mapping[str, Sequence[str]], variable: str) -> dict[str, Sums]:
         """Counts of each value of a known variable that somebody reported of, in their order."""
         place, each = list(groups).index(variable), self.by_group.items()
         found = {
@@ -296,7 +295,7 @@ def collect(
     checkpoint: Path | None = None,
     missing: Missing = "refuse",
     ignored: Sequence[Path] = (),
-    progress: Callable[[int, int], object] = lambda *_: None,
+    progress: Progress = lambda *_: None,
 ) -> Collection:
     """Count all report files, each whole or not at all, and each report with an id once.
 
@@ -317,7 +316,7 @@ def collect(
     ignored:
         Files in the directories that are known not to be reports.
     progress:
-        Called with the number of files done and of all files.
+        Called after each file.
 
     Raises
     ------
@@ -376,11 +375,7 @@ class _Run:
             self._add(saved)
 
     def count(
-        self,
-        files: Sequence[Path],
-        others: Sequence[tuple[Path, str]],
-        engine: Engine,
-        progress: Callable[[int, int], object],
+        self, files: Sequence[Path], others: list[LeftOut], engine: Engine, progress: Progress
     ) -> Collection:
         """Count the files that have not been counted."""
         owner = {one.file_id: path for path, one in self._counted.items()}

@@ -418,7 +418,7 @@ def related_rows(table: CrossTable, *, cells: bool) -> Iterator[RelatedRows]:
 def _counts(table: CrossTable, names: Sequence[str], cells: Array) -> AnswerRows:
     """Rows of the people in some cells each, of whom everybody is in one."""
     found = table.people_in(cells)
-    return item_rows([""] * len(names), names, found, found.on_simplex(), table.confidence)
+    return item_rows(([""] * len(names), names), found, found.on_simplex(), table.confidence)
 
 
 def _rows(

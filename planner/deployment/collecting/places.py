@@ -21,13 +21,14 @@ from planner.errors import FileError
 
 REPORT_SUFFIXES = (".parquet", ".jsonl", ".ndjson")
 OPEN_FOLDER = ".receiving"  # of a receiver, below the folder of its files: what is in no file yet
+LeftOut = tuple[Path, str]  # a file, and why; it may be none where the file holds reports
 _ENDINGS = ", ".join(REPORT_SUFFIXES)
 _STORE_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+([^/]+)(.*)", re.DOTALL)
 
 
 def report_files(
     places: Sequence[Path], ignored: Iterable[Path] = ()
-) -> tuple[list[Path], list[tuple[Path, str]]]:
+) -> tuple[list[Path], list[LeftOut]]:
     """The report files in some places, and what else is there.
 
     Links to files and folders are followed.
@@ -68,7 +69,7 @@ def report_files(
     return sorted(files.values()), sorted(others.items())
 
 
-def _seen(place: Path) -> Iterator[tuple[Path, str]]:
+def _seen(place: Path) -> Iterator[LeftOut]:
     """Every file of a place, and why it holds no reports, if so."""
     if isinstance(place, Stored):
         yield from ((path, _why_not(path)) for path in place.below())
@@ -82,7 +83,7 @@ def _seen(place: Path) -> Iterator[tuple[Path, str]]:
         yield place, _why_not(place)
 
 
-def _below(place: Path) -> Iterator[tuple[Path, str]]:
+def _below(place: Path) -> Iterator[LeftOut]:
     """Every file below a folder and why it holds no reports, if so."""
     visited, errors = set[str](), list[OSError]()
     for folder, folders, names in os.walk(place, onerror=errors.append, followlinks=True):

@@ -142,7 +142,7 @@ def test_a_difference_of_shares_has_both_variances():
         found = law.estimate(law.draw_aggregate(truth.astype(int), np.random.default_rng(1)))
         error = np.sqrt(law.variance(truth.astype(int)))
         exact = type(found)(truth, error, error, people, found.supports, found.a, found.b)
-        rows.append(item_rows([""] * 5, "abcde", exact, exact.clipped(), 0.95))
+        rows.append(item_rows(([""] * 5, "abcde"), exact, exact.clipped(), 0.95))
     gap, chance = differences(*rows, 0.95)
     assert gap["estimate"][0] == pytest.approx(0.1)
     assert gap["standard_error"][0] ** 2 == pytest.approx(0.00055179972, rel=1e-6)
@@ -157,7 +157,7 @@ def test_differences_and_weights_cover_and_are_level():
         rows = []
         for people in (900, 2500):
             found = law.estimate(law.draw_aggregate(rng.multinomial(people, shares), rng))
-            rows.append(item_rows([""] * 6, "abcdef", found, found.clipped(), 0.95))
+            rows.append(item_rows(([""] * 6, "abcdef"), found, found.clipped(), 0.95))
         gap, chance = differences(*rows, 0.95)
         held += (gap["lower"] <= 0) & (gap["upper"] >= 0)
         small += chance < 0.05
