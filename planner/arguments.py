@@ -68,6 +68,13 @@ def budget(argument: str, value: object) -> float:
     raise InputError(argument, value, BUDGET_RANGE, BUDGET_REMEDY if above else strict)
 
 
+def require_budgets(argument: str, column: NDArray[np.float64], *, unlimited: bool = False) -> None:
+    """Refuse what is no :func:`budget`; ``unlimited``: nor infinite."""
+    fine = (column > 0) & ((column <= MAX_EPSILON) | (unlimited & np.isposinf(column)))
+    for i in np.flatnonzero(~fine)[:1]:
+        budget(f"{argument}[{i}]", float(column[i]))
+
+
 def whole_number(
     argument: str,
     value: object,

@@ -16,7 +16,7 @@ from planner import arguments
 from planner.arrays import Array, Flags, Whole
 from planner.errors import InputError
 from planner.laws.levels import Levels
-from planner.limits import MAX_COUNT, MAX_EPSILON
+from planner.limits import MAX_COUNT
 from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import PairRule, rule_of
 
@@ -81,7 +81,8 @@ class PrivacyPolicy:
         names: Sequence[str] | None = None,
         against: ArrayLike | None = None,
     ) -> None:
-        budgets = _budgets(epsilons)
+        budgets = _read_budgets("epsilons", epsilons)
+        arguments.require_budgets("epsilons", budgets)
         size = budgets.size
         set_field = object.__setattr__
         set_field(self, "epsilons", budgets)
@@ -271,13 +272,6 @@ def _short(values: ArrayLike) -> str:
     ]
     more = [f"... {len(texts) - _MOST_REPEATED:,} more"] if len(texts) > _MOST_REPEATED else []
     return f"[{', '.join([*texts[:_MOST_REPEATED], *more])}]"
-
-
-def _budgets(epsilons: ArrayLike) -> Array:
-    values = _read_budgets("epsilons", epsilons)
-    for i in np.flatnonzero(~((values > 0) & (values <= MAX_EPSILON)))[:1]:
-        arguments.budget(f"epsilons[{i}]", float(values[i]))
-    return values
 
 
 def _read_budgets(name: str, values: ArrayLike) -> Array:

@@ -382,9 +382,7 @@ class OneSidedRule(MinRule):
         if self.lowering.shape != (size,):
             remedy = "Give one budget a level, inf where none is stated."
             raise InputError("against", self.lowering.tolist(), f"{size} budgets", remedy)
-        for i in np.flatnonzero(~((self.lowering > 0) & (self.lowering <= MAX_EPSILON))):
-            if not np.isposinf(self.lowering[i]):
-                arguments.budget(f"against[{i}]", float(self.lowering[i]))
+        arguments.require_budgets("against", self.lowering, unlimited=True)
 
     def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
         up = epsilons[i] <= self.lowering[j]

@@ -112,11 +112,10 @@ class Survey(Description):
             if getattr(part, key) != usual:
                 raise wrong(getattr(part, key), "left out", remedy, "question", i, key)
         for k, level in enumerate(part.levels):
-            if level.prior is not None or level.importance != 1:
-                key = "importance" if level.prior is None else "prior"
-                remedy = "All pairs of answers count alike."
-                place = "question", i, "level", k, key
-                raise wrong(getattr(level, key), "left out", remedy, *place)
+            for key, usual in (("prior", None), ("importance", 1.0)):
+                if getattr(level, key) != usual:
+                    place, remedy = ("level", k, key), "All pairs of answers count alike."
+                    raise wrong(getattr(level, key), "left out", remedy, "question", i, *place)
         return part
 
     @pydantic.model_serializer(mode="wrap")
