@@ -90,11 +90,10 @@ class AskedCollected(Asked):
     def variance(self, shape: Collected, people: People) -> Found:
         """Variance of the estimates for these people."""
 
-    @abstractmethod
-    def draw_aggregate(
-        self, shape: Collected, people: People, rng: np.random.Generator
-    ) -> Aggregate:
-        """Sums with the law that reports of these people give, without reports."""
+    def own_counts(self, people: People, rng: np.random.Generator) -> Whole:
+        """How many of these people's reports are about each element."""
+        own = self.own_many(people, seeded_words(rng))
+        return np.bincount(own.ravel(), minlength=self.levels.elements)
 
     def of(self, question: Question) -> Self:
         """The same about a question's items, in its order."""
@@ -141,10 +140,9 @@ class ItemCollected(answers.Item, AskedCollected):
     def variance(self, shape: Collected, people: People) -> Found:
         return np.asarray(self.scale**2 * shape.variance(*self.sums(people)))
 
-    def draw_aggregate(
-        self, shape: Collected, people: People, rng: np.random.Generator
-    ) -> Aggregate:
-        return shape.draw_aggregate(inputs.true_counts(people, self.levels.total), rng)
+    def own_counts(self, people: People, rng: np.random.Generator) -> Whole:
+        del rng
+        return inputs.true_counts(people, self.levels.total)
 
 
 class ItemOrNoneCollected(answers.ItemOrNone, ItemCollected):
@@ -304,12 +302,8 @@ class NumberCollected(answers.Number, AskedCollected):
         missing = float(covariance[1, 1]) / unit.size**2
         return NumericVariance(mean * (radius / given.sum()) ** 2, of_total, missing)
 
-    def draw_aggregate(  # type: ignore[override]
-        self, shape: RowsCollected, people: People, rng: np.random.Generator
-    ) -> Aggregate:
-        known, sizes = np.unique(self.domain.answers(people), return_counts=True, equal_nan=True)
-        counts = rng.multinomial(sizes, self.output_law(shape, known)).sum(axis=0)
-        return Aggregate(int(sizes.sum()), counts)
+    def own_counts(self, people: People, rng: np.random.Generator) -> Whole:
+        return super().own_counts(self.domain.answers(people), rng)
 
 
 class OneOfSetCollected(answers.OneOfSet, ItemCollected):
@@ -318,6 +312,8 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
     With ``P_u(k) = 1 / max(|x_u|, l)`` if item ``k`` is in the set ``x_u`` of person ``u``, else 0,
     what is estimated has the mean ``l sum_u P_u(k)``: too small where sets were cut.
     """
+
+    own_counts = AskedCollected.own_counts  # drawn, as numbers are: a person has several items
 
     @property
     def scale(self) -> int:  # type: ignore[override]
@@ -332,12 +328,6 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
 
     def bias(self, people: People) -> Array:
         return ItemSets.of(people, self.levels.total).lost(self.padding_length)
-
-    def draw_aggregate(
-        self, shape: Collected, people: People, rng: np.random.Generator
-    ) -> Aggregate:
-        own = self.own_many(people, seeded_words(rng)).ravel()
-        return shape.draw_aggregate(np.bincount(own, minlength=self.levels.elements), rng)
 
     def with_sizes(self, longer: Longer) -> OneOfSetCollected:
         cut = ((size, share) for size, share in longer if size > self.padding_length and share > 0)
@@ -440,7 +430,8 @@ class CollectedLaw(Law):
 
     def draw_aggregate(self, people: People, rng: np.random.Generator) -> Aggregate:
         """Sums with the law that reports of these people give each, without reports."""
-        return self.asked.draw_aggregate(self.shape, people, inputs.generator(rng))
+        own = self.asked.own_counts(people, inputs.generator(rng))
+        return self.shape.draw_aggregate(own, rng)
 
     def with_sizes(self, longer: Longer) -> Self:
         """The same where so many sets are longer, for the upper limits of estimates.

@@ -140,6 +140,11 @@ class RowsCollected(rows.Rows, Collected):
         drawn = np.searchsorted(ends.ravel(), word, side="right") - own * self.cells
         return [as_bytes(drawn.astype("<u2")[:, None])]
 
+    def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
+        """As :class:`Collected` says, all cells together."""
+        drawn = rng.multinomial(own, np.array(self.rows) / DENOMINATOR)
+        return Aggregate(int(own.sum()), drawn.sum(axis=0))
+
 
 class HashCollected(hashing.Hash, Collected):
     """Local hashing, see :class:`planner.laws.hashing.Hash`."""

@@ -360,8 +360,20 @@ def exchange_delta(leaving: int, joining: int, sampling: float, epsilon: float) 
     Bin(joining + 1)``. The ratio ``Q/P = (leaving + 1 - x) (joining + 1) / ((leaving + 1)
     (joining + 1 - y))`` rises in ``y``: for each ``x`` the sum over ``y`` is a pair of tails.
     """
-    there = _exchange_one_way(leaving, joining, sampling, epsilon)
-    return max(there, _exchange_one_way(joining, leaving, sampling, epsilon))
+    deltas = []
+    for here, there in ((leaving, joining), (joining, leaving)):
+        first, h = binomial_window(here, sampling)
+        x = first + np.arange(h.size)
+        unmoved = (here + 1 - x) / (here + 1)
+        more = h * (1 - sampling) / unmoved  # Bin(here + 1) at x
+        # Q/P > e^eps  <=>  y > there + 1 - (there + 1) (here + 1 - x) / ((here + 1) e^eps)
+        share = unmoved * np.exp(-epsilon)
+        start = np.floor((there + 1) * (1 - share)).astype(np.int64) + 1
+        arrived = h * upper_tail(there + 1, sampling, start)
+        stayed = more * np.exp(epsilon) * upper_tail(there, sampling, start)
+        gained = np.maximum(arrived - stayed, 0).sum()
+        deltas.append(raised(float(gained), float((arrived + stayed).sum())))
+    return max(deltas)
 
 
 def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:
@@ -373,19 +385,6 @@ def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if curve(middle) <= delta else (middle, high)
     return high
-
-
-def _exchange_one_way(leaving: int, joining: int, sampling: float, epsilon: float) -> float:
-    first, h = binomial_window(leaving, sampling)
-    x = first + np.arange(h.size)
-    unmoved = (leaving + 1 - x) / (leaving + 1)
-    more = h * (1 - sampling) / unmoved  # Bin(leaving + 1) at x
-    # Q/P > e^eps  <=>  y > joining + 1 - (joining + 1) (leaving + 1 - x) / ((leaving + 1) e^eps)
-    share = unmoved * np.exp(-epsilon)
-    start = np.floor((joining + 1) * (1 - share)).astype(np.int64) + 1
-    arrived = h * upper_tail(joining + 1, sampling, start)
-    stayed = more * np.exp(epsilon) * upper_tail(joining, sampling, start)
-    return raised(float(np.maximum(arrived - stayed, 0).sum()), float((arrived + stayed).sum()))
 
 
 def released_delta(
