@@ -338,8 +338,8 @@ def _of_numbers(
 
 def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
     """A channel for the ordered answers of a question, which stand level by level."""
-    levels, answers, drawn = question.plain_levels, question.ordered, drawn_channel(channel)
-    wrong = channel.symbols != answers
+    way, drawn = question.way, drawn_channel(channel)
+    wrong = channel.symbols != question.ordered
     if question.wanted != MEAN_OF_SCORES:
         drawn = shares_up_to(drawn)
     elif not np.array_equal(drawn.wanted, [question.scores]):
@@ -347,11 +347,10 @@ def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
     if wrong:
         reason = f"the channel is for {', '.join(channel.wanted_names)}, not for {question.name!r}"
         raise InputError.because("channel", reason, "Take the one that was planned for it.")
-    items = levels.item_names()
-    rows = integers_of(drawn)[[answers.index(item) for item in items]]
+    rows = integers_of(drawn)[np.argsort(way.order)]
     tables = (as_tuples(table.tolist()) for table in (rows, drawn.estimator))
-    asked = OrderedCollected(levels, *question.in_places)
-    return CollectedLaw("", "ordered-channel", asked, RowsCollected(levels, *tables))
+    asked = OrderedCollected(way.levels, way.order, way.scores, way.wanted, way.no_answer)
+    return CollectedLaw("", "ordered-channel", asked, RowsCollected(way.levels, *tables))
 
 
 def law_of(question: Question, mechanism: object) -> CollectedLaw:

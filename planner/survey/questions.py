@@ -425,17 +425,12 @@ class Ordinal(Levelled):
     no_answer: values.Name | None = None
 
     @cached_property
-    def way(self) -> WayOfAsking:
+    def way(self) -> Ordered:
         """The way of asking, by which answers are read."""
-        return Ordered(self.plain_levels, *self.in_places)
-
-    @property
-    def in_places(self) -> tuple[tuple[int, ...], tuple[float, ...], str, bool]:
-        """Order, scores, what is wanted, whether the last is outside the order: as in laws."""
         places = {name: k for k, name in enumerate(super().ordered)}
-        outside = self.no_answer is not None
+        order, outside = tuple(places[one] for one in self.ordered), self.no_answer is not None
         scores = (*self.scores, 0.0) if self.scores and outside else self.scores
-        return tuple(places[one] for one in self.ordered), tuple(scores), self.wanted, outside
+        return Ordered(self.plain_levels, order, scores, self.wanted, outside)
 
     @property
     def of_mean(self) -> bool:
