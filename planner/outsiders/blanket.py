@@ -166,6 +166,5 @@ class Blanket:
         """Outcomes with the same two ratios as one."""
         ratios = np.column_stack([self.first, self.second])
         unique, place = np.unique(ratios, axis=0, return_inverse=True)
-        masses = np.zeros(len(unique))
-        np.add.at(masses, place.ravel(), self.masses)
-        return Blanket(masses, unique[:, 0], unique[:, 1])
+        masses = np.asarray(np.bincount(place.ravel(), self.masses), np.float64)
+        return Blanket(masses, *unique.T)

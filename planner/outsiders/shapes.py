@@ -166,8 +166,18 @@ def _of_bits(law: bits.Bits) -> Seen:
         return Blanket.from_laws(one, two, [further * np.min((1 - a) / (1 - b))])
 
     def success(prior: Array) -> float:
+        """Of the best guess from independent bits; O(m log m).
+
+        Against the law of "no item", ``v = prior a/b`` and ``L = max prior (1-a)/(1-b)``. With
+        items in falling order of v, the first set bit with ``v > L`` decides, else L:
+        ``sum_k b_k v_k prod_(j < k) (1 - b_j) + L prod (1 - b)``.
+        """
         own, other = (np.repeat(column, levels.item_counts) for column in (a, b))
-        return _guessed_bits(own, other, prior)
+        values, least = prior * own / other, float(np.max(prior * (1 - own) / (1 - other)))
+        order = np.argsort(-values, kind="stable")
+        order = order[values[order] > least]
+        before = np.concatenate([[1.0], np.cumprod(1 - other[order])])
+        return float((other[order] * values[order]) @ before[:-1] + least * before[-1])
 
     reach = _reach_of_two(a, b, levels.dummies or 1)
     return Seen(levels.names, tuple(counts), blanket, levels.total, success, reach, levels.dummies)
@@ -277,20 +287,6 @@ def _reach_of_two(a: Array, b: Array, length: int = 1) -> Array:
     """Of ``(count - n b) / (a - b)``, by item or level."""
     gap = (a - b) / length
     return np.maximum((1 - b) / gap, 1 + b / gap)
-
-
-def _guessed_bits(a: Array, b: Array, prior: Array) -> float:
-    """Success of the best guess from independent bits; O(m log m).
-
-    Against the law of "no item", ``v = prior a/b`` and ``L = max prior (1-a)/(1-b)``. With items in
-    falling order of v, the first set bit with ``v > L`` decides, else L:
-    ``sum_k b_k v_k prod_(j < k) (1 - b_j) + L prod (1 - b)``.
-    """
-    values, least = prior * a / b, float(np.max(prior * (1 - a) / (1 - b)))
-    order = np.argsort(-values, kind="stable")
-    order = order[values[order] > least]
-    before = np.concatenate([[1.0], np.cumprod(1 - b[order])])
-    return float((b[order] * values[order]) @ before[:-1] + least * before[-1])
 
 
 def _likeliest(prior: Array, low: float, high: float, high_count: int) -> tuple[Array, Array]:
