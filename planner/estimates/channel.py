@@ -77,9 +77,9 @@ class Anew(ChannelEstimates):
     """Of people drawn anew, without number: how they differ is not taken off."""
 
     def of_draws(self, known: Array) -> ChannelEstimates:
-        """Themselves."""
+        """Themselves; only their errors are asked, and not limits by the law."""
         del known
-        return self
+        return self._replace(law=None)
 
 
 def rising(values: Array, weights: Array | None = None) -> Array:
