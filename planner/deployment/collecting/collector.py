@@ -64,12 +64,9 @@ class Checkpoint:
                 elif entries.get(_HEADING) != heading:
                     reason = "is the checkpoint of other parameters, or of an earlier version"
                     raise FileError(path, reason, _ELSEWHERE)
-                listed = map(entries.get, set(entries.names()) - {_HEADING})
-                files = [_saved(each).file for each in listed if each is not None]
         except FileError:
             self.close()
             raise
-        self._files = {one.path: one for one in sorted(files, key=lambda one: one.path)}
 
     def close(self) -> None:
         """Release the file."""
@@ -77,31 +74,28 @@ class Checkpoint:
 
     def files(self) -> list[CountedFile]:
         """The files counted so far, in the order of their paths."""
-        return list(self._files.values())
+        return sorted((one.file for one in self._each()), key=lambda one: one.path)
 
     def contents(self) -> Iterator[FileCount]:
         """The same files, each with its sums and marks; one at a time is in memory."""
+        return self._each([_name(one.path) for one in self.files()])
+
+    def _each(self, names: Sequence[bytes] | None = None) -> Iterator[FileCount]:
         with self._sealed.changing() as entries:
-            for path in self._files:
-                content = entries.get(_name(path))
-                assert content is not None  # noqa: S101 - it is listed, and the file is held
-                yield _saved(content)
+            listed = set(entries.names()) - {_HEADING} if names is None else names
+            yield from (_saved(one) for one in map(entries.get, listed) if one is not None)
 
     def save(self, files: Iterable[FileCount]) -> None:
         """Add files, all or none; durable on return."""
-        new = list(files)
         with self._sealed.changing() as entries:
-            for one in new:
+            for one in files:
                 entries.put(_name(one.path), _packed(one))
-        self._files |= {one.path: one.file for one in new}
 
     def drop(self, paths: Iterable[Path]) -> None:
         """Take files out, all or none; durable on return."""
-        gone = set(paths)
         with self._sealed.changing() as entries:
-            for path in gone:
+            for path in paths:
                 entries.put(_name(path), None)
-        self._files = {path: one for path, one in self._files.items() if path not in gone}
 
 
 def _name(path: Path) -> bytes:
