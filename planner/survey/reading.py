@@ -280,8 +280,8 @@ class _Codes(dict[Cell, Code]):
                     reason = f"has {most}, or one of over {_LONG_CELL:,} letters, {text[:_SHOWN]!r}"
                     raise FileError(path, reason, "Group rare answers.")
         parts = zip(spans(levels.item_counts), levels.items, strict=True)
-        open_ = (k for span, items in parts if not items for k in range(*span) if k not in used)
-        free = [*islice(open_, len(labels))]  # a level may have a trillion
+        vacant = (k for span, items in parts if not items for k in range(*span) if k not in used)
+        free = [*islice(vacant, len(labels))]  # a level may have a trillion
         if len(labels) > len(free):
             named = ", ".join(map(repr, list(labels.values())[:5])) + ", ..." * (len(labels) > 5)
             reason = f"{len(labels):,} answers are in no level, {named}, and levels without a list"

@@ -36,7 +36,7 @@ _MOST_MEBIBYTES, _MOST_HEADINGS = 1024, 10_000
 _LONGEST_LINE = 4 * MEBIBYTE
 _PARQUET_ROWS = 2**14  # rows of Parquet at a time
 _SAMPLE = 100  # lines by which a delimiter is found
-_SEPARATORS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -202,7 +202,7 @@ def _encoding(path: Path, told: str | None) -> str:
     """As told, or by its mark, or the first of UTF-8 and Windows-1252 that all of it is."""
     with path.open("rb") as file:
         start = file.read(3)
-    marked = next((name for mark, name in _SEPARATORS if start.startswith(mark)), None)
+    marked = next((name for mark, name in _BYTE_ORDER_MARKS if start.startswith(mark)), None)
     named = told or marked
     for one in [named] if named else ["utf-8", "cp1252"]:
         try:
