@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +14,6 @@ from planner.arrays import Array, Whole
 from planner.errors import FileError, InputError
 from planner.estimates.counts import SIZES_MISS
 from planner.files import unreadable
-from planner.laws.answers import LEFT_OUT, Code
 from planner.mechanisms.itemsets import ItemSets
 from planner.survey.assumed import AssumedSets, SetMoments, Slots, size_limits
 from planner.survey.questions import ItemSet
@@ -62,7 +60,7 @@ def read_known(path: str | Path, column: AnswerColumn, reading: Reading | None =
     """
     file = AnswerFile(path, [column], reading)
     if column.asked.decimals:
-        numbers = (np.nan if code is None else code for code in _given(file))
+        numbers = (np.nan if code is None else code for code in file.given())
         return Known(np.fromiter(numbers, np.float64), file.said)
     names, (found,) = column.asked.levels.item_names(), file.columns
     for number, label in found.placed.items():
@@ -70,17 +68,13 @@ def read_known(path: str | Path, column: AnswerColumn, reading: Reading | None =
     if column.asked.several:
         sets = _sets(file)
         return Known(AnswerCounts(tuple(names), sets.counts(), sets), file.said)
-    counts = np.bincount(np.fromiter(_given(file), np.int64), minlength=len(names))
+    counts = np.bincount(np.fromiter(file.given(), np.int64), minlength=len(names))
     return Known(AnswerCounts(tuple(names), counts), file.said)
-
-
-def _given(file: AnswerFile) -> Iterator[Code]:
-    return (code for (block,) in file.blocks() for code in block if code is not LEFT_OUT)
 
 
 def _sets(file: AnswerFile) -> ItemSets:
     members, sizes, path = array("i"), array("i", [0]), file.table.path
-    for code in _given(file):
+    for code in file.given():
         sizes.append(len(code))
         members.extend(code)
         if len(members) > _MOST_MEMBERS:

@@ -181,7 +181,7 @@ def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPr
     """
     budgets = Number.over(0.0, _MOST_TOLERATED, yes_no=False, points=2, epsilon=1.0)
     file = AnswerFile(path, [AnswerColumn("", budgets, (column,) if column else ())])
-    found: list[float | None] = [code for block in file.blocks() for code in block[0]]
+    found: list[float | None] = [*file.given()]
     numbers = [one for one in found if one is not None]
     if len(numbers) < len(found):
         reason = f"{counted(len(found) - len(numbers), 'row')} without a number"

@@ -108,6 +108,10 @@ class AnswerFile:
                 reason = f"nobody has an answer to {column.name!r}"
                 raise FileError(self.table.path, reason, "Is it the right column?")
 
+    def given(self) -> Iterator[Code]:
+        """Codes of the one question, of those who have an answer."""
+        return (code for (block,) in self.blocks() for code in block if code is not LEFT_OUT)
+
     @property
     def said(self) -> str:
         """As what it was read, and who was left out: once the blocks are read."""

@@ -27,7 +27,7 @@ from planner.deployment.client.client import Report
 from planner.deployment.collecting.reports import read_line, rows_of
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
-from planner.laws.answers import LEFT_OUT, Answer, Code
+from planner.laws.answers import Answer, Code
 from planner.mechanisms import inputs
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Reports
@@ -152,7 +152,7 @@ def answers_in(
     FileError if it cannot be read, or holds more than 50 different answers or what is none.
     """
     file = AnswerFile(data, [column_of(law, survey)], reading)
-    found = {code: None for (codes,) in file.blocks() for code in codes if code is not LEFT_OUT}
+    found = dict.fromkeys(file.given())
     if len(found) > _MOST_ASKED:
         reason = f"has {len(found):,} different answers, and at most {_MOST_ASKED} are asked"
         raise FileError(data, reason, "Give some of its rows.")
