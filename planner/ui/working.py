@@ -128,16 +128,10 @@ def chosen_place(where: str, kinds: Collection[str] = KIND_WORDS) -> int | None:
         before = places[0]
     if len(places) > 1:
         here.typed[f"question-{where}"] = before
-        few = len(places) <= _MOST_SIDE_BY_SIDE
+        options = {k: render.plain(names[k]) or "(no name)" for k in places}
+        few = {"required": True} if len(places) <= _MOST_SIDE_BY_SIDE else {}
         widget: Any = st.segmented_control if few else st.selectbox
-        before = kept_item(
-            widget,
-            "Question",
-            f"question-{where}",
-            before,
-            options={k: render.plain(names[k]) or "(no name)" for k in places},
-            **({"required": True} if few else {}),
-        )
+        before = kept_item(widget, "Question", f"question-{where}", before, options=options, **few)
         here.typed["question"] = before
     return int(before)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -79,19 +79,16 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
         return
     with st.container(horizontal=True):
         for (file, asked, *_), parameters in zip(rows, files.values(), strict=True):
-            _offer(
-                f"Parameters: {asked}" if len(files) > 1 else "Parameters",
-                file,
-                parameters.to_json,
-                help=f"For clients and collector. To check it: ldp-planner verify {file}",
-                type="primary",
-            )
+            label = f"Parameters: {asked}" if len(files) > 1 else "Parameters"
+            told = f"For clients and collector. To check it: ldp-planner verify {file}"
+            _offer(label, file, parameters.to_json, help=told, type="primary")
         _offer("Report", f"{stem}.html", partial(report_html, plan))
         _offer("Handout", f"{stem}-handout.html", partial(handout_html, plan))
         _offer("Survey", f"{stem}.toml", survey_text(plan.survey))
         if plan.spending:
-            with render.complaint():
-                _offer("Ledger", f"{stem}-ledger.json", _ledger_after(plan))
+            with render.complaint():  # for planning the next survey
+                after = plan.ledger.after(plan.collection(datetime.now(UTC).date()))
+                _offer("Ledger", f"{stem}-ledger.json", after.model_dump_json(indent=2))
     with_it = " and the ledger it was planned with" if plan.ledger.collections else ""
     st.caption(f"The same in Python, beside the survey's file{with_it}:")
     st.code(python_snippet(f"{stem}.toml", spent=bool(plan.ledger.collections)))
@@ -106,16 +103,12 @@ def _questionnaire(plan: SurveyPlan, files: dict[str, Parameters], stem: str) ->
         "One file that people open in a browser: it asks, randomises on their device, says what is "
         "sent, and sends reports alone. Its words are set on the page Questions."
     )
-    empty = "nowhere: people save them as a file"
-    where = kept_item(
-        st.text_input, "Reports go to", "send-to", "", help=_SEND_TO, placeholder=empty
-    )
+    told = {"help": _SEND_TO, "placeholder": "nowhere: people save them as a file"}
+    where = kept_item(st.text_input, "Reports go to", "send-to", "", **told)
     round_number = None
-    rounds = max(law.rounds[-1] or 0 for one in files.values() for law in one.questions)
-    if rounds:
-        round_number = kept_item(
-            st.number_input, "Round", "round", 1, min_value=1, max_value=rounds
-        )
+    if rounds := max(law.rounds[-1] or 0 for one in files.values() for law in one.questions):
+        ends = {"min_value": 1, "max_value": rounds}
+        round_number = kept_item(st.number_input, "Round", "round", 1, **ends)
     for name, parameters in files.items():
         title = f"{parameters.questions[0].name}: " if len(files) > 1 else ""
         given = plan.survey, parameters.to_json().encode(), where, round_number
@@ -134,12 +127,6 @@ def _offer(label: str, name: str, data: str | Callable[[], str], **more: Any) ->
     """A file to download, under its own name; its data may be a function that makes it."""
     text = render.plain(f"{label} ({name})")
     st.download_button(text, data, name, key=f"download {name}", on_click="ignore", **more)
-
-
-def _ledger_after(plan: SurveyPlan) -> str:
-    """The ledger with this survey in it, for planning the next one."""
-    today = datetime.datetime.now(datetime.UTC).date()
-    return plan.ledger.after(plan.collection(today)).model_dump_json(indent=2)
 
 
 def python_snippet(survey: str, *, spent: bool) -> str:

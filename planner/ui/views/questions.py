@@ -219,15 +219,10 @@ def _preferences(question: Document, place: int) -> None:
     chosen = about.get("model", "")
     chosen = chosen if isinstance(chosen, str) and chosen in _MODELS else ""
     model, *columns = st.columns(3)
-    field(
-        model.selectbox,
-        "The largest budget that people accept",
-        f"model-{place}",
-        chosen,
-        partial(_take_model, question, place),
-        options={name: words for name, (words, _) in _MODELS.items()},
-        help="People who find a budget too large do not answer.",
-    )
+    label, take = "The largest budget that people accept", partial(_take_model, question, place)
+    told = "People who find a budget too large do not answer."
+    options = {name: words for name, (words, _) in _MODELS.items()}
+    field(model.selectbox, label, f"model-{place}", chosen, take, options=options, help=told)
     keys = [f"preferences.{key}" for key in _MODELS[chosen][1]] if chosen else ["refusals"]
     for column, key in zip(columns, keys, strict=False):
         kept(column, question, key, place)
@@ -269,15 +264,9 @@ def _options(question: Document, place: int) -> None:
     form = form_of(question)
     if form.small:
         left, right = st.columns(2)
-        rule = question.get("rule", "min")
-        field(
-            left.selectbox,
-            "A pair of answers gets, of their two budgets,",
-            f"rule-{place}",
-            rule if isinstance(rule, str) else "pairs",
-            partial(_take_rule, question),
-            options=_RULES,
-        )
+        rule, label = question.get("rule", "min"), "A pair of answers gets, of their two budgets,"
+        rule, take = rule if isinstance(rule, str) else "pairs", partial(_take_rule, question)
+        field(left.selectbox, label, f"rule-{place}", rule, take, options=_RULES)
         kept(right, question, form.small, place)
     _mechanism(question, place)
     if "count" not in question.get("rounds", {}):

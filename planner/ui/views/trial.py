@@ -82,13 +82,8 @@ def page() -> None:
 def _settings(trial: Trial) -> _Settings:
     repeats, seed = st.columns(2)
     runs = kept_item(repeats.text_input, "Runs per mechanism", "t-repeats", "100")
-    start = kept_item(
-        seed.text_input,
-        "Seed of the runs",
-        "t-seed",
-        "1",
-        help="The same seed gives the same figures.",
-    )
+    same = "The same seed gives the same figures."
+    start = kept_item(seed.text_input, "Seed of the runs", "t-seed", "1", help=same)
     st.caption(f"{about_trial(trial)}.")
     repeated = read_count(runs, most=_MOST_RUNS, argument="runs")
     return _Settings(trial, repeated, read_count(start, 0, argument="seed"))
@@ -126,16 +121,10 @@ def _simulated(settings: _Settings) -> tuple[Simulated, ...]:
 
 def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
     """Measured and predicted, all mechanisms in details; then one survey, or another."""
-    render.facts(measured_facts(settings.trial, results[0]))
-    compared = simulation_blocks(settings.trial, results)[1:]
-    fill = partial(render.render, compared)
-    render.drawer("Details: mechanisms compared", "trial-details", fill)
-    _one_survey(settings)
-
-
-def _one_survey(settings: _Settings) -> None:
-    """True beside estimated."""
     trial, typed = settings.trial, session().typed
+    render.facts(measured_facts(trial, results[0]))
+    fill = partial(render.render, simulation_blocks(trial, results)[1:])
+    render.drawer("Details: mechanisms compared", "trial-details", fill)
     st.subheader("One survey: true and estimated")
     typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
     rng = np.random.default_rng((settings.seed, typed["t-draw"]))
