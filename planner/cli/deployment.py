@@ -112,17 +112,15 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     parameters = _parameters(params)
     _require_apart(out, [params, data])
+    told_by = None if survey is None else load_survey(survey)
+    reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted, first_item)
     with progress() as bar:
         task = bar.add_task("randomising", total=None)
-        found = perturb_file(
-            parameters,
-            data,
-            out,
-            question or (),
-            lambda done: bar.update(task, completed=done),
-            None if survey is None else load_survey(survey),
-            reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted, first_item),
-        )
+
+        def tell(done: int) -> None:
+            bar.update(task, completed=done)
+
+        found = perturb_file(parameters, data, out, question or (), tell, told_by, reading)
     if json_output:
         written = {str(path): n for path, n in found.written.items()}
         print_json({"written": written, "read": found.said})
@@ -208,6 +206,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if checkpoint is None and out is not None:
         checkpoint = out.with_name(out.name + ".checkpoint")
     _require_apart(out, [params, *(place for place in reports if place.is_file())])
+    how, ignored = cast("Missing", missing), [params, *([] if out is None else [out])]
     with progress() as bar:
         task = bar.add_task("counting files", total=None)
         collection = collect(
@@ -215,8 +214,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             reports,
             engine=chosen,
             checkpoint=checkpoint,
-            missing=cast("Missing", missing),
-            ignored=[params, *([] if out is None else [out])],
+            missing=how,
+            ignored=ignored,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     if not collection.sums:

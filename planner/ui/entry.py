@@ -77,15 +77,12 @@ def _saving() -> None:
             "of what people accept, are not in it."
         )
         st.button("Copy the address", key="copy")
-    text = "" if survey is None else survey_text(survey)
-    st.download_button(
-        "Download the file",
-        text,
-        "survey.toml" if survey is None else f"{stem_of(survey)}.toml",
-        on_click="ignore",
-        disabled=survey is None,
-        help="Once nothing is missing or wrong." if survey is None else None,
-    )
+    label, told = "Download the file", "Once nothing is missing or wrong."
+    if survey is None:
+        st.download_button(label, "", "survey.toml", disabled=True, help=told)
+    else:
+        text, name = survey_text(survey), f"{stem_of(survey)}.toml"
+        st.download_button(label, text, name, on_click="ignore")
 
 
 def _next(pages: list[StreamlitPage], shown: StreamlitPage) -> None:

@@ -24,21 +24,14 @@ _MOST_SURVEY_LINES = 100_000
 
 def opening() -> None:
     """Offer examples and files."""
-    here = session()
-    st.selectbox(
-        "Example",
-        [None, *EXAMPLES],
-        format_func=lambda name: EXAMPLES[name].capitalize() if name else "choose one",
-        key=f"example-{here.revision}",
-        on_change=_take_example,
-    )
-    st.file_uploader(
-        "A survey (TOML), or items with level or epsilon (CSV)",
-        type=["toml", "csv"],
-        key=f"upload-{here.revision}",
-        on_change=_take_upload,
-        help="The first line of a CSV file is item,level,epsilon. Files stay on this machine.",
-    )
+    new = session().revision
+    names = {None: "choose one"} | {name: text.capitalize() for name, text in EXAMPLES.items()}
+    key, written = f"example-{new}", names.__getitem__
+    st.selectbox("Example", list(names), key=key, format_func=written, on_change=_take_example)
+    label = "A survey (TOML), or items with level or epsilon (CSV)"
+    told = "The first line of a CSV file is item,level,epsilon. Files stay on this machine."
+    key = f"upload-{new}"
+    st.file_uploader(label, ["toml", "csv"], key=key, on_change=_take_upload, help=told)
 
 
 def _take_example() -> None:

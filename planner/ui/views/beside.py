@@ -40,18 +40,11 @@ _NO_GROUP = "everybody together"
 
 def results() -> None:
     """Take the files, count them, and show what they say."""
-    render.header(
-        "Results",
-        "What a collection says: its parameter file and its reports in, the result out. Files are "
-        "counted on this machine and not kept.",
-    )
+    purpose = "What a collection says: its parameter file and its reports in, the result out."
+    render.header("Results", f"{purpose} Files are counted on this machine and not kept.")
     given = st.file_uploader("Parameter file", "json", key="c-parameters")
-    reports = st.file_uploader(
-        "Report files",
-        [one[1:] for one in REPORT_SUFFIXES],
-        accept_multiple_files=True,
-        key="c-reports",
-    )
+    label, kinds = "Report files", [one[1:] for one in REPORT_SUFFIXES]
+    reports = st.file_uploader(label, kinds, accept_multiple_files=True, key="c-reports")
     if given is None or not reports:
         return
     with render.complaint(), TemporaryDirectory() as folder:
@@ -129,16 +122,12 @@ def _odds(plan: QuestionPlan) -> None:
 
 def _beliefs(plan: QuestionPlan) -> None:
     st.subheader("What an observer may come to believe")
-    prior = st.slider(
-        "Belief before the report, in percent",
-        1,
-        99,
-        10,
-        key="prior",
-        bind="query-params",
-        help="How likely somebody thought it, before seeing the report, that the person has one "
-        "particular answer.",
+    label = "Belief before the report, in percent"
+    told = (
+        "How likely somebody thought it, before seeing the report, that the person has one "
+        "particular answer."
     )
+    prior = st.slider(label, 1, 99, 10, key="prior", bind="query-params", help=told)
     names = plan.deployed.policy.names[:_MOST_PAIRS]
     low, high = beliefs_after(plan.leakage[:, :_MOST_PAIRS], prior / 100)
     drawn = beliefs_figure(names, prior / 100, low, high, len(plan.deployed.policy.names))

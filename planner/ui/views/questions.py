@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
 from importlib import resources
 
@@ -245,12 +246,9 @@ def _take_model(question: Document, place: int, model: str) -> None:
 
 
 def _sample(about: Document, place: int) -> None:
-    file = st.file_uploader(
-        "Sample (CSV, one column)",
-        type=["csv"],
-        key=f"sample-{place}-{session().revision}",
-        help="A header line, then one accepted epsilon per person asked in a pilot.",
-    )
+    told = "A header line, then one accepted epsilon per person asked in a pilot."
+    key = f"sample-{place}-{session().revision}"
+    file = st.file_uploader("Sample (CSV, one column)", ["csv"], key=key, help=told)
     if file is not None:
         about["values"] = []  # one that is refused must not leave the results of the one before
         with render.complaint(), as_file(file.name, file.getvalue()) as path:
@@ -316,17 +314,14 @@ def _pairs(question: Document, place: int) -> None:
         rows = [(*both, cell != "inf", "" if cell == "inf" else cell) for *both, cell in shown]
         return pd.DataFrame(rows, columns=["first", "second", "protected", "budget"])
 
-    edited = edit_frame(
-        f"pairs-{place}-{hash(tuple(names))}{'' if alike else '-directed'}",
-        make,
-        disabled=["first", "second"],
-        column_config={
-            "first": "Level",
-            "second": "Against",
-            "protected": st.column_config.CheckboxColumn("Protected"),
-            "budget": st.column_config.TextColumn("Own budget", default=""),
-        },
-    )
+    key = f"pairs-{place}-{hash(tuple(names))}{'' if alike else '-directed'}"
+    columns = {
+        "first": "Level",
+        "second": "Against",
+        "protected": st.column_config.CheckboxColumn("Protected"),
+        "budget": st.column_config.TextColumn("Own budget", default=""),
+    }
+    edited = edit_frame(key, make, disabled=["first", "second"], column_config=columns)
     for (i, j), row in zip(pairs, edited.fillna("").itertuples(), strict=True):
         cell = str(row.budget).strip() if row.protected else "inf"
         if cell != cells[i][j]:
@@ -362,15 +357,11 @@ def _together(document: Document) -> None:
     if len(alone) < 2:
         return
     names = {k: render.plain(text_of(document["question"][k].get("name"))) for k in alone}
-    chosen = st.multiselect(
-        "Whose answers are to be related",
-        alone,
-        default=alone[:2] if len(alone) == 2 else [],
-        format_func=lambda k: names.get(k, ""),
-        max_selections=3,
-        help="Answers to questions asked apart cannot be related afterwards. " + COST,
-        key=f"together-{session().revision}",
-    )
+    told = f"Answers to questions asked apart cannot be related afterwards. {COST}"
+    label, two = "Whose answers are to be related", alone if len(alone) == 2 else []
+    key = f"together-{session().revision}"
+    written = defaultdict(str, names).__getitem__  # a choice may be of before
+    chosen = st.multiselect(label, alone, two, written, max_selections=3, help=told, key=key)
     few, places = len(chosen) < 2, sorted(chosen)
     st.button("Ask these together", on_click=_join, args=(places,), disabled=few)
 
@@ -383,13 +374,10 @@ def _join(places: list[int]) -> None:
 
 def _ledger() -> None:
     here = session()
-    st.file_uploader(
-        "Ledger of earlier collections from the same people",
-        type=["json"],
-        key=f"ledger-{here.revision}",
-        on_change=_take_ledger,
-        help="Downloaded here after an earlier survey. What was spent is taken off every level.",
-    )
+    label = "Ledger of earlier collections from the same people"
+    told = "Downloaded here after an earlier survey. What was spent is taken off every level."
+    key = f"ledger-{here.revision}"
+    st.file_uploader(label, ["json"], key=key, on_change=_take_ledger, help=told)
     if here.ledger is None:
         return
     ledger = Ledger.model_validate_json(here.ledger)

@@ -60,11 +60,9 @@ class _Settings(NamedTuple):
 
 def page() -> None:
     """Choose answers; run, cancel, compare."""
-    render.header(
-        "Try it on data",
-        "Run the plan, and what else could be deployed, on answers that are known. They stay on "
-        "this machine, and are forgotten with the visit.",
-    )
+    purpose = "Run the plan, and what else could be deployed, on answers that are known."
+    stay = "They stay on this machine, and are forgotten with the visit."
+    render.header("Try it on data", f"{purpose} {stay}")
     found, _, plan = looked_at("trial", _TRIED)
     if found.mistakes:
         return
@@ -156,13 +154,12 @@ def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
     )
     if source == "generate":
         return _generated(plan)
-    file = st.file_uploader(
-        "Answers",
-        type=list(SUFFIXES),
-        key=f"t-file-{not plan.question.levels}",
-        help="A person a row, in a column of answers: text with any delimiter, JSON lines, Parquet "
-        "or Excel. Or transactions (.dat, .data, .txt): a person's items on each line.",
+    told = (
+        "A person a row, in a column of answers: text with any delimiter, JSON lines, Parquet "
+        "or Excel. Or transactions (.dat, .data, .txt): a person's items on each line."
     )
+    key = f"t-file-{not plan.question.levels}"
+    file = st.file_uploader("Answers", list(SUFFIXES), key=key, help=told)
     if file is None:
         st.info("Upload answers to begin.")
         return None, ""
