@@ -128,10 +128,8 @@ def rows_table(
 ) -> Table:
     """A table of rows of text, of which the first columns are words."""
     cells = list(zip(*rows, strict=True)) or [() for _ in headings]
-    columns = [
-        Column(heading, tuple(column), text=place < words)
-        for place, (heading, column) in enumerate(zip(headings, cells, strict=True))
-    ]
+    pairs = enumerate(zip(headings, cells, strict=True))
+    columns = (Column(heading, tuple(own), place < words) for place, (heading, own) in pairs)
     return Table(title, tuple(columns), rank)
 
 

@@ -62,10 +62,8 @@ def report_html(plan: SurveyPlan) -> str:
     (True, False, True)
     """
     blocks = [*plan_blocks(plan), Heading("What outsiders learn", "details")]
-    return page_of(
-        f"{plan.survey.name}: privacy plan",
-        [*blocks, *outsider_blocks(plan.outsiders()), Sentence(_PREDICTED)],
-    )
+    blocks += [*outsider_blocks(plan.outsiders()), Sentence(_PREDICTED)]
+    return page_of(f"{plan.survey.name}: privacy plan", blocks)
 
 
 def handout_html(plan: SurveyPlan) -> str:

@@ -338,12 +338,8 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
         return []
     length, plan, longer = padded.length, padded.plan, padded.longer
     if longer is None:
-        return [
-            Sentence(
-                f"Sets of more than {length} items are cut; how many people have such sets is not "
-                "known, and the errors are for the others."
-            )
-        ]
+        unknown = "how many people have such sets is not known, and the errors are for the others"
+        return [Sentence(f"Sets of more than {length} items are cut; {unknown}.")]
     if plan is None or not longer.sizes:
         return [Sentence(f"No set has more than {length} items: none is cut.")]
     low, high, most = plan.flat_lower, plan.flat_upper, longer.largest_bias(question.users)
@@ -417,14 +413,11 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     """The parameters, the errors and all three views of the guarantee."""
     limit = {"cap": "the cap", "budgets": "the budgets"}[plan.limited_by]
     mechanism = plan.mechanism
-    figures = (
-        Fact("people asked, twice", f"{question.users:,}"),
-        Fact("every count, at 95 %, within", f"{question.total_error:,.1f} people"),
-    )
-    parameters = (
-        Fact(f"sampled, limited by {limit}", f"{mechanism.sampling:.4f}"),
-        Fact("staying at none", f"{mechanism.zero:.4f}"),
-    )
+    within_error = f"{question.total_error:,.1f} people"
+    people_asked = Fact("people asked, twice", f"{question.users:,}")
+    figures = people_asked, Fact("every count, at 95 %, within", within_error)
+    sampled = Fact(f"sampled, limited by {limit}", f"{mechanism.sampling:.4f}")
+    parameters = sampled, Fact("staying at none", f"{mechanism.zero:.4f}")
     alone, linkable, released = views_in_words(plan)
     values = (
         texts("value", question.question.plain_levels.item_names()),

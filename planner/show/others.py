@@ -83,11 +83,8 @@ def changed_sentence(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> s
     if before is None or after is None or len(before.names) != len(after.names):
         return f"{text}."
     pairs = zip(before.names, before.standard_errors, after.standard_errors, strict=True)
-    moved = [
-        f"{one!r} from {people(old)} to {people(new)}"
-        for one, old, new in pairs
-        if abs(new / old - 1) > _STILL
-    ]
+    others = [(one, old, new) for one, old, new in pairs if abs(new / old - 1) > _STILL]
+    moved = [f"{one!r} from {people(old)} to {people(new)}" for one, old, new in others]
     if not moved:
         return f"{text}; no level's error moved."
     rest = "" if len(moved) == len(before.names) else "; nothing else moved"
@@ -313,7 +310,5 @@ def beside_truth(table: CrossTable, truth: Array) -> list[Block]:
     true = sqrt(phi2 / truth.sum() / max(min(truth.shape) - 1, 1))
     title = f"{first} and {second}: people ± standard error (and truly)"
     headings = (first, *(f"{second} = {one}" for one in table.answers[1]))
-    return [
-        rows_table(title, headings, rows, 1),
-        *said([f"{table.summary} Truly V is {true:.2f}."]),
-    ]
+    told = Sentence(f"{table.summary} Truly V is {true:.2f}.")
+    return [rows_table(title, headings, rows, 1), told]

@@ -377,11 +377,8 @@ def each_in_words(some: SomeEach) -> str:
 
 def left_out(question: QuestionPlan) -> list[str]:
     """Why mechanisms have no error here, or are not deployed."""
-    return [
-        f"{CATALOGUE[one.name].label} is left out: {one.refused}."
-        for one in question.every
-        if one.refused
-    ]
+    refused = [one for one in question.every if one.refused]
+    return [f"{CATALOGUE[one.name].label} is left out: {one.refused}." for one in refused]
 
 
 def shares_sentence(plan: SurveyPlan, found: Allocation) -> str:
