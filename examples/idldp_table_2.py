@@ -34,9 +34,7 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
     }
     ranges = {name: total_range(one.noise, one.signal) for name, one in tables.items()}
     rappor, oue, idue = (ranges[name] for name in ("RAPPOR", "OUE", "IDUE opt0"))
-    chances = rivals(POLICY)["grr"].shape.chances
-    noise = logodds.noise_from_probabilities(*chances)
-    signal = logodds.signal_from_probabilities(*chances)
+    noise, signal = logodds.noise_and_signal(*rivals(POLICY)["grr"].shape.chances)
     direct = float(noise.sum() + signal.max())
     claims = [
         Claim(

@@ -104,7 +104,7 @@ class _Formulation:
         noise_sum, _, _, signal_max = program.coefficients
         odds = np.exp(program.policy.bounds())
         i, j = np.nonzero(np.isfinite(odds))
-        unit = float(noise_sum @ logodds.noise_from_probabilities(*start))
+        unit = float(noise_sum @ logodds.noise_and_signal(*start)[0])
         return cls(noise_sum, signal_max, (i, j), odds[i, j], unit)
 
     def value(self, x: Array) -> tuple[float, Array]:

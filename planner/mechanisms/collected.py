@@ -83,9 +83,7 @@ class Collected(Shape):
         ``once`` and ``twice`` are sums over the people of the chance that the own element is this
         one, and of its square.
         """
-        own, other = (column[: once.size] for column in self.chances)
-        noise = logodds.noise_from_probabilities(own, other)
-        signal = logodds.signal_from_probabilities(own, other)
+        noise, signal = logodds.noise_and_signal(*(one[: once.size] for one in self.chances))
         return np.asarray(users * noise + once * (1 + signal) - twice)
 
     def second_moments(self, shares: Array, sums: Array) -> Array:
@@ -94,10 +92,8 @@ class Collected(Shape):
         Of a person drawn from ``shares`` of the elements. Here reports support two elements
         independently, given the own one.
         """
-        own, other = self.chances
-        signal = logodds.signal_from_probabilities(own, other)
-        each = logodds.noise_from_probabilities(own, other) + shares * (1 + signal)
-        return np.asarray((sums * each) @ sums.T)
+        noise, signal = logodds.noise_and_signal(*self.chances)
+        return np.asarray((sums * (noise + shares * (1 + signal))) @ sums.T)
 
     def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
         """Sums with the law that reports of ``own[k]`` people about element ``k`` give each.
@@ -199,8 +195,7 @@ class DieCollected(die.Die, Collected):
 def linear_estimates(counted: Aggregate, own: Array, other: Array) -> SupportEstimates:
     """``(count - n b) / (a - b)`` with standard errors, for probabilities of shape ``(items,)``."""
     counted.require(own.shape)
-    n, noise = counted.users, logodds.noise_from_probabilities(own, other)
-    signal = logodds.signal_from_probabilities(own, other)
+    n, (noise, signal) = counted.users, logodds.noise_and_signal(own, other)
     values = (counted.counts - n * other) / (own - other)
     errors = np.sqrt(n * noise + np.clip(values, 0, n) * signal)
     null = np.sqrt(n * noise)

@@ -159,9 +159,7 @@ def set_error_bound(items: int, length: int, epsilon: float, cap: float) -> floa
 def set_error(items: int, length: int, own: ArrayLike, other: ArrayLike) -> Array:
     """Squared error per person for the worst number of items, none or all: it is linear in it."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        chances = np.asarray(own), np.asarray(other)
-        noise = logodds.noise_from_probabilities(*chances)
-        signal = logodds.signal_from_probabilities(*chances)
+        noise, signal = logodds.noise_and_signal(np.asarray(own), np.asarray(other))
     return items * noise + length * np.maximum(signal, 0.0)
 
 

@@ -157,8 +157,8 @@ def plan_whole_sets(
     caps = [min(cap or epsilon, length * epsilon) for length in tried.tolist()]
     designs = map(best_set_design, repeat(items), tried.tolist(), repeat(epsilon), caps)
     a, b = np.array([design.support for design in designs]).T
-    noise = np.interp(lengths, tried, logodds.noise_from_probabilities(a, b))
-    signal = np.interp(lengths, tried, logodds.signal_from_probabilities(a, b))
+    terms = logodds.noise_and_signal(a, b)
+    noise, signal = (np.interp(lengths, tried, term) for term in terms)
     return _planned(policy, users, sets, items * noise, signal[:, None], whole=True)
 
 

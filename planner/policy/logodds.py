@@ -48,14 +48,9 @@ def signal(s: Array, w: Array) -> Array:
     return p(w) - p(s)
 
 
-def noise_from_probabilities(a: Array, b: Array) -> Array:
-    """Per-user noise variance ``b(1-b) / (a-b)^2`` of an estimated count."""
-    return b * (1.0 - b) / np.square(a - b)
-
-
-def signal_from_probabilities(a: Array, b: Array) -> Array:
-    """Extra variance ``(1-a-b) / (a-b)`` per user who holds the item."""
-    return (1.0 - a - b) / (a - b)
+def noise_and_signal(a: Array, b: Array) -> tuple[Array, Array]:
+    """Both error terms, ``b(1-b) / (a-b)^2`` and ``(1-a-b) / (a-b)``, of probabilities."""
+    return b * (1.0 - b) / np.square(a - b), (1.0 - a - b) / (a - b)
 
 
 def to_log_odds(a: Array, b: Array) -> tuple[Array, Array]:

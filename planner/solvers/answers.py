@@ -111,12 +111,12 @@ class TwoChances(_Solved):
     @property
     def noise(self) -> Array:
         """Variance of one item's estimated count per user who lacks it, shape ``(t,)``."""
-        return logodds.noise_from_probabilities(self.a, self.b)
+        return logodds.noise_and_signal(self.a, self.b)[0]
 
     @property
     def signal(self) -> Array:
         """Extra variance per user who has the item, shape ``(t,)``; may be negative."""
-        return logodds.signal_from_probabilities(self.a, self.b)
+        return logodds.noise_and_signal(self.a, self.b)[1]
 
     def value(self, objective: Objective) -> float:
         """The error per user in the sense of any objective."""

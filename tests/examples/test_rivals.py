@@ -94,8 +94,8 @@ def test_direct_encoding_is_the_largest_truth_of_the_linear_program():
 def test_no_other_direct_encoding_has_a_smaller_worst_case():
     a, b = (column[LEVELS] for column in rivals.direct_encoding(POLICY))
     rng = np.random.default_rng(5)
-    noise = logodds.noise_from_probabilities(a, b)
-    best = noise.sum() + logodds.signal_from_probabilities(a, b).max()
+    noise, signal = logodds.noise_and_signal(a, b)
+    best = noise.sum() + signal.max()
     gain = np.expm1(POLICY.room(np.zeros(2)))[LEVELS]
     for _ in range(2000):
         z = 1 / gain * (1 + rng.exponential(rng.choice([1e-3, 0.1, 1]), 5))
