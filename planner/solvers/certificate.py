@@ -12,17 +12,13 @@ their value's precision: near the optimum each Newton step squares the error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from planner.arrays import Array
 from planner.errors import ConvergenceError
-from planner.policy.rules import PrivacyRows
 from planner.solvers.models import Program
-
-if TYPE_CHECKING:
-    import scipy.sparse as sp
 
 _RADII = (0.5, 0.01)  # largest relative step; Clarabel stalls at one or the other
 _STAY = 1e-9
@@ -40,41 +36,34 @@ class Proof(NamedTuple):
     stationary: bool = True  # False: the bound holds, but the prices are no slopes
 
 
-class _Tangent(NamedTuple):
+class _Tangent:
     """``min cost @ x`` over ``matrix @ x <= limit``: every branch replaced by its plane.
 
-    ``x = (v / v0, auxiliaries, z)``; the planes' rows come first, then privacy.
+    ``x = (v / v0, auxiliaries, z)``; the planes' rows come first, then privacy. All numbers are
+    divided by the ``unit`` of the objective, and so near 1.
     """
 
-    rows: PrivacyRows
-    pieces: tuple[float, Array, Array, Array]
-    unit: float  # of the objective, that all numbers are near 1
-    cost: Array
-    matrix: sp.csr_array
-    limit: Array
+    def __init__(self, program: Program, v0: Array) -> None:
+        import scipy.sparse as sp
 
-
-def _tangent(program: Program, v0: Array) -> _Tangent:
-    import scipy.sparse as sp
-
-    rows = program.model.rows(program.policy, v0)
-    total, branches, slope, own = pieces = program.pieces(v0)
-    extra = rows.matrix.shape[1] - v0.size
-    unit = abs(total + branches.max())
-    if unit <= _RESOLVED * max(np.max(c) for c in program.coefficients[1::2]):
-        reason = f"The error at these budgets, {unit:.0e}, is too small to be told from rounding"
-        raise ConvergenceError(reason, "Lower the largest budgets; the error stays negligible.")
-    cost = np.concatenate([(slope * v0).ravel() / unit, np.zeros(extra), [1.0]])
-    c, t = v0.shape
-    planes = np.vstack([own * v0 / unit, np.full(t, -1.0)])
-    where = np.vstack([np.arange(v0.size).reshape(c, t), np.full(t, cost.size - 1)])
-    step = np.append(v0.ravel(), np.full(extra, v0.max()))
-    privacy = rows.matrix.data * step[rows.matrix.indices]
-    entries = np.append(planes.T, privacy), np.append(where.T, rows.matrix.indices)
-    begins = np.append(np.arange(t) * (c + 1), t * (c + 1) + rows.matrix.indptr)
-    matrix = sp.csr_array((*entries, begins), shape=(begins.size - 1, cost.size))
-    limit = np.concatenate([(np.sum(own * v0, axis=0) - branches) / unit, rows.limit])
-    return _Tangent(rows, pieces, unit, cost, matrix, limit)
+        self.rows = rows = program.model.rows(program.policy, v0)
+        self.pieces = total, branches, slope, own = program.pieces(v0)
+        extra, (c, t) = rows.matrix.shape[1] - v0.size, v0.shape
+        self.unit = unit = abs(total + branches.max())
+        if unit <= _RESOLVED * max(np.max(one) for one in program.coefficients[1::2]):
+            reason = (
+                f"The error at these budgets, {unit:.0e}, is too small to be told from rounding"
+            )
+            raise ConvergenceError(reason, "Lower the largest budgets; the error stays negligible.")
+        self.cost = np.concatenate([(slope * v0).ravel() / unit, np.zeros(extra), [1.0]])
+        planes = np.vstack([own * v0 / unit, np.full(t, -1.0)])
+        where = np.vstack([np.arange(v0.size).reshape(c, t), np.full(t, self.cost.size - 1)])
+        step = np.append(v0.ravel(), np.full(extra, v0.max()))
+        privacy = rows.matrix.data * step[rows.matrix.indices]
+        entries = np.append(planes.T, privacy), np.append(where.T, rows.matrix.indices)
+        begins = np.append(np.arange(t) * (c + 1), t * (c + 1) + rows.matrix.indptr)
+        self.matrix = sp.csr_array((*entries, begins), shape=(begins.size - 1, self.cost.size))
+        self.limit = np.append((np.sum(own * v0, axis=0) - branches) / unit, rows.limit)
 
 
 def prove(program: Program, v0: Array) -> Proof:
@@ -87,38 +76,34 @@ def prove(program: Program, v0: Array) -> Proof:
     """
     from scipy.optimize import linprog
 
-    at = _tangent(program, v0)
-    rows, (total, branches, slope, _) = at.rows, at.pieces
-    cost, matrix, limit, unit, t = at.cost, at.matrix, at.limit, at.unit, branches.size
-    ceiling = (program.model.ceiling(program.policy) / v0).ravel()
-    extra = cost.size - 1 - v0.size
+    at = _Tangent(program, v0)
+    (total, branches, slope, _), cost, unit, t = at.pieces, at.cost, at.unit, v0.shape[1]
+    extra, ceiling = cost.size - 1 - v0.size, program.model.ceiling(program.policy) / v0
     # No auxiliary exceeds the largest budget.
-    far = 10 * float(np.max(program.policy.epsilons)) / v0.max()
-    low = np.concatenate([np.zeros(v0.size), np.full(extra, -far), [-np.inf]])
-    high = np.concatenate([ceiling, np.full(extra, far), [np.inf]])
-    answer = linprog(
-        cost, A_ub=matrix, b_ub=limit, bounds=np.column_stack([low, high]), method="highs"
-    )
+    far = np.full(extra, 10 * float(np.max(program.policy.epsilons)) / v0.max())
+    low, high = np.append(np.zeros(v0.size), -far), np.append(ceiling.ravel(), far)
+    ends = np.column_stack([np.append(low, -np.inf), np.append(high, np.inf)])
+    answer = linprog(cost, A_ub=at.matrix, b_ub=at.limit, bounds=ends, method="highs")
     if answer.status != 0:
         remedy = "Try another method, or budgets that differ less."
         raise ConvergenceError(f"The certificate's linear program failed: {answer.message}", remedy)
 
+    # Any multipliers that are not negative, those of the planes summing to 1, prove the constant,
+    # less limit @ multipliers, and with each variable at the end where its reduced cost is least.
     multipliers = np.maximum(-answer.ineqlin.marginals, 0.0)
-    weights = multipliers[:t] / multipliers[:t].sum()
-    prices = multipliers[t:]
-    multipliers = np.concatenate([weights, prices])
-    reduced = (cost + matrix.T @ multipliers)[:-1]
-    low, high = low[:-1], high[:-1]
+    weights, prices = multipliers[:t] / multipliers[:t].sum(), multipliers[t:]
+    multipliers = np.append(weights, prices)
+    reduced = (cost + at.matrix.T @ multipliers)[:-1]
     rest = np.minimum(reduced * low, reduced * high)
     constant = (total - np.sum(slope * v0)) / unit
     # Sums are off by at most their terms' number and sizes: this is charged, too.
-    entries = np.bincount(matrix.indices, minlength=cost.size) + 3
-    doubt = (entries * (abs(cost) + abs(matrix).T @ multipliers))[:-1]
-    sizes = abs(limit) @ multipliers + abs(rest).sum() + np.abs(branches / unit).max()
+    entries = np.bincount(at.matrix.indices, minlength=cost.size) + 3
+    doubt = (entries * (abs(cost) + abs(at.matrix).T @ multipliers))[:-1]
+    sizes = abs(at.limit) @ multipliers + abs(rest).sum() + np.abs(branches / unit).max()
     sizes += (abs(total) + np.sum(np.abs(slope * v0))) / unit
     charged = doubt @ np.maximum(abs(low), abs(high)) + multipliers.size * sizes
-    bound = constant - limit @ multipliers + rest.sum() - ROUNDING * charged
-    return Proof(float(bound * unit), (rows.price @ prices) * unit, weights)
+    bound = constant - at.limit @ multipliers + rest.sum() - ROUNDING * charged
+    return Proof(float(bound * unit), (at.rows.price @ prices) * unit, weights)
 
 
 def newton_step(program: Program, v: Array, weights: Array) -> Array:
@@ -126,7 +111,7 @@ def newton_step(program: Program, v: Array, weights: Array) -> Array:
     import clarabel
     import scipy.sparse as sp
 
-    at = _tangent(program, v)
+    at = _Tangent(program, v)
     c, size = v.shape[0], v.size
     # Unknowns: relative steps d with v -> v (1 + d), auxiliaries, and the maximum's epigraph.
     curvature = program.curvature(v, weights) * v[:, None] * v[None, :] / at.unit

@@ -90,8 +90,8 @@ def minimise_convex(
         200 steps were not enough.
     """
     kinks = kinks[(kinks >= low) & (kinks <= high)]
-    below: tuple[float, Face] | None = None
-    above: tuple[float, Face] | None = None
+    below: Face | None = None
+    above: Face | None = None
     x, width = guess, high - low
     for step in range(200):
         halved = step % 3 == 0 and step and high - low > width / 2
@@ -105,14 +105,14 @@ def minimise_convex(
             return Minimum(x, left, right)
         face = right if right.slope < 0 else left
         if right.slope < 0:
-            low, below, kinks = x, (x, right), kinks[kinks > x]
+            low, below, kinks = x, right, kinks[kinks > x]
         else:
-            high, above, kinks = x, (x, left), kinks[kinks < x]
+            high, above, kinks = x, left, kinks[kinks < x]
         # Convexity: nothing between the ends is better by more than this.
         if abs(face.slope) * (high - low) <= 1e-15 * abs(face.value):
             return Minimum(x, face, face)
         if below and above and high - low <= 4 * np.spacing(max(abs(low), abs(high))):
-            return Minimum(low, below[1], above[1])
+            return Minimum(low, below, above)
         x = x - face.slope / face.curvature if face.curvature > 0 else np.inf
     raise ConvergenceError("The search for the optimum did not end", 'Use method="conic".')
 

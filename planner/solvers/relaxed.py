@@ -363,11 +363,10 @@ class _Forms:
         g[:n] = (mu * inverse[:, :t, :t].sum(axis=0) - slope)[i, j] * 2 * once
         g[rows] = slope @ at.people - self.root
         g[people] = slope @ at.rows - problem.weights * self.root / problem.items
-        several = problem.item_counts > 1
-        d = np.where(several, at.within, 1.0)
-        gain = np.where(several, problem.differences, 0.0) * np.sqrt(problem.weights)
-        g[within] = gain / problem.items / np.sqrt(d)
-        H[within, within] += np.diag(g[within] / (2 * d) + ~several)
+        only = problem.item_counts == 1  # of such levels d plays no part, and stays
+        d = np.where(only, 1.0, at.within)
+        g[within] = problem.differences * np.sqrt(problem.weights) / problem.items / np.sqrt(d)
+        H[within, within] += np.diag(g[within] / (2 * d) + only)
         if not self.assumed:
             H[people, people] += np.diag(mu / at.people**2)
             g[people] += mu / at.people
@@ -420,9 +419,8 @@ class _Forms:
         mixed = product**2 + half[:, :, None] * half[:, None] * corner[:, :, None] ** 2
         mixed -= half[:, :, None] * last[:, None] ** 2 + half[:, None] * last[:, :, None] ** 2
         mixed *= mu * np.outer(sign, sign)
-        mixed += (
-            np.eye(sign.size) * (np.abs(columns).sum(axis=1) == 0)[:, None]
-        )  # of columns that are put
+        put = np.abs(columns).sum(axis=1) == 0
+        mixed += np.eye(sign.size) * put[:, None]
         across = moved[:, i] * moved[:, j] - (side[:, i] * side[:, j])[:, :, None] * half[:, None]
         return rise, mixed, across * (mu * np.where(i == j, 1.0, 2.0))[:, None] * sign
 
@@ -497,15 +495,14 @@ def types_near(problem: DesignProblem, found: Relaxed, size: int) -> Whole:
     share = found.reports * (found.mean @ np.sqrt(m / problem.items))
     rows = []
     for e, part in enumerate(np.maximum(2, size * share / share.sum()).astype(np.int64).tolist()):
-        gap, step = high[e] - low[e], (high[e] - low[e]) / m
-        middle = np.divide(found.mean[e] - low[e], step, out=np.zeros(m.size), where=gap > 0)
-        middle = np.clip(middle, 0, m)
+        gap = high[e] - low[e]
+        step = np.where(gap > 0, gap / m, 1.0)
+        middle = np.clip((found.mean[e] - low[e]) / step, 0, m)
         rounded = step**2 * (middle % 1) * (1 - middle % 1)  # varies as much by itself
         values, axes = np.linalg.eigh(found.varied[e] - np.diag(rounded))
         normal = rng.standard_normal((_DRAWN_TYPES * part, m.size))
         u = normal @ (axes * np.sqrt(np.maximum(values, 0))).T
-        count = middle + np.divide(u, step, out=np.zeros_like(u), where=gap > 0)
-        count = np.floor(np.clip(count, 0, m) + rng.random(u.shape))
+        count = np.floor(np.clip(middle + u / step, 0, m) + rng.random(u.shape))
         count = np.where(gap > 0, np.clip(count, 0, m), 0)
         u = low[e] + gap * count / m
         room = ((u @ found.shared) * u).sum(axis=1) - ((high[e] - u) * (u - low[e])) @ found.within
