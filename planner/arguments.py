@@ -31,21 +31,6 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float | np.number) and type(value) is not bool
 
 
-def positive(argument: str, value: object) -> float:
-    """Return a finite number above 0.
-
-    Raises
-    ------
-    InputError
-        It is anything else.
-    """
-    number = finite(argument, value)
-    if number <= 0:
-        remedy = "Zero and less have no meaning here: give a larger number."
-        raise InputError(argument, value, "above 0", remedy)
-    return number
-
-
 def budget(argument: str, value: object) -> float:
     """Return a privacy budget in nats, above 0 and at most 50.
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from planner.arguments import positive
+from planner import arguments
 from planner.errors import InputError
 from planner.laws.answers import Answer
 
@@ -60,7 +60,9 @@ class CommandBox:
     seconds: float = 600.0
 
     def __post_init__(self) -> None:
-        positive("seconds", self.seconds)
+        if arguments.finite("seconds", self.seconds) <= 0:
+            remedy = "Zero and less have no meaning here: give a larger number."
+            raise InputError("seconds", self.seconds, "above 0", remedy)
         if not self.command:
             remedy = 'Write ["python", "client.py"] to run client.py.'
             raise InputError("command", self.command, "a program and its arguments", remedy)
