@@ -153,9 +153,9 @@ def read_parameters(path: str | Path) -> Parameters:
     return Parameters.of(read_document(path), path)
 
 
-def parse_parameters(data: bytes | str, source: str | Path = "parameters") -> Parameters:
-    """As :func:`read_parameters`, from the file's content; ``source`` is named in errors."""
-    return Parameters.of(parse_document(data, source), source)
+def parse_parameters(data: bytes | str) -> Parameters:
+    """As :func:`read_parameters`, from the file's content."""
+    return Parameters.of(parse_document(data))
 
 
 def write_parameters(path: str | Path, parameters: Parameters) -> None:

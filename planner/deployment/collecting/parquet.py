@@ -24,14 +24,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_128
 
 from planner.deployment.collecting.places import Stored
-from planner.deployment.collecting.reports import (
-    OTHER_PARAMETERS,
-    Batch,
-    Expected,
-    Group,
-    Key,
-    unfit,
-)
+from planner.deployment.collecting.reports import FOREIGN, Batch, Expected, Group, Key, unfit
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.counting import Reports
@@ -154,7 +147,7 @@ def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
         key, file_id = _about(file)
         if key not in expected.sizes:
             allowed = "ones of the parameter file"
-            raise InputError("question and round", key, allowed, OTHER_PARAMETERS)
+            raise InputError("question and round", key, allowed, FOREIGN)
         size, schema = expected.sizes[key], file.schema_arrow
         right = [pa.field("report", pa.binary(size)), pa.field("parameters", _HASHES)]
         told = [pa.field(name, GROUPED) for name in expected.groups if name in schema.names]
@@ -237,7 +230,7 @@ def _bytes_of(rows: pa.RecordBatch, size: int, parameters: bytes) -> Reports:
     found = hashes.dictionary.to_pylist()
     if hashes.null_count or found != [parameters]:
         names = ["none" if value is None else value.hex() for value in found]
-        raise InputError("parameter hash", names, parameters.hex(), OTHER_PARAMETERS)
+        raise InputError("parameter hash", names, parameters.hex(), FOREIGN)
     if chunk.null_count:
         raise unfit(f"{chunk.null_count} reports are null")
     data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)

@@ -168,10 +168,10 @@ class Expected:
         key = one.question, one.round_number
         if one.parameters != self.parameters:
             what = f"parameters of {where}"
-            raise InputError(what, one.parameters, self.parameters, OTHER_PARAMETERS)
+            raise InputError(what, one.parameters, self.parameters, FOREIGN)
         if key not in self.sizes:
             reason = f"{where} is of question and round {key}, not one in the parameter file"
-            raise InputError.because("question and round", reason, OTHER_PARAMETERS)
+            raise InputError.because("question and round", reason, FOREIGN)
         if len(one.payload) != self.sizes[key]:
             allowed = f"{self.sizes[key]} bytes"
             raise InputError(f"length of {where}", len(one.payload), allowed, REPORTS_REMEDY)
@@ -192,7 +192,7 @@ def _group_on_line(text: bytes, where: str) -> dict[str, str]:
 
 
 MAX_JSON_BYTES = 64 * 2**20
-OTHER_PARAMETERS = "Use the parameter file that the reports were made with."
+FOREIGN = "Use the parameter file that the reports were made with."
 _FRAME_BYTES = 1024  # of a line, for all but its question and its report
 
 
