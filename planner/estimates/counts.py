@@ -308,10 +308,8 @@ class DrawnEstimates(Estimates):
         """
         factor = parts or people / inside.users
         values = factor * inside.values
-        errors = np.sqrt(
-            np.square(factor * inside.standard_errors)
-            + (factor - 1) * _lot_spread(values, people, parts)
-        )
+        drawn = (factor - 1) * _lot_spread(values, people, parts)
+        errors = np.sqrt(np.square(factor * inside.standard_errors) + drawn)
         null = factor * inside.null_standard_errors
         return cls(values, errors, null, people, inside, parts)
 
