@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
     from planner.show.figures import Chart
@@ -100,23 +100,22 @@ def said(
     return [Sentence(text, rank, tone) for text in sentences if text]
 
 
-def texts(heading: str, cells: Iterable[object]) -> Column:
-    """A column of words."""
-    return Column(heading, tuple(map(str, cells)), text=True)
-
-
-def numbers(
-    heading: str, cells: Iterable[object], written: Callable[[float], str] | str = ""
+def column(
+    heading: str,
+    cells: Iterable[Any],
+    written: Callable[[Any], str] | str | None = None,
+    *,
+    bars: bool = False,
 ) -> Column:
-    """A column of numbers, each as ``written`` says: a function, or a format."""
-    if callable(written):
-        return Column(heading, tuple(written(cell) for cell in cells))  # type: ignore[arg-type]
-    return Column(heading, tuple(format(cell, written) for cell in cells))
+    """A column of words; or of numbers, each as ``written`` says: a function, or a format.
 
-
-def bars(heading: str, values: Sequence[float], written: Callable[[float], str]) -> Column:
-    """A column of numbers with a bar each: shorter is better."""
-    return Column(heading, tuple(map(written, values)), lengths=tuple(map(float, values)))
+    With ``bars`` a face may draw one behind each number: shorter is better.
+    """
+    if written is None:
+        return Column(heading, tuple(map(str, cells)), text=True)
+    values, write = list(cells), written if callable(written) else f"{{:{written}}}".format
+    lengths = tuple(map(float, values)) if bars else ()
+    return Column(heading, tuple(map(write, values)), lengths=lengths)
 
 
 def rows_table(

@@ -29,12 +29,10 @@ from planner.show.blocks import (
     Heading,
     Sentence,
     Table,
-    bars,
-    numbers,
+    column,
     people,
     percent,
     said,
-    texts,
 )
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.questions import AskedAgain
@@ -420,12 +418,12 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     parameters = sampled, Fact("staying at none", f"{mechanism.zero:.4f}")
     alone, linkable, released = views_in_words(plan)
     values = (
-        texts("value", question.question.plain_levels.item_names()),
-        numbers("epsilon", plan.budgets[1:], ".3f"),
-        numbers("lost in round two", mechanism.output_losses[1:], lambda loss: rounded_up(loss, 3)),
-        numbers("decoy", mechanism.decoys, ".4f"),
-        numbers("expected", plan.counts, ","),
-        bars("error, people", plan.absolute_errors().tolist(), people),
+        column("value", question.question.plain_levels.item_names()),
+        column("epsilon", plan.budgets[1:], ".3f"),
+        column("lost in round two", mechanism.output_losses[1:], lambda loss: rounded_up(loss, 3)),
+        column("decoy", mechanism.decoys, ".4f"),
+        column("expected", plan.counts, ","),
+        column("error, people", plan.absolute_errors(), people, bars=True),
     )
     return [
         Facts(figures),
@@ -463,11 +461,11 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
     seen = "" if own.hidden else ", and an observer may see when an answer changes"
     note = "L-OSUE, LOLOHA and RAPPOR are by their own accounting, at the smallest budget."
     columns = (
-        texts("way", (one.name for one in ways)),
-        texts("changes", ("hidden" if one.hidden else "seen" for one in ways)),
-        bars("a round", [question.part.total(one.each) for one in ways], people),
-        numbers("average", (error(one.average_stays, one.average_anew) for one in ways), str),
-        numbers("change", (error(one.change_stays, one.change_anew) for one in ways), str),
+        column("way", (one.name for one in ways)),
+        column("changes", ("hidden" if one.hidden else "seen" for one in ways)),
+        column("a round", [question.part.total(one.each) for one in ways], people, bars=True),
+        column("average", (error(one.average_stays, one.average_anew) for one in ways), str),
+        column("change", (error(one.change_stays, one.change_anew) for one in ways), str),
     )
     blocks: list[Block] = [
         Sentence(f"Asked {again.count} times, {own.name} a person{seen}."),
@@ -497,10 +495,10 @@ def related_blocks(question: QuestionPlan) -> list[Block]:
     split = np.sqrt(np.array([found.apart, *alone.errors]) / asked)
     each = np.sqrt(alone.some_each.errors / asked)
     columns = (
-        texts("table", [" x ".join(found.names), *found.names]),
-        bars("asked together", together.tolist(), percent),
-        numbers("apart, budgets split", split, percent),
-        numbers("one question each", ["none", *map(percent, each)], str),
+        column("table", [" x ".join(found.names), *found.names]),
+        column("asked together", together, percent, bars=True),
+        column("apart, budgets split", split, percent),
+        column("one question each", ["none", *map(percent, each)], str),
     )
     told = [
         f"To see with {100 * POWER:.0f} % chance that {first} and {second} go together (Cramér's V "

@@ -28,16 +28,14 @@ from planner.show.blocks import (
     Heading,
     Sentence,
     Table,
-    bars,
     change,
+    column,
     listed,
     lowered,
-    numbers,
     people,
     percent,
     rows_table,
     said,
-    texts,
 )
 from planner.show.figures import Chart, error_figure, error_units, one_survey_figure, ordered_figure
 from planner.show.plan import lots_sentence
@@ -180,21 +178,21 @@ def _curves(plan: AnswerRatePlan) -> list[Table]:
     curve = plan.model.curve(budgets)
     rated = zip(curve.mean_rmse, curve.reliable, strict=True)
     places = (
-        texts("budget", (named.get(one, "") for one in budgets.tolist())),
-        numbers("epsilon", budgets, ".3f"),
+        column("budget", (named.get(one, "") for one in budgets.tolist())),
+        column("epsilon", budgets, ".3f"),
     )
     columns = [
         *places,
-        numbers("answer, %", 100 * curve.answer_rate, ".1f"),
-        numbers("BiSample-MD", (people(e) if ok else "unreliable" for e, ok in rated), str),
+        column("answer, %", 100 * curve.answer_rate, ".1f"),
+        column("BiSample-MD", (people(e) if ok else "unreliable" for e, ok in rated), str),
     ]
     if channels is not None:
-        columns.append(numbers("channel", channels.channel_errors(budgets), people))
+        columns.append(column("channel", channels.channel_errors(budgets), people))
     forced = (
         *places,
-        numbers("missing", curve.missing_rate_rmse, ".5f"),
-        numbers("forced, at the top", curve.top_rmse, people),
-        numbers("forced, at random", curve.random_rmse, people),
+        column("missing", curve.missing_rate_rmse, ".5f"),
+        column("forced, at the top", curve.top_rmse, people),
+        column("forced, at random", curve.random_rmse, people),
     )
     accent = budgets.tolist().index(plan.best_planned.epsilon)
     return [
@@ -224,16 +222,16 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
     """Measured errors beside predicted ones."""
     plan, best = trial.planned, min(results, key=lambda one: one.predicted)
     columns = [
-        texts("mechanism", (one.label for one in results)),
-        bars(plan.question.unit, [one.error for one in results], people),
-        numbers("±", (people(one.spread) for one in results), str),
-        numbers("predicted", (one.predicted for one in results), people),
+        column("mechanism", (one.label for one in results)),
+        column(plan.question.unit, [one.error for one in results], people, bars=True),
+        column("±", (people(one.spread) for one in results), str),
+        column("predicted", (one.predicted for one in results), people),
     ]
     held = again = ""
     if results[0].covered is not None:
         held = " Held: share of the runs whose 95 % intervals, all at once, hold the truth "
         held += "of those who are asked."
-        columns.append(numbers("held", (one.covered for one in results), percent))
+        columns.append(column("held", (one.covered for one in results), percent))
     if plan.question.rounds is not None:
         again = " What is asked again is tried in one round."
     if not plan.question.levels:

@@ -28,14 +28,12 @@ from planner.show.blocks import (
     Figure,
     Heading,
     Table,
-    bars,
     change,
+    column,
     listed,
-    numbers,
     people,
     percent,
     said,
-    texts,
 )
 from planner.show.figures import explored_figure, ordered_figure, padding_figure, rounds_figure
 from planner.show.promises import promises_of, unused_sentence
@@ -89,10 +87,10 @@ def _groups(plan: SurveyPlan) -> list[Block]:
     blocks: list[Block] = []
     for name, shares in plan.survey.group_shares.items():
         people_in = [share * plan.survey.users for share in shares.values()]
-        columns = [texts(name, shares), numbers("people", map(int, people_in), ",")]
+        columns = [column(name, shares), column("people", map(int, people_in), ",")]
         for one in (one for one in plan.questions if not one.question.apart):
             errors = [one.error_share / math.sqrt(share) for share in shares.values()]
-            columns.append(numbers(f"error of {one.name}", errors, percent))
+            columns.append(column(f"error of {one.name}", errors, percent))
         blocks.append(Table(f"By {name}, as expected", tuple(columns), "everybody"))
         pairs = zip(shares, people_in, strict=True)
         few = ", ".join(repr(value) for value, number in pairs if number < SMALL_GROUP)
@@ -134,9 +132,9 @@ def pictures(question: QuestionPlan) -> list[Block]:
     ranked = question.options
     planned = [one.name for one in ranked].index(question.deployed.mechanism)
     columns = (
-        texts("mechanism", (one.title for one in ranked)),
-        bars(question.question.unit, [one.error for one in ranked], people),
-        numbers("against the plan", (one.against for one in ranked), change),
+        column("mechanism", (one.title for one in ranked)),
+        column(question.question.unit, [one.error for one in ranked], people, bars=True),
+        column("against the plan", (one.against for one in ranked), change),
     )
     blocks: list[Block] = [
         Heading("All mechanisms at these budgets", "page", 3),
@@ -469,15 +467,15 @@ def _short(label: str) -> str:
 
 def _levels(levels: ByLevel, of: str) -> Table:
     columns = [
-        texts("level", levels.names),
-        numbers("items", levels.items.tolist(), ","),
-        numbers("epsilon", levels.epsilons, ".4f"),
-        numbers("a", levels.a, ".4f"),
-        numbers("b", levels.b, ".4f"),
-        bars("standard error, people", levels.standard_errors.tolist(), people),
+        column("level", levels.names),
+        column("items", levels.items.tolist(), ","),
+        column("epsilon", levels.epsilons, ".4f"),
+        column("a", levels.a, ".4f"),
+        column("b", levels.b, ".4f"),
+        column("standard error, people", levels.standard_errors, people, bars=True),
     ]
     if levels.detectable is not None:
-        columns.append(numbers("seen from", levels.detectable, percent))
+        columns.append(column("seen from", levels.detectable, percent))
     seen = "; seen from: told apart from nobody's, 95 % sure, power 80 %"
     about = f"Standard error of a rare item's count{of}"
     return Table(f"{about}{seen if levels.detectable is not None else ''}", tuple(columns))
@@ -486,11 +484,11 @@ def _levels(levels: ByLevel, of: str) -> Table:
 def _sharing(plan: SurveyPlan, found: Allocation) -> Table:
     some, users = found.some_each, plan.survey.users
     columns = (
-        texts("question", found.names),
-        numbers("share if split, %", 100 * found.shares, ".1f"),
-        bars("its error", np.sqrt(found.errors / users).tolist(), percent),
-        numbers(f"asked {each_in_words(some)}, %", 100 * some.fractions, ".1f"),
-        bars("their error", np.sqrt(np.maximum(some.errors, 0.0) / users).tolist(), percent),
+        column("question", found.names),
+        column("share if split, %", 100 * found.shares, ".1f"),
+        column("its error", np.sqrt(found.errors / users), percent, bars=True),
+        column(f"asked {each_in_words(some)}, %", 100 * some.fractions, ".1f"),
+        column("their error", np.sqrt(np.maximum(some.errors, 0.0) / users), percent, bars=True),
     )
     return Table("One survey, one budget a person", columns, "page")
 
@@ -498,15 +496,15 @@ def _sharing(plan: SurveyPlan, found: Allocation) -> Table:
 def _spending(plan: SurveyPlan) -> Table:
     rows = plan.spending
     columns = [
-        texts("question", (row.question for row in rows)),
-        texts("level", (row.level for row in rows)),
-        numbers("tolerated", (row.tolerated for row in rows), ".4f"),
+        column("question", (row.question for row in rows)),
+        column("level", (row.level for row in rows)),
+        column("tolerated", (row.tolerated for row in rows), ".4f"),
     ]
     if any(row.left < row.tolerated for row in rows):
-        columns.append(numbers("left by the ledger", (row.left for row in rows), ".4f"))
-    columns.append(numbers("spent here", (row.spent for row in rows), ".4f"))
+        columns.append(column("left by the ledger", (row.left for row in rows), ".4f"))
+    columns.append(column("spent here", (row.spent for row in rows), ".4f"))
     if any(row.against for row in rows):
-        columns.append(numbers("said against", (row.against for row in rows), ".4f"))
+        columns.append(column("said against", (row.against for row in rows), ".4f"))
     return Table("What an answer spends (epsilon)", tuple(columns))
 
 

@@ -35,12 +35,11 @@ from planner.show.blocks import (
     Heading,
     Sentence,
     Table,
+    column,
     listed,
     lowered,
-    numbers,
     rows_table,
     said,
-    texts,
 )
 from planner.show.kinds import WORDS, views_in_words, words
 from planner.solvers.answers import Channel
@@ -74,7 +73,7 @@ def odds_sentence(plan: QuestionPlan, level: int) -> str:
     if padded is not None:
         most = f"up to {padded.length} answers about {plan.name}"
         whose, other = f"with a certain one of {name!r} among {most}", "without it"
-    least, others = (_of_hundred(column[level]) for column in (found.least_b, found.b))
+    least, others = (_of_hundred(sent[level]) for sent in (found.least_b, found.b))
     if least != others:
         others = f"{least} to {others}"
     having = _of_hundred(found.if_had[level])
@@ -129,9 +128,9 @@ def _of_hundred(probability: float) -> str:
 def beliefs_columns(names: Sequence[str], low: Array, high: Array) -> tuple[Column, ...]:
     """Between what an answer of each level may be held likely, rounded outwards."""
     return (
-        texts("an answer of", names),
-        numbers("then at least", low, lambda x: f"{math.floor(x * 1e4) / 1e2:.2f} %"),
-        numbers("at most", high, lambda x: f"{math.ceil(x * 1e4) / 1e2:.2f} %"),
+        column("an answer of", names),
+        column("then at least", low, lambda x: f"{math.floor(x * 1e4) / 1e2:.2f} %"),
+        column("at most", high, lambda x: f"{math.ceil(x * 1e4) / 1e2:.2f} %"),
     )
 
 

@@ -26,12 +26,11 @@ from planner.show.blocks import (
     Heading,
     Sentence,
     Table,
-    numbers,
+    column,
     people,
     percent,
     rows_table,
     said,
-    texts,
 )
 from planner.show.figures import estimates_figure, over_rounds_figure
 
@@ -143,14 +142,14 @@ def _question(
 
 def _answers(rows: DataFrame, part: str, confidence: float) -> Table:
     columns = [
-        texts("answer", rows["answer"]),
-        numbers("estimate", rows["estimate"], people),
-        numbers(f"{confidence:.0%} interval", map(_interval, rows.itertuples()), str),
+        column("answer", rows["answer"]),
+        column("estimate", rows["estimate"], people),
+        column(f"{confidence:.0%} interval", map(_interval, rows.itertuples()), str),
     ]
     if rows["processed"].notna().any():
-        columns.append(numbers("processed", rows["processed"], people))
+        columns.append(column("processed", rows["processed"], people))
     if rows["share"].notna().any():
-        columns.insert(2, numbers("share", rows["share"], _share))
+        columns.insert(2, column("share", rows["share"], _share))
     return Table(part or "Estimates", tuple(columns), "everybody")
 
 
@@ -180,20 +179,20 @@ def _groups(own: DataFrame, confidence: float) -> Iterator[Block]:
     for part, rows in groups.groupby("of", sort=False):
         by = {str(name): each for name, each in rows.groupby("group", sort=False)}
         first, *_ = by.values()
-        columns = [texts("answer", first["answer"].head(_MOST_ANSWERS))]
+        columns = [column("answer", first["answer"].head(_MOST_ANSWERS))]
         for name, each in by.items():
             value = f"{name.partition(' = ')[2]} ({each['users'].iloc[0]:,})"
-            columns.append(numbers(value, map(_shares, each.itertuples()), str))
+            columns.append(column(value, map(_shares, each.itertuples()), str))
         variable = groups["group"].iloc[0].partition(" = ")[0]
         title = f"By {variable}: share, {confidence:.0%} interval"
         yield Table(f"{title}{', ' * bool(part)}{part}", tuple(columns), "everybody")
     gaps = own[own["p"].notna()].sort_values("p", kind="stable").head(_MOST_ANSWERS)
     if len(gaps):
         columns = [
-            texts("between", gaps["group"].str.partition(": ")[2]),
-            texts("answer", gaps["answer"]),
-            numbers("difference", map(_gap, gaps.itertuples()), str),
-            numbers("p", gaps["p"], ".2g"),
+            column("between", gaps["group"].str.partition(": ")[2]),
+            column("answer", gaps["answer"]),
+            column("difference", map(_gap, gaps.itertuples()), str),
+            column("p", gaps["p"], ".2g"),
         ]
         yield Table("Differences, most certain first", tuple(columns), "everybody")
     weighted = own[own["group"].str.startswith("weighted") & own["estimate"].notna()]
@@ -294,16 +293,16 @@ def _grid(own: DataFrame, first: str, second: str, confidence: float) -> Iterato
 
     def grid(part: DataFrame, cells: list[str], below: Sequence[str] = ()) -> list[Column]:
         told = dict(zip(part["answer"], cells, strict=True))
-        found = [texts(first, [*rows, *["all"] * bool(below)])]
-        for place, column in enumerate(columns):
-            inside = [told[f"{row}{JOINED}{column}"] for row in rows]
+        found = [column(first, [*rows, *["all"] * bool(below)])]
+        for place, name in enumerate(columns):
+            inside = [told[f"{row}{JOINED}{name}"] for row in rows]
             shown = [*inside, *below[place : place + 1]]
-            found.append(numbers(f"{second} = {column}", shown, str))
+            found.append(column(f"{second} = {name}", shown, str))
         return found
 
     cells = parts.get(f"{first} and {second}", parts[""])
     beside = [*counted(parts[first]), f"{own['users'].iloc[0]:,}"]
-    table = [*grid(cells, counted(cells), counted(parts[second])), numbers("all", beside, str)]
+    table = [*grid(cells, counted(cells), counted(parts[second])), column("all", beside, str)]
     yield Table("People ± standard error", tuple(table), "everybody")
     for of, among in ((second, first), (first, second)):
         part = parts[f"{of} among {among}"]

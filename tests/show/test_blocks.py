@@ -16,10 +16,8 @@ from planner.show.blocks import (
     Heading,
     Sentence,
     Table,
-    bars,
-    numbers,
+    column,
     people,
-    texts,
 )
 from planner.show.figures import Chart, Line
 from planner.show.html import page_of
@@ -39,13 +37,13 @@ def drawn(name):
 
 
 def blocks(name, rank="everybody"):
-    table = (texts(name, [name, "other"]), bars("people", [1.0, 2.5], people))
+    table = (column(name, [name, "other"]), column("people", [1.0, 2.5], people, bars=True))
     return [
         Heading(name, rank),
         Sentence(name, rank, "note"),
         Sentence(name, rank, "item"),
         Facts((Fact(name, name, name),), rank),
-        Table(name, (*table, numbers("share", [0.5, 0.25], ".0%")), rank, accent=0),
+        Table(name, (*table, column("share", [0.5, 0.25], ".0%")), rank, accent=0),
         Figure(name, lambda: drawn(name), name, "key", rank),
     ]
 
@@ -85,7 +83,7 @@ def test_details_are_for_whoever_asks():
 
 
 def test_long_tables_are_cut():
-    table = Table("t", (texts("name", range(45)),), "everybody")
+    table = Table("t", (column("name", range(45)),), "everybody")
     assert "... and 5 more rows (see --json)." in printed([table])
     assert "... and 5 more." in page_of("t", [table])
     assert isinstance(terminal.terminal(), Console)

@@ -15,7 +15,7 @@ from planner.laws.schema import Document
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Ledger, read_ledger
 from planner.planning.sampled import SamplingPlan
-from planner.show.blocks import Facts, numbers, texts
+from planner.show.blocks import Facts, column
 from planner.show.kinds import COST
 from planner.show.plan import headline, question_blocks
 from planner.show.promises import unused_sentence
@@ -225,8 +225,8 @@ def _preferences(question: Document, place: int) -> None:
     options = {name: words for name, (words, _) in _MODELS.items()}
     field(model.selectbox, label, f"model-{place}", chosen, take, options=options, help=told)
     keys = [f"preferences.{key}" for key in _MODELS[chosen][1]] if chosen else ["refusals"]
-    for column, key in zip(columns, keys, strict=False):
-        kept(column, question, key, place)
+    for slot, key in zip(columns, keys, strict=False):
+        kept(slot, question, key, place)
     if chosen == "sample":
         with columns[0]:
             _sample(about, place)
@@ -382,7 +382,7 @@ def _ledger() -> None:
         return
     ledger = Ledger.model_validate_json(here.ledger)
     levels = {level: ledger.spent(level) for one in ledger.collections for level in one.spent}
-    render.table((texts("level", levels), numbers("spent so far", levels.values(), ".4f")))
+    render.table((column("level", levels), column("spent so far", levels.values(), ".4f")))
     st.button("Forget the ledger", on_click=_forget_ledger)
 
 
