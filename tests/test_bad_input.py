@@ -79,9 +79,8 @@ POLICIES = [
 )
 def test_policies(arguments):
     with refused():
-        PrivacyPolicy(
-            *arguments[:3], **dict(zip(["names", "against"], arguments[3:], strict=False))
-        )
+        more = dict(zip(("names", "against"), arguments[3:], strict=False))
+        PrivacyPolicy(*arguments[:3], **more)
 
 
 def test_messages_stay_short():

@@ -226,9 +226,8 @@ def test_exported_files_hold_what_is_shown(plan):
             assert file.mechanism == name
             group = document["groups"][: len(document["levels"])]
             sides = np.array(document["weights"])[group]  # by level, type and side
-            assert sides[:, :, 1].sum(axis=1) / 2**32 == pytest.approx(
-                question.fact(ByLevel).a, abs=1e-5
-            )
+            held = sides[:, :, 1].sum(axis=1) / 2**32
+            assert held == pytest.approx(question.fact(ByLevel).a, abs=1e-5)
             people = np.eye(file.levels.total, dtype=int)  # all of whom have one answer
             error = max(file.variance(one).sum() for one in people)
             lost = 0.01 if plan.survey.name == "any" else 1e-6  # by rounding, as planning allows

@@ -104,9 +104,8 @@ ONE = Survey("one", 1000, (Categorical("colour", all_of("red", "green")),))
 SMOKES = Categorical("smokes", all_of("yes", "no"), ask="Do you smoke?", label={"no": "Never"})
 JOINT = ONE.replacing(questions=(*ONE.questions, SMOKES, Joint("both", ("colour", "smokes"))))
 ROUNDS = ONE.replacing(questions=(ONE.questions[0].replacing(rounds=AskedAgain(3)),))
-OPEN = ONE.replacing(
-    questions=(ONE.questions[0].replacing(rounds=AskedAgain(3, 1, times_open=True)),)
-)
+AGAIN = AskedAgain(3, 1, times_open=True)
+OPEN = ONE.replacing(questions=(ONE.questions[0].replacing(rounds=AGAIN),))
 VOUCHED = Sampling("aggregates-only", ACKNOWLEDGEMENTS["aggregates-only"])
 TWICE = Survey(
     *("twice", 10_000),

@@ -225,7 +225,6 @@ def test_the_version_and_short_help():
 
 
 def test_completion_of_commands():
-    done = run(
-        "", _LDP_PLANNER_COMPLETE="complete_bash", COMP_WORDS="ldp-planner ver", COMP_CWORD="1"
-    )
+    asked = {"COMP_WORDS": "ldp-planner ver", "COMP_CWORD": "1"}
+    done = run("", _LDP_PLANNER_COMPLETE="complete_bash", **asked)
     assert "verify" in done.stdout.split()

@@ -113,9 +113,8 @@ def test_compare_puts_two_scenarios_side_by_side(tmp_path):
     other.write_text(HEALTH.read_text().replace('"ln 4"', '"ln 5"'))
     assert "A: health.toml B: richer.toml" in words("compare", HEALTH, other)
     rows = json.loads(shown("compare", HEALTH, other, "--json"))
-    spent = next(
-        one for one in rows if one["level"] == "severe" and one["what"] == "spent (epsilon)"
-    )
+    said = {(one["level"], one["what"]): one for one in rows}
+    spent = said["severe", "spent (epsilon)"]
     assert (spent["first"], spent["second"]) == pytest.approx((1.386294361, 1.609437912))
     errors = [one for one in rows if "error" in one["what"] and one["level"] != "common"]
     assert all(one["change"] <= 0 for one in errors)

@@ -76,9 +76,8 @@ def test_limits_hold_for_the_sets_that_were_planned_with(sets):
 
 def page_of(told, table):
     shown = result_blocks(told, Collection({}, (), (), 0), table, 0.95)
-    cells = [
-        cell for one in shown if isinstance(one, Table) for c in one.columns for cell in c.cells
-    ]
+    tables = [one for one in shown if isinstance(one, Table)]
+    cells = [cell for one in tables for column in one.columns for cell in column.cells]
     return " ".join([*cells, *(one.text for one in shown if isinstance(one, Sentence))])
 
 

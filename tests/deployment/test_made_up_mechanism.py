@@ -152,9 +152,8 @@ def test_it_is_exported_read_and_proven(path):
     (question,) = read_parameters(path).questions
     assert (question.mechanism, question.kind) == ("negative-survey", "categorical")
     assert 0.999 < question.pairs[0].realised <= question.pairs[0].demanded == 1.0
-    jsonschema.Draft202012Validator(json.loads(json_schema())).validate(
-        json.loads(path.read_text())
-    )
+    schema, document = json.loads(json_schema()), json.loads(path.read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
 
 
 @pytest.mark.parametrize("reader", [read_parameters, Client])

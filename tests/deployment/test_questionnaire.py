@@ -14,15 +14,12 @@ from planner.survey.questions import Categorical, Numeric
 from tests.cli.running import invoke, shown
 from tests.refusals import refused
 
-CHOICE = Categorical(
-    "colour", (Level("all", 1.0, ("red", "green")),), label={"red": "Rouge </script>"}
-)
+RED = {"red": "Rouge </script>"}
+CHOICE = Categorical("colour", (Level("all", 1.0, ("red", "green")),), label=RED)
 NUMBER = Numeric("age", 0, 10, epsilon=1.0)
 SURVEY = Survey("s", 1000, (CHOICE, NUMBER), title="A <title>")
-MECHANISMS = {
-    "colour": randomized_response(1.0, items=2),
-    "age": bisample_md(1.0, NumericDomain(0, 10)),
-}
+TEN = bisample_md(1.0, NumericDomain(0, 10))
+MECHANISMS = {"colour": randomized_response(1.0, items=2), "age": TEN}
 FILE = parameters_from_mechanisms(SURVEY, MECHANISMS).to_json().encode()
 
 

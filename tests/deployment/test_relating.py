@@ -57,9 +57,7 @@ def test_grids_are_shown_with_their_test(related):
     parameters, collection, table = related
     blocks = result_blocks(parameters, collection, table, 0.95)
     said = " ".join(one.text for one in blocks if isinstance(one, Sentence))
-    headings = {
-        column.heading for one in blocks if isinstance(one, Table) for column in one.columns
-    }
+    headings = {each.heading for one in blocks if isinstance(one, Table) for each in one.columns}
     names = [part for part, _ in parameters.joint["all of them"]]
     for first, second in pairwise(names):
         assert f"Independence of {first} and {second}: Q = " in said

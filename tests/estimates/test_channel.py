@@ -41,9 +41,8 @@ def estimate_mean(channel, counts):
 )
 def test_the_means_interval_covers(epsilon, missing, users):
     """People who all answer alike as far as a channel sees, so that it cannot be narrower."""
-    channel = drawn_channel(
-        best_channel(epsilon, five_populations(missing=missing), tolerance=1e-4)
-    )
+    populations = five_populations(missing=missing)
+    channel = drawn_channel(best_channel(epsilon, populations, tolerance=1e-4))
     assumed = AssumedAnswers(0.5, 0.3, missing)
     people = np.rint(users * assumed.scenario(GRID).population).astype(int)
     truth = float(people[:-1] @ GRID) / people[:-1].sum()
@@ -70,9 +69,8 @@ def test_intervals_are_of_the_draws_alone_where_reports_tell_it(kind, epsilon):
         found = mechanism.estimate(Aggregate(2000, counts))
         asked = mechanism.shape.estimate(Aggregate(2000, counts))
         wide = ratio(asked, 0.95, (-1, 1)).scaled(0.5, 0.5)
-        for i, (one, truth) in enumerate(
-            ((found.frequency, 0.6), (found.missing_rate, 0.25), (wide, 0.6))
-        ):
+        limits = (found.frequency, 0.6), (found.missing_rate, 0.25), (wide, 0.6)
+        for i, (one, truth) in enumerate(limits):
             covered[i] += one.lower <= truth <= one.upper
     assert FEWEST <= covered[:2].min() <= covered[:2].max() <= MOST
     assert covered[2] > covered[:2].max()

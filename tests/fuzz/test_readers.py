@@ -189,14 +189,11 @@ def _ledger(_, folder):
         {"survey": f"s{i}", "day": "2026-03-01", "rule": "min", "spent": {"a": 0.5, "b": 1.0}}
         for i in range(3)
     ]
-    path.write_text(
-        json.dumps({"format": "ldp-planner-ledger", "version": 1, "collections": entries})
-    )
+    ledger = {"format": "ldp-planner-ledger", "version": 1, "collections": entries}
+    path.write_text(json.dumps(ledger))
 
     def read(path):
-        assert all(
-            value > 0 for one in read_ledger(path).collections for value in one.spent.values()
-        )
+        assert all(x > 0 for one in read_ledger(path).collections for x in one.spent.values())
 
     return Attack(path, read)
 

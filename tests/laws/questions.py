@@ -7,9 +7,8 @@ from planner.laws.die import ACKNOWLEDGEMENTS
 from tests.deployment.examples import every_mechanism
 from tests.laws.oracle import D
 
-QUESTIONS = {
-    law.name: law.document() for law in parameters_from_mechanisms(*every_mechanism()).questions
-}
+FILE = parameters_from_mechanisms(*every_mechanism())
+QUESTIONS = {law.name: law.document() for law in FILE.questions}
 FORMS = [
     ("idue", ("a", 0), D, r"a\[0\] of question 'idue' is 4294967296 but must be .* to 4294967295"),
     ("idue", ("a", 0), 1.5, "a whole number"),

@@ -13,12 +13,8 @@ def output_law(mechanism):
     law = getattr(mechanism, "shape", mechanism)
     counts = zip(law.levels.item_counts, law.levels.epsilons, strict=True)
     levels = [{"item_count": count, "epsilon": epsilon} for count, epsilon in counts]
-    about = {
-        "asked": "item",
-        "law": law.name,
-        "levels": levels,
-        "padding_length": law.levels.dummies,
-    }
+    about = {"asked": "item", "law": law.name, "levels": levels}
+    about |= {"padding_length": law.levels.dummies}
     rows = law_of(about | law.document())
     reports = sorted(set().union(*rows))
     return np.array([[float(row.get(report, 0)) for report in reports] for row in rows])
@@ -41,16 +37,14 @@ def whole_sets_law(mechanism):
     levels = [{"item_count": items, "epsilon": law.levels.epsilons[0]}]
     about = {"asked": "whole-set", "law": law.name, "levels": levels, "padding_length": length}
     question = about | law.document()
-    laws = {
-        own: list(row.values()) for own, row in zip(inputs(question), law_of(question), strict=True)
-    }
+    both = zip(inputs(question), law_of(question), strict=True)
+    laws = {own: list(row.values()) for own, row in both}
     rows = []
     for code in range(2**items):
         own = [k for k in range(items) if code >> k & 1]
         own += range(items, items + length - len(own))
-        rows.append(
-            np.mean(np.array([laws[cut] for cut in combinations(own, length)], float), axis=0)
-        )
+        cuts = [laws[cut] for cut in combinations(own, length)]
+        rows.append(np.mean(np.array(cuts, float), axis=0))
     return np.array(rows)
 
 

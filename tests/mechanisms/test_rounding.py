@@ -103,9 +103,8 @@ def test_a_split_that_says_nothing_is_left_out():
 
 def test_what_the_grid_cannot_hold_is_refused_with_a_remedy():
     items = 10**9
-    types = OutputTypes(
-        [items], [1 / (1.0 + np.expm1(0.1) / items)], [[1.0]], [[np.exp(0.1)]], [[1]]
-    )
+    weight = 1 / (1.0 + np.expm1(0.1) / items)
+    types = OutputTypes([items], [weight], [[1.0]], [[np.exp(0.1)]], [[1]])
     with refused():
         round_types(PrivacyPolicy([0.1], [items]), types)
     types = OutputTypes([3], [1.0], [[1.0]], [[1.0 + 1e-9]], [[1]])

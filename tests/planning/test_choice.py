@@ -106,9 +106,8 @@ def best_of(*levels, **about):
 def question():
     (asked,) = BROWSING.questions
     wanted = (Target(error=0.01), Target(detect=0.005, level="public"))
-    return plan_survey(BROWSING.replacing(questions=(asked.replacing(targets=wanted),))).questions[
-        0
-    ]
+    survey = BROWSING.replacing(questions=(asked.replacing(targets=wanted),))
+    return plan_survey(survey).questions[0]
 
 
 def test_targets_are_the_designs(question):

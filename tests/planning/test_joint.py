@@ -90,9 +90,8 @@ def test_cells_are_pairs_of_answers_at_the_smaller_budget():
 
 
 def test_the_file_has_the_parts_as_they_are_asked():
-    survey = Survey(
-        "s", 10, (diagnosis(ask="What?"), smokes(), Joint("both", ("diagnosis", "smokes")))
-    )
+    both = Joint("both", ("diagnosis", "smokes"))
+    survey = Survey("s", 10, (diagnosis(ask="What?"), smokes(), both))
     text = survey_text(survey)
     assert text.count("[[question]]") == 3
     assert 'kind = "joint"' in text

@@ -117,9 +117,8 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
     with refused():
         plan_survey(Survey("third", 1000, (Categorical("now", levels),)), ledger=ledger)
     for rule in ("min", "avg", "matrix"):  # what is left of one level is the same
-        past = Ledger().after(
-            LedgerEntry(survey="x", day="2026-01-01", rule=rule, spent={"A": 0.5})
-        )
+        entry = LedgerEntry(survey="x", day="2026-01-01", rule=rule, spent={"A": 0.5})
+        past = Ledger().after(entry)
         for asked in ("min", "avg", [[2.0]]):
             policy = PrivacyPolicy([2.0], [3], asked, ["A"])
             assert past.left(policy).bounds().tolist() == [[1.5]]
@@ -160,9 +159,8 @@ def test_the_ledger_that_a_survey_names_counts_wherever_it_is_planned(tmp_path):
     unspent = plan_survey(file)
     assert unspent.ledger == Ledger()
     assert "all budgets are left" in shown("plan", file)  # nor is a misspelt name passed over
-    record_collection(
-        ledger, unspent.ledger, plan_survey(survey("first", epsilon=0.4)).collection(DAY)
-    )
+    first = plan_survey(survey("first", epsilon=0.4)).collection(DAY)
+    record_collection(ledger, unspent.ledger, first)
     assert "all budgets are left" not in shown("plan", file)
     made = plan_survey(file)
     assert [row.left for row in made.spending][:2] == pytest.approx([0.6, 1.2])

@@ -126,9 +126,8 @@ def test_counts_are_planned_as_by_the_solver_of_designs(weighed):
     best = best_design(policy, weights).value(weights)
     assert planned.total_error == pytest.approx(np.sqrt(USERS * best), rel=1e-4)
     plain = plan_survey(Survey("s", USERS, (QUESTION.replacing(wanted="counts"),))).questions[0]
-    assert plain.total_error == pytest.approx(
-        np.sqrt(USERS * best_design(policy).worst_case_mse), rel=1e-4
-    )
+    error = np.sqrt(USERS * best_design(policy).worst_case_mse)
+    assert plain.total_error == pytest.approx(error, rel=1e-4)
     assert objective_name(planned) == "weighted total error of the counts"
     assert [one.name for one in planned.options] == ["channel", "grr"]
     assert planned.least_error > 0.9999 * planned.total_error

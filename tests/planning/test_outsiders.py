@@ -54,9 +54,8 @@ def test_the_view_is_that_of_the_deployed_mechanism(mechanism):
 
 def test_means_and_many_levels():
     many = tuple(Level(f"l{i}", 1.0 + i / 10, item_count=2) for i in range(3))
-    plan = planned(
-        Numeric("m", 0, 10, epsilon=1.5, mechanism="bisample-md"), Categorical("q", many)
-    )
+    number = Numeric("m", 0, 10, epsilon=1.5, mechanism="bisample-md")
+    plan = planned(number, Categorical("q", many))
     first, second = plan.outsiders().questions
     assert first.shuffled.names == ("0", "10", "no answer")
     share = plan.questions[0].share * 1.5

@@ -61,9 +61,8 @@ def test_item_sets_of_a_pilot_get_the_best_padding_length(tmp_path):
     (question,) = plan_survey(shop(sets=pilot)).questions
     assert question.fact(Padded).length == question.fact(Padded).plan.length > 1
     assert question.total_error == pytest.approx(question.option("opt0").error, rel=1e-9)
-    assert words(question).assumed(question) == (
-        "Pilot read as: transactions, blanks, UTF-8, 80 rows."
-    )
+    said = "Pilot read as: transactions, blanks, UTF-8, 80 rows."
+    assert words(question).assumed(question) == said
 
 
 def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
@@ -192,9 +191,8 @@ def test_several_attributes_are_sampled():
 def test_the_number_asked_may_be_given():
     plan = plan_survey(means(6.0, "some-each", 3))
     assert (plan.asked, plan.allocation.best_each.asked) == (3, 2)
-    assert "This plan asks everybody 3 of 5 questions instead" in design_sentence(
-        plan, plan.allocation
-    )
+    said = design_sentence(plan, plan.allocation)
+    assert "This plan asks everybody 3 of 5 questions instead" in said
     assert plan.questions[0].law.asked.epsilon == pytest.approx(2.0)
     one = plan_survey(means(6.0, "one-each"))
     assert one.asked == 1

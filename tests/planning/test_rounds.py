@@ -60,9 +60,7 @@ APART = PrivacyPolicy([1.0] * 2, [100] * 2, [[1, np.inf], [np.inf, 1]])
 )
 def test_bounds_of_histories(policy, rounds, least, most):
     """Solved to 1e-3 of a value that was found to six digits, of 400,000 shares none above it."""
-    again = AskedAgain(
-        rounds["count"], rounds.get("changes", "any"), rounds.get("times_open", False)
-    )
+    again = AskedAgain(**rounds)
     changes = rounds.get("changes", rounds["count"] - 1)
     factors = np.sqrt([spread(again, changes, m) for m in policy.item_counts.tolist()])
     assert least < history_bound(policy, Objective(), factors) <= most
@@ -114,10 +112,8 @@ def test_every_figure_is_of_a_round_and_says_of_what_else():
     rows = {row.what: row for row in compare_plans(*plans[:2])}
     assert rows["total error, %"].first > 1.3 * rows["total error, %"].second
     assert rows["change between rounds, %"].second == 0
-    both = (
-        rows["average over rounds, %"].first,
-        rows["average over rounds, answers drawn anew, %"].first,
-    )
+    anew = rows["average over rounds, answers drawn anew, %"].first
+    both = rows["average over rounds, %"].first, anew
     assert np.square(both) * 5000 == pytest.approx(1e4 * np.array([v, v + 0.75 * s]))
 
 

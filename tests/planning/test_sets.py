@@ -149,11 +149,8 @@ def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
         return plan_survey(Survey("s", 20_000, (question, *other), design="split"))
 
     before = plan_of(asked).questions[0]
-    assert (
-        before.fact(SetPromises).cap
-        == before.fact(SetPromises).epsilon
-        == pytest.approx(before.share)
-    )
+    promised = before.fact(SetPromises)
+    assert promised.cap == promised.epsilon == pytest.approx(before.share)
     assert len(promises_of(before)) == 1
     cap, error = before.fact(SetPromises).larger_cap
     assert cap == pytest.approx(2)

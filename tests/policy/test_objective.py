@@ -35,9 +35,8 @@ def test_worst_case_is_the_worst_of_all_count_vectors(seed):
 def test_expected_error_under_a_prior(seed):
     rng, policy, noise, signal = _table(seed)
     prior = rng.random(policy.size) * policy.item_counts
-    per_item = [
-        n + q / m * f for n, f, q, m in zip(noise, signal, prior, policy.item_counts, strict=True)
-    ]
+    columns = zip(noise, signal, prior, policy.item_counts, strict=True)
+    per_item = [n + q / m * f for n, f, q, m in columns]
     value = Objective("expected", prior=prior).coefficients(policy).evaluate(noise, signal)
     assert value == pytest.approx(float(policy.item_counts @ per_item), rel=1e-10)
 

@@ -31,9 +31,8 @@ def plan(*questions, users=50_000, **more):
     """A plan of questions that are written as in a file."""
     about = "".join(f"{key} = {value!r}\n" for key, value in more.items())
     asked = [f'[[question]]\nname = "q{k}"\n{text}' for k, text in enumerate(questions)]
-    return plan_survey(
-        survey_from_text(f'[survey]\nname = "s"\nusers = {users}\n{about}' + "".join(asked))
-    )
+    text = f'[survey]\nname = "s"\nusers = {users}\n{about}' + "".join(asked)
+    return plan_survey(survey_from_text(text))
 
 
 def question(text, users=50_000):
@@ -70,9 +69,7 @@ def test_everybody_sees_the_error_and_a_promise_and_one_recommendation():
     (facts,) = (block for block in question_blocks(one) if isinstance(block, Facts))
     assert [fact.name for fact in facts.facts][2] == "least exact, an answer of 'rare'"
     assert facts.facts[3].value == f"{math.ceil(one.total_error**2 / 50_000 / 1e-4):,}"
-    assert all(
-        block.rank != "everybody" for block in question_blocks(one) if isinstance(block, Table)
-    )
+    assert all(x.rank != "everybody" for x in question_blocks(one) if isinstance(x, Table))
 
 
 def test_another_mechanism_is_recommended_only_where_it_can_be_deployed():
@@ -200,9 +197,8 @@ def test_what_is_cut_is_said_in_people():
     least = 50_000 * (share @ np.maximum(0, 1 - length / np.maximum(size, 1)))
     assert least < most < 1.1 * least  # and what 50,000 people may have more by chance
     assert f"too small by {most:,.1f} people at most" in said
-    assert (
-        f"A padding length of 9 cuts none of these sets: {best.fact(Padded).uncut[1]:,.1f}" in said
-    )
+    uncut = best.fact(Padded).uncut[1]
+    assert f"A padding length of 9 cuts none of these sets: {uncut:,.1f}" in said
     assert "is assumed" in said
 
 

@@ -243,9 +243,8 @@ def test_files_that_a_survey_names_are_beside_it(tmp_path):
     (tmp_path / "pilot.csv").write_text("person,epsilon\na,2\nb,1\n")
     sample = 'model = "sample"\nfile = "pilot.csv"\ncolumn = "epsilon"'
     file = tmp_path / "survey.toml"
-    file.write_text(
-        NUMBER.replace(SAMPLE, sample).replace("[survey]", '[survey]\nledger = "l.json"')
-    )
+    named = NUMBER.replace("[survey]", '[survey]\nledger = "l.json"')
+    file.write_text(named.replace(SAMPLE, sample))
     survey = load_survey(file)
     assert survey.questions[0].preferences == EmpiricalPreferences((2.0, 1.0))
     assert survey.ledger == str(tmp_path / "l.json")

@@ -28,9 +28,8 @@ from planner.ui.views import trial
 from tests.refusals import refused
 
 CITY = Categorical("City", (Level("all", 1.0, ("Ulm", "Köln", "a,b\nc")),))
-DRINKS = ItemSet(
-    "drinks", (Level("hot", 1.0, ("tea", "black tea")), Level("cold", 1.0, item_count=3))
-)
+HOT = Level("hot", 1.0, ("tea", "black tea"))
+DRINKS = ItemSet("drinks", (HOT, Level("cold", 1.0, item_count=3)))
 AGE = Numeric("age", 0, 120, epsilon=1.0)
 MOOD = Ordinal("mood", (Level("all", 1.0, ("?", "low", "high")),), no_answer="?")
 ASKED = {"City": CITY, "drinks": DRINKS, "age": AGE, "mood": MOOD}

@@ -196,14 +196,11 @@ def test_a_question_in_rounds_is_tried_in_a_round(question, answers, known):
 @pytest.mark.parametrize("known", [{}, VALUE], ids=["once", "value"])
 def test_a_round_of_expected_answers_has_the_stated_error(known):
     """Exact for these people, but for one over their number."""
-    levels = (
-        LEVELS[0].replacing(prior=0.1, epsilon=3.0),
-        LEVELS[1].replacing(prior=0.9, epsilon=5.0),
-    )
+    rare, common = LEVELS
+    levels = rare.replacing(prior=0.1, epsilon=3.0), common.replacing(prior=0.9, epsilon=5.0)
     question = Categorical("q", levels, mechanism="opt0", rounds=AskedAgain(4, **known))
-    trial = tried(
-        question, AnswerCounts(tuple("abcdef"), np.array([50, 50] + [225] * 4)), users=1000
-    )
+    answers = AnswerCounts(tuple("abcdef"), np.array([50, 50] + [225] * 4))
+    trial = tried(question, answers)
     found = deployed(trial, 1, rng())
     assert found.predicted == pytest.approx(trial.planned.total_error, rel=1e-3)
 

@@ -17,9 +17,8 @@ from planner.ui.state import Session
 APP = Path(__file__).resolve().parents[2] / "app.py"
 LEVELS = "levels-0-name-epsilon-items-item_count-0"  # the first question's, as a visit begins
 TOTAL = "total error"
-LEDGER = Ledger().after(
-    LedgerEntry(survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4})
-)
+SPRING = LedgerEntry(survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4})
+LEDGER = Ledger().after(SPRING)
 TIMEOUT = 120  # generous: the machine may be busy
 
 # Before its first run every tested app looks for components in each installed package, which takes

@@ -251,10 +251,8 @@ def test_questions_are_added_chosen_and_removed(questions):
     write(questions, "Name of the question", "income")
     table = f"levels-1-name-epsilon-items-item_count-{session(questions).revision}"
     edit(questions, table, {0: {"epsilon": "0.8"}})
-    assert (question(questions, 1).name, question(questions, 1).levels[0].epsilon) == (
-        "income",
-        0.8,
-    )
+    asked = question(questions, 1)
+    assert (asked.name, asked.levels[0].epsilon) == ("income", 0.8)
     choose(questions, "A person gives", "numeric")
     pages = [one["name"] for one in session(questions).document["question"]]
     assert pages == ["diagnosis", "income"]

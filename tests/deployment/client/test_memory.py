@@ -19,9 +19,7 @@ def test_asking_twice_does_not_spend_twice(parameter_file, tmp_path):
     path = tmp_path / "reports.sqlite"
     asked = [Client(parameter_file, memory=path) for _ in range(3)]
     for user in ("ann", "bob"):
-        reports = {
-            one.report("idue", answer, user=user) for one in asked for answer in ("HIV", "x")
-        }
+        reports = {one.report("idue", said, user=user) for one in asked for said in ("HIV", "x")}
         assert len(reports) == 1
     assert path.stat().st_mode & 0o077 == 0
     fresh = {asked[0].report("idue", "x").report_id for _ in range(20)}

@@ -123,13 +123,9 @@ def test_a_store_is_counted_like_a_folder(store, one_question, collection, tmp_p
 
 
 def test_what_is_wrong_with_an_address(store, one_question, rng):
-    for address in (
-        "s3://bucket/nowhere",
-        "s3://key:secret@bucket/reports",
-        "nfs://bucket/reports",
-    ):
+    for place in ("s3://bucket/nowhere", "s3://key:secret@bucket/reports", "nfs://bucket/reports"):
         with refused(FileError):
-            collect(one_question, [place_of(address)])
+            collect(one_question, [place_of(place)])
     write(store / "a.parquet", one_question, draw(one_question, rng, 9))
     expected = Expected.of(one_question)
     assert count_file(Stored("s3://bucket/a.parquet"), expected).users == 9
