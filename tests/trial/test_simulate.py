@@ -168,7 +168,7 @@ def test_bands_of_a_round_hold_where_the_lot_is_all_that_varies(known):
         name="q", levels=(Level("l", 8.0, ("0", "1-4", "5+")),), rounds=AskedAgain(count=8, **known)
     )
     trial = tried(asked, AnswerCounts(("0", "1-4", "5+"), np.array([40, 1100, 860])), users=2000)
-    (found, *_) = trial.run(400, rng(6))
+    found = deployed(trial, 400, rng(6))
     assert found.covered > 0.95 - MOST * np.sqrt(0.95 * 0.05 / 400)
 
 
