@@ -33,14 +33,13 @@ from planner.mechanisms.rounding import (
     drawn_channel,
     integers_of,
     round_inward,
-    unbiased,
     units_above,
     units_below,
 )
 from planner.mechanisms.set_design import StaircaseCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
+from planner.solvers.answers import Channel, SubsetDesign, UnaryTable, nearest_unbiased
 from planner.survey.levels import NumericDomain
 from planner.survey.questions import Ordinal, Question
 
@@ -323,7 +322,7 @@ def mean_channel(channel: Channel, yes_no: bool = False) -> CollectedLaw:
     # Far from 0 digits are lost on the way to [-1, 1].
     turn = np.array([[1 / domain.radius, -domain.center / domain.radius], [0.0, 1.0]])
     wanted = np.array([np.append(np.linspace(-1, 1, grid.size), 0.0), answers])
-    values = unbiased(turn @ drawn.estimator, drawn.matrix, wanted)
+    values = nearest_unbiased(turn @ drawn.estimator, wanted, drawn.matrix)
     about = "mean-channel", domain, float(channel.policy.epsilons.max())
     return _of_numbers(*about, integers_of(drawn).tolist(), values.tolist())
 

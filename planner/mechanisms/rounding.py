@@ -29,12 +29,11 @@ from planner.laws.exact import PairViolation, check_unary
 from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import Certificate, Channel, SubsetDesign
+from planner.solvers.answers import Certificate, Channel, SubsetDesign, nearest_unbiased
 from planner.solvers.types import NO_SPLIT, OutputTypes, pooled
 
 _BELOW, _ABOVE = 1 - 1e-15, 1 + 2**-40  # factors that outweigh the rounding of a double
 _MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
-_TOLD = 1e-7  # relative singular value below which rounding alone tells answers apart
 _MOST_MIXED, _MOST_EXCESS = 0.01, 1e-9
 _DOUBLES = 2.0**-45  # relative: more than sums, ratios and products of doubles are off by
 
@@ -194,21 +193,13 @@ def drawn_channel(channel: Channel) -> Channel:
     types = OutputTypes(one, np.ones(outputs), likelihoods, likelihoods, high)
     matrix = round_types(channel.policy, types)[1].sum(axis=2) / DENOMINATOR
     estimator = np.column_stack([channel.estimator, np.zeros(len(channel.wanted))])
-    estimator = unbiased(estimator, matrix, channel.wanted)
+    estimator = nearest_unbiased(estimator, channel.wanted, matrix)
     drawn = replace(channel, matrix=matrix, estimator=estimator, certificate=None)
     proof = channel.certificate
     if proof is None:
         return drawn
     gap = max(0.0, drawn.worst_error / proof.lower_bound - 1)
     return replace(drawn, certificate=Certificate(proof.lower_bound, gap, proof.over))
-
-
-def unbiased(estimator: Array, matrix: Array, wanted: Array) -> Array:
-    """The estimator near by whose expectations are what is wanted, to the last digits."""
-    inverse = np.linalg.pinv(matrix, rcond=_TOLD)
-    for _ in range(2):
-        estimator = estimator + (wanted - estimator @ matrix.T) @ inverse.T
-    return estimator
 
 
 def integers_of(channel: Channel) -> Whole:

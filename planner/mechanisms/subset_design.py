@@ -268,8 +268,9 @@ def draw_sets(
 def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) -> None:
     """Lanes that are 1 with a probability near ``target / items``, of few binary digits.
 
-    Random words cost more than all else. So the last two digits' complements are tried as well,
-    and of the four sets every row gets the one whose size is nearest to the target.
+    From the last digit to the first, a random word is or-ed where it is 1 and and-ed where it is 0.
+    Words cost more than all else: so the complements of the last two are tried as well, and of the
+    four sets every row gets the one whose size is nearest to the target.
     """
     share, digits, lanes = target / items, 2, mask[:, None]
     near = _NEAR_MEAN * max(np.sqrt(items * share * (1 - share)), 1.0) / items
@@ -287,9 +288,11 @@ def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) ->
     base, whole, misses = np.empty_like(one), np.empty_like(one), []
     for _ in range(2):
         size = _ones(second(first(part, one, out=base), two, out=whole))
+        # With a word and with its complement sizes sum to the base's; where or-ed, items more.
         turned = _ones(base) + items * (second is np.bitwise_or) - size
         misses += [np.abs(size - target), np.abs(turned - target)]
         one ^= lanes
+    # The least miss, and in its last two bits which words are complemented.
     best = (4 * np.stack(misses) + np.arange(4, dtype=np.int32)[:, None]).min(axis=0)
     one ^= -(best >> 1 & 1).astype(np.uint64)
     two ^= -(best & 1).astype(np.uint64)

@@ -532,6 +532,18 @@ class Channel:
         return f"<Channel: {self.policy.size} symbols, {self.outputs} reports{error}>"
 
 
+def nearest_unbiased(estimator: Array, wanted: Array, matrix: Array, told: float = 1e-7) -> Array:
+    """The nearest estimator whose expectations are right, to the last digits, ``(p, outputs)``.
+
+    What a channel's ``matrix`` tells apart by less than ``told``, relatively, is left: of rounded
+    ones rounding alone may tell it.
+    """
+    inverse = np.linalg.pinv(matrix, rcond=told)
+    for _ in range(2):
+        estimator = estimator + (wanted - estimator @ matrix.T) @ inverse.T
+    return estimator
+
+
 def _frozen(values: ArrayLike | Sequence[float]) -> Array:
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)

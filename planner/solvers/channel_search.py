@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arrays import Array
 from planner.errors import ConvergenceError, InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import Certificate, Channel, Scenario
+from planner.solvers.answers import Certificate, Channel, Scenario, nearest_unbiased
 from planner.solvers.game import Game, GameColumns, Multipliers, worst
 from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.rays import Windows, components_of, windows_of
@@ -42,7 +41,7 @@ def solve_channel(
     Minimises the largest error of the scenarios without a cap, of which there is one, over all
     mechanisms that keep the pair budgets and all unbiased linear estimators, with the others'
     errors under their caps. Each symbol is a level of one item and has a column of ``wanted``,
-    shape ``(p, symbols)``. GameColumns are added until the proven relative gap is ``tolerance``.
+    shape ``(p, symbols)``. Columns are added until the proven relative gap is ``tolerance``.
     Where all scenarios look at the same directions, the bound is for those ``asked``, if given.
 
     Raises
@@ -69,7 +68,7 @@ def solve_channel(
         remedy = "Give some pair between the unconnected symbols a finite budget."
         raise InputError("rule", "inf between groups", "finite along some chain", remedy)
     table = np.atleast_2d(np.array(wanted, dtype=np.float64))
-    question = _ChannelProblem.of(policy, table, scenarios)
+    question = _ChannelProblem(policy, table, scenarios)
     oracle = Ends(question, windows_of(policy, np.arange(policy.size)))
     game = None if asked is None else question.seen_in(table, scenarios, np.asarray(asked))
     found = generate(question.game, oracle, tolerance, game)
@@ -109,42 +108,33 @@ def _claim(scenarios: Sequence[Scenario]) -> str:
     return "mechanisms"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _ChannelProblem:
     """A question as a game: errors in a ``unit`` that brings them near 1.
 
-    ``turn``: from the game's numbers to those wanted, where there are as many and forms differ.
+    Directions that no scenario looks at are taken out of numbers that forms are about. ``turn``:
+    from the game's numbers to those wanted, where there are as many and forms differ.
     """
 
-    game: Game
-    populations: Array
-    unit: float
-    turn: Array | None
-
-    @classmethod
-    def of(
-        cls, policy: PrivacyPolicy, wanted: Array, scenarios: Sequence[Scenario]
-    ) -> _ChannelProblem:
-        """Directions that no scenario looks at are taken out of numbers that forms are about."""
+    def __init__(self, policy: PrivacyPolicy, wanted: Array, scenarios: Sequence[Scenario]) -> None:
         directions = [scenario.directions for scenario in scenarios]
         squares = np.array([one.T @ one for one in directions])
         common = bool(np.abs(squares - squares[0]).max() <= 1e-12 * np.abs(squares[0]).max())
         _, sizes, seen = np.linalg.svd(np.vstack(directions[: 1 if common else None]))
         seen = seen[: sizes.size][sizes > 1e-12 * sizes.max()]
         forms, inner = seen @ squares @ seen.T, seen @ wanted
-        populations = np.array([scenario.population for scenario in scenarios])
+        self.populations = np.array([scenario.population for scenario in scenarios])
         known = np.array([scenario.known(wanted) + (scenario.cap or 0.0) for scenario in scenarios])
-        size = np.einsum("px,kpq,qx,kx->k", inner, forms, inner, populations)
+        size = np.einsum("px,kpq,qx,kx->k", inner, forms, inner, self.populations)
         # About the error of a number of size 1: that of randomised response.
         hardness = float(1 + 1 / np.sinh(float(policy.bounds().min()) / 2) ** 2)
-        unit = hardness * float(size.max())
+        self.unit = hardness * float(size.max())
         if common:
             inner = directions[0] @ wanted
         free = np.array([float(scenario.cap is None) for scenario in scenarios])
-        part = (inner / np.sqrt(unit),)
-        game = Game(part, known / unit, free, None if common else forms)
+        part = (inner / np.sqrt(self.unit),)
+        self.game = Game(part, known / self.unit, free, None if common else forms)
         square = not common and seen.shape[0] == seen.shape[1]
-        return cls(game, populations, unit, seen.T * np.sqrt(unit) if square else None)
+        self.turn = seen.T * np.sqrt(self.unit) if square else None
 
     def seen_in(self, wanted: Array, scenarios: Sequence[Scenario], directions: Array) -> Game:
         """The game, the directions of all scenarios being others."""
@@ -187,13 +177,14 @@ class Ends:
 
     def __init__(self, question: _ChannelProblem, windows: Windows) -> None:
         self.question, (low, high) = question, windows
-        highs = bits(low.shape[1]) > 0
+        m = low.shape[1]
+        highs = (np.arange(2**m)[:, None] >> np.arange(m) & 1) > 0  # every subset of the symbols
         self.logs, first = [low], np.ones(len(low), dtype=bool)
         if (low < high).any():
             self.logs = [np.where(highs, up, down) for down, up in zip(low, high, strict=True)]
             # All if they are few, else those whose high symbols are neighbours, or all others.
             changes = (highs != np.roll(highs, 1, axis=1)).sum(axis=1)
-            first = (changes <= 2) | (low.shape[1] <= _FEW_ANSWERS)
+            first = (changes <= 2) | (m <= _FEW_ANSWERS)
         self.first = np.flatnonzero(first)
         self.every = [question.columns(logs) for logs in self.logs]
 
@@ -218,14 +209,6 @@ class Ends:
         logs = [one[which] for one, which in zip(self.logs, chosen, strict=True)]
         columns = self.question.columns(_INWARD * np.vstack(logs))
         return columns._replace(about=0 * columns.about)
-
-
-@lru_cache(maxsize=8)
-def bits(m: int) -> Array:
-    """All subsets of ``m`` symbols as rows of zeros and ones, shape ``(2^m, m)``."""
-    rows: Array = ((np.arange(2**m)[:, None] >> np.arange(m)) & 1).astype(np.float64)
-    rows.setflags(write=False)
-    return rows
 
 
 def whole_columns(
@@ -276,10 +259,8 @@ def best_estimator(
 
 
 def unbiased(estimator: Array, wanted: Array, matrix: Array) -> Array:
-    """The nearest estimator whose expectations are right, to the last digits."""
-    inverse = np.linalg.pinv(matrix, rcond=1e-12)
-    for _ in range(2):
-        estimator = estimator + (wanted - estimator @ matrix.T) @ inverse.T
+    """The nearest one; ConvergenceError where there is none."""
+    estimator = nearest_unbiased(estimator, wanted, matrix, told=1e-12)
     if np.abs(estimator @ matrix.T - wanted).max() > 1e-10 * max(1.0, np.abs(wanted).max()):
         remedy = "Add a scenario that needs them, or give it a cap."
         raise ConvergenceError("The best reports do not tell all the wanted numbers", remedy)

@@ -18,7 +18,7 @@ from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.rays import components_of, one_window, windows_of
 from planner.solvers.relaxed import MOST_LEVELS, Relaxed, relaxed, types_near
 from planner.solvers.solving import solve
-from planner.solvers.types import OutputTypes, grouped, pooled, usable
+from planner.solvers.types import OutputTypes, grouped, pooled
 
 _FIRST = 25  # types to begin with, for each level
 _CLOSE_BOUND = 1e-5  # to which bounds of histories are solved
@@ -160,7 +160,8 @@ def _merged(
     """
     weights = [objective.item_weights(policy, least) for least in (LEAST_WEIGHT, 0.0)]
     prior, items, groups = _prior(objective), policy.item_counts, np.arange(policy.size)
-    used = PrivacyPolicy(usable(policy), items, policy.rule)
+    most = 2 * policy.epsilons.min() if policy.rule.saturates else np.inf
+    used = PrivacyPolicy(np.minimum(policy.epsilons, most), items, policy.rule)
     if policy.rule.by_level:
         against = 0 * items if policy.against is None else policy.against
         people = 0 * items if prior is None else prior / items

@@ -195,8 +195,9 @@ class _KinkSearch:
         return Face(rise, bend, value + float(branches.max()), weights, saturated)
 
     def _proven(self, found: Minimum, delta: float) -> tuple[Array, Proof]:
-        # Where more than two branches meet, the plane need not be stationary: the bound holds
-        # although no mix of the two at hand has slope 0.
+        # The mixed faces' tangent plane is below the error: its value, and what it loses on the way
+        # to the worst corner of (T, delta), bound the optimum. Where more than two branches meet no
+        # mix of the two at hand need have slope 0; the bound holds all the same.
         reduction, step = self.reduction, self.program.model.balance
         weights = found.mixed(found.left.weights, found.right.weights)
         v = reduction.at(found.x) + delta * step

@@ -308,12 +308,6 @@ def pooled(
     return PrivacyPolicy(grouped(epsilons, groups, least), items, rule)
 
 
-def usable(policy: PrivacyPolicy) -> Array:
-    """Budgets as far as a mechanism can use them: under the rule min twice the smallest."""
-    most = 2 * policy.epsilons.min() if policy.rule.saturates else np.inf
-    return np.minimum(policy.epsilons, most)
-
-
 def grouped(values: NDArray[N], groups: NDArray[np.int64], by: np.ufunc) -> NDArray[N]:
     """Sums, or smallest values, of the levels of each group, of which none is empty."""
     order = np.argsort(groups, kind="stable")

@@ -189,7 +189,7 @@ def test_the_bound_stands_at_the_true_windows(case):
         for i, budget in enumerate((0.7, 50, 50, 49.9)):
             rule[i, i + 1] = rule[i + 1, i] = budget
     policy, wanted = PrivacyPolicy(epsilons, [1] * 5, rule), cumulative(5)
-    question = _ChannelProblem.of(policy, wanted, worst_case(wanted))
+    question = _ChannelProblem(policy, wanted, worst_case(wanted))
     oracle, rng = Ends(question, windows_of(policy, np.arange(5))), np.random.default_rng(2)
     best, nearest = generate(question.game, oracle, 1e-9).answer.multipliers, np.inf
     for _ in range(8):  # of any multipliers, not only those whose ratio is at most 1

@@ -19,7 +19,7 @@ def question(rng, *, common):
     policy = PrivacyPolicy(EPSILONS, [1] * 4)
     wanted = cumulative(4)
     about = (wanted, worst_case(wanted)) if common else random_question(rng)
-    asked = _ChannelProblem.of(policy, *about)
+    asked = _ChannelProblem(policy, *about)
     return asked.game, asked.columns(rays_of(policy))
 
 
