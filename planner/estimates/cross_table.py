@@ -119,17 +119,16 @@ class CrossTable(Framed):
     def people_in(self, cells: Array) -> SupportEstimates:
         """How many people are in each of some sets of cells, whoever was asked.
 
-        Sets are given by 0 and 1, shape ``(k, d)`` or ``(k, d1, d2)``. What a report adds to such
-        a sum is taken for one of two numbers, with chances that give a person inside and one
-        outside the mean and the variance that they have: exact where a report is of one cell at
-        most.
+        Sets are given by 0 and 1, shape ``(k, d)``. What a report adds to such a sum is taken for
+        one of two numbers, with chances that give a person inside and one outside the mean and the
+        variance that they have: exact where a report is of one cell at most.
         """
-        sums, sides = cells.reshape(len(cells), -1), []
-        for side in (sums > 0, sums == 0):
-            pairs = zip(within(side, self.shares.ravel()), sums[:, None], strict=True)
+        sides = []
+        for side in (cells > 0, cells == 0):
+            pairs = zip(within(side, self.shares.ravel()), cells[:, None], strict=True)
             sides.append(np.array([self.moments(*pair)[0, 0] for pair in pairs]))
-        inside, outside = sides
-        n, values, outside = self.users, sums @ self.counts.ravel(), np.maximum(outside, 0.0)
+        inside, outside = sides[0], np.maximum(sides[1], 0.0)
+        n, values = self.users, cells @ self.counts.ravel()
         more = inside - outside  # of given people whoever is inside counts for 1 in any draw
         variance = n * outside + np.clip(values, 0, n) * (more - 1)
         gap = 1 / np.sqrt(4 * outside + more**2)
@@ -228,16 +227,15 @@ class CrossTable(Framed):
         such people: as Fieller's interval, by a binomial law in place of the normal one. The whole
         range where the reports cannot rule out that nobody gave that answer.
         """
-        cell, total = np.zeros((2, *self.counts.shape))
-        cell[row, column] = 1
-        total[(slice(None), column) if of else (row, slice(None))] = 1
-        flat = np.stack([cell, total]).reshape(2, -1)
+        both = self.lines[0][row], self.lines[1][column]
+        cell, total = both[0] * both[1], both[of]
+        flat = np.stack([cell, total])
         people, every = (flat @ self.counts.ravel()).tolist()
         value, asked = people / every if every > 0 else None, self.people_in(total[None])
         if not self._somebody(asked):
             note = "The reports cannot rule out that nobody gave that answer."
             return Estimate(value, None, 0.0, 1.0, note)
-        kinds = np.stack([cell, total - cell, 1 - total]).reshape(3, -1) > 0
+        kinds = np.stack([cell, total - cell, 1 - total]) > 0
         moments = [self.moments(one, flat) for one in within(kinds, self.shares.ravel())]
         parts = np.array([[one[0, 0], one[0, 1], one[1, 1]] for one in moments]).tolist()
         known, unit, n = min(every / self.users, 1.0), float(asked.unit[0]), self.users
@@ -270,9 +268,8 @@ class CrossTable(Framed):
             np.isin(np.arange(size), list(chosen)).astype(np.float64)
             for size, chosen in zip(self.counts.shape, (rows, columns), strict=True)
         )
-        corners = np.stack([np.outer(a, b) for a in (one, 1 - one) for b in (other, 1 - other)])
-        flat = corners.reshape(4, -1)
-        lines = corners[[0, 2, 0, 1]] + corners[[1, 3, 2, 3]]
+        flat = np.stack([np.kron(a, b) for a in (one, 1 - one) for b in (other, 1 - other)])
+        lines = flat[[0, 2, 0, 1]] + flat[[1, 3, 2, 3]]
         if not self._somebody(self.people_in(lines)):
             return Estimate(None, None, 0.0, inf, UNKNOWN)
         n, merged = self.users, flat @ self.counts.ravel()

@@ -297,8 +297,7 @@ def about_trial(trial: Trial) -> str:
 def beside_truth(table: CrossTable, truth: Array) -> list[Block]:
     """An estimated table with the true one, and how the two answers go together in both."""
     first, second = table.names
-    cells = np.eye(truth.size).reshape(-1, *truth.shape)
-    errors = table.people_in(cells).standard_errors.reshape(truth.shape)
+    errors = table.people_in(np.eye(truth.size)).standard_errors.reshape(truth.shape)
     rows = [
         [answer, *(f"{x:,.0f} ± {e:,.0f} ({true:,.0f})" for x, e, true in zip(*own, strict=True))]
         for answer, *own in zip(table.answers[0], table.counts, errors, truth, strict=True)

@@ -101,7 +101,7 @@ def test_limits_cover_what_they_say(budget, users, shape):
     cell[0, 0], line[0] = 1, 1
     held = dict.fromkeys(("cell", "line", "share", "v", "odds", "near miss"), 0)
     for table, truth in draw(shares, users, runs, budget, seed=7):
-        low, high = table.people_in(np.stack([cell, line])).intervals()
+        low, high = table.people_in(np.stack([cell, line]).reshape(2, -1)).intervals()
         held["cell"] += low[0] <= truth[0, 0] <= high[0]
         half = 0.25 * (high - low)[0] / 2
         held["near miss"] += abs((low + high)[0] / 2 - truth[0, 0]) <= half
@@ -126,7 +126,7 @@ def test_limits_hold_where_few_people_decide(budget, users, shares):
     share = shares[0, 0] / shares.sum(axis=1)[0], shares[0, 0] / shares.sum(axis=0)[0]
     odds = shares[0, 0] * shares[1, 1] / (shares[0, 1] * shares[1, 0])
     for table, truth in draw(shares, users, RUNS, budget, seed=5):
-        (low,), (high,) = table.people_in(np.array([[[0, 0], [1, 1]]])).intervals()
+        (low,), (high,) = table.people_in(np.array([[0, 0, 1, 1]])).intervals()
         held["row"] += low <= truth[1].sum() <= high
         for name, one, true in (
             ("share of row", table.share(0, 0, of=0), share[0]),
