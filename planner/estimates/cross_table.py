@@ -111,11 +111,6 @@ class CrossTable(Framed):
         rows = np.asarray(np.kron(np.eye(first), np.ones(second)), np.float64)
         return rows, np.asarray(np.kron(np.ones(first), np.eye(second)), np.float64)
 
-    @cached_property
-    def margins(self) -> tuple[Array, Array]:
-        """Estimated people of each answer, of the first question and of the second."""
-        return self.counts.sum(axis=1), self.counts.sum(axis=0)
-
     def people_in(self, cells: Array) -> SupportEstimates:
         """How many people are in each of some sets of cells, whoever was asked.
 
@@ -146,7 +141,7 @@ class CrossTable(Framed):
     @cached_property
     def _apart(self) -> tuple[Array, Array, Array]:
         """Shares of both margins, none negative, and ``theta = N/n - r s'``, ``(d1, d2)``."""
-        first, second = (np.maximum(one, 0.0) for one in self.margins)
+        first, second = (np.maximum(self.counts.sum(axis=k), 0.0) for k in (1, 0))
         first, second = first / max(first.sum(), 1e-300), second / max(second.sum(), 1e-300)
         raw = self.counts / self.users
         return first, second, raw - np.outer(raw.sum(axis=1), raw.sum(axis=0))
@@ -154,18 +149,15 @@ class CrossTable(Framed):
     def _slopes(self, first: Array, second: Array) -> Array:
         """Of theta by the cells' shares: ``1 - r_i [same column] - s_j [same row]``, ``(d, d)``."""
         rows, columns = self.lines
-        return (
-            np.eye(self.counts.size)
-            - np.kron(first, np.ones(second.size))[:, None] * (columns.T @ columns)
-            - np.kron(np.ones(first.size), second)[:, None] * (rows.T @ rows)
-        )
+        slopes = np.eye(self.counts.size) - (first @ rows)[:, None] * (columns.T @ columns)
+        return np.asarray(slopes - (second @ columns)[:, None] * (rows.T @ rows))
 
     @cached_property
     def told(self) -> bool:
         """Whether each answer's people are above their standard error, so that shares are known."""
-        every = np.concatenate(self.margins)
         sums = np.vstack(self.lines)
-        return bool((every > np.sqrt(np.diag(sums @ self.covariance @ sums.T))).all())
+        errors = np.sqrt(np.diag(sums @ self.covariance @ sums.T))
+        return bool((sums @ self.counts.ravel() > errors).all())
 
     @cached_property
     def _rough(self) -> str:
