@@ -123,6 +123,7 @@ def plan_json(plan: SurveyPlan, parameters: Parameters | None = None) -> Documen
 def question_json(question: QuestionPlan) -> Document:
     """One question's plan."""
     levels, padded = question.fact(ByLevel), question.fact(Padded)
+    targets = [(to_json(one), budgets_sentence(question, one)) for one in question.targets]
     shown = range(min(len(levels.names), _MOST_EXPLAINED) if levels else 0)
     odds = [odds_sentence(question, level) for level in shown]
     document: Document = {
@@ -131,9 +132,7 @@ def question_json(question: QuestionPlan) -> Document:
         "padding_length": padded and padded.length,
         "padding": to_json(padded and padded.plan),
         "sampling": to_json(question.fact(SamplingPlan)),
-        "targets": [
-            to_json(one) | {"budgets": budgets_sentence(question, one)} for one in question.targets
-        ],
+        "targets": [target | {"budgets": budgets} for target, budgets in targets],
     }
     if question.fact(Related) is not None:
         document["joint"] = to_json(question.fact(Related))

@@ -105,9 +105,8 @@ class KindWords:
     def guessed(self, view: OutsiderView) -> str:
         """What an outsider guesses."""
         if view.set_size:
-            return (
-                f"one answer of a person who has any {view.set_size:,} of {view.answers:,} answers"
-            )
+            known = f"any {view.set_size:,} of {view.answers:,} answers"
+            return f"one answer of a person who has {known}"
         return f"the likeliest of {view.answers:,} answers, all as likely before,"
 
 
@@ -516,9 +515,8 @@ def apart_sentences(plan: SurveyPlan) -> list[str]:
     found = plan.together
     if found is None or found.gains[0] <= 1:
         return [_APART]
-    offer = (
-        f'Asked together, by a question of kind "joint", {" and ".join(found.names)} have a table.'
-    )
+    names = " and ".join(found.names)
+    offer = f'Asked together, by a question of kind "joint", {names} have a table.'
     return [f"{_APART} {offer} {_gains(found)} {COST}"]
 
 

@@ -204,10 +204,8 @@ def headline(question: QuestionPlan) -> Facts:
         errors = levels.standard_errors
         name = f"least exact, an answer of {levels.names[errors.argmax()]!r}"
         name = name if len({*map(people, errors)}) > 1 else "error of each answer"
-        seen = levels.detectable
-        means = (
-            "" if seen is None else f"seen from {percent(seen.max())}: rarer answers look absent"
-        )
+        seen, absent = levels.detectable, "rarer answers look absent"
+        means = "" if seen is None else f"seen from {percent(seen.max())}: {absent}"
         facts.append(Fact(f"{name}{of}", f"{people(errors.max())} people", meaning=means))
     needed = [one.users for one in question.targets] or [question.people_for(_USUAL)]
     for_what = "the targets" if question.targets else f"an error of {percent(_USUAL)}{of}"
@@ -225,14 +223,9 @@ def _errors(question: QuestionPlan) -> list[Fact]:
     of, unit = kinds.in_round(question), " people" * (not question.question.of_mean)
     name, error = f"{kinds.objective_name(question)}{of}", people(question.total_error) + unit
     typically = f"how far {kinds.words(question).off(question.question)}, typically"
-    facts = [
-        Fact(name, error, kinds.answers(question), typically),
-        Fact(
-            f"as a share of {kinds.share_of(question)}",
-            percent(question.error_share),
-            meaning=f"the same, of {part.whole:,.6g}",
-        ),
-    ]
+    facts = [Fact(name, error, kinds.answers(question), typically)]
+    share, whole = percent(question.error_share), f"the same, of {part.whole:,.6g}"
+    facts.append(Fact(f"as a share of {kinds.share_of(question)}", share, meaning=whole))
     if (drawn := question.drawn_error) is not None:
         of_half = percent(drawn / part.whole)
         facts.append(Fact("of people drawn at random, at most", f"{people(drawn)} ({of_half})"))

@@ -204,11 +204,9 @@ def sentence_of(mistake: Mistake) -> str:
     argument, key = error.argument, names[-1] if names else ""
     if is_empty(mistake):
         row = not isinstance(next(reversed(mistake.where), 0), str)
-        what = _LABELS.get(argument if row else key, argument)
+        what = ", ".join((*error.place, _LABELS.get(argument if row else key, argument)))
         remedy = error.remedy if error.allowed else ""
-        return InputError.because(
-            key, f"{', '.join((*error.place, what))} is still empty", remedy
-        ).worded(label_of)
+        return InputError.because(key, f"{what} is still empty", remedy).worded(label_of)
     cell = CELLS.get(".".join(names).removeprefix("question."))
     label = key if cell is None else cell.label.split(" (")[0]
     if key and argument.startswith(key):  # a cell of a matrix says which

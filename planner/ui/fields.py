@@ -72,9 +72,8 @@ def kept_row(holder: Document, place: object, *paths: str) -> None:
 def kept_item(widget: Callable[..., Any], label: str, name: str, start: Any, **more: Any) -> Any:
     """A widget whose value is kept for the session, under its name; its value."""
     place = session().typed
-    field(
-        widget, label, name, place.setdefault(name, start), partial(place.__setitem__, name), **more
-    )
+    value, take = place.setdefault(name, start), partial(place.__setitem__, name)
+    field(widget, label, name, value, take, **more)
     return place[name]
 
 
@@ -106,15 +105,9 @@ def edit_rows(
                 take(edited)
 
     name = f"{name}-{'-'.join(columns)}"  # other columns make another table
-    key = _key(name)
-    edit_frame(
-        name,
-        lambda: pd.DataFrame(list(rows), columns=list(TABLE_COLUMNS), dtype=str),
-        num_rows="dynamic",
-        column_order=list(columns),
-        column_config=dict(columns),
-        on_change=changed,
-    )
+    key, shown = _key(name), {"column_order": list(columns), "column_config": dict(columns)}
+    make = partial(pd.DataFrame, list(rows), columns=list(TABLE_COLUMNS), dtype=str)
+    edit_frame(name, make, num_rows="dynamic", on_change=changed, **shown)
     changed()
 
 
@@ -126,10 +119,8 @@ def edit_frame(name: str, make: Callable[[], pd.DataFrame], **more: Any) -> pd.D
     elif _too_many(key):
         refuse_paste(len(st.session_state[key]["added_rows"]))
         st.rerun()
-    edited: pd.DataFrame = st.data_editor(
-        st.session_state[f"{key}-seed"], key=key, hide_index=True, **more
-    )
-    return edited
+    seed: pd.DataFrame = st.session_state[f"{key}-seed"]
+    return st.data_editor(seed, key=key, hide_index=True, **more)
 
 
 def _too_many(key: str) -> bool:

@@ -56,10 +56,8 @@ def results() -> None:
             place.write_bytes(one.getvalue())
         blocks = _counted(parameters, places)
         render.render(blocks)
-        title = f"{parameters.survey}: result"
-        st.download_button(
-            "Download as a page", page_of(title, blocks), "result.html", on_click="ignore"
-        )
+        made = page_of(f"{parameters.survey}: result", blocks)
+        st.download_button("Download as a page", made, "result.html", on_click="ignore")
 
 
 def _counted(parameters: Parameters, places: list[Path]) -> list[Block]:
@@ -75,9 +73,8 @@ def _counted(parameters: Parameters, places: list[Path]) -> list[Block]:
 
 def meaning() -> None:
     """Explain the plan of a question for those whose answers it protects."""
-    render.header(
-        "What a report says", "What somebody who sees one report can conclude about its sender."
-    )
+    purpose = "What somebody who sees one report can conclude about its sender."
+    render.header("What a report says", purpose)
     found, _, plan = looked_at("meaning")
     if plan is None or found.plan is None:
         return
@@ -112,9 +109,8 @@ def _odds(plan: QuestionPlan) -> None:
         text, own, others = odds_sentence(plan, place), levels.if_had[place], levels.b[place]
         other = "another"
     st.markdown(render.plain(text))
-    for slot, whose, share in zip(
-        st.columns(2), ("such an answer", other), (own, others), strict=True
-    ):
+    told = ("such an answer", own), (other, others)
+    for slot, (whose, share) in zip(st.columns(2), told, strict=True):
         with slot:
             st.caption(f"Of 100 people with {whose}")
             render.dots(float(share))
