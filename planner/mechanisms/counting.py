@@ -186,9 +186,8 @@ class Aggregate:
 
     def __post_init__(self) -> None:
         if self.users < 0:
-            raise InputError(
-                "users", self.users, "at least 0", "Give the number of reports that were counted."
-            )
+            remedy = "Give the number of reports that were counted."
+            raise InputError("users", self.users, "at least 0", remedy)
         counts = np.array(self.counts)
         if counts.dtype.kind not in "iu":
             remedy = "Convert them by counts.astype(numpy.int64) if nothing is lost."

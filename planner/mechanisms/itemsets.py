@@ -68,9 +68,8 @@ class ItemSets:
         members = members.astype(np.int64)  # a copy: the caller's array stays the caller's
         if starts[0] != 0 or starts[-1] != members.size or np.any(np.diff(starts) < 0):
             allowed = f"rising from 0 to the number of members, {members.size}"
-            raise InputError(
-                "starts", starts.tolist(), allowed, "Use ItemSets.of, which works them out."
-            )
+            remedy = "Use ItemSets.of, which works them out."
+            raise InputError("starts", starts.tolist(), allowed, remedy)
         starts = starts.astype(np.int64)
         _no_repeats(members, starts, self.items)
         for name, array in (("members", members), ("starts", starts)):

@@ -57,12 +57,9 @@ def round_inward(
     for _ in range(1 + _MAX_STEPS):
         for i, (top, bottom) in enumerate(zip(low, high, strict=True)):
             if bottom >= top:
-                raise InputError(
-                    f"epsilons[{i}]",
-                    levels.epsilons[i],
-                    "large enough for probabilities that differ by more than 2^-32",
-                    "Raise the smallest budgets, or leave out the levels that force them.",
-                )
+                allowed = "large enough for probabilities that differ by more than 2^-32"
+                remedy = "Raise the smallest budgets, or leave out the levels that force them."
+                raise InputError(f"epsilons[{i}]", levels.epsilons[i], allowed, remedy)
         try:
             check_unary(low, high, levels)
         except PairViolation as broken:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,13 +38,10 @@ class BernoulliRows:
         self._words = words_for(values.size)
         lanes = np.full(64 * self._words, values[-1], dtype=np.uint32)
         lanes[: values.size] = values
-        self._size = self._words * rows
-        self._scratch: list[NDArray[np.uint64]] = []  # one for each thread at work, used again
         self._mask = pack(np.ones((1, values.size), dtype=np.uint8))[0, -1]
         self._low = lanes & np.uint32(2**_REST - 1)
-        digits = pack(
-            (lanes >> np.arange(_REST, DENOMINATOR_BITS, dtype=np.uint32)[:, None]) & np.uint32(1)
-        )
+        places = np.arange(_REST, DENOMINATOR_BITS, dtype=np.uint32)[:, None]
+        digits = pack((lanes >> places) & np.uint32(1))
         self._second = digits[:_SECOND]
         # A whole chunk's digits: long loops are fast loops.
         self._first = [_uniform(digit, rows) for digit in digits[_SECOND:]]
@@ -52,17 +49,11 @@ class BernoulliRows:
     def fill(self, out: NDArray[np.uint64], words: Words) -> None:
         """Draw all rows of ``out``, a contiguous array of shape ``(rows, words)``."""
         flat = out.reshape(-1)
-        try:
-            scratch = self._scratch.pop()
-        except IndexError:  # a thread more at work than ever before
-            scratch = np.empty((3, self._size), dtype=np.uint64)
-        undecided = _compare(flat, self._first, words, scratch[:, : flat.size])
+        undecided = _compare(flat, self._first, words)
         open_ = np.flatnonzero(undecided)
-        lanes = undecided[open_]
-        self._scratch.append(scratch)
-        column = open_ % self._words
-        more, *space = np.empty((4, open_.size), dtype=np.uint64)
-        undecided = _compare(more, [digit[column] for digit in self._second], words, space) & lanes
+        lanes, column = undecided[open_], open_ % self._words
+        more = np.empty(open_.size, dtype=np.uint64)
+        undecided = _compare(more, [digit[column] for digit in self._second], words) & lanes
         self._finish(more, undecided, column, words)
         flat[open_] |= more & lanes
         out[:, -1] &= self._mask
@@ -87,35 +78,29 @@ def _uniform(digit: NDArray[np.uint64], rows: int) -> NDArray[np.uint64] | bool:
 
 
 def _compare(
-    flat: NDArray[np.uint64],
-    digits: Sequence[NDArray[np.uint64] | bool],
-    words: Words,
-    scratch: Iterable[NDArray[np.uint64]],
+    flat: NDArray[np.uint64], digits: Sequence[NDArray[np.uint64] | bool], words: Words
 ) -> NDArray[np.uint64]:
     """Compare from the last digit to the first; write the answers, return the undecided lanes.
 
     Where a digit differs, the answer becomes the threshold's digit. A random word may as
     well say where digits agree, so that lanes with digit 0 take one operation.
     """
-    draw = words.raw
-    change, decided, agreed = scratch
-    flat[:] = decided[:] = 0
-    agreed[:] = ~np.uint64(0)
+    flat[:] = 0
+    decided, agreed = np.zeros_like(flat), np.full_like(flat, ~np.uint64(0))
     for digit in digits:
-        word = draw(flat.size)
+        word = words.raw(flat.size)
         if digit is False:
-            np.bitwise_and(flat, word, out=flat)
-            np.bitwise_and(agreed, word, out=agreed)
+            flat &= word
+            agreed &= word
             continue
         if digit is True:
-            np.bitwise_or(flat, word, out=flat)
+            flat |= word
         else:
-            np.bitwise_xor(flat, digit[: flat.size], out=change)
-            np.bitwise_and(change, word, out=change)
-            np.bitwise_xor(flat, change, out=flat)
-        np.bitwise_or(decided, word, out=decided)
-    np.bitwise_not(decided, out=decided)
-    return np.bitwise_and(decided, agreed, out=decided)
+            change = flat ^ digit[: flat.size]
+            change &= word
+            flat ^= change
+        decided |= word
+    return ~decided & agreed
 
 
 def draw_reports(

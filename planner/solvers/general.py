@@ -66,9 +66,8 @@ def solve_slsqp(program: Program) -> Array:
     )
     # Mode 8: no descent left at machine precision. The certificate decides whether it is optimal.
     if answer.status not in (0, 8):
-        raise ConvergenceError(
-            f"SLSQP stopped early: {answer.message}", 'Use method="reduced" or method="conic".'
-        )
+        remedy = 'Use method="reduced" or method="conic".'
+        raise ConvergenceError(f"SLSQP stopped early: {answer.message}", remedy)
     return coordinates(answer.x)
 
 
@@ -96,9 +95,8 @@ def solve_conic(program: Program) -> Array:
     total = (noise_sum / unit) @ noise + (signal_sum / unit) @ signal
     worst = cp.max(cp.multiply(noise_max / unit, noise) + cp.multiply(signal_max / unit, signal))
     point = cp.hstack([cp.vec(cp.multiply(start, u), order="C"), auxiliaries])
-    problem = cp.Problem(
-        cp.Minimize(total + worst), [*constraints, rows.matrix @ point <= rows.limit]
-    )
+    constraints.append(rows.matrix @ point <= rows.limit)
+    problem = cp.Problem(cp.Minimize(total + worst), constraints)
     failure: Exception | None = None
     for fraction in _STEP_FRACTIONS:
         try:

@@ -244,17 +244,14 @@ class Program:
         """Second derivatives ``(c, c, t)`` of the sum plus the weighted branches."""
         noise_sum, signal_sum, noise_max, signal_max = self.coefficients
         noise, signal = self.model.curvature(v)
-        return (noise_sum + weights * noise_max) * noise + (
-            signal_sum + weights * signal_max
-        ) * signal
+        of_noise, of_signal = noise_sum + weights * noise_max, signal_sum + weights * signal_max
+        return of_noise * noise + of_signal * signal
 
 
 def _positive(values: Array) -> Array:
     if not (values > 0).all():
-        raise ConvergenceError(
-            "The solver's answer is too far outside the policy to be repaired",
-            'Use method="auto", which tries what is left.',
-        )
+        reason = "The solver's answer is too far outside the policy to be repaired"
+        raise ConvergenceError(reason, 'Use method="auto", which tries what is left.')
     return values
 
 

@@ -147,10 +147,11 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
     table = proven_table(program, v, proof, method)
     gap = table.certificate.relative_gap if table.certificate else np.inf
     if not gap <= _PROVEN_TABLE:
-        raise ConvergenceError(
-            f"The method {method!r} is proven optimal only to a relative {gap:.1e}",
-            "Use another method; where the error is next to nothing, lower the largest budgets.",
+        reason = f"The method {method!r} is proven optimal only to a relative {gap:.1e}"
+        remedy = (
+            "Use another method; where the error is next to nothing, lower the largest budgets."
         )
+        raise ConvergenceError(reason, remedy)
     asked = program.asked
     if np.array_equal(asked.coefficients, program.coefficients):
         return table
