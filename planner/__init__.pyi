@@ -28,7 +28,6 @@ from planner.planning.channels import best_channel as best_channel
 from planner.planning.channels import best_ordered_channel as best_ordered_channel
 from planner.planning.channels import five_populations as five_populations
 from planner.planning.choice import ByLevel as ByLevel
-from planner.planning.choice import SetPromises as SetPromises
 from planner.planning.choice import users_needed as users_needed
 from planner.planning.datasets import PilotSets as PilotSets
 from planner.planning.ledger import Ledger as Ledger
@@ -49,6 +48,7 @@ from planner.planning.sampled import SamplingPlan as SamplingPlan
 from planner.planning.sampled import plan_sampling as plan_sampling
 from planner.planning.sets import Padded as Padded
 from planner.planning.sets import PaddingPlan as PaddingPlan
+from planner.planning.sets import SetPromises as SetPromises
 from planner.planning.sets import plan_padding as plan_padding
 from planner.planning.shares import Allocation as Allocation
 from planner.planning.shares import allocate as allocate

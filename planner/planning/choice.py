@@ -1,9 +1,11 @@
-"""Questions about one answer: their mechanisms, what these do by level, and targets for them."""
+"""Questions about one answer, or two in one report: mechanisms, levels, targets, what they tell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
 from math import ceil
 from typing import Self
 
@@ -12,12 +14,14 @@ from numpy.typing import NDArray
 
 from planner.arrays import Array, Whole
 from planner.errors import InputError
+from planner.estimates.cross_table import merged_cells, people_for_association
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.rivals import direct_encoding
 from planner.planning.kind import Importance, Kind, PlanFacts
-from planner.planning.option import AnyPart, Curve, ErrorLaw, Option, Part, choice_curve
-from planner.planning.solve import DESIGN, TIGHT, Certified, solve_for, tried
+from planner.planning.option import AnyPart, Curve, ErrorLaw, Option, Part, at_scale, choice_curve
+from planner.planning.shares import Allocation, allocate
+from planner.planning.solve import DESIGN, ROUGH, TIGHT, Certified, solve_for, tried
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import ONE_SIDED, rule_of
@@ -25,10 +29,12 @@ from planner.solvers.answers import TwoChances
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
 from planner.survey.levels import Target, wrong_targets
-from planner.survey.questions import BEST, SET_DESIGN, Categorical, LevelledQuestion
+from planner.survey.questions import BEST, SET_DESIGN, Categorical, Joint, LevelledQuestion
 
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000
+STRENGTH, POWER = 0.1, 0.8
+"""The Cramér's V that people are counted for, and the chance to see it."""
 _Z_LEVEL, _Z_POWER = 1.6448536269514722, 0.8416212335729143  # 95 %, one-sided, and power 80 %
 
 
@@ -139,24 +145,6 @@ class ByLevel:
     detectable: Array | None
 
 
-@dataclass(frozen=True, slots=True)
-class SetPromises:
-    """What a set design promises, and how near to the best it is.
-
-    ``epsilon`` is the budget of two sets that differ in one item and ``cap`` that of any two, in
-    nats; sets up to ``length`` items are not cut. Its error for the worst set may be above that of
-    the best unbiased mechanism for sets of ``length`` items by ``gap``, a share; ``inf`` where the
-    bound says nothing. ``larger_cap`` is the cap of twice the budget, as the survey would state it,
-    and the total error with it, in people; None if that buys nothing.
-    """
-
-    epsilon: float
-    cap: float
-    length: int
-    gap: float
-    larger_cap: tuple[float, float] | None
-
-
 def rivals(policy: PrivacyPolicy, most_items: int = _MOST_ITEMS) -> dict[str, CollectedLaw]:
     """The single-item mechanisms of plain LDP that protect every pair like the strictest.
 
@@ -260,9 +248,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         errors = ErrorLaw(spread=spread, length=1.0)
         return replace(planned, value=planned.law.worst_case_mse, errors=errors)
 
-    def facts(
-        self, part: Part[Categorical], planned: Option, mechanism: Certified | CollectedLaw
-    ) -> PlanFacts:
+    def facts(self, part: Part[Categorical], planned: Option, mechanism: Deployed) -> PlanFacts:
         """The table or design, and what it does level by level."""
         return mechanism, levels_of(part, planned)
 
@@ -340,3 +326,129 @@ def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:
         high = prior / (prior + (1 - prior) * np.exp(-above))
         low = prior / (prior + (1 - prior) * np.exp(below))
     return low, high
+
+
+# Two answers together
+
+
+@dataclass(frozen=True, eq=False)
+class Related:
+    """What the report of a joint question tells: errors are squared, per person who is asked.
+
+    ``table`` is the total over all cells. :attr:`margins` and :attr:`people` follow from the law
+    that is deployed; :attr:`apart` and :attr:`margins_apart` are what its parts would have with the
+    same budgets. All for the least favourable answers.
+    """
+
+    part: Part[Joint]
+    mechanism: Deployed
+    table: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parts."""
+        return self.part.asked.of
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many answers each has."""
+        return tuple(int(one.policy.item_counts.sum()) for one in self.part.asked.parts)
+
+    def _merged(self, kept: Sequence[int]) -> float:
+        """Error of the table of some of the parts, for the worst cell: levels treat cells alike."""
+        law, asked = self._law, self.part.asked
+        answers = [one.plain_levels.item_names() for one in asked.parts]
+        merged = merged_cells(asked.ordered, answers, kept)
+        firsts = np.cumsum([0, *law.levels.item_counts[:-1]])
+        return max(
+            float(np.trace(law.shape.second_moments(own, merged))) - 1
+            for own in np.eye(len(asked.ordered))[firsts]
+        )
+
+    @cached_property
+    def _law(self) -> CollectedLaw:
+        return ChoiceKind().law(self.part.deployed, self.mechanism)
+
+    @cached_property
+    def margins(self) -> tuple[float, ...]:
+        """Total error of the counts of each part alone."""
+        return tuple(self._merged([k]) for k in range(len(self.sizes)))
+
+    @cached_property
+    def people(self) -> dict[tuple[str, str], int]:
+        """How many the survey needs to see, with 80 % chance, a Cramér's V of 0.1 of two parts."""
+        found = {}
+        for i, j in combinations(range(len(self.sizes)), 2):
+            error = self.table if len(self.sizes) == 2 else self._merged([i, j])
+            sizes = self.sizes[i], self.sizes[j]
+            needed = people_for_association(error, sizes, STRENGTH, POWER) if min(sizes) > 1 else 0
+            found[self.names[i], self.names[j]] = int(np.ceil(needed / self.part.fraction))
+        return found
+
+    @cached_property
+    def _curves(self) -> list[Curve]:
+        kind, share = ChoiceKind(), self.part.share
+        parts = (at_scale(one, share) for one in self.part.question.parts)
+        return [kind.shared(one, self.part.people) for one in parts]
+
+    @cached_property
+    def apart(self) -> float:
+        """Error of the table if the parts are asked apart, with the shares best for it.
+
+        Of independent reports ``prod(V_j + 1) - 1``. One question each tells no table at all.
+        """
+        from scipy.optimize import minimize
+
+        def table(logs: Array) -> float:
+            weights = np.exp(np.append(logs, 0.0))
+            shares = (weights / weights.sum()).tolist()
+            about = zip(self._curves, shares, strict=True)
+            return float(
+                sum(np.log1p(curve.at(share, tolerance=ROUGH).squared) for curve, share in about)
+            )
+
+        start = np.vstack([np.zeros(len(self.sizes) - 1), np.eye(len(self.sizes) - 1)]) / 2
+        options = {"initial_simplex": start, "xatol": 1e-2, "fatol": 1e-5}
+        found = minimize(table, start[0], method="Nelder-Mead", options=options)
+        return float(np.expm1(found.fun))
+
+    @cached_property
+    def margins_apart(self) -> Allocation:
+        """The parts alone, if split as is best for them, and if each person is asked one."""
+        return allocate(self._curves, asked=1)
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        """How many times smaller the errors of the table and of the margins are than apart."""
+        found = self.margins_apart
+        alone = min(found.value, found.some_each.value)
+        return self.apart / self.table, alone / sum(self.margins)
+
+
+class JointKind(ChoiceKind):
+    """A choice of a pair of answers."""
+
+    def facts(self, part: AnyPart, planned: Option, mechanism: Deployed) -> PlanFacts:
+        """Those of a choice, and what it says of its parts."""
+        table = self.total(part, planned).value
+        return *super().facts(part, planned, mechanism), Related(part, mechanism, table)
+
+
+def joined(parts: Sequence[Part[Categorical]]) -> Part[Joint]:
+    """Questions of one answer each as one joint question of the same people and whole budgets.
+
+    Raises
+    ------
+    InputError
+        Their rules differ, or they have too many pairs of answers.
+    """
+    names = tuple(part.asked.name for part in parts)
+    kept = ("name", "levels", "rule")
+    columns = (
+        tuple(Categorical(**{key: getattr(one, key) for key in kept}) for one in column)
+        for column in zip(*((p.asked, p.tolerated, p.question) for p in parts), strict=True)
+    )
+    asked, tolerated, left = (
+        Joint(name=" and ".join(names), of=names, parts=one) for one in columns
+    )
+    return Part(asked, tolerated, left, 1.0, 1.0, parts[0].everybody)

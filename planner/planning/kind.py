@@ -108,10 +108,6 @@ class Kind(Protocol[Q, M]):
         found: M = option.law
         return found
 
-    def deployable(self, mechanism: M) -> bool:
-        """Whether a parameter file may be written."""
-        return True
-
     def law(self, question: Q, mechanism: M) -> CollectedLaw:
         """The mechanism in whole numbers; refused where it cannot be deployed."""
         return law_of(question, mechanism)

@@ -15,26 +15,17 @@ from planner.frames import Columns, Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning import what_if
 from planner.planning.channels import OrderedKind
-from planner.planning.choice import ByLevel, ChoiceKind, SetPromises
-from planner.planning.joint import JointKind
+from planner.planning.choice import ByLevel, ChoiceKind, JointKind
 from planner.planning.kind import AnyKind, F, PlanFacts, fact_of
 from planner.planning.mean import NumberKind
 from planner.planning.option import AnyPart, Curve, Option, Spending, least, over, rounded
 from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.rounds import Scheme, compared, own_ways
-from planner.planning.sampled import SampledKind
-from planner.planning.sets import Padded, SetKind
+from planner.planning.sampled import SampledKind, SamplingPlan
+from planner.planning.sets import Padded, SetKind, SetPromises
 from planner.planning.solve import TIGHT, Certified, largest_budgets
-from planner.planning.what_if import (
-    Frontier,
-    Relaxation,
-    TargetAnswer,
-    answer_targets,
-    frontier_of,
-    relaxations,
-    usual_scales,
-)
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.questions import BEST, Question
 
@@ -85,7 +76,7 @@ class QuestionPlan(Framed):
     found: tuple[Option, ...]
     error: float
     facts: PlanFacts
-    targets: tuple[TargetAnswer, ...]
+    targets: tuple[what_if.TargetAnswer, ...]
     realised: Array
 
     def fact(self, kind: type[F]) -> F | None:
@@ -94,7 +85,7 @@ class QuestionPlan(Framed):
         Of answers with levels :class:`~planner.planning.choice.ByLevel`, and the table
         (:class:`~planner.UnaryTable`) or design (:class:`~planner.SubsetDesign`) with its proof;
         of sets :class:`~planner.planning.sets.Padded`, and
-        :class:`~planner.planning.choice.SetPromises` where they are reported whole; of numbers and
+        :class:`~planner.planning.sets.SetPromises` where they are reported whole; of numbers and
         ordered answers the :class:`~planner.Channel`, of the latter what estimates would be if all
         answers were alike (:class:`~planner.OrderedEstimates`); of two rounds the
         :class:`~planner.SamplingPlan`.
@@ -239,7 +230,7 @@ class QuestionPlan(Framed):
         return self.kind.shared(self.part.question, self.everybody)
 
     @cached_property
-    def relaxations(self) -> tuple[Relaxation, ...]:
+    def relaxations(self) -> tuple[what_if.Relaxation, ...]:
         """What a little more budget saves of the error, best first: solved when asked for.
 
         For the levels with the highest prices; of a round, where it is asked again.
@@ -247,7 +238,7 @@ class QuestionPlan(Framed):
         if self.certified is None:
             return ()
         part, planned = self.part.in_round(self.planned)
-        return relaxations(self.curve, planned, part.fraction)
+        return what_if.relaxations(self.curve, planned, part.fraction)
 
     def option(self, name: str) -> Option:
         """The option called ``name``; an :class:`InputError` if there is none."""
@@ -340,7 +331,8 @@ class QuestionPlan(Framed):
     @property
     def deployable(self) -> bool:
         """Whether a parameter file may be written: somebody vouches for what it relies on."""
-        return self.kind.deployable(self.mechanism)
+        sampling = self.fact(SamplingPlan)
+        return sampling is None or sampling.deployable
 
     def outsiders(self, delta: float | None = None, group: float = 1.0) -> OutsiderView | None:
         """What an outsider learns from reports as they are deployed, beside what is promised.
@@ -382,7 +374,7 @@ def plan_question(part: AnyPart) -> QuestionPlan:
     found = [one if one is planned else kind.compared(part, one) for one in found]
     mechanism, ranked = kind.deployed(part, planned), _ranked(part, found, planned)
     facts, error = kind.facts(part, planned, mechanism), planned.sampled(part.fraction)
-    targets = answer_targets(kind, part, planned, facts)
+    targets = what_if.answer_targets(kind, part, planned, facts)
     realised = kind.realised(part.deployed, mechanism)
     deployed = part.deployed.replacing(mechanism=planned.name)
     return QuestionPlan(part, deployed, mechanism, ranked, error, facts, targets, realised)
@@ -405,7 +397,7 @@ def budget_curve(
     scales: Array | None = None,
     level: str | None = None,
     tolerance: float = TIGHT,
-) -> Frontier:
+) -> what_if.Frontier:
     """The plan's error against a scale of the budgets that the question spends: all, or one level.
 
     At scale 1 the total error is the plan's, of a round where it is asked again, in people's shares
@@ -414,9 +406,9 @@ def budget_curve(
     """
     policy = question.deployed.policy
     points = _POINTS if question.fact(UnaryTable) is not None else _FEW_POINTS
-    chosen = usual_scales(policy, points) if scales is None else scales
+    chosen = what_if.usual_scales(policy, points) if scales is None else scales
     chosen = chosen[chosen * largest_budgets(policy).max() <= MAX_EPSILON]
     part = question.part.in_round(question.planned)[0]
     names = policy.names if question.fact(ByLevel) and not question.fact(Padded) else ()
-    people = part.people, part.everybody, part.fraction
-    return frontier_of(question.curve, names, chosen, people, level=level, tolerance=tolerance)
+    about = question.curve, names, chosen, (part.people, part.everybody, part.fraction)
+    return what_if.frontier_of(*about, level=level, tolerance=tolerance)

@@ -233,10 +233,6 @@ class SampledKind(Kind[SampledChoice, SamplingPlan]):
         counts, errors = mechanism.counts, mechanism.absolute_errors()
         return {"value": range(1, len(counts) + 1), "expected": counts, "error_95": errors}
 
-    def deployable(self, mechanism: SamplingPlan) -> bool:
-        """Where somebody vouches for it, and people are enough."""
-        return mechanism.deployable
-
     def law(self, question: SampledChoice, mechanism: SamplingPlan) -> CollectedLaw:
         """Refused where nobody vouches for what it relies on."""
         return mechanism.law

@@ -34,7 +34,7 @@ from planner.mechanisms.set_design import (
     set_error,
     set_error_bound,
 )
-from planner.planning.choice import LevelTerms, SetPromises, Terms, levels_of, solved
+from planner.planning.choice import LevelTerms, Terms, levels_of, solved
 from planner.planning.datasets import SetModel, set_model_of
 from planner.planning.kind import Importance, Kind, PlanFacts, fact_of
 from planner.planning.option import (
@@ -185,6 +185,24 @@ def _planned(
     lost[lengths >= sets.largest] = 0.0  # not a rounding error of the sums
     flat = int(lengths[lower]), int(lengths[upper])
     return PaddingPlan(int(lengths[best]), lengths, bias2, variance, *flat, lost, users)
+
+
+@dataclass(frozen=True, slots=True)
+class SetPromises:
+    """What a set design promises, and how near to the best it is.
+
+    ``epsilon`` is the budget of two sets that differ in one item and ``cap`` that of any two, in
+    nats; sets up to ``length`` items are not cut. Its error for the worst set may be above that of
+    the best unbiased mechanism for sets of ``length`` items by ``gap``, a share; ``inf`` where the
+    bound says nothing. ``larger_cap`` is the cap of twice the budget, as the survey would state it,
+    and the total error with it, in people; None if that buys nothing.
+    """
+
+    epsilon: float
+    cap: float
+    length: int
+    gap: float
+    larger_cap: tuple[float, float] | None
 
 
 def law_at(

@@ -14,8 +14,7 @@ from pydantic import BaseModel
 from planner.deployment.parameters import Parameters
 from planner.laws.schema import Document
 from planner.outsiders.guarantee import ShuffledGuarantee
-from planner.planning.choice import ByLevel
-from planner.planning.joint import Related
+from planner.planning.choice import ByLevel, Related
 from planner.planning.mean import ChannelCurve
 from planner.planning.option import Option
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView

@@ -13,14 +13,13 @@ from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.shape import octets
 from planner.laws.sides import TYPE_BYTES
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.choice import SetPromises
-from planner.planning.joint import POWER, STRENGTH, Related
+from planner.planning.choice import POWER, STRENGTH, Related
 from planner.planning.mean import AnswerRateModel
 from planner.planning.outsiders import OutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
-from planner.planning.sets import Padded
+from planner.planning.sets import Padded, SetPromises
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import (
     Block,

@@ -22,12 +22,12 @@ from planner.laws.levels import Levels
 from planner.laws.schema import Document
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.outsiders.guarantee import CONDITION
-from planner.planning.choice import ByLevel, SetPromises
+from planner.planning.choice import ByLevel
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
-from planner.planning.sets import Padded
+from planner.planning.sets import Padded, SetPromises
 from planner.policy.budget_text import delta_text, magnitude_up, rounded_up
 from planner.show.blocks import (
     Block,

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from planner import Categorical, ItemSet, Joint, Ledger, Level, Survey, plan_survey
+from planner.planning.choice import Related
 from planner.planning.datasets import AnswerCounts
-from planner.planning.joint import Related
 from planner.show.others import beside_truth
 from planner.survey.survey import survey_from_text, survey_text
 from planner.trial.simulate import Trial
