@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Rank = Literal["everybody", "page", "details"]
 """For everybody; on a page at once, in a terminal among the details; or among them everywhere."""
+Written = Callable[[Any], str] | str
+"""How a number is written: a function, or a format."""
 Tone = Literal["said", "note", "met", "missed", "proof", "item"]
 
 
@@ -101,13 +103,9 @@ def said(
 
 
 def column(
-    heading: str,
-    cells: Iterable[Any],
-    written: Callable[[Any], str] | str | None = None,
-    *,
-    bars: bool = False,
+    heading: str, cells: Iterable[Any], written: Written | None = None, *, bars: bool = False
 ) -> Column:
-    """A column of words; or of numbers, each as ``written`` says: a function, or a format.
+    """A column of words; or of numbers, each as it is ``written``.
 
     With ``bars`` a face may draw one behind each number: shorter is better.
     """

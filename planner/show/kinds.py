@@ -407,12 +407,11 @@ def _up(epsilon: float) -> str:
 
 def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     """The parameters, the errors and all three views of the guarantee."""
-    limit = {"cap": "the cap", "budgets": "the budgets"}[plan.limited_by]
     mechanism = plan.mechanism
     within_error = f"{question.total_error:,.1f} people"
     people_asked = Fact("people asked, twice", f"{question.users:,}")
     figures = people_asked, Fact("every count, at 95 %, within", within_error)
-    sampled = Fact(f"sampled, limited by {limit}", f"{mechanism.sampling:.4f}")
+    sampled = Fact(f"sampled, limited by the {plan.limited_by}", f"{mechanism.sampling:.4f}")
     parameters = sampled, Fact("staying at none", f"{mechanism.zero:.4f}")
     alone, linkable, released = views_in_words(plan)
     values = (

@@ -77,12 +77,7 @@ def kept_item(widget: Callable[..., Any], label: str, name: str, start: Any, **m
     return place[name]
 
 
-def edit_rows(
-    name: str,
-    rows: Sequence[FieldRow],
-    columns: Mapping[str, Any],
-    take: Callable[[list[FieldRow]], None],
-) -> None:
+def edit_rows(name: str, rows: Sequence[FieldRow], columns: Mapping[str, Any], take: Take) -> None:
     """A table in which every cell is text and rows can be added.
 
     Parameters
