@@ -303,31 +303,23 @@ class PackedCounter:
         return Aggregate(self._users, self._counter.counts())
 
 
-class Segments(NamedTuple):
-    """Where the words of each level are; a word in which two levels meet is there twice.
+class LevelBits(NamedTuple):
+    """Where a level's bits are in a packed report: its words, and which lanes of each."""
 
-    ``starts`` are the first item of each level and the number of all, shape ``(t + 1,)``, ``first``
-    and ``last`` each level's segments, shape ``(t,)``; ``word`` is each segment's word of a report,
-    ``mask`` the lanes of it that belong to the level.
-    """
-
-    starts: Whole
-    first: Whole
-    last: Whole
-    word: Whole
+    words: slice
     mask: Packed
 
-    @classmethod
-    def of(cls, item_counts: Whole) -> Segments:
-        """The segments of levels that follow each other."""
-        starts = np.concatenate([[0], np.cumsum(item_counts)])
-        low, high = starts[:-1] >> 6, (starts[1:] - 1) >> 6
-        first = np.concatenate([[0], np.cumsum(high - low + 1)])
-        word = np.arange(int(first[-1])) - np.repeat(first[:-1] - low, np.diff(first))
-        mask = np.full(word.size, _ALL_ONES)
-        mask[first[:-1]] &= _ALL_ONES << (starts[:-1] & 63).astype(np.uint64)
-        mask[first[1:] - 1] &= _ALL_ONES >> (-starts[1:] & 63).astype(np.uint64)
-        return cls(starts, first[:-1], first[1:] - 1, word, mask)
+
+def level_bits(item_counts: Whole) -> list[LevelBits]:
+    """Of levels that follow each other: a word in which two meet is one of both."""
+    found, end = [], 0
+    for size in item_counts.tolist():
+        start, end = end, end + size
+        mask = np.full(((end - 1) >> 6) - (start >> 6) + 1, _ALL_ONES)
+        mask[0] &= _ALL_ONES << np.uint64(start & 63)
+        mask[-1] &= _ALL_ONES >> np.uint64(-end & 63)
+        found.append(LevelBits(slice(start >> 6, (start >> 6) + mask.size), mask))
+    return found
 
 
 class SidesCounter:
@@ -350,7 +342,7 @@ class SidesCounter:
     """
 
     def __init__(self, counts: Whole, types: Whole) -> None:
-        self._types, self._segments, self._items = types, Segments.of(counts), int(counts.sum())
+        self._types, self._levels, self._items = types, level_bits(counts), int(counts.sum())
         # The adders want rows without gaps, so the type's word is added up with the others.
         self._counters = [BitCounter(64 + self._items) for _ in types]
         self._reports = np.zeros(len(types), dtype=np.int64)
@@ -376,7 +368,7 @@ class SidesCounter:
 
     def _types_of(self, rows: Packed, first: int) -> NDArray[np.unsignedinteger]:
         """The reports' types, all checked; ``first`` is the number of the first, for errors."""
-        types, segments = self._types, self._segments
+        types = self._types
         for u in np.flatnonzero(rows[:, 0] >= len(types)):
             allowed = f"a type from 0 to {len(types) - 1}"
             remedy = "Read the reports with the mechanism that made them."
@@ -386,11 +378,8 @@ class SidesCounter:
         step = rows_at_once(_WEIGHED_WORDS, rows.shape[1])
         for start in range(0, len(rows), step):
             words = rows[start : start + step, 1:].T.copy()  # long loops are fast loops
-            for size, one, last in zip(sizes, segments.first, segments.last, strict=True):
-                bits = words[segments.word[one] : segments.word[last] + 1].copy()
-                bits[0] &= segments.mask[one]
-                bits[-1] &= segments.mask[last]
-                ones = np.bitwise_count(bits)
+            for size, (of_level, mask) in zip(sizes, self._levels, strict=True):
+                ones = np.bitwise_count(words[of_level] & mask[:, None])
                 ones.sum(axis=0, dtype=np.int32, out=size[start : start + step])
         wrong = (sizes != types.T.astype(np.int32).take(kinds, axis=1)).any(axis=0)
         for u in np.flatnonzero(wrong):

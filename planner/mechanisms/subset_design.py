@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -19,8 +20,8 @@ from planner.mechanisms.counting import (
     Counter,
     Packed,
     Reports,
-    Segments,
     SidesCounter,
+    level_bits,
     words_for,
 )
 from planner.mechanisms.rounding import likelihoods, round_types
@@ -199,20 +200,20 @@ def draw_sides(
     chunk = rows_at_once(_CHUNK_WORDS, width)
     children = words.split(-(-place.size // chunk))
     reports = np.empty((place.size, width), dtype=np.uint64)
-    segments, kinds = Segments.of(item_counts), len(high_counts)
+    lasts, kinds = np.cumsum(item_counts), len(high_counts)
     ends = np.cumsum(integers.reshape(item_counts.size, -1), axis=1)
     ends += np.arange(item_counts.size)[:, None] * DENOMINATOR
 
     def draw(part: slice, i: int) -> None:
         """Type and own side from one word each; then everybody's other items, sorted by type."""
         own = place[part]
-        level = np.searchsorted(segments.starts, own, side="right") - 1
+        level = np.searchsorted(lasts, own, side="right")
         word = level * DENOMINATOR + children[i].half(own.size)
         drawn = np.searchsorted(ends.ravel(), word, side="right") - 2 * kinds * level
         kind, held = drawn >> 1, (drawn & 1).astype(np.bool_)
         order = np.argsort(kind.astype(np.uint16) if kinds <= 2**16 else kind, kind="stable")
         runs = np.cumsum(np.bincount(kind, minlength=kinds))
-        sets = draw_sets(segments, high_counts, runs, own[order], held[order], children[i])
+        sets = draw_sets(item_counts, high_counts, runs, own[order], held[order], children[i])
         reports[part, 0] = kind
         reports[part][order, 1:] = sets.T
 
@@ -229,40 +230,43 @@ def draw_sides(
 
 
 def draw_sets(
-    segments: Segments, targets: Whole, runs: Whole, own: Whole, held: Flags, source: Words
+    item_counts: Whole, targets: Whole, runs: Whole, own: Whole, held: Flags, source: Words
 ) -> Packed:
     """Packed rows with exact numbers of ones and one given bit each, shape ``(words, rows)``.
 
     Rows are sorted by kind, which ends at row ``runs[kind]`` and has ``targets[kind]`` ones in each
     level. Of each row the bit of item ``own`` is ``held``; the others are drawn.
     """
-    rows = own.size
-    bits = np.zeros((segments.word.size, rows), dtype=np.uint64)
-    sizes = np.diff(segments.starts).tolist()
-    words = [slice(a, b + 1) for a, b in zip(segments.first, segments.last, strict=True)]
-    starts = np.concatenate([[0], runs[:-1]])
-    for kind, (start, end) in enumerate(zip(starts, runs, strict=True)):
-        for level, target in enumerate(targets[kind].tolist()):
-            part, mask = bits[words[level]], segments.mask[words[level]]
+    rows, sizes, levels = own.size, item_counts.tolist(), level_bits(item_counts)
+    firsts = np.cumsum([0, *(level.mask.size for level in levels)])
+    bits = np.zeros((firsts[-1], rows), dtype=np.uint64)  # a word of two levels is there twice
+    parts = np.split(bits, firsts[1:-1])
+    for kind, (start, end) in enumerate(pairwise([0, *runs.tolist()])):
+        wanted = zip(parts, levels, targets[kind].tolist(), sizes, strict=True)
+        for part, (_, mask), target, size in wanted:
             step = rows_at_once(_NEAR_WORDS, mask.size)
             for row in range(start, end, step):
-                _near(part[:, row : min(row + step, end)], mask, target, sizes[level], source)
-    own_level = np.searchsorted(segments.starts, own, side="right") - 1
-    own_row = (own >> 6) + (segments.first - (segments.starts[:-1] >> 6))[own_level]
-    place, shift = own_row * rows + np.arange(rows), (own & 63).astype(np.uint64)
+                _near(part[:, row : min(row + step, end)], mask, target, size, source)
+    ends, every = np.cumsum(item_counts), np.arange(rows)
+    starts, own_level = ends - item_counts, np.searchsorted(ends, own, side="right")
+    own_row = (own >> 6) + (firsts[:-1] - (starts >> 6))[own_level]
+    place, shift = own_row * rows + every, (own & 63).astype(np.uint64)
     flat = bits.reshape(-1)
-    kinds = np.repeat(np.arange(runs.size), np.diff(runs, prepend=0))
     flat[place] &= ~(_ONE_BIT << shift)
-    need = targets[kinds].T - np.stack([_ones(bits[level]) for level in words])
-    need[own_level, np.arange(rows)] -= held
+    kinds = np.repeat(np.arange(runs.size), np.diff(runs, prepend=0))
+    need = targets[kinds].T - np.stack([_ones(part) for part in parts])
+    need[own_level, every] -= held
     # The given bit must never be picked: it looks as if it were right already.
-    blocked = need[own_level, np.arange(rows)] > 0
+    blocked = need[own_level, every] > 0
     flat[place] |= blocked.astype(np.uint64) << shift
-    for level, rows_of in enumerate(words):
-        _repair(bits[rows_of], int(segments.starts[level] & 63), sizes[level], need[level], source)
+    for part, start, size, missing in zip(parts, starts.tolist(), sizes, need, strict=True):
+        _repair(part, start & 63, size, missing, source)
     flat[place] &= ~(_ONE_BIT << shift)
     flat[place] |= held.astype(np.uint64) << shift
-    return _joined(bits, segments)
+    packed = np.zeros((words_for(int(ends[-1])), rows), dtype=np.uint64)
+    for (words, _), part in zip(levels, parts, strict=True):
+        packed[words] |= part
+    return packed
 
 
 def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) -> None:
@@ -335,10 +339,3 @@ def _repair(part: Packed, first: int, items: int, need: Whole, source: Words) ->
         if step % _LOOK == 0:
             keep = np.flatnonzero(left)
             row, wanted, left = row.take(keep), wanted.take(keep), left.take(keep)
-
-
-def _joined(bits: Packed, segments: Segments) -> Packed:
-    words = np.zeros((int(segments.word[-1]) + 1, bits.shape[1]), dtype=np.uint64)
-    for word, row in zip(segments.word.tolist(), bits, strict=True):
-        words[word] |= row
-    return words

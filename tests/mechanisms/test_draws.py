@@ -9,7 +9,7 @@ import pytest
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate, BitCounter, pack, unpack
-from planner.mechanisms.subset_design import Segments, draw_sets
+from planner.mechanisms.subset_design import draw_sets
 from planner.mechanisms.unary import BernoulliRows, draw_reports
 from planner.mechanisms.words import Words, seeded_words, system_words
 from tests.mechanisms.decisions import draws_follow, mean_is
@@ -101,7 +101,7 @@ def test_many_items_are_all_as_likely():
     rng = np.random.Generator(np.random.SFC64(2))
     rows, m, k = 4_000, 5_000, 1_700
     words = draw_sets(
-        Segments.of(np.array([m])),
+        np.array([m]),
         np.array([[k]]),
         np.array([rows]),
         np.zeros(rows, dtype=int),
