@@ -78,14 +78,17 @@ class ChannelCounts(Estimates):
 
         For events that are counted it is what one adds.
         """
-        means = (self.numbers * np.stack([self.own, self.other])).sum(axis=2, keepdims=True)
-        second, third, fourth = (
-            (np.stack([self.own, self.other]) * (self.numbers - means) ** power).sum(axis=2)
-            for power in (2, 3, 4)
-        )
+        second, third, fourth = self._moments
         second = np.maximum(second, 1e-300)
         largest = np.maximum((third / second) ** 2, np.abs(fourth / second - 3 * second))
         return np.asarray(np.sqrt(largest.max(axis=0)))
+
+    @cached_property
+    def _moments(self) -> Array:
+        """Second to fourth central one of a number, of own and other answers, ``(3, 2, k)``."""
+        chances = np.stack([self.own, self.other])
+        off = self.numbers - (self.numbers * chances).sum(axis=2, keepdims=True)
+        return np.stack([(chances * off**power).sum(axis=2) for power in (2, 3, 4)])
 
     @property
     def seen(self) -> Array:
@@ -95,12 +98,8 @@ class ChannelCounts(Estimates):
     @cached_property
     def _steps(self) -> tuple[Array, Array]:
         """The largest difference that one report makes, and standard deviations, at most."""
-        means, squares = (
-            np.stack([(self.numbers**power * one).sum(axis=1) for one in (self.own, self.other)])
-            for power in (1, 2)
-        )
         drawn = 0.25 * self.lot  # of 0 or 1, at most
-        spread = np.sqrt(self.users * ((squares - means**2).max(axis=0).clip(0) + drawn))
+        spread = np.sqrt(self.users * (self._moments[0].max(axis=0) + drawn))
         return np.ptp(self.numbers, axis=1), spread
 
     @cached_property
