@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -142,8 +142,7 @@ class Sealed:
 
     def _write_empty(self, path: Path) -> None:
         table, root = self._kind.table, digest(b"") * _PAGES
-        database = sqlite3.connect(path, isolation_level=None)
-        try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
             database.executescript(
                 f"CREATE TABLE {table}_root (content BLOB NOT NULL);"
                 f"CREATE TABLE {table}_pages (name INTEGER PRIMARY KEY, content BLOB NOT NULL);"
@@ -151,8 +150,6 @@ class Sealed:
             )
             root += digest(root)
             database.execute(f"INSERT INTO {table}_root VALUES (?)", (root,))  # noqa: S608
-        finally:
-            database.close()
 
 
 class Entries:

@@ -305,11 +305,8 @@ def _checksum(file: BufferedIOBase, end: int, resume: int) -> bytes:
     """Of all bytes but those from ``end`` to ``resume``."""
     checksum = xxh3_128()
     buffer = memoryview(bytearray(_CHUNK))
-    file.seek(0)
-    while end > file.tell():
-        size = file.readinto(buffer[: min(_CHUNK, end - file.tell())])
-        checksum.update(buffer[:size])
-    file.seek(resume)
-    while size := file.readinto(buffer):
-        checksum.update(buffer[:size])
+    for start, stop in ((0, end), (resume, file.seek(0, 2))):
+        file.seek(start)
+        while size := file.readinto(buffer[: min(_CHUNK, stop - file.tell())]):
+            checksum.update(buffer[:size])
     return checksum.digest()
