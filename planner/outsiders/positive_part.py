@@ -179,12 +179,8 @@ class _Cumulant:
     def _beyond(self, tilt: float, place: float) -> float:
         """Chernoff's bound of ``P_lam[S > place]``, or ``< place`` if it is negative."""
         start, variance = self.at(tilt), self.moments(tilt)[1]
-        sign = 1 if place > 0 else -1
-        best = 0.0
-        for change in sign * abs(place) / variance * 2.0 ** np.arange(-8, 4):
-            exponent = self.at(tilt + float(change)) - start - float(change) * place
-            best = min(best, exponent)
-        return exp(best)
+        changes = (place / variance * 2.0 ** np.arange(-8, 4)).tolist()
+        return exp(min(0.0, *(self.at(tilt + one) - start - one * place for one in changes)))
 
     def summed(self, tilt: float, step: float, points: int) -> tuple[float, float]:
         """``step/(2 pi)`` times the sum over ``|j| < points``, and a bound of its float error.
