@@ -15,11 +15,11 @@ from planner import Level, Survey, best_design, solve
 from planner.deployment import Client
 from planner.deployment.parameters import parameters_from_mechanisms
 from planner.limits import DENOMINATOR
+from planner.mechanisms.collected import BernoulliRows
 from planner.mechanisms.counting import BitCounter
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.making import oue, padded
 from planner.mechanisms.subset_design import SidesCollected
-from planner.mechanisms.unary import BernoulliRows
 from planner.mechanisms.words import CHUNK_WORDS, seeded_words
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Categorical

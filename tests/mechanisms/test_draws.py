@@ -8,9 +8,9 @@ import pytest
 
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
+from planner.mechanisms.collected import BernoulliRows, draw_reports
 from planner.mechanisms.counting import Aggregate, BitCounter, pack, unpack
 from planner.mechanisms.subset_design import draw_sets
-from planner.mechanisms.unary import BernoulliRows, draw_reports
 from planner.mechanisms.words import Words, seeded_words, system_words
 from tests.mechanisms.decisions import draws_follow, mean_is
 from tests.refusals import refused
