@@ -26,11 +26,9 @@ from tests.surveys import EXAMPLES, tries
 
 LEVELS = (Level("rare", 1.5, ("x",)), Level("usual", 3.0, item_count=8))
 BILL = Numeric("bill", 0, 50, preferences=NormalPreferences(5, 1.5), epsilon=3.0)
-TWO_ROUNDS = SampledChoice(
-    "drugs",
-    (Level("any", 1.0, ("u", "v"), yes_counts=(10, 20)),),
-    sampling=Sampling("round-two", ACKNOWLEDGEMENTS["round-two"]),
-)
+ANY = Level("any", 1.0, ("u", "v"), yes_counts=(10, 20))
+RELY = Sampling("round-two", ACKNOWLEDGEMENTS["round-two"])
+TWO_ROUNDS = SampledChoice("drugs", (ANY,), sampling=RELY)
 EVERYTHING = Survey(
     "everything",
     40_000,
@@ -201,11 +199,8 @@ MODELS = ("opt0", "opt1", "opt2", "rappor", "oue")
 def test_exported_files_hold_what_is_shown(plan):
     if not all(one.deployable for one in plan.questions):
         pytest.skip("nothing is written while nobody vouches for what it relies on")
-    exported = {
-        question.name: (parameters.users, question)
-        for parameters in deployable_files(plan).values()
-        for question in parameters.questions
-    }
+    files = deployable_files(plan).values()
+    exported = {one.name: (file.users, one) for file in files for one in file.questions}
     for question in plan.questions:
         users, file = exported[question.name]
         name, document = question.deployed.mechanism, file.document()

@@ -193,12 +193,8 @@ def check_faces(plan, planned):
         assert [*document["rounds"]["errors"][name].values()] == told
         rows = [compared[f"{name}{which}, %"] for which in ("", ", answers drawn anew")]
         assert rows == pytest.approx([100 * one / planned.part.whole for one in told])
-    shown = {
-        fact.value
-        for block in question_blocks(planned)
-        if isinstance(block, Facts)
-        for fact in block.facts
-    }
+    facts = [one.facts for one in question_blocks(planned) if isinstance(one, Facts)]
+    shown = {fact.value for some in facts for fact in some}
     if planned.question.apart:
         assert f"{planned.total_error:,.1f} people" in shown
         return

@@ -97,14 +97,8 @@ def negative_survey(epsilon, items):
     return of_item("negative-survey", CollectedNegative(levels, own))
 
 
-OFFER = Offer(
-    "negative",
-    "negative survey",
-    ("categorical",),
-    "A report names an answer that is probably another.",
-    "name it",
-    at=negative_survey,
-)
+SAID = "A report names an answer that is probably another.", "name it"
+OFFER = Offer("negative", "negative survey", ("categorical",), *SAID, at=negative_survey)
 
 
 @pytest.fixture(autouse=True)

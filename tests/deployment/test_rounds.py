@@ -170,12 +170,8 @@ def simulated(rounds, repeats, people):
         truth = {f"round {n + 1}": counts[n] for n in range(4)}
         truth["average of rounds"] = counts.mean(axis=0)
         truth["change from 3 to 4"] = counts[3] - counts[2]
-        errors.append(
-            [
-                (blocks[name]["estimate"] - true, blocks[name]["standard_error"])
-                for name, true in truth.items()
-            ]
-        )
+        both = [(blocks[name], true) for name, true in truth.items()]
+        errors.append([(one["estimate"] - true, one["standard_error"]) for one, true in both])
     moved = float((answers[3] != answers[2]).mean())
     return np.array(errors), counts / people, moved
 

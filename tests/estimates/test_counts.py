@@ -153,12 +153,11 @@ def test_no_sets_of_these_sizes_have_a_larger_count_and_some_have_it(length):
         at_most = longer.largest_counts(np.array([kept]), people, sizes.size)[0]
         assert count <= at_most + 1e-6
         largest[kept] = max(largest.get(kept, 0), count)
-    tight = [
-        kept
-        for kept, count in largest.items()
-        if count
-        == pytest.approx(longer.largest_counts(np.array([kept]), people, sizes.size)[0], abs=1e-6)
-    ]
+
+    def most(kept):
+        return longer.largest_counts(np.array([kept]), people, sizes.size)[0]
+
+    tight = [kept for kept, n in largest.items() if n == pytest.approx(most(kept), abs=1e-6)]
     assert len(tight) >= sizes.size  # at every whole number of people, largest sets first
     reach = longer.largest_counts(np.array([100.0, -1.0]), people, sizes.size)
     assert reach.tolist() == [sizes.size, 0]

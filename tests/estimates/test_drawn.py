@@ -19,10 +19,8 @@ def law(people, reports, parts, count, a, b):
         chance = binom.pmf(own, count, 1 / parts)
     total = np.zeros(reports + 1)
     for c in own[chance > 1e-13].tolist():
-        ones, others = (
-            binom.pmf(np.arange(c + 1), c, a),
-            binom.pmf(np.arange(reports - c + 1), reports - c, b),
-        )
+        ones = binom.pmf(np.arange(c + 1), c, a)
+        others = binom.pmf(np.arange(reports - c + 1), reports - c, b)
         total += chance[c] * np.convolve(ones, others)
     assert total.sum() == pytest.approx(1, abs=1e-9)
     return total

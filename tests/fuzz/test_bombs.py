@@ -178,10 +178,8 @@ def matrix(size):
 
 
 def levels(budgets, items):
-    return [
-        {"name": str(i), "epsilon": budget, "item_count": items, "items": []}
-        for i, budget in enumerate(budgets)
-    ]
+    about = {"item_count": items, "items": []}
+    return [about | {"name": str(i), "epsilon": budget} for i, budget in enumerate(budgets)]
 
 
 def written(parameters, asked):

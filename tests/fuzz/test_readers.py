@@ -185,10 +185,8 @@ def _answers(parameters, folder):
 
 def _ledger(_, folder):
     path = folder / "ledger.json"
-    entries = [
-        {"survey": f"s{i}", "day": "2026-03-01", "rule": "min", "spent": {"a": 0.5, "b": 1.0}}
-        for i in range(3)
-    ]
+    one = {"day": "2026-03-01", "rule": "min", "spent": {"a": 0.5, "b": 1.0}}
+    entries = [one | {"survey": f"s{i}"} for i in range(3)]
     ledger = {"format": "ldp-planner-ledger", "version": 1, "collections": entries}
     path.write_text(json.dumps(ledger))
 

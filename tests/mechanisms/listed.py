@@ -48,13 +48,9 @@ def whole_sets_law(mechanism):
     return np.array(rows)
 
 
-TABLE_II = UnaryTable(
-    PrivacyPolicy([np.log(4), np.log(6)], [1, 4]),
-    [0.592048, 0.672998],
-    [0.327001, 0.277564],
-    "opt0",
-    "from the literature",
-)
+OF_TABLE_II = PrivacyPolicy([np.log(4), np.log(6)], [1, 4])
+A, B = [0.592048, 0.672998], [0.327001, 0.277564]
+TABLE_II = UnaryTable(OF_TABLE_II, A, B, "opt0", "from the literature")
 
 
 def by_hand(policy, a, b):

@@ -100,14 +100,9 @@ def test_many_items_are_all_as_likely():
     """Of 5,000 items 1,700, with 32 random bits a place where 16 would often be odd."""
     rng = np.random.Generator(np.random.SFC64(2))
     rows, m, k = 4_000, 5_000, 1_700
-    words = draw_sets(
-        np.array([m]),
-        np.array([[k]]),
-        np.array([rows]),
-        np.zeros(rows, dtype=int),
-        np.ones(rows, dtype=bool),
-        seeded_words(rng),
-    )
+    kinds, ones = np.zeros(rows, dtype=int), np.ones(rows, dtype=bool)
+    where = np.array([m]), np.array([[k]]), np.array([rows])
+    words = draw_sets(*where, kinds, ones, seeded_words(rng))
     assert (np.bitwise_count(words).sum(axis=0, dtype=int) == k).all()
     octets = np.ascontiguousarray(words.T).view(np.uint8)
     counts = np.unpackbits(octets, axis=1, bitorder="little")[:, :m].sum(axis=0, dtype=int)

@@ -190,10 +190,8 @@ def test_bounds_and_rivals():
 
 
 def test_refusals_name_the_argument():
-    lengths, caps = (
-        ((3, 4, 1.0), (3, 0, 1.0), (9999, 1025, 1.0)),
-        ((9, 3, 1.0, 0.5), (9, 3, 1.0, 3.1)),
-    )
+    lengths = (3, 4, 1.0), (3, 0, 1.0), (9999, 1025, 1.0)
+    caps = (9, 3, 1.0, 0.5), (9, 3, 1.0, 3.1)
     for about in (*lengths, *caps):
         with refused():
             best_set_design(*about)

@@ -46,13 +46,9 @@ def delta(one, two, others, epsilon, seen=lambda counts: counts):
 def worst_delta(law, i, j, people, epsilon):
     """The largest over all answers of the others and both orders."""
     answers = combinations_with_replacement(range(len(law)), people - 1)
-    return max(
-        max(
-            delta(law[i], law[j], law[list(rest)], epsilon),
-            delta(law[j], law[i], law[list(rest)], epsilon),
-        )
-        for rest in answers
-    )
+    sets = [law[list(rest)] for rest in answers]
+    both = (law[i], law[j]), (law[j], law[i])
+    return max(delta(*pair, rest, epsilon) for pair in both for rest in sets)
 
 
 def random_law(rng, answers, reports, largest=2.0):
@@ -161,10 +157,8 @@ def test_refusals():
     inf = np.inf
     rule = [[1.0, 1.0, inf], [1.0, 1.0, inf], [inf, inf, 1.0]]
     design = PrivacyPolicy([1.0, 1.0], [2, 2], [[1.0, inf], [inf, 1.0]])
-    for apart in (
-        of_policy(PrivacyPolicy([1.0] * 3, [2] * 3, rule)),
-        seen_of(SidesCollected.of(best_design(design))),
-    ):
+    mechanism = seen_of(SidesCollected.of(best_design(design)))
+    for apart in (of_policy(PrivacyPolicy([1.0] * 3, [2] * 3, rule)), mechanism):
         with refused():
             apart.blanket(0, 1)
     with refused():

@@ -31,14 +31,9 @@ def test_counts_and_scores_and_weights():
     policy = plain(1.0, 5)
     counts = best_ordered_channel(policy, "counts")
     cumulative = best_ordered_channel(policy)
-    turned = Channel(
-        policy,
-        cumulative.wanted,
-        cumulative.wanted_names,
-        counts.matrix,
-        np.cumsum(counts.estimator, axis=0)[:-1],
-        cumulative.scenarios,
-    )
+    added = np.cumsum(counts.estimator, axis=0)[:-1]
+    wanted = cumulative.wanted, cumulative.wanted_names
+    turned = Channel(policy, *wanted, counts.matrix, added, cumulative.scenarios)
     assert turned.worst_error > 1.2 * cumulative.worst_error
     mean = best_ordered_channel(policy, [0, 1, 2, 3, 4])
     two_ends, harmony = 16 * np.e / np.expm1(1) ** 2, 4 / np.tanh(0.5) ** 2

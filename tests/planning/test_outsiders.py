@@ -37,11 +37,8 @@ def planned(*questions, users=20_000, design="split"):
 def test_the_view_is_that_of_the_deployed_mechanism(mechanism):
     (question,) = planned(Categorical("q", LEVELS, mechanism=mechanism)).questions
     view = question.outsiders(delta=1e-7)
-    deployed = (
-        question.mechanism
-        if question.fact(UnaryTable) is None
-        else unary(question.fact(UnaryTable))
-    )
+    table = question.fact(UnaryTable)
+    deployed = question.mechanism if table is None else unary(table)
     law = output_law(deployed)
     assert view.guess.success == pytest.approx(law.max(axis=0).sum() / 3)
     whole = shuffled(of_rows(law, ("x", "0", "1")), 20_000, 1e-7)

@@ -182,10 +182,8 @@ def test_several_attributes_are_sampled():
     assert plan.most_spent == pytest.approx(6.0)
     assert design_sentence(plan, plan.allocation).endswith("This plan does so.")
     assert "2 of 5 questions" in design_sentence(plan, plan.allocation)
-    assert (
-        "A person answers 2 of 5 questions and spends epsilon 6.0000 at most"
-        in spending_sentence(plan)
-    )
+    said = "A person answers 2 of 5 questions and spends epsilon 6.0000 at most"
+    assert said in spending_sentence(plan)
 
 
 def test_the_number_asked_may_be_given():

@@ -179,12 +179,8 @@ def hockey_stick(p, q, epsilon):
     growth = Fraction(exp(epsilon))
     outcomes = p.keys() | q.keys()
     pairs = [(p.get(o, Fraction(0)), q.get(o, Fraction(0))) for o in outcomes]
-    return float(
-        max(
-            sum(max(b - growth * a, Fraction(0)) for a, b in pairs),
-            sum(max(a - growth * b, Fraction(0)) for a, b in pairs),
-        )
-    )
+    first = sum(max(b - growth * a, Fraction(0)) for a, b in pairs)
+    return float(max(first, sum(max(a - growth * b, Fraction(0)) for a, b in pairs)))
 
 
 def binomial(size, chance):

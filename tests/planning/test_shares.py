@@ -15,11 +15,8 @@ from tests.refusals import refused
 from tests.surveys import tries
 
 TOY, PAGE = PrivacyPolicy(np.log([4, 6]), [1, 4]), PrivacyPolicy([2, 2.4, 4], [5, 5, 90])
-SECTION_9 = [
-    choice_curve("diagnosis", TOY),
-    choice_curve("page", PAGE, weight=0.05),
-    mean_curve("income", 2.0, weight=3),
-]
+INCOME = mean_curve("income", 2.0, weight=3)
+SECTION_9 = [choice_curve("diagnosis", TOY), choice_curve("page", PAGE, weight=0.05), INCOME]
 
 
 def test_a_mean_at_the_end_of_its_range_has_an_error_above_0():
@@ -127,10 +124,8 @@ def test_bad_allocations_are_refused():
 
 def test_questions_asked_alone_may_be_other_blocks():
     law = ErrorLaw(0.5)
-    alone = [
-        choice_curve("diagnosis", TOY, errors=law),
-        choice_curve("page", PAGE, weight=0.05, errors=law),
-    ]
+    toy = choice_curve("diagnosis", TOY, errors=law)
+    alone = [toy, choice_curve("page", PAGE, weight=0.05, errors=law)]
     plain, other = allocate(SECTION_9[:2]), allocate(SECTION_9[:2], alone=alone)
     assert other.value == plain.value
     assert other.some_each.noise_value == pytest.approx(plain.some_each.noise_value / 2)

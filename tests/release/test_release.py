@@ -71,11 +71,8 @@ def installed(wheel):
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    tracked = {
-        str(path.relative_to(ROOT))
-        for path in (ROOT / "planner").rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+    files = [path for path in (ROOT / "planner").rglob("*") if path.is_file()]
+    tracked = {str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts}
     assert {name for name in names if ".dist-info/" not in name} == tracked
     assert "planner/py.typed" in names
 

@@ -119,14 +119,8 @@ RESPONDENTS = PrivacyPolicy([np.log(3)] * 2, [1, 1], names=["no", "yes"])
 ESTIMATOR = (np.array([[0.0, 1.0]]) - (1 - KEEP)) / (2 * KEEP - 1)
 
 
-response = partial(
-    Channel,
-    policy=RESPONDENTS,
-    wanted=[[0, 1]],
-    wanted_names=("share of yes",),
-    matrix=MATRIX,
-    estimator=ESTIMATOR,
-)
+about = {"policy": RESPONDENTS, "wanted": [[0, 1]], "wanted_names": ("share of yes",)}
+response = partial(Channel, **about, matrix=MATRIX, estimator=ESTIMATOR)
 half = partial(Scenario, population=[0.5, 0.5], directions=np.eye(1))
 
 

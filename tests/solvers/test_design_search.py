@@ -403,10 +403,8 @@ def test_columns_of_which_no_weights_make_probabilities_are_no_design():
     problem = DesignProblem(policy.item_counts, windows_of(policy, np.arange(6)), np.ones(6))
     rng, designs = np.random.default_rng(3), []
     for _ in range(8):
-        window, counts = (
-            rng.integers(0, len(problem.windows.low), (9, 1)),
-            rng.integers(0, 6, (9, 6)),
-        )
+        window = rng.integers(0, len(problem.windows.low), (9, 1))
+        counts = rng.integers(0, 6, (9, 6))
         at = Multipliers((), np.zeros(6), np.ones(6) / 6), rng.random(9), 0.0, 0.0, np.zeros(0)
         found = Generated(problem.columns(np.hstack([window, counts])), SaddlePoint(*at), 0.0, 0.0)
         designs.append(design_search._types_of(problem, found))

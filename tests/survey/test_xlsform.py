@@ -40,11 +40,8 @@ CHOICES = [
 def form(tmp_path):
     book = openpyxl.Workbook()
     book.active.title = "survey"
-    for name, rows in {
-        "survey": SURVEY,
-        "choices": CHOICES,
-        "settings": [["form_title"], ["T"]],
-    }.items():
+    sheets = {"survey": SURVEY, "choices": CHOICES, "settings": [["form_title"], ["T"]]}
+    for name, rows in sheets.items():
         sheet = book[name] if name in book.sheetnames else book.create_sheet(name)
         for row in rows:
             sheet.append(row)

@@ -21,11 +21,8 @@ LEVELS = (Level("rare", 1.0, tuple("ab")), Level("common", 2.0, tuple("cdef")))
 COUNTS = AnswerCounts(tuple("abcdef"), np.array([0, 10, 90, 200, 300, 400]))
 VALUE = {"changes": 1, "times_open": True}
 NUMBER = Numeric("age", 0, 90, epsilon=2.0, mechanism="bisample-md")
-ORDERED = Ordinal(
-    "hours",
-    (Level("ends", 1.0, ("0", "5+")), Level("middle", 2.0, ("1-4",))),
-    order=("0", "1-4", "5+"),
-)
+ENDS, MIDDLE = Level("ends", 1.0, ("0", "5+")), Level("middle", 2.0, ("1-4",))
+ORDERED = Ordinal("hours", (ENDS, MIDDLE), order=("0", "1-4", "5+"))
 
 
 def rng(seed=1):

@@ -40,10 +40,8 @@ def javascript(request):
     node = request.getfixturevalue("node")
 
     def sessions(words, folder, key, _step):
-        words = words | {
-            "folder": str(folder / f"{key} {words['late']}"),
-            "client": CLIENT.as_uri(),
-        }
+        place = str(folder / f"{key} {words['late']}")
+        words = words | {"folder": place, "client": CLIENT.as_uri()}
         call = [node, HERE / "killed.mjs", json.dumps(words)]
         done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
         return [list(map(json.loads, json.loads(line))) for line in done.stdout.splitlines()]

@@ -39,14 +39,9 @@ def contents(path):
     """What a checkpoint holds, in plain types."""
     saved = Checkpoint(path, HASH)
     try:
-        return [
-            (
-                one.file,
-                {key: (each.users, each.counts.tolist()) for key, each in one.sums.items()},
-                one.marks,
-            )
-            for one in saved.contents()
-        ]
+        found = list(saved.contents())
+        sums = [{k: (x.users, x.counts.tolist()) for k, x in one.sums.items()} for one in found]
+        return [(one.file, plain, one.marks) for one, plain in zip(found, sums, strict=True)]
     finally:
         saved.close()
 

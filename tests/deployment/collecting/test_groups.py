@@ -68,11 +68,8 @@ def test_a_column_of_a_parquet_file(parameters, tmp_path):
     (rows,) = parameters.questions[0].draw_many(np.arange(4), words)
     size, (hash_,) = rows.shape[1], [bytes.fromhex(parameters.hash)]
     about = {"version": 1, "question": "q", "round": None, "file": "0" * 32}
-    fields = [
-        ("report", pa.binary(size)),
-        ("parameters", pa.dictionary(pa.int32(), pa.binary())),
-        ("region", GROUPED),
-    ]
+    hashes = pa.dictionary(pa.int32(), pa.binary())
+    fields = [("report", pa.binary(size)), ("parameters", hashes), ("region", GROUPED)]
     schema = pa.schema(fields, metadata={b"ldp-planner-reports": json.dumps(about)})
     columns = [
         pa.array([row.tobytes() for row in rows], pa.binary(size)),
@@ -85,10 +82,8 @@ def test_a_column_of_a_parquet_file(parameters, tmp_path):
     seal(path)
     done = collect(parameters, [tmp_path])
     assert not done.quarantined
-    assert {group: s["q", None].users for group, s in done.by_group.items()} == {
-        ("north", "a"): 2,
-        ("south", "a"): 2,
-    }
+    users = {group: s["q", None].users for group, s in done.by_group.items()}
+    assert users == {("north", "a"): 2, ("south", "a"): 2}
 
 
 @pytest.mark.parametrize(
