@@ -94,7 +94,7 @@ def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Cha
     """
     changes, before, new = list[_Change](), plan.part, session().revision
 
-    def moved(label: str, at: _Change, now: Any, ends: tuple[Any, Any], step: Any = 0.005) -> Any:
+    def moved(label: str, at: _Change, now: float, ends: tuple[float, float], step: float) -> float:
         """A slider's value, ``now`` until it is moved; a share is shown in per cent."""
         shown = min(max(now if step == 1 else round(now, 3), ends[0]), ends[1])
         key = f"x-{at.question}-{at.row}-{label}-{new}"
@@ -120,7 +120,7 @@ def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Cha
     shares = {"Share of its budgets": before.share, "Asked of the people": before.fraction}
     nowhere = _Change(plan.name, None, "", "")
     share, fraction = (
-        moved(label, nowhere, now, (0.005, 0.995)) if now < 1 else now
+        moved(label, nowhere, now, (0.005, 0.995), 0.005) if now < 1 else now
         for label, now in shares.items()
     )
     if not changes and (share, fraction) == (before.share, before.fraction):
@@ -142,7 +142,7 @@ def _budgets(plan: QuestionPlan) -> Iterator[tuple[str, float, _Change]]:
             yield label, budget, _Change(one.name, row if one.levels else None, "epsilon", "")
 
 
-def _settings(plan: QuestionPlan) -> Iterator[tuple[str, str, Any, Any]]:
+def _settings(plan: QuestionPlan) -> Iterator[tuple[str, str, float, float]]:
     """What else there is to move: its label, where it is written, what it is, and at most."""
     padded, model, sampling = plan.fact(Padded), plan.fact(AnswerRateModel), plan.fact(SamplingPlan)
     if padded is not None:
