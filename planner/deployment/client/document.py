@@ -21,7 +21,6 @@ from decimal import Decimal
 from hashlib import sha256
 from json.encoder import encode_basestring
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
 from typing import TypeVar
 
 from planner.errors import FileError, InputError
@@ -51,12 +50,10 @@ def read_document(path: str | Path) -> Document:
     """
     path = Path(path)
     try:
-        status = path.stat()
-        if not (S_ISREG(status.st_mode) or S_ISDIR(status.st_mode)):
+        if path.exists() and not (path.is_file() or path.is_dir()):
             raise FileError(path, "is not a regular file", "Check the path.")
-        if status.st_size > MAX_FILE_BYTES:
-            raise FileError(path, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", EXPORT_REMEDY)
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)  # what is larger is refused
     except OSError as error:
         raise unreadable(path, error) from error
     return parse_document(data, source=path)
