@@ -204,9 +204,9 @@ def write_table(path: str | Path, table: pa.Table, *, excel: bool = False) -> No
         return
     if suffix not in TABLE_SUFFIXES:
         raise FileError(path, f"ends in none of {', '.join(TABLE_SUFFIXES)}", "Rename it.")
-    content = io.BytesIO(codecs.BOM_UTF8 if excel and suffix == ".csv" else b"")
-    content.seek(0, io.SEEK_END)
+    content = io.BytesIO()
     if excel and suffix == ".csv":
+        content.write(codecs.BOM_UTF8)
         table = pa.table({name: _no_formula(table[name]) for name in table.column_names})
     (pq.write_table if suffix == ".parquet" else pa_csv.write_csv)(table, content)
     replace_file(path, content.getvalue())
