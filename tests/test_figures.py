@@ -78,7 +78,10 @@ PARTS_OF = {
     "change between rounds": "change from 1 to 2",
 }
 LEAST = {"numeric": 0.65, "ordinal": 0.85}  # of the least favourable answers' error; else 0.97
-CELLS = list(product(KINDS, WAYS))[:: tries(3, 1)]  # each kind and each way among them
+EVERY = list(product(KINDS, WAYS))
+LONE = [("sets by a table", way) for way in ("from a pilot", "one value")]
+LONE += [(kind, "one value") for kind in ("joint", "mean of scores")]
+CELLS = EVERY[:: tries(3, 1)] + LONE[: tries(4, 0)]  # each kind, each way, and lines of their own
 
 
 def codes_of(question, rng):
