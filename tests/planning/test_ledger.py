@@ -127,15 +127,12 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
 @pytest.mark.parametrize(
     "change",
     [
-        {"version": 2},
-        {"format": "other"},
-        {"extra": 1},
-        {"collections": [{"survey": "s"}]},
+        {"version": 2}, {"format": "other"}, {"extra": 1}, {"collections": [{"survey": "s"}]},
         {"collections": [one("2026-01-01", {"A": -1.0})]},
         {"collections": [one("today", {"A": 1.0})]},
         {"collections": [one("2026-01-01", {"A": 1.0})] * 2},
     ],
-)
+)  # fmt: skip
 def test_bad_files_are_refused(tmp_path, change):
     path = tmp_path / "ledger.json"
     path.write_text(json.dumps(Ledger().model_dump() | change))

@@ -258,15 +258,13 @@ def test_shares_of_a_grid_are_those_of_a_finer_one_and_of_one_answer():
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: best_channel(1.0, points=1),
-        lambda: best_channel([1.0, 2.0]),
+        lambda: best_channel(1.0, points=1), lambda: best_channel([1.0, 2.0]),
         lambda: best_channel(1.0, stated=FIVE[0], cap=0.5),
         lambda: best_channel(1.0, stated=AssumedAnswers(0.5, 0.1, 0.1, NumericDomain(0, 1))),
-        lambda: AssumedAnswers(2.0, 0.1),
-        lambda: AssumedAnswers(0.0, -1.0),
+        lambda: AssumedAnswers(2.0, 0.1), lambda: AssumedAnswers(0.0, -1.0),
         lambda: AssumedAnswers(0, 1, 1),
     ],
-)
+)  # fmt: skip
 def test_refusals(build):
     with refused():
         build()
@@ -291,7 +289,7 @@ class TestPredictionAgainstSimulation:
 
     def test_bisample_md(self):
         rng, epsilon = np.random.default_rng(41), 4.0
-        mechanism, users, repeats = bisample_md(epsilon), 1000, 4000
+        mechanism, users, repeats = bisample_md(epsilon), 1000, 3000
         errors = np.empty((repeats, 2))
         for i in range(repeats):
             values = populations.gaussian(users, rng)
@@ -332,17 +330,14 @@ class TestPredictionAgainstSimulation:
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: AnswerRateModel(PREFERENCES, 0),
-        lambda: model(1.01),
-        lambda: model(0.5, sd=-0.1),
-        lambda: model(0.5, sd=0.9),
-        lambda: model(0.5).curve([0.0]),
+        lambda: AnswerRateModel(PREFERENCES, 0), lambda: model(1.01), lambda: model(0.5, sd=-0.1),
+        lambda: model(0.5, sd=0.9), lambda: model(0.5).curve([0.0]),
         lambda: model(0.5).curve([50.1]),
         lambda: AnswerRateModel(EmpiricalPreferences([0.0, -1.0]), USERS).best(),
         lambda: channel_curve(CURVED, [40.0, 41.0]).best(),
         lambda: plan_answer_rates(parts_of(HOUSEHOLD)[0]),
     ],
-)
+)  # fmt: skip
 def test_bad_input(build):
     with refused():
         build()

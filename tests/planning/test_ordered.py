@@ -48,13 +48,10 @@ def test_counts_and_scores_and_weights():
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"wanted": "median"},
-        {"wanted": [1, 2]},
-        {"wanted": [1, 1, 1]},
-        {"weights": [1]},
+        {"wanted": "median"}, {"wanted": [1, 2]}, {"wanted": [1, 1, 1]}, {"weights": [1]},
         {"weights": [0, 0]},
     ],
-)
+)  # fmt: skip
 def test_refusals(arguments):
     with refused():
         best_ordered_channel(plain(1.0, 3), **arguments)
@@ -256,13 +253,11 @@ def test_an_answer_outside_the_order_has_a_budget_a_weight_and_a_share_of_its_ow
 @pytest.mark.parametrize(
     "changes",
     [
-        {"no_answer": "none"},
-        {"scores": (0, 1, 2, 3, 4)},
-        {"wanted": "mean of scores", "scores": (0, 1, 2, 3)},
-        {"order": ("0", "1-4", "5-9", "5-9")},
+        {"no_answer": "none"}, {"scores": (0, 1, 2, 3, 4)},
+        {"wanted": "mean of scores", "scores": (0, 1, 2, 3)}, {"order": ("0", "1-4", "5-9", "5-9")},
         {"levels": (Level("a", 1.0, ("0", "?")),), "order": ("0",)},
     ],
-)
+)  # fmt: skip
 def test_what_does_not_go_with_an_answer_outside_the_order(changes):
     with refused():
         OUTSIDE.replacing(**changes)

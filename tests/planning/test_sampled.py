@@ -47,14 +47,11 @@ def planned(population=10_000, **about):
 @pytest.mark.parametrize(
     ("change", "population"),
     [
-        ({"counts": (600, 600)}, 1000),
-        ({"counts": (2, 2), "everyone_has_value": True}, 1000),
-        ({"counts": (2, 2)}, 0),
-        ({"cap": 1}, 1000),
-        ({"floor": 1}, 1000),
+        ({"counts": (600, 600)}, 1000), ({"counts": (2, 2), "everyone_has_value": True}, 1000),
+        ({"counts": (2, 2)}, 0), ({"cap": 1}, 1000), ({"floor": 1}, 1000),
         ({"relies_on": "linkable"}, 1000),
     ],
-)
+)  # fmt: skip
 def test_bad_questions(change, population):
     with refused():
         planned(population, **({"epsilons": (1.0, 2.0), "counts": (10, 20)} | change))

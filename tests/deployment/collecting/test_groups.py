@@ -110,16 +110,13 @@ def test_what_is_no_group_is_named_and_nothing_lost(parameters, tmp_path, group,
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("groups", {"region": ["north"]}),
-        ("groups", {"region": ["a/b", "c"]}),
+        ("groups", {"region": ["north"]}), ("groups", {"region": ["a/b", "c"]}),
         ("groups", {"report": ["a", "b"]}),
         ("groups", {"a": [str(k) for k in range(40)], "b": [str(k) for k in range(40)]}),
-        ("weights", {"north": -1.0, "south": 2.0}),
-        ("weights", {"north": 0.0, "south": 0.0}),
-        ("weights", {"north": 1.0}),
-        ("population", {"north": 1.0, "west": 2.0}),
+        ("weights", {"north": -1.0, "south": 2.0}), ("weights", {"north": 0.0, "south": 0.0}),
+        ("weights", {"north": 1.0}), ("population", {"north": 1.0, "west": 2.0}),
     ],
-)
+)  # fmt: skip
 def test_groups_and_weights_that_cannot_be(field, value):
     with refused():
         SURVEY.replacing(**{field: value})
