@@ -17,7 +17,7 @@ from planner.deployment.parameters import parameters_from_mechanisms
 from planner.limits import DENOMINATOR
 from planner.mechanisms.collected import BernoulliRows
 from planner.mechanisms.counting import BitCounter
-from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.inputs import ItemSets
 from planner.mechanisms.making import oue, padded
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import CHUNK_WORDS, seeded_words

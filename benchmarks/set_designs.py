@@ -15,7 +15,7 @@ from measure import LONG, Figure, rows, seconds, show
 from planner import AssumedSets, Level, QuestionPlan, Survey, load_survey, plan_survey
 from planner.deployment.parameters import survey_parameters
 from planner.laws.source import system
-from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.inputs import ItemSets
 from planner.mechanisms.set_design import (
     best_set_design,
     rival_supports,

@@ -12,7 +12,7 @@ from planner.estimates.channel import OrderedEstimates as OrderedEstimates
 from planner.estimates.channel import estimate_ordered as estimate_ordered
 from planner.estimates.counts import Estimates as Estimates
 from planner.mechanisms.counting import Aggregate as Aggregate
-from planner.mechanisms.itemsets import ItemSets as ItemSets
+from planner.mechanisms.inputs import ItemSets as ItemSets
 from planner.mechanisms.making import bisample_md as bisample_md
 from planner.mechanisms.making import local_hashing as local_hashing
 from planner.mechanisms.making import mean_channel as mean_channel

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.inputs import ItemSets
 from planner.planning.datasets import AnswerCounts
 
 from .result import Claim, Setting

@@ -30,7 +30,6 @@ from planner.laws import answers
 from planner.laws.answers import MEAN_OF_SCORES, Asked, Code
 from planner.laws.law import Halves, Law
 from planner.limits import DENOMINATOR, MAX_COUNT
-from planner.mechanisms import inputs
 from planner.mechanisms.collected import (
     BitsCollected,
     Collected,
@@ -40,7 +39,7 @@ from planner.mechanisms.collected import (
     RowsCollected,
 )
 from planner.mechanisms.counting import Aggregate, Reports, stacked
-from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.inputs import ItemSets, generator, true_counts
 from planner.mechanisms.set_design import StaircaseCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import Words, seeded_words
@@ -133,7 +132,7 @@ class ItemCollected(answers.Item, AskedCollected):
 
     def sums(self, people: People) -> tuple[int, Array, Array]:
         """Number of people, and sums of the chance that each item is the own one, and squared."""
-        counts = inputs.true_counts(people, self.levels.total)
+        counts = true_counts(people, self.levels.total)
         each = counts.astype(np.float64)
         return int(counts.sum()), each, each
 
@@ -142,7 +141,7 @@ class ItemCollected(answers.Item, AskedCollected):
 
     def own_counts(self, people: People, rng: np.random.Generator) -> Whole:
         del rng
-        return inputs.true_counts(people, self.levels.total)
+        return true_counts(people, self.levels.total)
 
 
 class ItemOrNoneCollected(answers.ItemOrNone, ItemCollected):
@@ -430,7 +429,7 @@ class CollectedLaw(Law):
 
     def draw_aggregate(self, people: People, rng: np.random.Generator) -> Aggregate:
         """Sums with the law that reports of these people give each, without reports."""
-        own = self.asked.own_counts(people, inputs.generator(rng))
+        own = self.asked.own_counts(people, generator(rng))
         return self.shape.draw_aggregate(own, rng)
 
     def with_sizes(self, longer: Longer) -> Self:

@@ -23,7 +23,7 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.arrays import Array, Whole
+from planner.arrays import Whole
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import PairViolation, check_unary
 from planner.laws.levels import Levels
@@ -182,7 +182,9 @@ def drawn_channel(channel: Channel) -> Channel:
     >>> round(drawn.worst_error / channel.worst_error - 1, 6)
     0.0
     """
-    if _on_grid(channel.matrix):
+    scaled = channel.matrix * DENOMINATOR
+    whole = np.array_equal(scaled, np.rint(scaled)) and scaled.min() >= 1
+    if whole and (scaled.sum(axis=1) == DENOMINATOR).all():
         return channel
     symbols, outputs = channel.matrix.shape
     one, likelihoods = np.ones(symbols, dtype=np.int64), channel.matrix.T
@@ -202,9 +204,3 @@ def drawn_channel(channel: Channel) -> Channel:
 def integers_of(channel: Channel) -> Whole:
     """``2^32 Pr[report | symbol]`` of a channel as drawn, shape ``(symbols, outputs)``."""
     return np.rint(drawn_channel(channel).matrix * DENOMINATOR).astype(np.int64)
-
-
-def _on_grid(matrix: Array) -> bool:
-    scaled = matrix * DENOMINATOR
-    whole = np.array_equal(scaled, np.rint(scaled)) and scaled.min() >= 1
-    return bool(whole and (scaled.sum(axis=1) == DENOMINATOR).all())

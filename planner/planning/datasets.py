@@ -14,7 +14,7 @@ from planner.arrays import Array, Whole
 from planner.errors import FileError, InputError
 from planner.estimates.counts import SIZES_MISS
 from planner.files import unreadable
-from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.inputs import ItemSets
 from planner.survey.assumed import AssumedSets, SetMoments, Slots, size_limits
 from planner.survey.questions import ItemSet
 from planner.survey.reading import AnswerColumn, AnswerFile

@@ -38,7 +38,7 @@ from planner.mechanisms.asking import CollectedLaw, ItemCollected, NumberCollect
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.collected import Found
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.inputs import ItemSets
 from planner.mechanisms.words import seeded_words, spawn
 from planner.planning.datasets import AnswerCounts
 from planner.planning.mean import AnswerRateModel

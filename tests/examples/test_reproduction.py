@@ -200,7 +200,7 @@ def test_clothing_reader_and_quick_data(tmp_path):
 def test_thinned_sets_keep_one_item_each():
     from reproduction import baskets
 
-    from planner.mechanisms.itemsets import ItemSets
+    from planner.mechanisms.inputs import ItemSets
     from planner.planning.datasets import AnswerCounts
 
     sets = ItemSets.of([[0, 1, 2, 3, 4], [], [5]] * 500, items=6)

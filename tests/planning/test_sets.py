@@ -21,7 +21,7 @@ from planner import (
 )
 from planner.deployment.parameters import survey_parameters
 from planner.errors import PlannerError
-from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.inputs import ItemSets
 from planner.mechanisms.making import padded, unary
 from planner.mechanisms.set_design import best_set_design, set_error, set_error_bound
 from planner.planning.datasets import set_model_of
