@@ -151,12 +151,11 @@ def _labels(question: Question) -> list[str]:
 
 def _round(laws: tuple[Law, ...], given: int | None) -> int | None:
     last = max((law.rounds[-1] or 0 for law in laws), default=0)
-    if not last and given is not None:
-        remedy = "Leave it out."
-        raise InputError("round", given, "left out: these questions have no rounds", remedy)
-    if last and given is not None and not 1 <= given <= last:
-        remedy = "Make the page anew for each round."
-        raise InputError("round", given, f"from 1 to {last}", remedy)
+    allowed, remedy = f"from 1 to {last}", "Make the page anew for each round."
+    if not last:
+        allowed, remedy = "left out: these questions have no rounds", "Leave it out."
+    if given is not None and not 1 <= given <= last:
+        raise InputError("round", given, allowed, remedy)
     return (given or 1) if last else None
 
 
