@@ -123,7 +123,7 @@ def test_compare_puts_two_scenarios_side_by_side(tmp_path):
 def test_what_is_not_shown_is_not_solved(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "planner.planning.question.relaxations", lambda *_: asked.append("relaxations") or []
+        "planner.planning.what_if.relaxations", lambda *_: asked.append("relaxations") or []
     )
     rows = json.loads(shown("compare", HEALTH, HEALTH, "--json"))
     assert all(row["change"] == 0 for row in rows)
