@@ -50,6 +50,15 @@ def test_a_table_asked_together_and_apart(parts, table, apart):
     assert (offered.table, offered.apart) == pytest.approx((found.table, found.apart))
 
 
+def test_a_census_by_marital_status_and_income():
+    """Errors of a cell, in people: 318.5 in one report, 1,294 apart with shares on a grid."""
+    (one,) = planned(alike("status", 1, 7), alike("income", 1, 2), users=32_561).questions
+    tables = np.array([one.fact(Related).table, one.fact(Related).apart])
+    together, apart = np.sqrt(tables * 32_561 / 14)
+    assert together == pytest.approx(318.5, abs=0.05)
+    assert 1290 < apart < 1294
+
+
 def test_margins_together_split_and_one_each():
     found = planned(alike("a", 4), alike("b", 4)).questions[0].fact(Related)
     apart = found.margins_apart
