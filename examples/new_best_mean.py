@@ -17,8 +17,8 @@ from planner import (
 )
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import mean_channel
+from planner.mechanisms.rivals import mean_error
 from planner.mechanisms.rounding import drawn_channel
-from planner.planning.channels import mean_error
 
 SOURCE = "this project"
 PEERS = ("BiSample-MD", "PrivKVM", "Harmony", "Piecewise", "Hybrid")

@@ -7,6 +7,7 @@ of an answer or its mean over the answers, and what varies is the report of give
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import exp
 
 import numpy as np
@@ -16,7 +17,6 @@ from planner.arrays import Array
 from planner.policy.policy import PrivacyPolicy
 
 OneOrMany = Array | float
-"""What people send who have no answer where one is forced: uniform, or the upper end."""
 # Above it Piecewise has the smaller variance at v = 0: with x = e^(eps/2),
 # (x + 3)(x + 1)^2 = 3 (x^2 + 1)^2, that is 3 x^3 - x^2 + x - 7 = 0.
 HYBRID_THRESHOLD = 0.6093524930273098
@@ -101,6 +101,39 @@ def bisample_variance(excess: OneOrMany, rate: OneOrMany, square: OneOrMany | No
         t = np.clip(noise / 2 - refused, 0, 1) if square is None else np.asarray(square)
         found = (1 + t) * noise + (1 - t) * (1 + t + 2 * refused)
     return np.where(np.asarray(rate) > 0, found, np.inf)
+
+
+_NOISE: dict[str, Callable[[Array, Array], Array]] = {
+    "harmony": harmony_variance,
+    "piecewise": piecewise_variance,
+    "hybrid": np.vectorize(hybrid_variance),
+}
+_FAKES = {"": (0.0, 0.0), "top": (1.0, 1.0), "random": (0.0, 1 / 3)}
+"""Mean and mean square of what people send who have no answer where one is forced."""
+
+
+def mean_error(
+    name: str,
+    epsilon: ArrayLike,
+    rate: ArrayLike,
+    mean: ArrayLike,
+    square: ArrayLike,
+    fake: str = "top",
+) -> tuple[Array, Array]:
+    """First-order variance per person of an estimated mean, and its bias, on [-1, 1].
+
+    People are drawn at random. Of mechanisms that force an answer whoever has none gives the
+    ``"top"`` of the range (the BiSample paper's TOP) or a uniformly ``"random"`` value (its RND).
+    """
+    budgets, rates = np.asarray(epsilon, dtype=np.float64), np.asarray(rate, dtype=np.float64)
+    if name == "bisample-md":
+        variance = bisample_variance(1 / np.sinh(budgets / 2) ** 2, rates, np.square(mean))
+        return variance, np.zeros_like(variance)
+    mean, square, (fake_mean, fake_square) = np.asarray(mean), np.asarray(square), _FAKES[fake]
+    mixed = rates * mean + (1 - rates) * fake_mean
+    squares = rates * square + (1 - rates) * fake_square
+    noise = _NOISE[name](budgets, squares)
+    return np.asarray(noise + squares - mixed**2), np.asarray(mixed - mean)
 
 
 def direct_encoding(policy: PrivacyPolicy) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import erfc, sqrt
@@ -16,7 +16,7 @@ from planner.errors import InputError, SolverError
 from planner.estimates.channel import ChannelEstimates, OrderedEstimates, shares_up_to
 from planner.laws.answers import COUNTS, MEAN_OF_SCORES, SHARES_UP_TO
 from planner.limits import MAX_EPSILON
-from planner.mechanisms import rivals
+from planner.mechanisms.rivals import bisample_variance
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import Curve, ErrorLaw, Option, Part, choice_curve, mean_curve
@@ -32,7 +32,6 @@ from planner.survey.questions import Ordinal
 NO_ANSWER = "no answer"
 WANTED_OF_MEAN = ("sum of answers", "number of answers")
 USUAL_SPREAD = 0.3
-NARROWEST = 1e-3  # spread, in radii
 _FIVE_MEANS = (-0.9, -0.5, 0.0, 0.5, 0.9)
 _MOST_GRID_POINTS = MOST_ANSWERS - 1  # and no answer
 _PROVABLE = (8.0, 6.0)  # nats, the first that the solver can prove; noise is next to nothing
@@ -43,12 +42,6 @@ _ADDED = {
     SHARES_UP_TO: "its counts added up",
     COUNTS: "",
     MEAN_OF_SCORES: "its counts times scores",
-}
-_FAKES = {"": (0.0, 0.0), "top": (1.0, 1.0), "random": (0.0, 1 / 3)}
-_NOISE: dict[str, Callable[[Array, Array], Array]] = {
-    "harmony": rivals.harmony_variance,
-    "piecewise": rivals.piecewise_variance,
-    "hybrid": np.vectorize(rivals.hybrid_variance),
 }
 
 
@@ -232,7 +225,7 @@ def best_channel(
 
 
 @lru_cache(maxsize=REMEMBERED)
-def provable_channel(
+def proven_channel(
     epsilon: float,
     assumed: tuple[AssumedAnswers, ...],
     points: int,
@@ -254,13 +247,13 @@ def provable_channel(
         return solve(second, assumed)
 
 
-FORGET.append(provable_channel.cache_clear)
+FORGET.append(proven_channel.cache_clear)
 
 
 def bisample_error(epsilon: float, assumed: AssumedAnswers) -> float:
     """Error per person of BiSample-MD's mean, in squared units of the question, first order."""
-    variance, _ = mean_error("bisample-md", epsilon, 1 - assumed.missing, *assumed.moments)
-    return float(variance) * assumed.domain.radius**2
+    about = 1 / np.sinh(epsilon / 2) ** 2, 1 - assumed.missing, np.square(assumed.moments[0])
+    return float(bisample_variance(*about)) * assumed.domain.radius**2
 
 
 def _solve(
@@ -284,30 +277,6 @@ def _solve(
 
 def _wanted(grid: Array) -> Array:
     return np.array([np.append(grid, 0.0), np.append(np.ones(grid.size), 0.0)])
-
-
-def mean_error(
-    name: str,
-    epsilon: ArrayLike,
-    rate: ArrayLike,
-    mean: ArrayLike,
-    square: ArrayLike,
-    fake: str = "top",
-) -> tuple[Array, Array]:
-    """First-order variance per person of an estimated mean, and its bias, on [-1, 1].
-
-    People are drawn at random. Of mechanisms that force an answer whoever has none gives the
-    ``"top"`` of the range (the BiSample paper's TOP) or a uniformly ``"random"`` value (its RND).
-    """
-    budgets, rates = np.asarray(epsilon, dtype=np.float64), np.asarray(rate, dtype=np.float64)
-    if name == "bisample-md":
-        variance = rivals.bisample_variance(1 / np.sinh(budgets / 2) ** 2, rates, np.square(mean))
-        return variance, np.zeros_like(variance)
-    mean, square, (fake_mean, fake_square) = np.asarray(mean), np.asarray(square), _FAKES[fake]
-    mixed = rates * mean + (1 - rates) * fake_mean
-    squares = rates * square + (1 - rates) * fake_square
-    noise = _NOISE[name](budgets, squares)
-    return np.asarray(noise + squares - mixed**2), np.asarray(mixed - mean)
 
 
 # Ordered answers
@@ -515,10 +484,9 @@ class OrderedKind(Kind[Ordinal, Channel]):
         around = question.no_answer is not None and numbers < size
         wanted = _judged(np.ones(numbers), around=around)
         worst = max(float(channel.error(Scenario(one, wanted))) for one in np.eye(size))
-        alike = question.replacing(
-            levels=tuple(x.replacing(importance=1.0) for x in question.levels)
-        )
-        return replace(planned, value=worst, errors=errors_of(alike))
+        largest = max(question.objective.weights or (1.0,))
+        errors = replace(planned.errors, spread=planned.errors.spread / largest)
+        return replace(planned, value=worst, errors=errors)
 
     def facts(self, part: Part[Ordinal], planned: Option, mechanism: Channel) -> PlanFacts:
         """The channel, and what estimates would be on average, were all answers alike."""

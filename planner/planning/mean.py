@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,16 +15,9 @@ from planner.arrays import Array, Flags
 from planner.errors import InputError, SolverError
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.making import bisample_md
-from planner.mechanisms.rivals import bisample_variance, missing_variance
+from planner.mechanisms.rivals import bisample_variance, mean_error, missing_variance
 from planner.mechanisms.rounding import drawn_channel
-from planner.planning.channels import (
-    NARROWEST,
-    USUAL_SPREAD,
-    AssumedAnswers,
-    five_populations,
-    mean_error,
-    provable_channel,
-)
+from planner.planning.channels import USUAL_SPREAD, AssumedAnswers, five_populations, proven_channel
 from planner.planning.kind import Importance, Kind, PlanFacts
 from planner.planning.option import AnyPart, Curve, ErrorLaw, Option, Part, flat_region, mean_curve
 from planner.solvers.answers import Channel
@@ -34,6 +27,7 @@ from planner.survey.questions import CHANNEL, Numeric
 
 BISAMPLE = "bisample-md"
 _COMPARED = ("harmony", "piecewise", "hybrid")
+_NARROWEST = 1e-3  # spread, in radii
 _GRIDS = (9, 5)  # 17 points take seconds, and save one to four per cent of a squared error
 _MEANS = 101  # over the range, of the least favourable answers
 _LOWEST = 0.01  # budget that is looked at
@@ -159,7 +153,7 @@ class AnswerRateModel:
     def error(
         self, name: str, epsilon: Array, rate: Array, fake: str = "top"
     ) -> tuple[Array, Array]:
-        """As :func:`~planner.planning.channels.mean_error`, at each budget the largest error."""
+        """As :func:`~planner.mechanisms.rivals.mean_error`, at each budget the largest error."""
         if self.any_answers and name == BISAMPLE:
             found = bisample_variance(1 / np.sinh(epsilon / 2) ** 2, rate)
             return found, np.zeros_like(found)
@@ -198,7 +192,7 @@ class AnswerRateModel:
 
         There the mean says all.
         """
-        least = NARROWEST * self.domain.radius
+        least = _NARROWEST * self.domain.radius
         usual = least if self.domain.yes_no else USUAL_SPREAD * self.domain.radius
         return usual if self.sd is None or self.domain.yes_no else max(self.sd, least)
 
@@ -365,22 +359,11 @@ class AnswerRatePlan:
         """The best budget of what the question is planned with."""
         return self.best if self.planned is None else self.planned.best()
 
-    @property
-    def error_now(self) -> float:
-        """The error of what the question is planned with at the budget offered, if there is one."""
-        if self.offered is None:
-            return np.inf
-        if self.planned is None:
-            return float(self.offered.mean_rmse[0])
-        return float(self.planned.channel_errors(self.offered.epsilon)[0])
-
-    @property
-    def parts(self) -> tuple[Array, Array]:
-        """The error of what is planned at each budget of ``curve``, and if everybody answered."""
-        at, own = self.curve.epsilon, self.planned
-        if own is None:
-            return self.curve.mean_rmse, self.model.rmse(BISAMPLE, at, rate=np.ones(at.shape))
-        return own.channel_errors(at), own.channel_errors(at, noise=True)
+    def rmse(self, epsilon: Array, *, noise: bool = False) -> Array:
+        """The error of what is planned at budgets, or its ``noise``, if everybody answered."""
+        if self.planned is not None:
+            return self.planned.channel_errors(epsilon, noise=noise)
+        return self.model.rmse(BISAMPLE, epsilon, rate=np.ones(epsilon.shape) if noise else None)
 
 
 def model_of(question: Numeric, users: int, share: float = 1.0) -> AnswerRateModel:
@@ -424,21 +407,18 @@ def answer_rate_of(part: AnyPart) -> AnswerRatePlan:
     return replace(found, curve=model.curve(np.linspace(top / 200, top, 200)))
 
 
-def plan_answer_rates(parts: Iterable[AnyPart]) -> dict[str, AnswerRatePlan]:
+def plan_answer_rates(parts: Sequence[AnyPart]) -> dict[str, AnswerRatePlan]:
     """Plan every numeric question that states its people's preferences, by name.
 
     ``parts`` are those of a planned survey; an :class:`InputError` if it has no such question.
     """
-    plans, kinds = dict[str, AnswerRatePlan](), set[str]()
-    for part in parts:
-        question, kinds = part.question, kinds | {part.asked.kind}
-        if getattr(question, "preferences", None) is not None:
-            plans[part.asked.name] = answer_rate_of(part)
-    if not plans:
+    stated = [one for one in parts if getattr(one.question, "preferences", None) is not None]
+    if not stated:
+        kinds = ", ".join(sorted({one.asked.kind for one in parts})) or "sampled-choice"
         allowed = "'numeric', with [question.preferences], for one question at least"
         remedy = "Add [question.preferences] to a numeric question."
-        raise InputError("kind", ", ".join(sorted(kinds)) or "sampled-choice", allowed, remedy)
-    return plans
+        raise InputError("kind", kinds, allowed, remedy)
+    return {one.asked.name: answer_rate_of(one) for one in stated}
 
 
 # What a question is planned with
@@ -458,8 +438,8 @@ def best_for(
     *finer, last = (2,) if model.domain.yes_no else _GRIDS
     for points in finer:
         with suppress(SolverError):
-            return drawn_channel(provable_channel(epsilon, five, points, stated, tolerance))
-    return drawn_channel(provable_channel(epsilon, five, last, stated, tolerance))
+            return drawn_channel(proven_channel(epsilon, five, points, stated, tolerance))
+    return drawn_channel(proven_channel(epsilon, five, last, stated, tolerance))
 
 
 def channel_error(model: AnswerRateModel, channel: Channel, rate: float) -> float:
@@ -474,12 +454,15 @@ def channel_error(model: AnswerRateModel, channel: Channel, rate: float) -> floa
         return max(float(channel.error(x.scenario(grid))) for x in model.assumed(1 - rate))
     found = 0.0
     for mean in np.linspace(place.lower, place.upper, _MEANS):
-        *given, none = np.square([1, -mean] @ channel.estimator) @ channel.matrix.T
-        low, high = grid <= mean, grid >= mean
-        gap = np.maximum(grid[None, high] - grid[low, None], np.finfo(float).tiny)
-        up = np.clip((mean - grid[low, None]) / gap, 0, 1)
-        square = (1 - up) * np.array(given)[low, None] + up * np.array(given)[None, high]
-        found = max(found, float(rate * square.max() + (1 - rate) * none) / rate**2)
+        # What a person adds to the squared error of "sum - mean * number", by what they answer.
+        squares = np.square([1, -mean] @ channel.estimator) @ channel.matrix.T
+        answered, none = squares[:-1], squares[-1]
+        # Some answer at one point below, and the share ``up`` at one above: this is their mean.
+        below, above = grid <= mean, grid >= mean
+        lower, upper = grid[below, None], grid[above]
+        up = np.clip((mean - lower) / np.maximum(upper - lower, np.finfo(float).tiny), 0, 1)
+        worst = np.max((1 - up) * answered[below, None] + up * answered[above])
+        found = max(found, float(rate * worst + (1 - rate) * none) / rate**2)
     return found
 
 

@@ -224,8 +224,10 @@ def answering_figure(plan: AnswerRatePlan) -> Chart:
 
 def parts_figure(plan: AnswerRatePlan) -> Chart:
     """A mean's predicted error against the budget, and its parts: noise, and what refusals add."""
-    total, noise = (np.where(np.isfinite(x), x, np.nan) for x in plan.parts)
-    at, added = plan.curve.epsilon, np.sqrt(np.maximum(total**2 - noise**2, 0))
+    at = plan.curve.epsilon
+    errors = plan.rmse(at), plan.rmse(at, noise=True)
+    total, noise = (np.where(np.isfinite(x), x, np.nan) for x in errors)
+    added = np.sqrt(np.maximum(total**2 - noise**2, 0))
     far = ~(total < _HIDDEN_ABOVE * np.nanmin(total))
     total, noise, added = (_positive(np.where(far, np.nan, one)) for one in (total, noise, added))
     lines = [

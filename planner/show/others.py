@@ -139,13 +139,14 @@ def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
         f"Any epsilon in {low} to {high} is within {percent(FLAT)} of the best; the smallest of "
         "them protects people most."
     )
-    dearer, saving = "", 1 - (1 + FLAT) * best.rmse / plan.error_now
-    more = best.flat_lower - (np.inf if plan.offered is None else float(plan.offered.epsilon[0]))
-    if more > 0 and saving > _SEEN_LITTLE:
-        dearer = (
-            f"Offering {low} lowers the error by {percent(saving)}; the odds of an answer may then "
-            f"change {rounded_up(np.exp(more), 2)} times as much."
-        )
+    dearer = ""
+    if plan.offered is not None and (now := plan.offered.epsilon)[0] < best.flat_lower:
+        saving = 1 - (1 + FLAT) * best.rmse / plan.rmse(now)[0]
+        if saving > _SEEN_LITTLE:
+            dearer = (
+                f"Offering {low} lowers the error by {percent(saving)}; the odds of an answer may "
+                f"then change {rounded_up(np.exp(best.flat_lower - now[0]), 2)} times as much."
+            )
     hopeless = (
         "Too few people answer for this prediction: even the answer rate is hardly "
         "distinguishable from 0. Ask more people."
