@@ -152,11 +152,14 @@ def rivals(policy: PrivacyPolicy, most_items: int = _MOST_ITEMS) -> dict[str, Co
     more than ``most_items``, or with a budget too small for the grid of 2^-32.
     """
     epsilon, items = policy.smallest_pair, int(policy.item_counts.sum())
-    offers = [one for one in CATALOGUE.values() if one.at is not None and epsilon <= one.most]
     if not 2 <= items <= most_items:
         return {}
     try:
-        return {one.name: one.at(epsilon, items) for one in offers if one.at is not None}
+        return {
+            one.name: one.at(epsilon, items)
+            for one in CATALOGUE.values()
+            if one.at is not None and epsilon <= one.most
+        }
     except InputError:
         return {}
 
@@ -185,12 +188,11 @@ class ChoiceKind(Kind[Categorical, Deployed]):
 
     def shared(self, question: Categorical, users: int) -> Curve:
         """With its own table, or design that can be deployed; else opt0's."""
-        policy, objective, rough = question.policy, question.objective, question.mechanism
-        if rough in (BEST, DESIGN) and policy.item_counts.sum() > 1:
-            best, reason = tried(policy, DESIGN, objective)
-            rough = "opt0" if best is None or reason else DESIGN
-        if rough not in (*MODELS, DESIGN) or policy.item_counts.sum() == 1:
-            rough = "opt0"
+        policy, objective, rough = question.policy, question.objective, "opt0"
+        if policy.item_counts.sum() > 1 and question.mechanism in (BEST, DESIGN):
+            rough = "opt0" if tried(policy, DESIGN, objective)[1] else DESIGN
+        elif policy.item_counts.sum() > 1 and question.mechanism in MODELS:
+            rough = question.mechanism
         law = errors_of(question)
         return choice_curve(question.name, policy, question.weight, objective, law, rough)
 

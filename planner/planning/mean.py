@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -168,9 +168,8 @@ class AnswerRateModel:
         There is none for the missing rate, which is another quantity at each budget, and known best
         (100 %) where nobody answers. An :class:`InputError` if nobody answers at any.
         """
-        found = _least(lambda e: self.rmse(BISAMPLE, e), self.preferences.kinks, MAX_EPSILON)
-        at = self.curve([found[0]])
-        return BestBudget(*found, float(at.answer_rate[0]), bool(at.reliable[0]))
+        found = _least(partial(self.rmse, BISAMPLE), self, MAX_EPSILON)
+        return replace(found, reliable=bool(self.curve([found.epsilon]).reliable[0]))
 
     @property
     def highest(self) -> float:
@@ -212,9 +211,10 @@ class AnswerRateModel:
 
 
 def _least(
-    error: Callable[[Array], Array], kinks: Array, highest: float, lowest: float = _LOWEST
-) -> tuple[float, float, float, float]:
-    """Where an error is least, the error, and the ends of what is within 5 % of it."""
+    error: Callable[[Array], Array], model: AnswerRateModel, highest: float, lowest: float = _LOWEST
+) -> BestBudget:
+    """Where an error is least, and the ends of what is within 5 % of it."""
+    kinks = model.preferences.kinks
     inside = kinks[(kinks > lowest) & (kinks < highest)]
     ends = lowest, highest, _GRID_POINTS
     grid = np.unique(np.concatenate([np.linspace(*ends), np.geomspace(*ends), inside]))
@@ -231,7 +231,8 @@ def _least(
             cells = {i for i in (best - 1, best, low - 1, high) if 0 <= i < grid.size - 1}
             parts = [np.linspace(float(grid[i]), float(grid[i + 1]), 100) for i in cells]
             grid = np.unique(np.concatenate([grid, *parts]))
-    return float(grid[best]), float(values[best]), float(grid[low]), float(grid[high])
+    epsilon, rmse, lower, upper = map(float, (grid[best], values[best], grid[low], grid[high]))
+    return BestBudget(epsilon, rmse, lower, upper, float(model.answer_rate(epsilon)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -266,8 +267,7 @@ class ChannelCurve:
             remedy = "Raise the preferred epsilons, or compare smaller budgets."
             raise InputError.because("preferences", reason, remedy)
         ends = float(known[-1]), float(known[0])
-        found = _least(self.channel_errors, self.model.preferences.kinks, *ends)
-        return BestBudget(*found, float(self.model.answer_rate(found[0])))
+        return _least(self.channel_errors, self.model, *ends)
 
     def of_people(self, users: int) -> ChannelCurve:
         """The same of another number of people asked: the channels do not change."""

@@ -96,6 +96,8 @@ def outsider_view(
     its round, or that it is of a later value, and a report that is repeated hides nobody else: it
     hides among one of ``parts`` parts of those people, by lot.
     """
+    from scipy.stats import binom
+
     policy = question.policy
     if not question.levels:  # one level for all numbers, and no answer
         policy = PrivacyPolicy(policy.epsilons, [2], names=["any answer"])
@@ -107,7 +109,9 @@ def outsider_view(
     stated = negligible(max(1, round(fraction * among))) if delta is None else delta
     drawn, kept = fraction < parts, stated
     if drawn and 0 < finite("delta", stated) < 1:
-        among, kept = _fewest(among, fraction / parts, stated / 100), 0.99 * stated
+        # Fewer than so many report, the one who hides among them, with that part of delta at most.
+        least = int(binom.ppf(stated / 100, among - 1, fraction / parts))
+        among, kept = 1 + max(0, least), 0.99 * stated
     hidden = seen
     if len(seen.names) > _MOST_PAIRED:
         items = int(policy.item_counts.sum())
@@ -120,10 +124,3 @@ def outsider_view(
     answers = int(question.policy.item_counts.sum()) if question.levels else len(seen.names) - 1
     about = question.name, central, seen.guess(), question.kind, answers, seen.set_size
     return OutsiderView(*about, policy.names, reach, swaying, drawn, rounds)
-
-
-def _fewest(people: int, chance: float, miss: float) -> int:
-    """Fewer than so many report with a chance of at most ``miss``, the one who hides among them."""
-    from scipy.stats import binom
-
-    return 1 + max(0, int(binom.ppf(miss, people - 1, chance)))

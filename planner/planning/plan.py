@@ -309,17 +309,9 @@ def parts_of(
     for question in survey.questions:
         KINDS[question.kind].check(question)
     ledger = earlier(survey.ledger) if ledger is None else ledger
-    sharing = [question for question in survey.questions if not question.apart]
-    return _settled(sharing, survey, ledger) if sharing else ([], None)
-
-
-def _settled(
-    questions: Sequence[Question], survey: Survey, ledger: Ledger
-) -> tuple[list[AnyPart], Allocation | None]:
-    """Every question's part: its budget, padding length, share and people."""
-    users = survey.users
-    if len(questions) == 1:
-        return [part_of(questions[0], users, ledger)], None
+    questions, users = [one for one in survey.questions if not one.apart], survey.users
+    if len(questions) < 2:
+        return [part_of(one, users, ledger) for one in questions], None
     tolerated = [KINDS[question.kind].settled(question, users) for question in questions]
     left = [with_budget_left(question, ledger) for question in tolerated]
     split, some, found = _allocated(left, survey)

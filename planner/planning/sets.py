@@ -85,20 +85,9 @@ class PaddingPlan:
     lost: Array
     users: int
 
-    @property
-    def errors(self) -> Array:
-        """Expected total error in people at each length, shape ``(k,)``."""
-        return np.sqrt(self.users * self.mse)
-
-    @property
-    def truncation_errors(self) -> Array:
-        """The part of it that comes from sets that are cut: the bias, in people."""
-        return np.sqrt(self.users * self.bias2)
-
-    @property
-    def noise_errors(self) -> Array:
-        """The part of it that comes from the randomness of the reports, in people."""
-        return np.sqrt(self.users * self.variance)
+    def in_people(self, squared: Array) -> Array:
+        """Errors of all people's counts, from squared ones per user such as :attr:`mse`."""
+        return np.sqrt(self.users * squared)
 
     @property
     def uncut(self) -> int | None:
@@ -256,8 +245,7 @@ class Padded:
     ``longer`` says which sets are cut, as far as it is known, and ``plan`` has every length's error
     with the mechanism that is planned, where sets are known; ``uncut`` is the smallest length at
     which none of them is cut, with the total error at it; ``said`` is as what a pilot was read.
-    ``given`` says that the survey states the length, and ``assumed`` that only sizes of sets are
-    known, not which items long ones hold.
+    ``given`` says that the survey states the length.
     """
 
     length: int
@@ -266,7 +254,6 @@ class Padded:
     uncut: tuple[int, float] | None = None
     said: str = ""
     given: bool = False
-    assumed: bool = False
 
 
 class SetKind(Kind[ItemSet, CollectedLaw]):
@@ -362,7 +349,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
             there = replace(part, question=at_scale(part.deployed, scale, level), share=1.0)
             if whole:
-                found = self.compared(there, whole_sets(there, part.asked.padding_length or 1))
+                found = self.best_whole(there)
                 return replace(found, bound=found.value)  # of set designs, it is the best
             policy, length = there.deployed.policy, part.asked.padding_length
             if length is None and sets is not None:
@@ -386,6 +373,10 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
             objective, errors = law_at(question, part.everybody, length)
             found = replace(option, value=option.law.value(objective), errors=errors)
         return replace(found, note=f"l = {length}")
+
+    def best_whole(self, part: Part[ItemSet]) -> Option:
+        """The set design at the best length, or at the one asked for."""
+        return self.compared(part, whole_sets(part, part.asked.padding_length or 1))
 
     def deployed(self, part: Part[ItemSet], option: Option) -> CollectedLaw:
         """A law, with what is known of longer sets."""
@@ -432,10 +423,8 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
                 error = every_length(part, plan)[0][plan.uncut - 1]
                 uncut = plan.uncut, part.total(float(error))
         about = _promises(part, planned) if whole else planned.law
-        given, known = part.asked.padding_length is not None, part.asked.sets
-        assumed = known is not None and bool(known.sizes)
-        said = sets.said if sets else ""
-        return levels, Padded(length, longer, plan, uncut, said, given, assumed), about
+        said, given = sets.said if sets else "", part.asked.padding_length is not None
+        return levels, Padded(length, longer, plan, uncut, said, given), about
 
 
 def _require_planned(question: ItemSet, whole: Option) -> None:
@@ -485,12 +474,6 @@ def _rivals(part: Part[ItemSet], whole: Option) -> list[Option]:
     return found
 
 
-def least_error(part: Part[ItemSet]) -> float:
-    """Squared error per person of the set design at the best length, or the one asked for."""
-    found = SetKind().compared(part, whole_sets(part, part.asked.padding_length or 1))
-    return found.sampled(part.fraction)
-
-
 def _padding(part: Part[ItemSet], law: Terms | None, sets: SetModel) -> PaddingPlan:
     """Every padding length of what is planned with a table, or else of the set design."""
     match law:
@@ -521,7 +504,7 @@ def _with_larger_cap(part: Part[ItemSet], planned: Option) -> tuple[float, float
         return None
     asked = twice / part.share
     larger = replace(part, question=part.question.replacing(sets=known.replacing(cap=asked)))
-    error = least_error(larger)
+    error = SetKind().best_whole(larger).sampled(part.fraction)
     better = error < planned.sampled(part.fraction)
     return (asked, part.total(error)) if better else None
 

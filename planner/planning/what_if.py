@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from math import exp, inf, log, sqrt
 
 import numpy as np
@@ -453,13 +453,6 @@ def answer_targets(
     Targets are about the total error, unweighted, whatever the question's objective weighs; of one
     answer also about a level or about what is detected. Asked again, they are of one round.
     """
-
-    def reach(option: Option, target: Target) -> float:
-        few, total = part.in_round(kind.total(part, option))
-        if not target.of_all:
-            return achieved(option.law, few.fraction * part.everybody, target)
-        return sqrt(total.sampled(few.fraction) / part.everybody)
-
     (few, total), answers = part.in_round(kind.total(part, planned)), []
     for target in part.asked.targets:
         if not target.of_all and not part.asked.draws_one:
@@ -467,24 +460,26 @@ def answer_targets(
             what = f"{key} in a target of question {part.asked.name!r}"
             remedy = "Of sets, ordered answers and means give the total error alone."
             raise InputError(what, getattr(target, key), "left out", remedy)
-        reached, budgets = reach(planned, target), None
+        reached, budgets = _reached(kind, part, planned, target), None
         if target.of_all:
             people = kind.people_for(few, facts, total, target.value)
         else:
             people = users_needed(planned.law, target, few.fraction)
         if reached > target.value and kind.searched(part, planned) is not None:
-            budgets = _smallest(kind, part, planned, target, reach)
+            budgets = _smallest(kind, part, planned, target)
         answers.append(TargetAnswer(target, reached, budgets, people, part.asked.of_mean))
     return tuple(answers)
 
 
-def _smallest(
-    kind: AnyKind,
-    part: AnyPart,
-    planned: Option,
-    target: Target,
-    reach: Callable[[Option, Target], float],
-) -> BudgetAnswer:
+def _reached(kind: AnyKind, part: AnyPart, option: Option, target: Target) -> float:
+    """What an option reaches for a target, in a round."""
+    few, total = part.in_round(kind.total(part, option))
+    if target.of_all:
+        return sqrt(total.sampled(few.fraction) / part.everybody)
+    return achieved(option.law, few.fraction * part.everybody, target)
+
+
+def _smallest(kind: AnyKind, part: AnyPart, planned: Option, target: Target) -> BudgetAnswer:
     """Which budgets would be enough."""
 
     def curve(mechanism: str, importance: Importance) -> Curve:
@@ -494,7 +489,7 @@ def _smallest(
 
     policy, cap = part.deployed.policy, getattr(part.deployed, "cap", None)
     largest = min(_largest_scale(policy), MAX_EPSILON / cap if cap else inf)
-    about = curve, planned.name, policy, (target,), reach, largest
+    about = curve, planned.name, policy, (target,), partial(_reached, kind, part), largest
     found = _TargetSearch(*about).with_importance()
     few, total = part.in_round(kind.total(part, found.option))
     errors = total.errors

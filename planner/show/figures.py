@@ -186,9 +186,9 @@ def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Cha
 def padding_figure(padding: PaddingPlan, length: int | None = None) -> Chart:
     """Expected total error in people against the padding length, and its two parts."""
     errors = {
-        "total": padding.errors,
-        "too small, as sets are cut": padding.truncation_errors,
-        "noise of the reports": padding.noise_errors,
+        "total": padding.in_people(padding.mse),
+        "too small, as sets are cut": padding.in_people(padding.bias2),
+        "noise of the reports": padding.in_people(padding.variance),
     }
     lines = _lines(padding.lengths, errors)
     places = [_upright("the best length", padding.length, lines, GREY)]

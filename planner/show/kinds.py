@@ -354,7 +354,7 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
             whole, error = padded.uncut
             figure = f"none of these sets: {people(error)} people of error."
             found.append(Sentence(f"A padding length of {whole} cuts {figure}", "details"))
-        if padded.assumed:
+        if not padded.said:  # no pilot
             assumed = "Which items the long sets hold is assumed: a pilot tells more."
             found.append(Sentence(assumed, "details"))
     return found

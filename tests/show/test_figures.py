@@ -55,7 +55,7 @@ def test_curves_have_the_errors_of_the_plan():
     here, flat, missing, *_ = error_figure(rates).lines
     best = rates.best
     assert (here.x[0], flat.x) == (2.0, [best.flat_lower, best.flat_upper])
-    total, noise = rates.parts
+    total, noise = (rates.rmse(rates.curve.epsilon, noise=one) for one in (False, True))
     assert total.tolist() == rates.curve.mean_rmse.tolist()
     assert (noise < total).all()
     small = rates.curve.mean_rmse < 30 * rates.best.rmse
