@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import inf
 from typing import Any, Protocol, TypeVar
 
@@ -16,7 +15,7 @@ from planner.laws.shape import MOST_LISTED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import law_of
-from planner.planning.option import Curve, Option, Part, at_scale, least
+from planner.planning.option import Curve, Option, Part, least
 from planner.survey.questions import BEST, Question
 
 Q = TypeVar("Q", bound=Question)
@@ -76,8 +75,8 @@ class Kind(Protocol[Q, M]):
         """The error of what is planned at any scale of the budgets that it spends."""
 
         def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
-            there = replace(part, question=at_scale(part.question, scale, level))
-            return next(one for one in self.options(there) if one.name == planned.name)
+            every = self.options(part.scaled(scale, level))
+            return next(one for one in every if one.name == planned.name)
 
         return Curve(part.asked.name, part.asked.weight, planned.errors, planned.name, at)
 

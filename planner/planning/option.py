@@ -75,6 +75,10 @@ class Part(Generic[Q]):
         """The question with its share of the budgets."""
         return at_scale(self.question, self.share)
 
+    def scaled(self, scale: float, level: str | None = None) -> Part[Q]:
+        """The same with its budgets times ``scale``: all, or those of one ``level`` alone."""
+        return replace(self, question=at_scale(self.question, scale, level))
+
     @property
     def spending(self) -> tuple[Spending, ...]:
         """What its answers spend, level by level."""

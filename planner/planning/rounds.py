@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb, sinh, tanh
 
 import numpy as np
@@ -216,20 +216,18 @@ def spread(again: AskedAgain, changes: int, items: int) -> float:
         return float(rounds)
     while sum(comb(rounds - 1, k) for k in range(changes + 1)) > _MOST_HISTORIES:
         changes -= 1
-    together = []
-    for count in range(changes + 1):
-        for times in combinations(range(1, rounds), count):
-            epoch = np.searchsorted(times, np.arange(rounds), side="right")
-            together.append(epoch[:, None] == epoch)
-    stays = np.array(together, dtype=np.float64)
-    law = np.full(len(stays), 1 / len(stays))
-    root = 0.0
-    for _ in range(300):  # multiplicative steps towards the law of the largest tr R^(1/2)
+    # Of each history, which is told by the times of its changes: the rounds with the same answer.
+    histories = (combinations(range(1, rounds), count) for count in range(changes + 1))
+    epochs = [np.searchsorted(x, np.arange(rounds), "right") for x in chain(*histories)]
+    stays = np.array([epoch[:, None] == epoch for epoch in epochs], dtype=np.float64)
+    # R is their mean under a law; multiplicative steps go to that of the largest tr R^(1/2).
+    law, root = np.full(len(stays), 1 / len(stays)), 0.0
+    for _ in range(300):
         values, vectors = np.linalg.eigh(np.tensordot(law, stays, 1))
-        values = np.sqrt(np.maximum(values, 1e-15))
-        root = float(values.sum())
-        inverse = (vectors / values) @ vectors.T
-        gains = np.tensordot(stays, inverse, 2) / root  # mean 1 under the law
+        roots = np.sqrt(np.maximum(values, 1e-15))
+        root = float(roots.sum())
+        slope = (vectors / roots) @ vectors.T  # R^(-1/2), twice the slope of the trace in R
+        gains = np.tensordot(stays, slope, 2) / root  # mean 1 under the law
         law *= gains
         law /= law.sum()
         if gains.max() < 1 + 1e-9:

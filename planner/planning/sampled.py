@@ -16,15 +16,10 @@ from planner.estimates.counts import normal_quantile
 from planner.frames import Columns
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.schema import Document
+from planner.mechanisms import sampling_privacy
 from planner.mechanisms.asking import CollectedLaw, ItemOrNoneCollected
 from planner.mechanisms.collected import DieCollected
 from planner.mechanisms.rounding import round_die
-from planner.mechanisms.sampling_privacy import (
-    SamplingPrivacy,
-    best_sampling,
-    released_delta,
-    smallest_epsilon,
-)
 from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.survey.questions import SampledChoice
@@ -48,7 +43,7 @@ class SamplingPlan:
     """
 
     question: SampledChoice
-    mechanism: SamplingPrivacy
+    mechanism: sampling_privacy.SamplingPrivacy
     delta: float = 1e-6
 
     @property
@@ -100,9 +95,10 @@ class SamplingPlan:
     @property
     def released_epsilon(self) -> float:
         """Smallest budget at ``delta`` if the estimates alone are released; ``inf`` above 50."""
-        one, everyone = self.mechanism, self.mechanism.everyone_has_value
-        curve = partial(released_delta, self.others, one.sampling, everyone_has_value=everyone)
-        return smallest_epsilon(curve, self.delta)
+        one, released = self.mechanism, sampling_privacy.released_delta
+        everyone = one.everyone_has_value
+        curve = partial(released, self.others, one.sampling, everyone_has_value=everyone)
+        return sampling_privacy.smallest_epsilon(curve, self.delta)
 
     def absolute_errors(self) -> Array:
         """Half-width of the error of each expected count at 95 %, shape ``(V,)``, in people.
@@ -156,7 +152,7 @@ def plan_sampling(question: SampledChoice, population: int) -> SamplingPlan:
         The expected counts do not fit the population; the guarantee relies on linkable rounds, or
         is acknowledged in other words.
     VerificationError
-        As :func:`best_sampling`.
+        As :func:`~planner.mechanisms.sampling_privacy.best_sampling`.
 
     Examples
     --------
@@ -190,8 +186,8 @@ def plan_sampling(question: SampledChoice, population: int) -> SamplingPlan:
         remedy = f"The others have none of the values: set {mark('everyone_has_value')} to false."
         allowed = f"the population, {population}, in total, if everyone has a value"
         raise InputError("yes_counts", counted, allowed, remedy)
-    limits, everyone = (about.cap, about.floor), about.everyone_has_value
-    mechanism = best_sampling(_budgets(question), *limits, everyone_has_value=everyone)
+    limits, everyone = (_budgets(question), about.cap, about.floor), about.everyone_has_value
+    mechanism = sampling_privacy.best_sampling(*limits, everyone_has_value=everyone)
     return SamplingPlan(question, mechanism)
 
 

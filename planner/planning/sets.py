@@ -37,15 +37,7 @@ from planner.mechanisms.set_design import (
 from planner.planning.choice import LevelTerms, Terms, levels_of, solved
 from planner.planning.datasets import SetModel, set_model_of
 from planner.planning.kind import Importance, Kind, PlanFacts, fact_of
-from planner.planning.option import (
-    Curve,
-    ErrorLaw,
-    Option,
-    Part,
-    at_scale,
-    choice_curve,
-    flat_region,
-)
+from planner.planning.option import Curve, ErrorLaw, Option, Part, choice_curve, flat_region
 from planner.planning.solve import TOTAL, solve_for
 from planner.policy import logodds
 from planner.policy.objective import Objective
@@ -306,7 +298,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
             return drawn
 
         def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
-            part = Part.alone(at_scale(question, scale, level), users)
+            part = Part.alone(question, users).scaled(scale, level)
             found = whole_sets(part, question.padding_length or 1)
             return replace(found, bound=found.value)  # of set designs, it is the best
 
@@ -346,8 +338,10 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         if not whole and planned.name not in MODELS:
             return None
 
+        own = replace(part, question=part.deployed, share=1.0)
+
         def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
-            there = replace(part, question=at_scale(part.deployed, scale, level), share=1.0)
+            there = own.scaled(scale, level)
             if whole:
                 found = self.best_whole(there)
                 return replace(found, bound=found.value)  # of set designs, it is the best
