@@ -391,8 +391,7 @@ def _importance(question: Ordinal) -> list[float] | None:
     weights = question.objective.weights
     if question.of_mean or weights is None:
         return None
-    parts = zip(question.levels, weights, strict=True)
-    importance = {item: weight for level, weight in parts for item in level.items}
+    importance = {x: weights[k] for k, level in enumerate(question.levels) for x in level.items}
     return [importance[answer] for answer in question.judged]
 
 
@@ -446,13 +445,11 @@ class OrderedKind(Kind[Ordinal, Channel]):
         spent, unit = _at_most_provable(asked), question.radius**2 if question.of_mean else 1.0
         wanted = question.scores if question.of_mean else question.wanted
         outside, weights = question.no_answer is not None, _importance(question)
-        best = best_ordered_channel(
-            spent, wanted, weights=weights, tolerance=_TOLERANCE, no_answer=outside
-        )
-        best = drawn_channel(best)
-        proof = best.certificate if spent is asked else None
-        best = replace(best, policy=asked, certificate=proof)
-        bound = None if proof is None else proof.lower_bound / unit
+        search = partial(best_ordered_channel, tolerance=_TOLERANCE, no_answer=outside)
+        best = replace(drawn_channel(search(spent, wanted, weights=weights)), policy=asked)
+        if spent is not asked:
+            best = replace(best, certificate=None)
+        bound = None if best.certificate is None else best.certificate.lower_bound / unit
         return [Option("channel", best.worst_error / unit, errors, best, bound)]
 
     def unsolved(self, part: Part[Ordinal], found: tuple[Option, ...]) -> list[Option]:

@@ -152,14 +152,11 @@ def rivals(policy: PrivacyPolicy, most_items: int = _MOST_ITEMS) -> dict[str, Co
     more than ``most_items``, or with a budget too small for the grid of 2^-32.
     """
     epsilon, items = policy.smallest_pair, int(policy.item_counts.sum())
+    offers = {one.name: one.at for one in CATALOGUE.values() if epsilon <= one.most}
     if not 2 <= items <= most_items:
         return {}
     try:
-        return {
-            one.name: one.at(epsilon, items)
-            for one in CATALOGUE.values()
-            if one.at is not None and epsilon <= one.most
-        }
+        return {name: at(epsilon, items) for name, at in offers.items() if at is not None}
     except InputError:
         return {}
 

@@ -15,10 +15,9 @@ from planner.laws.shape import MOST_LISTED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import law_of
-from planner.planning.option import Curve, Option, Part, least
-from planner.survey.questions import BEST, Question
+from planner.planning.option import Curve, Option, Part, Q, least
+from planner.survey.questions import BEST
 
-Q = TypeVar("Q", bound=Question)
 M = TypeVar("M")  # what is deployed of it
 F = TypeVar("F")
 PlanFacts = tuple[object, ...]

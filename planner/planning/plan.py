@@ -15,7 +15,6 @@ from functools import cached_property
 from heapq import nlargest
 from itertools import product
 from math import prod
-from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -155,10 +154,11 @@ class SurveyPlan(Framed):
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
             reason = f"the questions have different pair rules, {' and '.join(sorted(rules))}"
             raise InputError.because("rule", reason, remedy)
-        spent, against = (self._by_level(of) for of in (attrgetter("spent"), attrgetter("against")))
+        spent = self._by_level(lambda row: row.spent)
         if not spent:
             remedy = "What Sampling Privacy reveals does not add up with other budgets."
             raise InputError.because("spending", "no question shares the budgets", remedy)
+        against = self._by_level(lambda row: row.against)
         return LedgerEntry.model_validate(
             {
                 "survey": self.survey.name,
@@ -354,12 +354,11 @@ def _allocated(
             [kind.shared(q, users) for kind, q in zip(kinds, asked_so, strict=True)]
             for asked_so in (split, some)
         )
-        found = allocate(curves, alone, asked)
-        made_for = split, some
-        shares, each = found.shares.tolist(), found.some_each
-        about = zip(kinds, questions, shares, each.fractions.tolist(), strict=True)
-        both = [(k.fitted(q, users, g), k.fitted(q, f * users, each.share)) for k, q, g, f in about]
-        split, some = [one for one, _ in both], [one for _, one in both]
+        found, made_for = allocate(curves, alone, asked), (split, some)
+        each, columns = found.some_each, (kinds, questions, found.shares.tolist())
+        split = [kind.fitted(q, users, share) for kind, q, share in zip(*columns, strict=True)]
+        columns = kinds, questions, each.fractions.tolist()
+        some = [kind.fitted(q, f * users, each.share) for kind, q, f in zip(*columns, strict=True)]
         if (split, some) == made_for:
             break
     return *made_for, found
