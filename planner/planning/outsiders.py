@@ -96,8 +96,6 @@ def outsider_view(
     its round, or that it is of a later value, and a report that is repeated hides nobody else: it
     hides among one of ``parts`` parts of those people, by lot.
     """
-    from scipy.stats import binom
-
     policy = question.policy
     if not question.levels:  # one level for all numbers, and no answer
         policy = PrivacyPolicy(policy.epsilons, [2], names=["any answer"])
@@ -109,6 +107,8 @@ def outsider_view(
     stated = negligible(max(1, round(fraction * among))) if delta is None else delta
     drawn, kept = fraction < parts, stated
     if drawn and 0 < finite("delta", stated) < 1:
+        from scipy.stats import binom
+
         # Fewer than so many report, the one who hides among them, with that part of delta at most.
         least = int(binom.ppf(stated / 100, among - 1, fraction / parts))
         among, kept = 1 + max(0, least), 0.99 * stated
