@@ -20,7 +20,6 @@ More: ``help(planner.plan_survey)``, and the names in ``dir(planner)``.
 from __future__ import annotations
 
 from planner.on_first_use import on_first_use
-from planner.version import VERSION
 
-__version__ = VERSION
+__version__ = "0.1.0"
 __getattr__, __dir__, _ = on_first_use(__name__, __path__[0])

@@ -16,7 +16,7 @@ from tests.imports import MODULES, PACKAGE, ROOT, imports_of
 
 # What may be imported: only names of a lower layer, or of the same layer without circles.
 LAYERS = (
-    ("arrays", "errors", "limits", "on_first_use", "patience", "version"),
+    ("arrays", "errors", "limits", "on_first_use", "patience"),
     ("laws",),
     ("arguments", "files", "frames"),
     ("policy",),

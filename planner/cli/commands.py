@@ -9,10 +9,10 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from planner import __version__
 from planner.cli import deployment, planning
 from planner.cli.options import option
 from planner.errors import InputError, PlannerError
-from planner.version import VERSION
 
 app = typer.Typer(
     name="ldp-planner",
@@ -31,7 +31,7 @@ def _options(
 ) -> None:
     """Plan a locally private survey: budgets in, certified probabilities out."""
     if version:
-        typer.echo(f"ldp-planner {VERSION}")
+        typer.echo(f"ldp-planner {__version__}")
         raise typer.Exit
 
 

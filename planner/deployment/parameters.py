@@ -19,6 +19,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planner import __version__
 from planner.deployment.client.document import (
     FILE_VERSION,
     FORMAT,
@@ -35,7 +36,6 @@ from planner.laws.schema import Document
 from planner.limits import EXPORT_REMEDY, JOINED, MAX_EPSILON
 from planner.mechanisms.asking import COLLECTOR, CollectedLaw
 from planner.mechanisms.collected import DieCollected
-from planner.version import VERSION
 
 if TYPE_CHECKING:
     from planner.planning.plan import SurveyPlan
@@ -220,7 +220,7 @@ def parameters_from_mechanisms(
     document = {
         "format": FORMAT,
         "version": FILE_VERSION,
-        "planner_version": VERSION,
+        "planner_version": __version__,
         "survey": survey.name,
         "users": users or survey.users,
         "questions": [law_of(one, mechanisms[one.name]).document() for one in questions],

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 import typer
 
-from planner import VerificationError
+from planner import VerificationError, __version__
 from planner.cli import main
 from planner.cli.commands import app
 from planner.deployment.client.document import content_hash
 from planner.deployment.parameters import read_parameters
-from planner.version import VERSION
 from tests.cli.running import ended, invoke, run, shown
 from tests.surveys import EXAMPLES
 
@@ -219,7 +218,7 @@ def test_small_systems_are_solved_by_one_thread(monkeypatch):
 
 
 def test_the_version_and_short_help():
-    assert shown("--version") == f"ldp-planner {VERSION}\n"
+    assert shown("--version") == f"ldp-planner {__version__}\n"
     assert shown("-h") == shown("--help")
     assert shown("plan", "-h") == shown("plan", "--help")
 
