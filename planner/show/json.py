@@ -53,9 +53,9 @@ _SAID: dict[type, dict[str, Callable[[Any], object]]] = {  # and in words
         "unit": lambda plan: plan.question.unit,
         "measure": kinds.measure,
         "share_of": kinds.share_of,
-        "left_out": left_out,
         "promises": promises_of,
         "proof": kinds.certificate_sentences,
+        "left_out": left_out,
     },
     Allocation: {"reason": better_design},
     Related: {
@@ -94,8 +94,8 @@ def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
     if is_dataclass(thing):
         named = _NAMES_OF.get(type(thing))
         names = named.split() if named else [field.name for field in fields(thing)]
-        values = {name: getattr(thing, name) for name in names}
-        values |= {name: say(thing) for name, say in _SAID.get(type(thing), {}).items()}
+        said = {name: say(thing) for name, say in _SAID.get(type(thing), {}).items()}
+        values = {name: getattr(thing, name) for name in names} | said
         return {name: to_json(v() if callable(v) else v) for name, v in values.items()}
     return [to_json(one) for one in thing]
 
