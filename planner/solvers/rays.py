@@ -107,6 +107,7 @@ def vertices(nodes: int, rows: dict[tuple[int, int], int]) -> list[Point]:
     """
     everything = 2**nodes - 1
     z: Point = (0,) * nodes
+    # A first vertex: what tight rows join to node 0 is raised, or all else, until a row stops it.
     while (part := _reached(1, _tight(z, rows), everything)) != everything:
         moved = _raised(z, part, rows) or _raised(z, everything ^ part, rows)
         if moved is None:  # guards the callers: they connect all nodes
@@ -117,14 +118,14 @@ def vertices(nodes: int, rows: dict[tuple[int, int], int]) -> list[Point]:
     while todo:
         still_wanted()
         z = todo.pop()
-        edges = _tight(z, rows)
-        blocked = np.zeros(sets.size, dtype=bool)
-        for x, y in edges:
-            blocked |= ((sets >> x) & 1) > ((sets >> y) & 1)
-        for part in sets[~blocked].tolist():
+        tight = _tight(z, rows)
+        left = np.zeros(sets.size, dtype=bool)  # by a tight row, with its first node inside alone
+        for x, y in tight:
+            left |= ((sets >> x) & 1) > ((sets >> y) & 1)
+        for part in sets[~left].tolist():  # nodes as bits of one number
             halves = part, everything ^ part
-            if any(_reached(half & -half, edges, half) != half for half in halves):
-                continue
+            if any(_reached(half & -half, tight, half) != half for half in halves):
+                continue  # more than one edge: not all of a half is joined to its first node
             other = _raised(z, part, rows)
             if other is not None and other not in seen:
                 seen.add(other)
