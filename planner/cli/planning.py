@@ -97,12 +97,12 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     shown = json_output and made.one_file and made.deployable  # else there is no one file
     if out is not None or question is not None or shown:
         parameters = survey_parameters(made, question)
-    if record:  # first: what was not recorded must not be spent
+    for path, _, page in pages:
+        replace_file(path, page)
+    if record:  # after the pages, as these may fail; before what must not be spent unrecorded
         made.record(datetime.datetime.now(datetime.UTC).date())
     if out is not None and parameters is not None:
         write_parameters(out, parameters)
-    for path, _, page in pages:
-        replace_file(path, page)
     if json_output:
         print_json(plan_json(made, parameters))
         return

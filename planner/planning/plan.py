@@ -177,6 +177,18 @@ class SurveyPlan(Framed):
 
         An :class:`InputError` if it names none; a :class:`FileError` if it cannot be written, or
         changed since the survey was planned with it.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from planner.survey.levels import Level
+        >>> from planner.survey.questions import Categorical
+        >>> asked = Categorical("a", (Level("severe", 1.0, item_count=3),))
+        >>> with TemporaryDirectory() as folder:
+        ...     survey = Survey("s", 1000, (asked,), ledger=f"{folder}/ledger.json")
+        ...     plan_survey(survey).record(datetime.date(2026, 3, 1))
+        ...     earlier(survey.ledger).spent("severe")
+        1.0
         """
         if self.survey.ledger is None:
             remedy = 'Name one in the survey: ledger = "ledger.json" under [survey].'

@@ -108,6 +108,15 @@ def test_recording_spends_the_ledger(tmp_path):
     assert invoke("plan", HEALTH, "--record").exit_code == 1
 
 
+def test_what_cannot_be_written_spends_nothing(tmp_path):
+    path, out = tmp_path / "s.toml", tmp_path / "p.json"
+    text = HEALTH.read_text()
+    path.write_text(text.replace("users = 100_000", 'users = 100_000\nledger = "ledger.json"'))
+    failed = invoke("plan", path, "--out", out, "--record", "--report", tmp_path / "no" / "r.html")
+    assert failed.exit_code == 1
+    assert [one.name for one in tmp_path.iterdir()] == ["s.toml"]
+
+
 def test_compare_puts_two_scenarios_side_by_side(tmp_path):
     other = tmp_path / "richer.toml"
     other.write_text(HEALTH.read_text().replace('"ln 4"', '"ln 5"'))
