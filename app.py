@@ -2,5 +2,7 @@
 
 from planner.ui.entry import main
 
-if __name__ == "__main__":  # not in the processes of the app's crew, which load this file too
+if (
+    __name__ == "__main__"
+):  # not in the processes of the app's crew, which load this file too
     main()

@@ -41,17 +41,22 @@ def edges() -> set[tuple[str, str]]:
     for path in sorted((ROOT / "planner").rglob("*.py")):
         here = path.relative_to(ROOT / "planner").with_suffix("").parts[0]
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("planner."):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "planner."
+            ):
                 found.add((here, node.module.split(".")[1]))
     folders = {path.name for path in (ROOT / "planner").iterdir() if path.is_dir()}
-    return {(one, other) for one, other in found if {one, other} <= folders and one != other}
+    return {
+        (one, other) for one, other in found if {one, other} <= folders and one != other
+    }
 
 
 def architecture() -> str:
     """Folders in rows, each above all that it imports; an arrow that others imply is left out."""
     arrows = edges()
     below = {
-        one: {b for a, b in arrows if a == one} for one in {x for pair in arrows for x in pair}
+        one: {b for a, b in arrows if a == one}
+        for one in {x for pair in arrows for x in pair}
     }
     height: dict[str, int] = {}
 
@@ -112,7 +117,9 @@ def convexity() -> str:
 
     def between(turn: Callable, back: Callable) -> list[float]:
         (a0, b0), (a1, b1) = ([turn(one.a), turn(one.b)] for one in ends)
-        return [error(back(a0 + t * (a1 - a0)), back(b0 + t * (b1 - b0))) for t in shares]
+        return [
+            error(back(a0 + t * (a1 - a0)), back(b0 + t * (b1 - b0))) for t in shares
+        ]
 
     def signs(table: object) -> tuple[np.ndarray, np.ndarray]:
         return np.log(table.a / table.b), np.log((1 - table.b) / (1 - table.a))
@@ -129,7 +136,8 @@ def convexity() -> str:
         Line("straight in the probabilities", shares, plain, ORANGE, "dash"),
     ]
     return svg_of(
-        Chart(lines, ("way from OUE to opt1", "error per person"), "y"), convexity.__doc__
+        Chart(lines, ("way from OUE to opt1", "error per person"), "y"),
+        convexity.__doc__,
     )
 
 
@@ -146,15 +154,27 @@ def certificate() -> str:
     """A convex error, a tangent at a trial point, and the bound: its least value, proven."""
     largest, errors = opt1_over_one_variable()
     trial = 44
-    slope = (errors[trial + 1] - errors[trial - 1]) / (largest[trial + 1] - largest[trial - 1])
+    slope = (errors[trial + 1] - errors[trial - 1]) / (
+        largest[trial + 1] - largest[trial - 1]
+    )
     tangent = errors[trial] + slope * (largest - largest[trial])
     near = slice(30, 62)
     lines = [
         Line("error", largest[near], errors[near], BLUE),
         Line(
-            "tangent at a trial point: nowhere above", largest[near], tangent[near], ORANGE, "dash"
+            "tangent at a trial point: nowhere above",
+            largest[near],
+            tangent[near],
+            ORANGE,
+            "dash",
         ),
-        Line("trial point", largest[trial : trial + 1], errors[trial : trial + 1], RED, ""),
+        Line(
+            "trial point",
+            largest[trial : trial + 1],
+            errors[trial : trial + 1],
+            RED,
+            "",
+        ),
     ]
     return svg_of(Chart(lines, ("T, nats", "error per person")), certificate.__doc__)
 
@@ -164,7 +184,9 @@ def designs() -> str:
     budgets, people = np.linspace(0.5, 5, 19), [50] * 20
 
     def of(make: Callable) -> list[float]:
-        return [float(make(b, 20).variance(people).sum() / 1000) for b in budgets.tolist()]
+        return [
+            float(make(b, 20).variance(people).sum() / 1000) for b in budgets.tolist()
+        ]
 
     best = [best_design(PrivacyPolicy([b], [20])).worst_case_mse for b in budgets]
     lines = [
@@ -181,7 +203,9 @@ def one_sided() -> str:
     budgets, shape, items = np.linspace(0.5, 3, 11), np.array([1, 1.2, 2]), [5, 5, 90]
 
     def of(make: Callable, rule: str) -> list[float]:
-        return [make(PrivacyPolicy(b * shape, items, rule)).worst_case_mse for b in budgets]
+        return [
+            make(PrivacyPolicy(b * shape, items, rule)).worst_case_mse for b in budgets
+        ]
 
     lines = [
         Line("rule min, best table", budgets, of(solve, "min"), ORANGE, "dot"),
@@ -201,7 +225,12 @@ def many_levels() -> str:
         best.append(best_design(policy))
     lines = [
         Line("rule min, best table", levels, tables, ORANGE, "dot"),
-        Line("best design", levels, [x.worst_case_mse / x.policy.size for x in best], GREEN),
+        Line(
+            "best design",
+            levels,
+            [x.worst_case_mse / x.policy.size for x in best],
+            GREEN,
+        ),
         Line(
             "no mechanism is below",
             levels,
@@ -217,7 +246,9 @@ def many_levels() -> str:
 def item_sets() -> str:
     """Error per person against the padding length: padding and sampling, set design, its bound."""
     lengths = list(range(1, 21))
-    ours = [set_error(100, n, *best_set_design(100, n, 1.0, 1.0).support) for n in lengths]
+    ours = [
+        set_error(100, n, *best_set_design(100, n, 1.0, 1.0).support) for n in lengths
+    ]
     bounds = [set_error_bound(100, n, 1.0, 1.0) for n in lengths]
     b = 1 / (exp(1) + 1)
     noise, signal = b * (1 - b) / (0.5 - b) ** 2, (0.5 - b) / (0.5 - b)
@@ -227,7 +258,9 @@ def item_sets() -> str:
         Line("set design", lengths, ours, BLUE),
         Line("no mechanism of any kind below", lengths, bounds, GREY, "dot"),
     ]
-    return svg_of(Chart(lines, ("padding length", "error per person"), "y"), item_sets.__doc__)
+    return svg_of(
+        Chart(lines, ("padding length", "error per person"), "y"), item_sets.__doc__
+    )
 
 
 def reduction() -> str:
@@ -248,7 +281,14 @@ def exact_integers() -> str:
     for budget in budgets.tolist():
         pairs = randomized_response(budget, items=10).shape.pairs()
         lost.append(max(1 - one.realised / budget for one in pairs))
-    lines = [Line("share of the budget that is not used", budgets, np.maximum(lost, 1e-12), BLUE)]
+    lines = [
+        Line(
+            "share of the budget that is not used",
+            budgets,
+            np.maximum(lost, 1e-12),
+            BLUE,
+        )
+    ]
     return svg_of(Chart(lines, ("epsilon", "not used"), "xy"), exact_integers.__doc__)
 
 
@@ -256,21 +296,32 @@ def answer_rates() -> str:
     """Standard error of BiSample-MD's mean, 1,000 people of whom half answer, over the budget."""
     budgets, answers = np.linspace(0.5, 6, 23), np.array([0.5] * 500 + [np.nan] * 500)
     lines = []
-    for rate, colour, dash in ((1.0, BLUE, "solid"), (0.5, ORANGE, "dash"), (0.2, RED, "dot")):
+    for rate, colour, dash in (
+        (1.0, BLUE, "solid"),
+        (0.5, ORANGE, "dash"),
+        (0.2, RED, "dot"),
+    ):
         given = answers.copy()
         given[: int(1000 * rate)], given[int(1000 * rate) :] = 0.5, np.nan
         errors = [
-            bisample_md(b, NumericDomain()).variance(given).mean ** 0.5 for b in budgets.tolist()
+            bisample_md(b, NumericDomain()).variance(given).mean ** 0.5
+            for b in budgets.tolist()
         ]
         lines.append(Line(f"{rate:.0%} answer", budgets, errors, colour, dash))
-    return svg_of(Chart(lines, ("epsilon", "standard error"), "y"), answer_rates.__doc__)
+    return svg_of(
+        Chart(lines, ("epsilon", "standard error"), "y"), answer_rates.__doc__
+    )
 
 
 def outsiders() -> str:
     """Central epsilon at delta 1e-6 of shuffled reports, over the people, for three budgets."""
     people = [int(n) for n in np.geomspace(300, 1e6, 15)]
     lines = []
-    for budget, colour, dash in ((1.0, BLUE, "solid"), (2.0, ORANGE, "dash"), (4.0, RED, "dot")):
+    for budget, colour, dash in (
+        (1.0, BLUE, "solid"),
+        (2.0, ORANGE, "dash"),
+        (4.0, RED, "dot"),
+    ):
         blanket = seen_of(randomized_response(budget, items=4).shape).blanket(0, 0)
         found = [central_epsilon(blanket, 1e-6, n) for n in people]
         lines.append(Line(f"{budget:g} nats a report", people, found, colour, dash))
@@ -321,9 +372,13 @@ def channels() -> str:
         names = [str(k) for k in range(answers)]
         policy = PrivacyPolicy([budget] * answers, [1] * answers, names=names)
         found = best_ordered_channel(policy)
-        channel.append(worst_of_shares(found.matrix, shares_up_to(found).estimator, answers))
+        channel.append(
+            worst_of_shares(found.matrix, shares_up_to(found).estimator, answers)
+        )
         found = best_ordered_channel(policy, "counts")
-        counts.append(worst_of_shares(found.matrix, shares_up_to(found).estimator, answers))
+        counts.append(
+            worst_of_shares(found.matrix, shares_up_to(found).estimator, answers)
+        )
     lines = [
         Line("best for shares up to an answer", budgets, channel, BLUE),
         Line("best for counts, added up", budgets, counts, ORANGE, "dash"),
@@ -345,7 +400,9 @@ def rounds() -> str:
     split = [best_design(PrivacyPolicy([2.0 / n], [12])).worst_case_mse for n in times]
     lines = [
         Line("each person reports in one round, drawn by lot", times, once, BLUE),
-        Line("everybody in every round, the budget shared", times, split, ORANGE, "dash"),
+        Line(
+            "everybody in every round, the budget shared", times, split, ORANGE, "dash"
+        ),
     ]
     titles = "rounds", "error of one round, per person"
     return svg_of(Chart(lines, titles, "y"), rounds.__doc__)
@@ -355,10 +412,16 @@ def sampling_privacy() -> str:
     """Standard error of the count of a value that 300 people have, over the budget of round two."""
     budgets = np.linspace(0.25, 5, 20)
     lines = []
-    for values, colour, dash in ((1, BLUE, "solid"), (3, ORANGE, "dash"), (10, RED, "dot")):
+    for values, colour, dash in (
+        (1, BLUE, "solid"),
+        (3, ORANGE, "dash"),
+        (10, RED, "dot"),
+    ):
         sampled = 1 / (1 + (values + 1) / np.expm1(budgets))
         errors = np.sqrt(300 * (1 - sampled) / sampled)
-        lines.append(Line(f"{values} value{'s' * (values > 1)}", budgets, errors, colour, dash))
+        lines.append(
+            Line(f"{values} value{'s' * (values > 1)}", budgets, errors, colour, dash)
+        )
     titles = "epsilon of round two seen alone", "people"
     return svg_of(Chart(lines, titles, "y"), sampling_privacy.__doc__)
 

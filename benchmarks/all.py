@@ -17,15 +17,28 @@ from measure import LONG, Figure, machine, read_bandwidth, rows, show
 from rich.console import Console
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("numpy", "scipy", "cvxpy", "clarabel", "pyarrow", "multi-freq-ldpy", "pure-ldp")
-NOT_BENCHMARKS = ("all", "audits", "measure")  # audits look for faults, for half an hour
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "cvxpy",
+    "clarabel",
+    "pyarrow",
+    "multi-freq-ldpy",
+    "pure-ldp",
+)
+NOT_BENCHMARKS = (
+    "all",
+    "audits",
+    "measure",
+)  # audits look for faults, for half an hour
 
 
 def main(chosen: Sequence[str]) -> int:
     """Measure, print, write; 1 if a target was missed or something of ours failed."""
     console = Console(width=max(110, Console().width), highlight=False)
     tables: dict[str, list[Figure]] = {}
-    bandwidth, start = read_bandwidth(), time.perf_counter()
+    bandwidth = read_bandwidth()
+    start = time.perf_counter()
     page = ROOT / "docs" / "benchmarks.md"
     for name in chosen or modules():
         with console.status(f"measuring {name}"):
@@ -36,7 +49,10 @@ def main(chosen: Sequence[str]) -> int:
         page.write_text(f"# Speed\n\n{text}\n", encoding="utf-8")  # so far, at least
     console.print(f"written: {page.relative_to(ROOT)}")
     missed = [
-        one.what for figures in tables.values() for one in figures if one.met not in (None, True)
+        one.what
+        for figures in tables.values()
+        for one in figures
+        if one.met not in (None, True)
     ]
     for what in missed:
         console.print(f"MISSED: {what}")
@@ -50,7 +66,10 @@ def modules() -> list[str]:
 
 
 def markdown(
-    tables: Mapping[str, Sequence[Figure]], versions: str, bandwidth: float, minutes: float
+    tables: Mapping[str, Sequence[Figure]],
+    versions: str,
+    bandwidth: float,
+    minutes: float,
 ) -> str:
     """One Markdown table of all figures, with the run and its machine above it."""
     rest = [name for name in modules() if not tables.get(name)]

@@ -19,7 +19,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.browser.running import ROOT, running_app
 
-SESSIONS, SECONDS, PAUSE = 20, 60, 2.0
+SESSIONS = 20
+SECONDS = 60
+PAUSE = 2.0
 TABLE = "levels-0-name-epsilon-items-item_count"
 
 
@@ -87,14 +89,22 @@ async def edit_for_a_while(address: str, number: int) -> tuple[list[float], str]
 
 
 async def all_sessions(address: str) -> tuple[list[float], list[str]]:
-    found = await asyncio.gather(*(edit_for_a_while(address, i) for i in range(SESSIONS)))
-    return [t for times, _ in found for t in times], [error for _, error in found if error]
+    found = await asyncio.gather(
+        *(edit_for_a_while(address, i) for i in range(SESSIONS))
+    )
+    return [t for times, _ in found for t in times], [
+        error for _, error in found if error
+    ]
 
 
 def load() -> Figure:
-    with tempfile.TemporaryDirectory() as folder, running_app(Path(folder) / "log") as address:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_app(Path(folder) / "log") as address,
+    ):
         times, errors = asyncio.run(all_sessions(address))
-    median, slow = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+    median = statistics.median(times)
+    slow = statistics.quantiles(times, n=20)[-1]
     return Figure(
         f"{SESSIONS} sessions, an edit every {PAUSE:g} s for {SECONDS} s: {len(times)} re-runs",
         f"median {median:.3f} s, 95 % within {slow:.3f} s, {len(errors)} errors",
@@ -114,7 +124,10 @@ def one_edit() -> Figure:
         times.append(time.perf_counter() - start)
     middle = statistics.median(times)
     return Figure(
-        "an edit to a level, re-run alone", f"{middle:.3f} s", "under 0.5 s", middle < 0.5
+        "an edit to a level, re-run alone",
+        f"{middle:.3f} s",
+        "under 0.5 s",
+        middle < 0.5,
     )
 
 

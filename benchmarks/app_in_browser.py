@@ -18,8 +18,13 @@ from planner.deployment.parameters import read_parameters
 from tests.browser.conftest import CLINIC, Visit
 from tests.browser.running import ROOT, launch_arguments, running_app
 
-VISITS, EDITS, ROUNDS = 7, 12, 5
-OPEN_WITHIN, REDRAW_WITHIN, SWITCH_WITHIN, EXPORT_WITHIN = 3.0, 0.5, 1.0, 20.0
+VISITS = 7
+EDITS = 12
+ROUNDS = 5
+OPEN_WITHIN = 3.0
+REDRAW_WITHIN = 0.5
+SWITCH_WITHIN = 1.0
+EXPORT_WITHIN = 20.0
 MOST_CLICKS = 20
 # Seen: on the page and not empty. Of everything that shall be seen, the last counts.
 WATCH_OPENING = """
@@ -111,7 +116,13 @@ def switches(browser: Browser, address: str) -> list[float]:
     with opened(browser, address) as (visit, _):
         visit.page.evaluate(WATCH_SWITCH)
         for _ in range(ROUNDS):
-            for title in ("Plan", "Export", "Try it on data", "What a report says", "Questions"):
+            for title in (
+                "Plan",
+                "Export",
+                "Try it on data",
+                "What a report says",
+                "Questions",
+            ):
                 visit.go(title)
                 times.append(visit.page.evaluate("window.drawn") / 1000)
     return times
@@ -122,12 +133,15 @@ def exported(browser: Browser, address: str, folder: Path) -> tuple[int, float]:
 
     A robot types at once, and goes from field to field and from cell to cell with Tab.
     """
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 900}, accept_downloads=True
+    )
     page = context.new_page()
     visit = Visit(page, address)
     visit.watch()
     visit.open()
-    began, clicks = time.perf_counter(), 0
+    began = time.perf_counter()
+    clicks = 0
 
     def click(what: Locator) -> None:
         nonlocal clicks
@@ -160,7 +174,9 @@ def figures() -> list[Figure]:
 
 
 def in_chromium() -> list[Figure]:
-    compileall.compile_dir(ROOT / "planner", quiet=1)  # as installing it, or its first start, does
+    compileall.compile_dir(
+        ROOT / "planner", quiet=1
+    )  # as installing it, or its first start, does
     with (
         tempfile.TemporaryDirectory() as folder,
         running_app(Path(folder) / "log") as address,

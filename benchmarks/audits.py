@@ -18,15 +18,23 @@ from measure import Figure, rows, show
 
 from planner import Level, Survey, best_design, solve
 from planner.deployment import Client, client
-from planner.deployment.parameters import Parameters, parameters_from_mechanisms, write_parameters
+from planner.deployment.parameters import (
+    Parameters,
+    parameters_from_mechanisms,
+    write_parameters,
+)
 from planner.mechanisms.making import randomized_response
 from planner.survey.questions import Categorical
 from planner.trial.audit import audit_client
 from planner.trial.black_box import BlackBox, CommandBox
 
-REPORTS, CONFIDENCE = 1_000_000, 0.999999
+REPORTS = 1_000_000
+CONFIDENCE = 0.999999
 ANSWERS = ("HIV", "flu")
-LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "y")))
+LEVELS = (
+    Level("severe", 1.0, ("HIV",)),
+    Level("common", 2.0, ("flu", "cold", "x", "y")),
+)
 QUESTION = Categorical("q", LEVELS)
 JAVASCRIPT = Path(client.__file__).parent / "js" / "node.mjs"
 

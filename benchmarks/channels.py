@@ -44,7 +44,8 @@ def _curve() -> Figure:
     model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0.3)
     taken = seconds(lambda: channel_curve(model), repeat=3)
     curve = channel_curve(model)
-    ours, theirs = curve.best(), model.best()
+    ours = curve.best()
+    theirs = model.best()
     return Figure(
         "answer-rate curve, a best channel at each of 27 budgets",
         f"{taken:.2f} s",
@@ -62,7 +63,9 @@ def _ordered() -> list[Figure]:
         policy = PrivacyPolicy([epsilon] * d, [1] * d)
         channel = best_ordered_channel(policy, tolerance=1e-5)
         taken = seconds(
-            lambda p=policy: best_ordered_channel(p, tolerance=1e-5), repeat=1, warm_up=False
+            lambda p=policy: best_ordered_channel(p, tolerance=1e-5),
+            repeat=1,
+            warm_up=False,
         )
         counts = best_ordered_channel(policy, "counts", tolerance=1e-4)
         turned = Channel(
@@ -102,17 +105,21 @@ def hierarchical(answers: int, epsilon: float) -> float:
     variance = 4 * np.exp(epsilon) / np.expm1(epsilon) ** 2
     errors = []
     for fan_out in range(2, answers + 1):
-        rest, intervals, levels = np.arange(1, answers), 0, 0
+        rest = np.arange(1, answers)
+        intervals = 0
+        levels = 0
         while rest.any():
             intervals += int((rest % fan_out).sum())
-            rest, levels = rest // fan_out, levels + 1
+            rest = rest // fan_out
+            levels = levels + 1
         errors.append(levels * variance * intervals + (2 * levels - 1) * (answers - 1))
     return float(min(errors))
 
 
 def _response(channel: Channel) -> float:
     """The same of randomised response, its estimated counts added up."""
-    odds, d = np.exp(float(channel.policy.epsilons[0])), channel.policy.size
+    odds = np.exp(float(channel.policy.epsilons[0]))
+    d = channel.policy.size
     matrix = (np.ones((d, d)) + (odds - 1) * np.eye(d)) / (odds + d - 1)
     estimator = channel.wanted @ np.linalg.inv(matrix).T
     about = (channel.policy, channel.wanted, channel.wanted_names, matrix, estimator)

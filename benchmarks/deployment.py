@@ -27,7 +27,9 @@ from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.plan import plan_survey
 from planner.survey.questions import Categorical
 
-REPORTS, ITEMS, FILES = 10**7, 1024, 10
+REPORTS = 10**7
+ITEMS = 1024
+FILES = 10
 KEY = ("q", None)
 
 
@@ -62,7 +64,8 @@ def planned(items: int, mechanism: str = "opt0") -> Parameters:
 
 
 def write_reports(parameters: Parameters, folder: Path) -> None:
-    law, rng = parameters.questions[0], np.random.default_rng(1)
+    law = parameters.questions[0]
+    rng = np.random.default_rng(1)
     part = 10**5
     for number in range(FILES):
         path = folder / f"{number}.parquet"
@@ -87,9 +90,12 @@ def client_report() -> Figure:
 
 
 def randomising(parameters: Parameters) -> Figure:
-    law, true = parameters.questions[0], np.zeros(100_000, dtype=np.int64)
+    law = parameters.questions[0]
+    true = np.zeros(100_000, dtype=np.int64)
     time_taken = seconds(lambda: law.draw_many(true, system_words()))
-    entropy = seconds(lambda: [os.urandom(2**20) for _ in range(122)])  # ten digits a bit
+    entropy = seconds(
+        lambda: [os.urandom(2**20) for _ in range(122)]
+    )  # ten digits a bit
     rate = true.size / time_taken
     return Figure(
         f"perturb: reports of {ITEMS:,} items from the system's entropy",
@@ -113,7 +119,9 @@ def on_a_cluster(parameters: Parameters, folder: Path) -> Figure:
         return _collected("Dask cluster", parameters, folder, engine)
 
 
-def _collected(name: str, parameters: Parameters, folder: Path, engine: Engine) -> Figure:
+def _collected(
+    name: str, parameters: Parameters, folder: Path, engine: Engine
+) -> Figure:
     size = sum(path.stat().st_size for path in folder.glob("*.parquet"))
     reading = seconds(lambda: read_all(folder))
     time_taken = seconds(lambda: collect(parameters, [folder], engine=engine))
@@ -148,19 +156,24 @@ def memory(folder: Path) -> Figure:
 
 def designs(tables: Parameters) -> Figure:
     """A tenth of the reports, of a table and of a subset design, counted in turns."""
-    design, users = planned(ITEMS, "best"), REPORTS // 10
+    design = planned(ITEMS, "best")
+    users = REPORTS // 10
     rng = np.random.default_rng(1)
     with tempfile.TemporaryDirectory() as name:
         folders = {"opt0": tables, "design": design}
         for kind, parameters in folders.items():
-            path, law = Path(name) / f"{kind}.parquet", parameters.questions[0]
+            path = Path(name) / f"{kind}.parquet"
+            law = parameters.questions[0]
             with ReportWriter(path, parameters.hash, KEY, law.size) as writer:
                 for _ in range(users // 10**5):
                     codes = rng.integers(ITEMS, size=10**5)
                     writer.write(law.draw_many(codes, system_words())[0])
         times = [
             [
-                seconds(partial(collect, parameters, [Path(name) / f"{kind}.parquet"]), repeat=1)
+                seconds(
+                    partial(collect, parameters, [Path(name) / f"{kind}.parquet"]),
+                    repeat=1,
+                )
                 for kind, parameters in folders.items()
             ]
             for _ in range(5)
@@ -176,7 +189,10 @@ def designs(tables: Parameters) -> Figure:
 
 
 def collect_some(folder: Path, files: int) -> None:
-    collect(read_parameters(folder / "params.json"), sorted(folder.glob("*.parquet"))[:files])
+    collect(
+        read_parameters(folder / "params.json"),
+        sorted(folder.glob("*.parquet"))[:files],
+    )
 
 
 if __name__ == "__main__":

@@ -77,7 +77,9 @@ def _proven(
     found = []
     tolerance = min(gap or 1e-3, 1e-3)
     taken = seconds(
-        lambda: found.append(best_design(policy, tolerance=tolerance)), repeat, warm_up=repeat > 1
+        lambda: found.append(best_design(policy, tolerance=tolerance)),
+        repeat,
+        warm_up=repeat > 1,
     )
     reached = max(design.certificate.relative_gap for design in found)
     table = seconds(lambda: solve(policy), repeat=3)
@@ -96,7 +98,12 @@ def _proven(
 
 def _memory() -> Figure:
     most = max(peak_megabytes(task) for task in (solve_six, solve_ten_thousand))
-    return Figure("peak memory, 6 levels and 10,000 levels", f"{most:.0f} MB", "500 MB", most < 500)
+    return Figure(
+        "peak memory, 6 levels and 10,000 levels",
+        f"{most:.0f} MB",
+        "500 MB",
+        most < 500,
+    )
 
 
 def solve_six() -> float:

@@ -24,9 +24,12 @@ from planner.mechanisms.words import CHUNK_WORDS, seeded_words
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Categorical
 
-USERS, ITEMS, EPSILON = 1_000_000, 1000, 1.0
+USERS = 1_000_000
+ITEMS = 1000
+EPSILON = 1.0
 PART = 50_000  # reports at a time, as the collector reads them
-BIG_USERS, BIG_ITEMS = 990_002, 41_270
+BIG_USERS = 990_002
+BIG_ITEMS = 41_270
 PEER_USERS = 10_000
 
 
@@ -60,8 +63,10 @@ def collect(users: int = USERS) -> None:
 def _collected(question: Categorical, mechanism: object, users: int) -> None:
     """Drawn in bulk by the deployed law, counted and estimated, a part at a time."""
     made = parameters_from_mechanisms(Survey("s", users, (question,)), {"q": mechanism})
-    law, rng = made.questions[0], np.random.default_rng(1)
-    values, words = rng.integers(ITEMS, size=users), seeded_words(rng)
+    law = made.questions[0]
+    rng = np.random.default_rng(1)
+    values = rng.integers(ITEMS, size=users)
+    words = seeded_words(rng)
     counter = law.shape.counter()
     for part in np.array_split(values, -(-users // PART)):
         counter.add(law.draw_many(part, words)[0])
@@ -72,7 +77,8 @@ def plain_numpy(users: int, chunk: int = 1000) -> None:
     """One float per bit, a thousand users at a time: what one writes without thinking."""
     rng = np.random.default_rng(1)
     values = rng.integers(ITEMS, size=users)
-    a, b = 0.5, 1 / (np.exp(EPSILON) + 1)
+    a = 0.5
+    b = 1 / (np.exp(EPSILON) + 1)
     counts = np.zeros(ITEMS)
     for start in range(0, users, chunk):
         probability = np.full((chunk, ITEMS), b)
@@ -83,7 +89,8 @@ def plain_numpy(users: int, chunk: int = 1000) -> None:
 
 def collection() -> Figure:
     words = words_a_second()
-    time, memory = seconds(collect), peak_megabytes(collect)
+    time = seconds(collect)
+    memory = peak_megabytes(collect)
     plain = seconds(lambda: plain_numpy(USERS // 10), repeat=1) * 10
     least = 10.5 * USERS * -(-ITEMS // 64) / words / (os.cpu_count() or 1)
     return Figure(
@@ -101,7 +108,9 @@ def multi_freq_ldpy() -> Figure:
 
     def run() -> None:
         values = np.random.default_rng(1).integers(ITEMS, size=PEER_USERS)
-        reports = [UE_Client(int(value), ITEMS, EPSILON, optimal=True) for value in values]
+        reports = [
+            UE_Client(int(value), ITEMS, EPSILON, optimal=True) for value in values
+        ]
         UE_Aggregator_MI(reports, EPSILON, optimal=True)
 
     return _peer("multi_freq_ldpy", run)
@@ -121,7 +130,8 @@ def pure_ldp() -> Figure:
 
 
 def _peer(name: str, run: Callable[[], None]) -> Figure:
-    ours, theirs = seconds(lambda: collect(PEER_USERS)), seconds(run)
+    ours = seconds(lambda: collect(PEER_USERS))
+    theirs = seconds(run)
     return Figure(
         f"the same, {PEER_USERS:,} users",
         f"{ours:.4f} s",
@@ -130,7 +140,9 @@ def _peer(name: str, run: Callable[[], None]) -> Figure:
 
 
 def aggregation() -> Figure:
-    reports = np.random.default_rng(1).integers(2**63, size=(USERS, 16), dtype=np.uint64)
+    reports = np.random.default_rng(1).integers(
+        2**63, size=(USERS, 16), dtype=np.uint64
+    )
 
     def count() -> None:
         counter = BitCounter(ITEMS)
@@ -169,17 +181,24 @@ def single_item_simulation() -> Figure:
 
 def design_policy(items: int) -> PrivacyPolicy:
     """Five, five and ninety of a hundred items, at 1, 1.2 and 2."""
-    return PrivacyPolicy([1.0, 1.2, 2.0], [items // 20, items // 20, items - 2 * (items // 20)])
+    return PrivacyPolicy(
+        [1.0, 1.2, 2.0], [items // 20, items // 20, items - 2 * (items // 20)]
+    )
 
 
 def design_collection() -> Figure:
     """The best of all mechanisms beside the best table, in turns on the same people."""
     policy = design_policy(ITEMS)
     levels = zip(policy.epsilons.tolist(), policy.item_counts.tolist(), strict=True)
-    question = Categorical("q", tuple(Level(f"{e}", e, item_count=m) for e, m in levels))
+    question = Categorical(
+        "q", tuple(Level(f"{e}", e, item_count=m) for e, m in levels)
+    )
     solved = solve(question.policy), best_design(question.policy)
     times = [
-        [seconds(lambda one=one: _collected(question, one, USERS), repeat=1) for one in solved]
+        [
+            seconds(lambda one=one: _collected(question, one, USERS), repeat=1)
+            for one in solved
+        ]
         for _ in range(3)
     ]
     theirs, ours = (min(column) for column in zip(*times, strict=True))
@@ -230,7 +249,9 @@ def item_set_simulation() -> Figure:
     starts = np.cumsum([0, *sizes])
     # Distinct items of one user: consecutive ones from a random start.
     first = np.repeat(rng.integers(BIG_ITEMS, size=BIG_USERS), sizes)
-    members = (first + np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)) % BIG_ITEMS
+    members = (
+        first + np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
+    ) % BIG_ITEMS
     mechanism = padded(oue(EPSILON, BIG_ITEMS), 8)
 
     def run() -> None:
@@ -254,7 +275,8 @@ def bulk_draws() -> Figure:
     draws = BernoulliRows(np.full(1024, threshold), rows)
     out = np.empty((rows, 16), dtype=np.uint64)
     rng = np.random.Generator(np.random.SFC64(1))
-    bits, source = 64 * out.size, seeded_words(rng)
+    bits = 64 * out.size
+    source = seeded_words(rng)
     ours = bits / seconds(lambda: draws.fill(out, source), repeat=50)
     theirs = bits / seconds(
         lambda: np.packbits(rng.random(bits) < threshold / DENOMINATOR), repeat=50

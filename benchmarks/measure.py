@@ -41,7 +41,9 @@ class Figure:
     limit: str = ""
 
 
-def rows(*parts: Callable[[], Figure | list[Figure]], ours: bool = True) -> list[Figure]:
+def rows(
+    *parts: Callable[[], Figure | list[Figure]], ours: bool = True
+) -> list[Figure]:
     """All figures; a part that fails is a row that says so, a target missed if ``ours``."""
     found: list[Figure] = []
     for part in parts:
@@ -51,11 +53,15 @@ def rows(*parts: Callable[[], Figure | list[Figure]], ours: bool = True) -> list
         except Exception as error:  # noqa: BLE001 - whatever fails, the others are measured
             what = getattr(part, "__name__", "part").strip("_").replace("_", " ")
             why = f"{type(error).__name__}: {str(error)[:200]}"
-            found.append(Figure(what, "failed", "runs", False if ours else None, limit=why))
+            found.append(
+                Figure(what, "failed", "runs", False if ours else None, limit=why)
+            )
     return found
 
 
-def seconds(function: Callable[[], object], repeat: int = 3, warm_up: bool = True) -> float:
+def seconds(
+    function: Callable[[], object], repeat: int = 3, warm_up: bool = True
+) -> float:
     """Shortest wall time of ``repeat`` calls, after one that does not count; each solves anew."""
     if warm_up:
         function()
@@ -84,10 +90,14 @@ def read_bandwidth() -> float:
 def show(figures: list[Figure], title: str = "") -> None:
     """Print the figures with the machine and the versions they were measured on."""
     console = Console(width=max(110, Console().width), highlight=False)
-    view = Table("figure", "measured", "target", "peer in the same run", "limit", title=title)
+    view = Table(
+        "figure", "measured", "target", "peer in the same run", "limit", title=title
+    )
     for figure in figures:
         mark = {True: " met", False: " MISSED", None: ""}[figure.met]
-        view.add_row(figure.what, figure.value, figure.target + mark, figure.peer, figure.limit)
+        view.add_row(
+            figure.what, figure.value, figure.target + mark, figure.peer, figure.limit
+        )
     console.print(view)
     console.print(machine())
 
@@ -111,7 +121,9 @@ def _version(package: str) -> str:
 def _weigh(function: Callable[[], object]) -> float:
     function()
     status = Path("/proc/self/status")
-    if status.exists():  # unlike ru_maxrss, its peak does not start at the parent's size
+    if (
+        status.exists()
+    ):  # unlike ru_maxrss, its peak does not start at the parent's size
         for line in status.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return float(line.split()[1]) / 1e3

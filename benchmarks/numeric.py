@@ -37,7 +37,8 @@ def collect(values: np.ndarray, preferences: np.ndarray) -> float:
     survey = Survey("s", values.size, (question,))
     law = parameters_from_mechanisms(survey, {"q": mechanism}).questions[0]
     given = np.where(preferences < EPSILON, np.nan, values)
-    counter, words = law.shape.counter(), seeded_words(np.random.default_rng(2))
+    counter = law.shape.counter()
+    words = seeded_words(np.random.default_rng(2))
     for part in np.array_split(given, max(1, given.size // CHUNK)):
         counter.add(law.draw_many(part, words)[0])
     return float(mechanism.estimate(counter.sums()).mean.value or 0.0)
@@ -87,7 +88,10 @@ def _bisample() -> Figure:
 def _memory() -> Figure:
     memory = peak_megabytes(whole_run)
     return Figure(
-        "the same, peak memory with its input", f"{memory:.0f} MB", "500 MB", memory < 500
+        "the same, peak memory with its input",
+        f"{memory:.0f} MB",
+        "500 MB",
+        memory < 500,
     )
 
 

@@ -15,7 +15,8 @@ from scipy.linalg import hadamard
 from planner import PrivacyPolicy, best_design, solve
 
 Array = NDArray[np.float64]
-SCALED, ITEMS = np.array([1.0, 1.2, 2.0]), [5, 5, 90]
+SCALED = np.array([1.0, 1.2, 2.0])
+ITEMS = [5, 5, 90]
 OPEN = 40.0  # nats: no protection, but for rounding
 
 
@@ -26,7 +27,8 @@ def figures() -> list[Figure]:
 def three_levels() -> Figure:
     scale = 2.0
     policy = PrivacyPolicy(scale * SCALED, ITEMS, "one-sided")
-    taken, design = seconds(lambda: best_design(policy, tolerance=1e-8)), best_design(policy)
+    taken = seconds(lambda: best_design(policy, tolerance=1e-8))
+    design = best_design(policy)
     usual = PrivacyPolicy(scale * SCALED, ITEMS)
     return Figure(
         f"{scale:g} x (1, 1.2, 2), 5, 5, 90 answers: best of all, {taken:.2f} s",
@@ -46,7 +48,10 @@ def two_levels() -> Figure:
         "uRAPPOR": [urappor(e, s) for e, s, _ in cases],
         "Hadamard": [high_low(*case) for case in cases],
     }
-    said = {name: ", ".join(f"{one:.4g}" for one in errors) for name, errors in others.items()}
+    said = {
+        name: ", ".join(f"{one:.4g}" for one in errors)
+        for name, errors in others.items()
+    }
     return Figure(
         "of 100 answers 5 protected by 1 nats, 10 by 1, 2, 4: best of all",
         f"errors {', '.join(f'{one:.4g}' for one in ours)}",
@@ -63,7 +68,9 @@ def urr(e: float, s: int) -> float:
     of the others is kept with ``(e^e - 1) c``, else any sensitive one is sent with ``c``.
     """
     c = 1 / (s + np.expm1(e))
-    own, other, kept = np.exp(e) * c, c, np.expm1(e) * c
+    own = np.exp(e) * c
+    other = c
+    kept = np.expm1(e) * c
     noise = other * (1 - other) / (own - other) ** 2
     sensitive = own * (1 - own) / (own - other) ** 2 + (s - 1) * noise
     return float(max(sensitive, s * noise + (1 - kept) / kept))
@@ -79,7 +86,9 @@ def urappor(e: float, s: int) -> float:
     b = 1 - a
     dropped = a * np.exp(-e) + 1 - a
     noise = b * (1 - b) / (a - b) ** 2
-    return float(s * noise + max(a * (1 - a) / (a - b) ** 2 - noise, dropped / (1 - dropped)))
+    return float(
+        s * noise + max(a * (1 - a) / (a - b) ** 2 - noise, dropped / (1 - dropped))
+    )
 
 
 def high_low(e: float, s: int, n: int) -> float:
@@ -96,7 +105,8 @@ def high_low_law(e: float, s: int, n: int) -> tuple[Array, Array]:
     The share of sensitive answers comes from those that were told.
     """
     size = 2 ** int(np.ceil(np.log2(s + 1)))
-    signs, told = hadamard(size)[1 : s + 1] > 0, np.tanh(e / 2)
+    signs = hadamard(size)[1 : s + 1] > 0
+    told = np.tanh(e / 2)
     low = 2 / (size * (np.exp(e) + 1))
     law = np.block([[np.where(signs, np.exp(e) * low, low), np.zeros((s, n))],
                     [np.full((n, size), low), told * np.eye(n)]])  # fmt: skip

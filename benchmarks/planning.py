@@ -27,7 +27,10 @@ def _policy(rng: np.random.Generator) -> PrivacyPolicy:
 
 def _allocation() -> Figure:
     rng = np.random.default_rng(1)
-    blocks = [choice_curve(str(j), _policy(rng), float(rng.uniform(0.1, 3))) for j in range(20)]
+    blocks = [
+        choice_curve(str(j), _policy(rng), float(rng.uniform(0.1, 3)))
+        for j in range(20)
+    ]
     taken = seconds(lambda: allocate(blocks), repeat=3)
     alone = seconds(lambda: [block.at(0.05) for block in blocks], repeat=3)
     gap = allocate(blocks).relative_gap
@@ -45,7 +48,9 @@ def _frontier() -> Figure:
     policy = _policy(np.random.default_rng(2))
     taken = seconds(lambda: frontier(policy, 10_000), repeat=3)
     scales = usual_scales(policy)[:5]
-    fresh = seconds(lambda: [solve(scaled(policy, g), method="conic") for g in scales], repeat=1)
+    fresh = seconds(
+        lambda: [solve(scaled(policy, g), method="conic") for g in scales], repeat=1
+    )
     return Figure(
         "frontier of 50 points, 5 levels, certified",
         f"{taken:.2f} s",
@@ -72,7 +77,9 @@ def _target() -> Figure:
 def _pilot() -> Figure:
     """A pilot shaped like click data: most sets are small, a few very large."""
     rng = np.random.default_rng(4)
-    users, items, largest = 100_000, 23_496, 1_136
+    users = 100_000
+    items = 23_496
+    largest = 1_136
     sizes = np.minimum(largest, 1 + 3 * rng.pareto(1.3, users)).astype(np.int64)
     sizes[0] = largest
     popularity = np.cumsum(1 / np.arange(1.0, items + 1))
@@ -81,7 +88,9 @@ def _pilot() -> Figure:
         drawn: set[int] = set()
         while len(drawn) < size:
             draw = popularity[-1] * rng.random(2 * (size - len(drawn)))
-            drawn.update(np.searchsorted(popularity, draw)[: size - len(drawn)].tolist())
+            drawn.update(
+                np.searchsorted(popularity, draw)[: size - len(drawn)].tolist()
+            )
         lines.append(" ".join(map(str, sorted(drawn))))
     levels = "".join(
         f"[[question.level]]\nname = '{name}'\nepsilon = {epsilon}\nitem_count = {count}\n"
@@ -94,7 +103,9 @@ def _pilot() -> Figure:
         survey.write_text(f"{head}[question.sets]\npilot = 'pilot.dat'\n{levels}")
         run = "from planner.cli import main; main()"
         command = [sys.executable, "-c", run, "plan", str(survey), "--json"]
-        taken = seconds(lambda: subprocess.run(command, check=True, capture_output=True), repeat=3)
+        taken = seconds(
+            lambda: subprocess.run(command, check=True, capture_output=True), repeat=3
+        )
         words = seconds(lambda: [line.split() for line in lines], repeat=3)
     return Figure(
         f"plan from a pilot of {users:,} click sets, {sizes.sum():,} clicks, as a command",

@@ -19,7 +19,8 @@ from planner.planning.plan import plan_survey
 from tests.browser.running import ROOT
 from tests.deployment.sending import receiving, send
 
-REPORTS, CONNECTIONS = 10_000, 200
+REPORTS = 10_000
+CONNECTIONS = 200
 
 
 def figures() -> list[Figure]:
@@ -30,14 +31,19 @@ def received() -> list[Figure]:
     parameters = survey_parameters(plan_survey(ROOT / "examples" / "clinic.toml"))
     law = parameters.questions[0]
     (drawn,) = law.draw_many(np.zeros(REPORTS, dtype=np.int64), system_words())
-    made = (Report(parameters.hash, law.name, one.tobytes(), secrets.token_hex(8)) for one in drawn)
+    made = (
+        Report(parameters.hash, law.name, one.tobytes(), secrets.token_hex(8))
+        for one in drawn
+    )
     lines = [one.to_json().encode() + b"\n" for one in made]
     with tempfile.TemporaryDirectory() as name:
-        params, folder = Path(name) / "params.json", Path(name) / "in"
+        params = Path(name) / "params.json"
+        folder = Path(name) / "in"
         write_parameters(params, parameters)
         with receiving(params, folder) as (process, port):
             watched = psutil.Process(process.pid)
-            before, started = sum(watched.cpu_times()[:2]), time.perf_counter()
+            before = sum(watched.cpu_times()[:2])
+            started = time.perf_counter()
             _, ids = send(port, iter(lines), CONNECTIONS)
             seconds = time.perf_counter() - started
             worked = (sum(watched.cpu_times()[:2]) - before) / REPORTS
@@ -57,7 +63,12 @@ def received() -> list[Figure]:
             "",
             f"one core at {worked * 1e3:.2f} ms each: {1 / worked:,.0f} a second",
         ),
-        Figure("receive: ended by SIGTERM, all in files", f"{ended:.1f} s", "5 s", ended < 5),
+        Figure(
+            "receive: ended by SIGTERM, all in files",
+            f"{ended:.1f} s",
+            "5 s",
+            ended < 5,
+        ),
     ]
 
 

@@ -24,7 +24,8 @@ def figures() -> list[Figure]:
 
 
 def _search() -> Figure:
-    ours, theirs = _anew(VALUES, search), _anew(VALUES, fresh_program)
+    ours = _anew(VALUES, search)
+    theirs = _anew(VALUES, fresh_program)
     return Figure(
         f"Sampling Privacy parameter search, {VALUES:,} values",
         f"{ours * 1e3:.1f} ms",
@@ -47,7 +48,8 @@ def fresh_program(budgets: list[float]) -> float:
     import cvxpy as cp
 
     weights = 1 / np.expm1(budgets)
-    stay, sampled = cp.Variable(weights.size, nonneg=True), cp.Variable(nonneg=True)
+    stay = cp.Variable(weights.size, nonneg=True)
+    sampled = cp.Variable(nonneg=True)
     rows = [stay >= weights * sampled, sampled <= 0.45, cp.sum(stay) + sampled == 1]
     return float(cp.Problem(cp.Maximize(sampled), rows).solve(solver=cp.HIGHS))
 

@@ -40,7 +40,9 @@ def the_example() -> Figure:
     survey = load_survey(ROOT / "examples" / "baskets.toml")
     (question,) = survey.questions
     taken = seconds(lambda: plan_survey(survey), repeat=1)
-    design, table = (planned(question, name, survey.users) for name in ("set-design", "opt0"))
+    design, table = (
+        planned(question, name, survey.users) for name in ("set-design", "opt0")
+    )
     return _beside(f"examples/baskets.toml, planned in {taken:.2f} s", design, table)
 
 
@@ -54,7 +56,9 @@ def four() -> list[Figure]:
 
 def planned(question: ItemSet, mechanism: str, users: int) -> QuestionPlan:
     """The question's plan with this mechanism, at the padding length that is best for it."""
-    return plan_survey(Survey("s", users, (question.replacing(mechanism=mechanism),))).questions[0]
+    return plan_survey(
+        Survey("s", users, (question.replacing(mechanism=mechanism),))
+    ).questions[0]
 
 
 def _baskets(epsilon: float) -> list[Figure]:
@@ -83,10 +87,13 @@ def retail() -> ItemSets:
 
 def _beside(what: str, design: QuestionPlan, table: QuestionPlan) -> Figure:
     """Predicted errors of both; and per person, for the worst sets, of what the literature has."""
-    shape, length = design.law.shape, design.fact(Padded).length
+    shape = design.law.shape
+    length = design.fact(Padded).length
     about = (shape.levels.total, length, shape.levels.least_demanded())
     rivals = rival_supports(*about)
-    privset, wheel = (set_error(*about[:2], *rivals[name]) for name in ("privset", "wheel"))
+    privset, wheel = (
+        set_error(*about[:2], *rivals[name]) for name in ("privset", "wheel")
+    )
     worst = set_error(*about[:2], *best_set_design(*about, shape.cap).support)
     bound = set_error_bound(*about, shape.cap)
     return Figure(
@@ -102,7 +109,9 @@ def _beside(what: str, design: QuestionPlan, table: QuestionPlan) -> Figure:
 def _measured(people: ItemSets, design: QuestionPlan, table: QuestionPlan) -> Figure:
     """One survey of each, and what is expected of exactly these sets."""
     found = {"set design": design.law, "IDUE-PS": table.law}
-    error, expected, taken = zip(*(_tried(one, people) for one in found.values()), strict=True)
+    error, expected, taken = zip(
+        *(_tried(one, people) for one in found.values()), strict=True
+    )
     ratio = error[0] / expected[0]
     return Figure(
         f"the same, measured on them in {taken[0]:.1f} s",
@@ -128,15 +137,20 @@ def _tried(mechanism: Any, people: ItemSets) -> tuple[float, float, float]:
 def randomising() -> Figure:
     """Sets of up to ten items of a thousand, in bulk and one by one."""
     levels = tuple(
-        Level(f"l{e}", e, item_count=m) for e, m in zip(SCALED, (50, 50, 900), strict=True)
+        Level(f"l{e}", e, item_count=m)
+        for e, m in zip(SCALED, (50, 50, 900), strict=True)
     )
     question = ItemSet("q", levels, mechanism="set-design", padding_length=5)
     law = survey_parameters(plan_survey(Survey("s", 10**6, (question,)))).questions[0]
     rng = np.random.default_rng(1)
     sizes = rng.integers(11, size=20_000)
-    sets = [tuple(sorted(rng.choice(1000, size, replace=False).tolist())) for size in sizes]
+    sets = [
+        tuple(sorted(rng.choice(1000, size, replace=False).tolist())) for size in sizes
+    ]
     bulk = seconds(lambda: law.draw_many(sets, system_words()), repeat=3)
-    single = 20 * seconds(lambda: [law.draw(one, system) for one in sets[:1_000]], repeat=1)
+    single = 20 * seconds(
+        lambda: [law.draw(one, system) for one in sets[:1_000]], repeat=1
+    )
     return Figure(
         "perturb: sets of 1,000 items by a set design, from the system's entropy",
         f"{len(sets) / bulk:,.0f} a second",

@@ -92,7 +92,9 @@ def _import() -> Figure:
         "import sys, time; t = time.perf_counter(); import planner; t = time.perf_counter() - t; "
         "assert not {'cvxpy', 'streamlit', 'numpy'} & set(sys.modules); print(t)"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     taken = float(run.stdout)
     return Figure("import planner", f"{taken * 1e3:.0f} ms", "500 ms", taken < 0.5)
 

@@ -40,7 +40,10 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
         ],
         [
             Table.over(
-                "Rate of true answers", "epsilon", epsilons, {"counted": counted, "computed": rate}
+                "Rate of true answers",
+                "epsilon",
+                epsilons,
+                {"counted": counted, "computed": rate},
             )
         ],
         [

@@ -40,17 +40,25 @@ def reproduce(setting: Setting) -> Result:
             Table.over(f"{name}: mean absolute error", "epsilon", epsilons, curve)
             for name, curve in curves.items()
         ],
-        [lines(epsilons, curve, (f"Figure 4, {name}", *axes)) for name, curve in curves.items()],
+        [
+            lines(epsilons, curve, (f"Figure 4, {name}", *axes))
+            for name, curve in curves.items()
+        ],
         notes=[_best(populations)],
     )
 
 
-def _expected(populations: dict[str, np.ndarray], epsilons: list[float], name: str) -> np.ndarray:
+def _expected(
+    populations: dict[str, np.ndarray], epsilons: list[float], name: str
+) -> np.ndarray:
     """Expected absolute errors of BiSample or PrivKVM, (data sets, epsilons)."""
     missing = 1 - NormalPreferences(5, 1.5).answer_rate(epsilons)
     return np.array(
         [
-            [expected(v, m, e, name).mean for e, m in zip(epsilons, missing, strict=True)]
+            [
+                expected(v, m, e, name).mean
+                for e, m in zip(epsilons, missing, strict=True)
+            ]
             for v in populations.values()
         ]
     )
@@ -66,16 +74,24 @@ def _claims(
         key: np.array([curve[key] for curve in curves.values()]) for key in MECHANISMS
     }  # (data sets, epsilons)
     noise = 5 * 0.76 / np.sqrt(repeats)  # |normal| has a relative spread of 0.76
-    alike = np.array([np.divide(each[f"PM {k}"], each[f"Harmony {k}"]) for k in ("TOP", "RND")])
+    alike = np.array(
+        [np.divide(each[f"PM {k}"], each[f"Harmony {k}"]) for k in ("TOP", "RND")]
+    )
     behaviour = each["Harmony TOP"] / each["Harmony RND"]
     spread = np.maximum(behaviour, 1 / behaviour).max(axis=1)
     uniform = list(curves).index("UNIFORM")
     harmless = each["Harmony RND"][uniform] / each["BiSample"][uniform]
-    lowest = each["BiSample"] / np.min([each[k] for k in MECHANISMS if k != "BiSample"], axis=0)
-    ours, theirs = (_expected(populations, epsilons, name) for name in ("BiSample", "PrivKVM"))
-    kvm, fit = ours / theirs, each["BiSample"] / ours
+    lowest = each["BiSample"] / np.min(
+        [each[k] for k in MECHANISMS if k != "BiSample"], axis=0
+    )
+    ours, theirs = (
+        _expected(populations, epsilons, name) for name in ("BiSample", "PrivKVM")
+    )
+    kvm = ours / theirs
+    fit = each["BiSample"] / ours
     at = np.array(epsilons)
-    large, middle = at >= 3, (at >= 2) & (at <= 4)
+    large = at >= 3
+    middle = (at >= 2) & (at <= 4)
     fall, rise = (ours[:, end] / ours.min(axis=1) for end in (0, -1))
     names = list(curves)
     swayed = [name for name, factor in zip(names, spread, strict=True) if factor > 2]
@@ -96,7 +112,9 @@ def _claims(
             "by a factor of 2 or more on every data set).",
             SOURCE,
             bool(spread.min() > 2),
-            "; ".join(f"{name} by {x:.1f}" for name, x in zip(names, spread, strict=True))
+            "; ".join(
+                f"{name} by {x:.1f}" for name, x in zip(names, spread, strict=True)
+            )
             + ". With the mean 1/2 of GAUSS the two biases have the same size.",
             f"on {', '.join(swayed)}" if swayed else "",
         ),
@@ -146,19 +164,31 @@ def _claims(
 
 def _where(lowest: np.ndarray, names: list[str], epsilons: list[float]) -> str:
     losing = {
-        name: [f"{epsilon:g}" for epsilon, ratio in zip(epsilons, row, strict=True) if ratio >= 1]
+        name: [
+            f"{epsilon:g}"
+            for epsilon, ratio in zip(epsilons, row, strict=True)
+            if ratio >= 1
+        ]
         for name, row in zip(names, lowest, strict=True)
     }
     parts = [f"{name} at {', '.join(at)}" for name, at in losing.items() if at]
-    return "not the better one on " + "; ".join(parts) if parts else "the better one everywhere"
+    return (
+        "not the better one on " + "; ".join(parts)
+        if parts
+        else "the better one everywhere"
+    )
 
 
 def _best(populations: dict[str, np.ndarray]) -> str:
     parts = []
     for name, values in populations.items():
-        model = AnswerRateModel(NormalPreferences(5, 1.5), values.size, mean=float(values.mean()))
+        model = AnswerRateModel(
+            NormalPreferences(5, 1.5), values.size, mean=float(values.mean())
+        )
         best = model.best()
-        parts.append(f"{name} {best.epsilon:.2f} ({best.flat_lower:.2f} to {best.flat_upper:.2f})")
+        parts.append(
+            f"{name} {best.epsilon:.2f} ({best.flat_lower:.2f} to {best.flat_upper:.2f})"
+        )
     return (
         "The best epsilon for BiSample, and where the error is within 5 % of its best: "
         + ", ".join(parts)

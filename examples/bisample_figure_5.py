@@ -18,20 +18,34 @@ def reproduce(setting: Setting) -> Result:
     rates = setting.pick([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], [0.1, 0.5, 0.8])
     users, repeats = setting.pick((100_000, 200), (20_000, 40))
     values = people(users, None)["GAUSS"]
-    claims, tables, figures = [], [], []
+    claims = []
+    tables = []
+    figures = []
     for epsilon in EPSILONS:
-        curves: dict[str, list[float]] = {f"{n}-{what}": [] for n in NAMES for what in ("m", "mr")}
+        curves: dict[str, list[float]] = {
+            f"{n}-{what}": [] for n in NAMES for what in ("m", "mr")
+        }
         for rate in rates:
             absent = lambda rng, r=rate: rng.random(users) < r  # noqa: E731
-            for name, errors in measure(values, absent, epsilon, repeats, NAMES).items():
+            for name, errors in measure(
+                values, absent, epsilon, repeats, NAMES
+            ).items():
                 curves[f"{name}-m"].append(float(errors.mean.mean()))
                 curves[f"{name}-mr"].append(float(errors.missing.mean()))
         title = f"epsilon {epsilon:g}: mean absolute error"
         tables.append(Table.over(title, "missing", rates, curves))
-        titles = (f"Figure 5, epsilon {epsilon:g}", "missing rate", "mean absolute error")
+        titles = (
+            f"Figure 5, epsilon {epsilon:g}",
+            "missing rate",
+            "mean absolute error",
+        )
         figures.append(lines(rates, curves, titles))
-        wanted = {n: [expected(values, rate, epsilon, n) for rate in rates] for n in NAMES}
-        claims += _claims(epsilon, rates, {k: np.array(v) for k, v in curves.items()}, wanted)
+        wanted = {
+            n: [expected(values, rate, epsilon, n) for rate in rates] for n in NAMES
+        }
+        claims += _claims(
+            epsilon, rates, {k: np.array(v) for k, v in curves.items()}, wanted
+        )
     return Result(
         "BiSample, figure 5: errors by missing rate",
         f"GAUSS, {users:,} people, each missing with the given probability; {repeats} runs each. "
@@ -53,7 +67,8 @@ def _claims(
         [all(pair) for pair in zip(*(_reliable(wanted[n]) for n in NAMES), strict=True)]
     )
     claims = [
-        _superior(epsilon, title, ours[i] / theirs[i], rates, known) for i, title in _QUANTITIES
+        _superior(epsilon, title, ours[i] / theirs[i], rates, known)
+        for i, title in _QUANTITIES
     ]
     finer = np.concatenate([ours[1] / ours[0], theirs[1] / theirs[0]])
     first, last = curves["BiSample-m"][[0, -1]]
@@ -71,7 +86,11 @@ def _claims(
             SOURCE,
             bool(last > 5 * first or not known[-1]),
             f"BiSample's error rises from {first:.3f} to {last:.3f}"
-            + ("." if known.all() else f"; the denominator is lost from {_lost(rates, known)} on."),
+            + (
+                "."
+                if known.all()
+                else f"; the denominator is lost from {_lost(rates, known)} on."
+            ),
         ),
     ]
 
@@ -84,7 +103,11 @@ def _superior(
 ) -> Claim:
     judged = known if title == "mean" else np.ones_like(known)
     better = [f"{rate:.0%}" for rate, one in zip(rates, ratio < 1, strict=True) if one]
-    left_out = "" if judged.all() else f" From {_lost(rates, known)} missing on it is not judged."
+    left_out = (
+        ""
+        if judged.all()
+        else f" From {_lost(rates, known)} missing on it is not judged."
+    )
     return Claim(
         f"epsilon {epsilon:g}: BiSample is superior to PrivKVM on the {title}.",
         SOURCE,

@@ -8,14 +8,17 @@ from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 from reproduction.surveys import MECHANISMS, measure, people
 
-EPSILON, MISSING = 0.1, 0.3
+EPSILON = 0.1
+MISSING = 0.3
 SOURCE = "section 5.4, figure 6"
 TRUSTED = ("BiSample", "PrivKVM")
 
 
 def reproduce(setting: Setting) -> Result:
     """Figure 6 of the BiSample paper."""
-    users = setting.pick([10_000, 30_000, 100_000, 300_000, 1_000_000], [10_000, 100_000])
+    users = setting.pick(
+        [10_000, 30_000, 100_000, 300_000, 1_000_000], [10_000, 100_000]
+    )
     repeats = setting.pick(100, 30)
     values = people(users[-1], None)["GAUSS"]
     mean: dict[str, list[float]] = {name: [] for name in MECHANISMS}
@@ -27,7 +30,12 @@ def reproduce(setting: Setting) -> Result:
             if name in missing:
                 missing[name].append(float(errors.missing.mean()))
     figures = [
-        lines(users, curves, (f"Figure 6: {what}", "people", "mean absolute error"), log_x=True)
+        lines(
+            users,
+            curves,
+            (f"Figure 6: {what}", "people", "mean absolute error"),
+            log_x=True,
+        )
         for what, curves in (("mean", mean), ("missing rate", missing))
     ]
     return Result(
@@ -37,14 +45,21 @@ def reproduce(setting: Setting) -> Result:
         _claims({k: np.array(v) for k, v in mean.items()}, missing, users),
         [
             Table.over("Mean absolute error of the mean", "people", users, mean),
-            Table.over("Mean absolute error of the missing rate", "people", users, missing),
+            Table.over(
+                "Mean absolute error of the missing rate", "people", users, missing
+            ),
         ],
         figures,
     )
 
 
-def _claims(mean: dict[str, np.ndarray], missing: dict[str, list[float]], users: list[int]):
-    slope = {n: np.log(mean[n][-1] / mean[n][0]) / np.log(users[-1] / users[0]) for n in TRUSTED}
+def _claims(
+    mean: dict[str, np.ndarray], missing: dict[str, list[float]], users: list[int]
+):
+    slope = {
+        n: np.log(mean[n][-1] / mean[n][0]) / np.log(users[-1] / users[0])
+        for n in TRUSTED
+    }
     floor = {n: float(mean[n][-1]) for n in MECHANISMS if n not in TRUSTED}
     rate = np.divide(missing["BiSample"], missing["PrivKVM"])
     ahead = mean["BiSample"] / mean["PrivKVM"]

@@ -15,18 +15,26 @@ TOLERANCE = {"EXP": 0.05, "GAUSS": 0.003, "UNIFORM": 0.015, "ADULT": 0.0005}
 def reproduce(setting: Setting) -> Result:
     """Table 2 of the BiSample paper."""
     found = people(USERS, setting.file("adult.data"))
-    rows, claims = [], []
+    rows = []
+    claims = []
     for name, printed in PRINTED.items():
         text = f"{name} has the mean {printed:g}."
         if name not in found:
             rows.append((name, "not in the folder", printed, "not in the folder"))
             claims.append(Claim.skipped(text, "Table 2", "adult.data"))
             continue
-        mean, n = float(found[name].mean()), found[name].size
+        mean = float(found[name].mean())
+        n = found[name].size
         rows.append((name, n, printed, f"{mean:.4f}"))
         close = abs(mean - printed) <= TOLERANCE[name]
-        drawn = "" if name == "ADULT" else f"; another draw may differ by {TOLERANCE[name]:g}"
-        claims.append(Claim(text, "Table 2", close, f"{mean:.4f} over {n:,} people{drawn}."))
+        drawn = (
+            ""
+            if name == "ADULT"
+            else f"; another draw may differ by {TOLERANCE[name]:g}"
+        )
+        claims.append(
+            Claim(text, "Table 2", close, f"{mean:.4f} over {n:,} people{drawn}.")
+        )
     return Result(
         "BiSample, Table 2: the data sets",
         "EXP is exponential, scale 0.1, stretched to fill [-1, 1] (the paper leaves that open; its "

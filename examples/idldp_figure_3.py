@@ -25,9 +25,13 @@ def reproduce(setting: Setting) -> Result:
         "Power-law": fr.power_law(100_000, 100, rng),
         "Uniform": fr.uniform(100_000, 1000, rng),
     }
-    runs = {name: _Run(answers, epsilons, repeats, rng) for name, answers in people.items()}
+    runs = {
+        name: _Run(answers, epsilons, repeats, rng) for name, answers in people.items()
+    }
     tables = [
-        Table.over(f"{name}: expected MSE per person", "epsilon", epsilons, run.computed)
+        Table.over(
+            f"{name}: expected MSE per person", "epsilon", epsilons, run.computed
+        )
         for name, run in runs.items()
     ]
     figures = [
@@ -59,7 +63,9 @@ def reproduce(setting: Setting) -> Result:
 class _Run:
     """All mechanisms on one data set: expected and measured MSE by epsilon."""
 
-    def __init__(self, answers: AnswerCounts, epsilons: list[float], repeats: int, rng) -> None:
+    def __init__(
+        self, answers: AnswerCounts, epsilons: list[float], repeats: int, rng
+    ) -> None:
         self.computed: dict[str, list[float]] = {}
         self.measured: dict[str, list[float]] = {}
         self.deviations: list[tuple[float, float]] = []
@@ -81,14 +87,19 @@ def _claims(runs: list[_Run], epsilons: list[float]) -> list[Claim]:
     against_plain, excess = (
         {
             name: np.array(
-                [np.divide(run.computed[name], low) for run, low in zip(runs, others, strict=True)]
+                [
+                    np.divide(run.computed[name], low)
+                    for run, low in zip(runs, others, strict=True)
+                ]
             )
             for name in (*IDUE, BOXED)
         }
         for others in (plain, [run.computed["IDUE opt0"] for run in runs])
     )
     reduced = np.array([excess["IDUE opt1"], excess["IDUE opt2"]])
-    wins = {name: _epsilons_where(against_plain[name] < 1 - 1e-9, epsilons) for name in IDUE}
+    wins = {
+        name: _epsilons_where(against_plain[name] < 1 - 1e-9, epsilons) for name in IDUE
+    }
     near = {name: _epsilons_where(excess[name] < 1.1, epsilons) for name in IDUE[1:]}
     everywhere = str(len(epsilons))
     return [
@@ -125,7 +136,9 @@ def _claims(runs: list[_Run], epsilons: list[float]) -> list[Claim]:
             SOURCE,
             bool(reduced.max() < 1.1),
             f"Within 10 % on both data sets: opt1 {near['IDUE opt1']}; opt2 {near['IDUE opt2']}.",
-            "for opt1 at small budgets" if excess["IDUE opt1"][:, 0].max() < 1.1 else "",
+            "for opt1 at small budgets"
+            if excess["IDUE opt1"][:, 0].max() < 1.1
+            else "",
         ),
     ]
 
@@ -136,8 +149,16 @@ def _range(values: np.ndarray) -> str:
 
 def _epsilons_where(good: np.ndarray, epsilons: list[float]) -> str:
     """The epsilons at which it is so on both data sets, in words."""
-    fitting = [epsilon for epsilon, both in zip(epsilons, good.all(axis=0), strict=True) if both]
-    return "at e = " + ", ".join(f"{epsilon:g}" for epsilon in fitting) if fitting else "nowhere"
+    fitting = [
+        epsilon
+        for epsilon, both in zip(epsilons, good.all(axis=0), strict=True)
+        if both
+    ]
+    return (
+        "at e = " + ", ".join(f"{epsilon:g}" for epsilon in fitting)
+        if fitting
+        else "nowhere"
+    )
 
 
 def _scaling(rng: np.random.Generator) -> str:

@@ -20,7 +20,9 @@ SOURCE = "section VII-A, figure 4"
 def reproduce(setting: Setting) -> Result:
     """Figure 4 of the ID-LDP paper."""
     epsilons = setting.pick([0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4], [1, 2, 4])
-    claims, tables, figures = [], [], []
+    claims = []
+    tables = []
+    figures = []
     people, skipped = baskets.read_all(
         ("Retail", "Kosarak"), setting, "IDUE is best on {}.", SOURCE
     )
@@ -31,8 +33,14 @@ def reproduce(setting: Setting) -> Result:
             ("MSE / n", run.mse, run.measured_mse),
             (f"RE({TOP})", run.relative, run.measured_relative),
         ):
-            tables.append(Table.over(f"{name}: expected {what}", "epsilon", epsilons, computed))
-            titles = (f"Figure 4, {name}: {what}", "epsilon (the smallest budget)", what)
+            tables.append(
+                Table.over(f"{name}: expected {what}", "epsilon", epsilons, computed)
+            )
+            titles = (
+                f"Figure 4, {name}: {what}",
+                "epsilon (the smallest budget)",
+                what,
+            )
             figures.append(lines(epsilons, computed, titles, measured=measured))
     return Result(
         "ID-LDP, figure 4: real data, single items",
@@ -47,15 +55,22 @@ def reproduce(setting: Setting) -> Result:
 class _Run:
     """All mechanisms on one data set by epsilon, for one assignment; RE also for many."""
 
-    def __init__(self, answers: AnswerCounts, epsilons: list[float], setting: Setting) -> None:
-        repeats, seeds = setting.pick(10, 3), range(2, setting.pick(202, 22))
-        rng, counts, n = np.random.default_rng(4), answers.counts, answers.users
+    def __init__(
+        self, answers: AnswerCounts, epsilons: list[float], setting: Setting
+    ) -> None:
+        repeats = setting.pick(10, 3)
+        seeds = range(2, setting.pick(202, 22))
+        rng = np.random.default_rng(4)
+        counts = answers.counts
+        n = answers.users
         names = (*PLAIN, IDUE)
         self.mse, self.relative, self.measured_mse, self.measured_relative = (
             {name: [] for name in names} for _ in range(4)
         )
         self.scores: list[float] = []
-        self.others = np.empty((len(epsilons), len(seeds)))  # IDUE's RE over the best plain one
+        self.others = np.empty(
+            (len(epsilons), len(seeds))
+        )  # IDUE's RE over the best plain one
         best = np.argsort(-counts, kind="stable")[:TOP]
         for row, epsilon in enumerate(epsilons):
             placed = fr.assign(counts.size, epsilon)
@@ -66,7 +81,9 @@ class _Run:
                 self.scores.append(fr.largest_deviation(seen, bias, variance)[1])
                 self.mse[name].append(fr.total_error(bias, variance, n))
                 self.measured_mse[name].append(float(np.sum(seen**2) / repeats / n))
-                self.relative[name].append(fr.relative_error(bias, variance, counts, TOP))
+                self.relative[name].append(
+                    fr.relative_error(bias, variance, counts, TOP)
+                )
                 relative = np.abs(seen[:, best]) / counts[best]
                 self.measured_relative[name].append(float(relative.mean()))
             plain = min(self.relative[name][-1] for name in PLAIN)

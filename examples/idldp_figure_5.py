@@ -19,7 +19,9 @@ def reproduce(setting: Setting) -> Result:
     """Figure 5 of the ID-LDP paper."""
     tops = setting.pick([10, 20, 30, 40, 50, 60, 70, 80, 90, 100], [10, 50, 100])
     seeds = range(1, setting.pick(51, 6))
-    claims, tables, figures = [], [], []
+    claims = []
+    tables = []
+    figures = []
     people, skipped = baskets.read_all(
         ("Retail", "Kosarak"), setting, "IDUE has the smallest RE on {}.", SOURCE
     )
@@ -27,7 +29,10 @@ def reproduce(setting: Setting) -> Result:
         single = baskets.first_items(answers)
         for epsilon in EPSILONS:
             errors = _by_top(single, epsilon, tops, seeds)
-            mean = {mechanism: values.mean(axis=0).tolist() for mechanism, values in errors.items()}
+            mean = {
+                mechanism: values.mean(axis=0).tolist()
+                for mechanism, values in errors.items()
+            }
             title = f"{name}, epsilon {epsilon:g}: expected RE(k)"
             tables.append(Table.over(title, "k", tops, mean))
             titles = (f"Figure 5, {name}, epsilon {epsilon:g}", "k", "RE(k)")
@@ -52,7 +57,9 @@ def _by_top(
     for seed in seeds:
         home = fr.assign(answers.counts.size, epsilon, seed).level_of
         for name, mechanism in found.items():
-            variance = fr.single_item_variance(mechanism.table, home, answers.counts, answers.users)
+            variance = fr.single_item_variance(
+                mechanism.table, home, answers.counts, answers.users
+            )
             bias = np.zeros(variance.size)
             row = [fr.relative_error(bias, variance, answers.counts, k) for k in tops]
             errors.setdefault(name, []).append(row)
@@ -61,7 +68,8 @@ def _by_top(
 
 def _claim(name: str, epsilon: float, errors: dict[str, np.ndarray]) -> Claim:
     plain = np.minimum(errors["RAPPOR"], errors["OUE"])
-    each, average = errors["IDUE opt0"] / plain, errors["IDUE opt0"].mean(axis=0) / plain[0]
+    each = errors["IDUE opt0"] / plain
+    average = errors["IDUE opt0"].mean(axis=0) / plain[0]
     return Claim(
         f"{name}, epsilon {epsilon:g}: IDUE has the smallest RE(k) for all k.",
         SOURCE,

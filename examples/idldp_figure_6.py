@@ -11,7 +11,9 @@ from reproduction.run import main
 
 from planner.planning.datasets import AnswerCounts
 
-EPSILON, FACTORS, TOP = 1.0, (1.0, 2.0), 50
+EPSILON = 1.0
+FACTORS = (1.0, 2.0)
+TOP = 50
 MECHANISMS = ("RAPPOR", "OUE", "IDUE opt0", "opt0, boxed")
 ALMOST = 0.05  # "almost the same": within 5 %
 SOURCE = "section VII-A, figure 6"
@@ -20,9 +22,13 @@ Errors = dict[str, np.ndarray]
 
 def reproduce(setting: Setting) -> Result:
     """Figure 6 of the ID-LDP paper."""
-    shares = setting.pick([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 0.95], [0.05, 0.4, 0.8])
+    shares = setting.pick(
+        [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 0.95], [0.05, 0.4, 0.8]
+    )
     seeds = range(1, setting.pick(51, 6))
-    claims, tables, figures = [], [], []
+    claims = []
+    tables = []
+    figures = []
     percent = [round(100 * share) for share in shares]
     people, skipped = baskets.read_all(
         ("Retail", "Kosarak"), setting, "{}: the gain shrinks.", SOURCE
@@ -35,7 +41,11 @@ def reproduce(setting: Setting) -> Result:
         ):
             title = f"{name}: expected {what}"
             tables.append(Table.over(title, "% sensitive", percent, errors))
-            titles = (f"Figure 6, {name}: {what}", "% of items with the smaller budget", what)
+            titles = (
+                f"Figure 6, {name}: {what}",
+                "% of items with the smaller budget",
+                what,
+            )
             figures.append(lines(percent, errors, titles, log_y=False))
             claims += _claims(f"{name}, {what}", shares, errors)
     return Result(
@@ -49,18 +59,28 @@ def reproduce(setting: Setting) -> Result:
     )
 
 
-def _errors(answers: AnswerCounts, shares: list[float], seeds: range) -> tuple[Errors, Errors]:
+def _errors(
+    answers: AnswerCounts, shares: list[float], seeds: range
+) -> tuple[Errors, Errors]:
     """MSE and RE by mechanism, one number a share."""
-    mse, relative = ({name: np.empty(len(shares)) for name in MECHANISMS} for _ in range(2))
-    counts, n = answers.counts, answers.users
+    mse, relative = (
+        {name: np.empty(len(shares)) for name in MECHANISMS} for _ in range(2)
+    )
+    counts = answers.counts
+    n = answers.users
     for column, share in enumerate(shares):
         split = ((share, 1 - share), FACTORS)
-        homes = [fr.assign(counts.size, EPSILON, seed, *split).level_of for seed in seeds]
-        found = fr.mechanisms(fr.assign(counts.size, EPSILON, 1, *split), ("opt0", "boxed"))
+        homes = [
+            fr.assign(counts.size, EPSILON, seed, *split).level_of for seed in seeds
+        ]
+        found = fr.mechanisms(
+            fr.assign(counts.size, EPSILON, 1, *split), ("opt0", "boxed")
+        )
         for name, mechanism in found.items():
             bias = np.zeros(counts.size)
             variances = [
-                fr.single_item_variance(mechanism.table, home, counts, n) for home in homes
+                fr.single_item_variance(mechanism.table, home, counts, n)
+                for home in homes
             ]
             mse[name][column] = np.mean([v.sum() / n for v in variances])
             each = [fr.relative_error(bias, v, counts, TOP) for v in variances]

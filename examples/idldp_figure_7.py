@@ -15,7 +15,9 @@ from planner.planning.datasets import AnswerCounts
 
 LENGTH = 2
 NAMES = ("RAPPOR-PS", "OUE-PS", "IDUE-PS")
-RANKED = "IDUE-PS, by z"  # items ranked by estimate over standard error, not by estimate
+RANKED = (
+    "IDUE-PS, by z"  # items ranked by estimate over standard error, not by estimate
+)
 SOURCE = "section VII-B, figure 7"
 SURE = 3.5  # standard errors: a difference by chance once in 4,000 comparisons
 
@@ -33,18 +35,27 @@ def reproduce(setting: Setting) -> Result:
     """Figure 7 of the ID-LDP paper."""
     answers, name, skipped = data(setting)
     if answers is None:
-        return Result("ID-LDP, figure 7: top items of item sets", skipped, [_missing(skipped)])
+        return Result(
+            "ID-LDP, figure 7: top items of item sets", skipped, [_missing(skipped)]
+        )
     seeds = range(1, setting.pick(81, 5))
-    by_epsilon = [_point(answers, e, 20, seeds) for e in setting.pick((1, 2, 3, 4, 6), (1, 6))]
-    by_top = [_point(answers, 4.0, k, seeds) for k in setting.pick((10, 20, 40, 60, 80), (10, 80))]
-    tables, figures = [], []
+    by_epsilon = [
+        _point(answers, e, 20, seeds) for e in setting.pick((1, 2, 3, 4, 6), (1, 6))
+    ]
+    by_top = [
+        _point(answers, 4.0, k, seeds)
+        for k in setting.pick((10, 20, 40, 60, 80), (10, 80))
+    ]
+    tables = []
+    figures = []
     for points, field, title in (
         (by_epsilon, "epsilon", "by epsilon (k = 20)"),
         (by_top, "k", "by k (epsilon = 4)"),
     ):
         x = [float(getattr(point, field)) for point in points]
         precision = {
-            one: [float(p.precision[one].mean()) for p in points] for one in (*NAMES, RANKED)
+            one: [float(p.precision[one].mean()) for p in points]
+            for one in (*NAMES, RANKED)
         }
         relative = {one: [p.relative[one] for p in points] for one in NAMES}
         for what, series in (("precision", precision), ("RE(k)", relative)):
@@ -57,7 +68,9 @@ def reproduce(setting: Setting) -> Result:
         f"{answers.sets.sizes.mean():.2f} items a person. Padding length {LENGTH}; budgets e, "
         f"1.2 e, 2 e for 5, 5, 90 % of the items; {len(seeds)} runs, each with a new random "
         f"assignment of the levels.",
-        _claims(name, [*by_epsilon, *by_top], (by_top[-1], _point(answers, 6.0, 80, seeds))),
+        _claims(
+            name, [*by_epsilon, *by_top], (by_top[-1], _point(answers, 6.0, 80, seeds))
+        ),
         tables,
         figures,
         notes=[
@@ -98,7 +111,9 @@ def _point(answers: AnswerCounts, epsilon: float, k: int, seeds: range) -> Point
             precision[name].append(float(fr.sample_precision(seen, counts, k)[0]))
             if name == "IDUE-PS":
                 noise = mechanism.table.noise[mechanism.level_of]
-                chosen = np.argsort(-(seen[0] + counts) / np.sqrt(noise), kind="stable")[:k]
+                chosen = np.argsort(
+                    -(seen[0] + counts) / np.sqrt(noise), kind="stable"
+                )[:k]
                 precision[RANKED].append(fr.precision_at(chosen, counts))
             bias, variance = fr.expected(mechanism, answers)
             relative[name].append(fr.relative_error(bias, variance, counts, k))
@@ -152,7 +167,9 @@ def _lead(point: Point, name: str = "IDUE-PS") -> tuple[float, float]:
 
 def _said(point: Point, name: str = "IDUE-PS") -> str:
     lead, score = _lead(point, name)
-    return f"{lead:+.1%} ({score:+.1f} s.e.) at epsilon {point.epsilon:g}, k = {point.k}"
+    return (
+        f"{lead:+.1%} ({score:+.1f} s.e.) at epsilon {point.epsilon:g}, k = {point.k}"
+    )
 
 
 def _missing(reason: str) -> Claim:

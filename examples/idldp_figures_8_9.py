@@ -22,10 +22,13 @@ def reproduce(setting: Setting) -> Result:
     large = baskets.read("Kosarak", setting)
     large_name = "Kosarak"
     if large is None:
-        large, large_name = baskets.read("Retail", setting), "Retail"
+        large = baskets.read("Retail", setting)
+        large_name = "Retail"
         about += "Kosarak is skipped: not in the folder. In its place: Retail. "
     if small is None or large is None:
-        skipped = Claim("The best padding length depends on epsilon.", SOURCE, None, about)
+        skipped = Claim(
+            "The best padding length depends on epsilon.", SOURCE, None, about
+        )
         return Result("ID-LDP, figures 8 and 9: the padding length", about, [skipped])
     runs = {
         small_name: _Run(small, 20, range(1, 9), setting),
@@ -33,12 +36,19 @@ def reproduce(setting: Setting) -> Result:
             large, 100, setting.pick((*range(1, 16), 20, 25), (1, 3, 5, 8, 12)), setting
         ),
     }
-    tables, figures = [], []
+    tables = []
+    figures = []
     for name, run in runs.items():
         tables.append(
-            Table.over(f"{name}: expected RE({run.top})", "length", run.lengths, run.curves)
+            Table.over(
+                f"{name}: expected RE({run.top})", "length", run.lengths, run.curves
+            )
         )
-        titles = (f"{name}: RE({run.top}) of IDUE-PS", "padding length", f"RE({run.top})")
+        titles = (
+            f"{name}: RE({run.top}) of IDUE-PS",
+            "padding length",
+            f"RE({run.top})",
+        )
         figures.append(lines(run.lengths, run.curves, titles, measured=run.measured))
     sizes = ", ".join(f"{name} {run.mean_size:.2f}" for name, run in runs.items())
     return Result(
@@ -54,13 +64,16 @@ def reproduce(setting: Setting) -> Result:
 class _Run:
     """RE of IDUE-PS on one data set by padding length, one curve per epsilon."""
 
-    def __init__(self, answers: AnswerCounts, top: int, lengths, setting: Setting) -> None:
+    def __init__(
+        self, answers: AnswerCounts, top: int, lengths, setting: Setting
+    ) -> None:
         self.top, self.lengths = top, list(lengths)
         self.mean_size = float(answers.sets.sizes.mean())
         self.curves: dict[str, list[float]] = {}
         self.measured: dict[str, list[float]] = {}
         self.scores: list[float] = []
-        rng, repeats = np.random.default_rng(8), setting.pick(5, 2)
+        rng = np.random.default_rng(8)
+        repeats = setting.pick(5, 2)
         best = np.argsort(-answers.counts, kind="stable")[:top]
         for epsilon in EPSILONS:
             name = f"epsilon {epsilon:g}"
@@ -94,7 +107,9 @@ def _claims(runs: dict[str, _Run]) -> list[Claim]:
         )
         for name, run in runs.items()
     ]
-    short = 0 if large.lengths[0] > 2 else large.lengths.index(min(3, large.lengths[-1]))
+    short = (
+        0 if large.lengths[0] > 2 else large.lengths.index(min(3, large.lengths[-1]))
+    )
     falls = [[curve[k] for curve in large.curves.values()] for k in (short, -1)]
     drops = [fall[1] / fall[-1] for fall in falls]
     mean = [_excess(run, round(run.mean_size), -1) for run in runs.values()]

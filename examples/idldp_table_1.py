@@ -14,12 +14,16 @@ ROUNDING = 1e-6  # mechanisms round their probabilities inward by 2^-32
 
 def reproduce(setting: Setting) -> Result:
     """Table I of the ID-LDP paper."""
-    rng, priors = np.random.default_rng(1), setting.pick(5000, 200)
-    rows, claims = [], []
+    rng = np.random.default_rng(1)
+    priors = setting.pick(5000, 200)
+    rows = []
+    claims = []
     for name, law, low, high in (*_ldp(), *_personal(), *_discriminative()):
         least, most = extremes(law)
         inside = _inside(law, low, high, rng, priors)
-        tight = np.allclose(most, high, rtol=1e-6) and np.allclose(least, low, rtol=1e-6)
+        tight = np.allclose(most, high, rtol=1e-6) and np.allclose(
+            least, low, rtol=1e-6
+        )
         for x in np.flatnonzero(np.append(True, np.diff(high) != 0)):
             cells = (f"{low[x]:.4f} {high[x]:.4f}", f"{least[x]:.4f} {most[x]:.4f}")
             rows.append((name, f"{x + 1}", *cells))
@@ -38,7 +42,13 @@ def reproduce(setting: Setting) -> Result:
         "Pr(x) / Pr(x | report) for every input x and report of a mechanism that keeps the notion. "
         "The extremes over all priors are reached when the prior is all on one other input.",
         claims,
-        [Table("Bounds and what happens", ("notion", "input", "bounds", "extremes"), rows)],
+        [
+            Table(
+                "Bounds and what happens",
+                ("notion", "input", "bounds", "extremes"),
+                rows,
+            )
+        ],
     )
 
 
@@ -54,14 +64,17 @@ def _inside(law, low, high, rng: np.random.Generator, priors: int) -> bool:
         chance = rng.dirichlet(np.full(len(law), spread), size=priors)
         for x, row in enumerate(law):
             ratio = (chance @ law) / row
-            if ratio.min() < low[x] * (1 - ROUNDING) or ratio.max() > high[x] * (1 + ROUNDING):
+            if ratio.min() < low[x] * (1 - ROUNDING) or ratio.max() > high[x] * (
+                1 + ROUNDING
+            ):
                 return False
     return True
 
 
 def _listed(mechanism):
     """``Pr[report | item]``, reports read as numbers."""
-    items, (own, other) = mechanism.levels.total, mechanism.shape.chances
+    items = mechanism.levels.total
+    (own, other) = mechanism.shape.chances
     bits = np.arange(2**items)[:, None] >> np.arange(items) & 1
     ones = np.where(np.eye(items), own, other)[:, None]
     return np.where(bits, ones, 1 - ones).prod(axis=2)
@@ -77,25 +90,35 @@ def _personal():
         response = randomized_response(epsilon, items=5)
         law = np.where(np.eye(5), *response.shape.chances)
         bounds = np.exp([-epsilon, epsilon])
-        yield f"PLDP, person with {epsilon:g} (GRR)", law, *(np.full(5, bound) for bound in bounds)
+        yield (
+            f"PLDP, person with {epsilon:g} (GRR)",
+            law,
+            *(np.full(5, bound) for bound in bounds),
+        )
 
 
 def _discriminative():
     policy = PrivacyPolicy([1.0, 1.2, 3.0], [1, 1, 3])
-    bounds = [np.repeat(bound, policy.item_counts) for bound in policy.prior_posterior_bounds]
+    bounds = [
+        np.repeat(bound, policy.item_counts) for bound in policy.prior_posterior_bounds
+    ]
     law = _listed(unary(solve(policy)))
     yield "MinID-LDP (1, 1.2, 3) (IDUE)", law, *bounds
     # Three inputs with budgets 1, 3, 3, made by hand: 2 min(E) = 2 is really reached.
     c = 0.1
-    near, far = c * np.exp(1), c * np.exp(-1)
-    hand = np.array([[c, c, 1 - 2 * c], [near, far, 1 - near - far], [far, near, 1 - near - far]])
+    near = c * np.exp(1)
+    far = c * np.exp(-1)
+    hand = np.array(
+        [[c, c, 1 - 2 * c], [near, far, 1 - near - far], [far, near, 1 - near - far]]
+    )
     low, high = PrivacyPolicy([1.0, 3.0], [1, 2]).prior_posterior_bounds
     yield "MinID-LDP (1, 3, 3), made by hand", hand, low[[0, 1, 1]], high[[0, 1, 1]]
 
 
 def _geographic(rng: np.random.Generator, priors: int) -> Claim:
     """Geo-indistinguishability: bounds that depend on the prior; the truncated geometric law."""
-    epsilon, places = 0.7, np.arange(6)
+    epsilon = 0.7
+    places = np.arange(6)
     decay = np.exp(-epsilon)
     far = np.abs(places[:, None] - places[None, :])
     law = decay**far * np.where((places == 0) | (places == 5), 1 / (1 + decay), 1)

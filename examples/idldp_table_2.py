@@ -16,8 +16,10 @@ from planner.policy import logodds
 ITEMS = np.array([1, 4])
 POLICY = PrivacyPolicy([log(4), log(6)], ITEMS, names=["HIV", "others"])
 # The row of IDUE as printed: probabilities, terms "3.27 n + 0.31 c", range of the total.
-PRINTED_A, PRINTED_B = (0.59, 0.67), (0.33, 0.28)
-PRINTED_NOISE, PRINTED_SIGNAL = (3.27, 1.32), (0.31, 0.13)
+PRINTED_A = (0.59, 0.67)
+PRINTED_B = (0.33, 0.28)
+PRINTED_NOISE = (3.27, 1.32)
+PRINTED_SIGNAL = (0.31, 0.13)
 PRINTED_RANGE = [8.68, 8.86]
 
 
@@ -70,7 +72,11 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
         "probabilities a, b and the variance n noise + c signal of a count; last the range of "
         "the total variance, per person.",
         claims,
-        [Table("Per person", ("mechanism", "a", "b", "noise", "signal", "total"), rows)],
+        [
+            Table(
+                "Per person", ("mechanism", "a", "b", "noise", "signal", "total"), rows
+            )
+        ],
         notes=[
             f"The box a >= 1/2 >= b costs nothing here ({ranges['opt0, boxed'][1]:.6f} n). "
             f"What the table leaves out: with five items plain generalised randomised response "
@@ -86,10 +92,8 @@ def total_range(noise: np.ndarray, signal: np.ndarray) -> tuple[float, float]:
 
 
 def _range_of_idue(best: UnaryTable, rounded: UnaryTable) -> Claim:
-    exact, printed = (
-        total_range(best.noise, best.signal),
-        total_range(rounded.noise, rounded.signal),
-    )
+    exact = total_range(best.noise, best.signal)
+    printed = total_range(rounded.noise, rounded.signal)
     by_terms = total_range(PRINTED_NOISE, PRINTED_SIGNAL)
     by_rounding = (
         np.array_equal(np.round([best.a, best.b], 2), [PRINTED_A, PRINTED_B])

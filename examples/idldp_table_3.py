@@ -29,10 +29,13 @@ def reproduce(setting: Setting) -> Result:
         answers = baskets.read(name, whole)
         if answers is not None:
             found[name] = answers
-    rows, claims = [], []
+    rows = []
+    claims = []
     for name, printed in PRINTED.items():
         answers = found.get(name)
-        text = "{} has {:,} records of {:,} people and {:,} items.".format(name, *printed)
+        text = "{} has {:,} records of {:,} people and {:,} items.".format(
+            name, *printed
+        )
         if answers is None:
             rows.append((name, *printed, "not in the folder"))
             claims.append(Claim.skipped(text, "Table III", *baskets.FILES[name]))

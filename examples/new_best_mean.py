@@ -31,12 +31,17 @@ def reproduce(setting: Setting) -> Result:
     channels = [best_channel(epsilon, tolerance=1e-5) for epsilon in epsilons]
     errors = np.array([channel.worst_error for channel in channels])
     gap = max(channel.certificate.relative_gap for channel in channels)
-    peers = {name: np.array([_worst(name, epsilon) for epsilon in epsilons]) for name in PEERS}
+    peers = {
+        name: np.array([_worst(name, epsilon) for epsilon in epsilons])
+        for name in PEERS
+    }
     ratio = peers["BiSample-MD"] / errors
     covered, off = _simulated(channels[epsilons.index(2)], setting.pick(2000, 300))
     model = AnswerRateModel(NormalPreferences(5, 1.5), USERS, mean=0.5, sd=0.3)
     curve = channel_curve(model, np.linspace(1, 7, setting.pick(60, 13)))
-    ours, theirs, bisample = curve.best(), model.best(), model.curve(curve.epsilon).mean_rmse
+    ours = curve.best()
+    theirs = model.best()
+    bisample = model.curve(curve.epsilon).mean_rmse
     rmse = {"best channel": np.sqrt(errors / USERS)}
     rmse |= {name: np.array([max(_rmse(name, e)) for e in epsilons]) for name in PEERS}
     return Result(
@@ -48,7 +53,8 @@ def reproduce(setting: Setting) -> Result:
             Claim(
                 "BiSample loses 1.3 times at budget 1 and 1.8 times at 2 to one channel for all.",
                 SOURCE,
-                [round(float(ratio[epsilons.index(e)]), 1) for e in (1, 2)] == [1.3, 1.8],
+                [round(float(ratio[epsilons.index(e)]), 1) for e in (1, 2)]
+                == [1.3, 1.8],
                 f"Ratios of variances: {', '.join(f'{r:.2f}' for r in ratio)} at budgets "
                 f"{', '.join(f'{e:g}' for e in epsilons)}; all proven to a relative {gap:.0e}.",
             ),
@@ -77,7 +83,9 @@ def reproduce(setting: Setting) -> Result:
             )
         ],
         [
-            lines(epsilons, rmse, ("Error of the mean, 100,000 people", "budget", "RMSE")),
+            lines(
+                epsilons, rmse, ("Error of the mean, 100,000 people", "budget", "RMSE")
+            ),
             lines(
                 curve.epsilon,
                 {
@@ -115,8 +123,10 @@ def _peer(name, epsilon, assumed):
 
 def _simulated(channel, rounds: int) -> tuple[float, float]:
     """Share of intervals that cover, and squared error over the predicted one."""
-    rng, users = np.random.default_rng(11), 20_000
-    assumed, scenario = five_populations()[3], channel.scenarios[3]
+    rng = np.random.default_rng(11)
+    users = 20_000
+    assumed = five_populations()[3]
+    scenario = channel.scenarios[3]
     law = drawn_channel(channel).matrix
     reports = rng.multinomial(users, scenario.population @ law, size=rounds)
     mechanism = mean_channel(channel)

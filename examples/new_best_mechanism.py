@@ -25,7 +25,10 @@ def reproduce(setting: Setting) -> Result:
         items: [PrivacyPolicy(epsilon * FACTORS, counts) for epsilon in epsilons]
         for items, counts in (("100 items", [5, 5, 90]), ("1,000 items", [50, 50, 900]))
     }
-    rows = {name: np.array([_errors(p) for p in policies]) for name, policies in series.items()}
+    rows = {
+        name: np.array([_errors(p) for p in policies])
+        for name, policies in series.items()
+    }
     table_2 = _errors(toy)
     response = randomized_response(log(4), 5)
     flat = float(response.variance(np.full(5, 20)).sum() / 100)
@@ -33,7 +36,10 @@ def reproduce(setting: Setting) -> Result:
     known = np.vstack([table_2, retail, *rows.values()])
     gaps = known[:, 5] / known[:, 6] - 1
     less = 1 - known[:, 5] / known[:, 4]
-    ranking = all(np.all(found[:, 4] <= found[:, :4].min(axis=1) + 1e-9) for found in rows.values())
+    ranking = all(
+        np.all(found[:, 4] <= found[:, :4].min(axis=1) + 1e-9)
+        for found in rows.values()
+    )
     return Result(
         "New: the best of all mechanisms",
         "Worst-case squared error per person, all items: the tables of the paper, the best of all "
@@ -75,7 +81,10 @@ def reproduce(setting: Setting) -> Result:
                     f"{name}: worst-case MSE / n",
                     "epsilon",
                     epsilons,
-                    {column: [_text(v) for v in found[:, i]] for i, column in enumerate(COLUMNS)},
+                    {
+                        column: [_text(v) for v in found[:, i]]
+                        for i, column in enumerate(COLUMNS)
+                    },
                 )
                 for name, found in rows.items()
             ),
@@ -84,7 +93,11 @@ def reproduce(setting: Setting) -> Result:
             lines(
                 epsilons,
                 {column: found[:, i] for i, column in enumerate(COLUMNS)},
-                (f"All mechanisms, {name}", "epsilon (the smallest budget)", "worst-case MSE / n"),
+                (
+                    f"All mechanisms, {name}",
+                    "epsilon (the smallest budget)",
+                    "worst-case MSE / n",
+                ),
             )
             for name, found in rows.items()
         ],

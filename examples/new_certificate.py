@@ -17,9 +17,12 @@ def reproduce(setting: Setting) -> Result:
     """What the box a >= 1/2 >= b costs, and what a local search in (a, b) misses."""
     epsilons = setting.pick([0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4], [0.5, 2, 4])
     sizes = {"100 items": [5, 5, 90], "1,000 items": [50, 50, 900]}
-    costs, tables, gaps = {}, [], []
+    costs = {}
+    tables = []
+    gaps = []
     for name, items in sizes.items():
-        boxed, best = [], []
+        boxed = []
+        best = []
         for epsilon in epsilons:
             policy = PrivacyPolicy(epsilon * FACTORS, items)
             boxed.append(solve_literal(policy, box=True).worst_case_mse)
@@ -33,7 +36,9 @@ def reproduce(setting: Setting) -> Result:
             "certified": [f"{value:,.3f}" for value in best],
             "the box costs": percent,
         }
-        tables.append(Table.over(f"{name}: worst-case MSE / n", "epsilon", epsilons, columns))
+        tables.append(
+            Table.over(f"{name}: worst-case MSE / n", "epsilon", epsilons, columns)
+        )
     excess = local_search(setting.pick(12, 4))
     stuck = int(np.sum(excess > 1e-6))
     titles = ("What the box costs", "epsilon (the smallest budget)", "per cent")

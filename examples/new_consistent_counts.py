@@ -15,7 +15,9 @@ from planner import Aggregate, Estimates, PrivacyPolicy, solve, unary
 
 Array = NDArray[np.float64]
 SHAPES: dict[str, Callable[[int], Array]] = {
-    "one item of 60 %": lambda items: np.append(np.full(items - 1, 0.4 / (items - 1)), 0.6),
+    "one item of 60 %": lambda items: np.append(
+        np.full(items - 1, 0.4 / (items - 1)), 0.6
+    ),
     "1 / rank": lambda items: 1 / np.arange(1.0, items + 1),
     "1 / rank^2": lambda items: 1 / np.arange(1.0, items + 1) ** 2,
     "all alike": np.ones,
@@ -31,7 +33,9 @@ def reproduce(setting: Setting) -> Result:
     names = list(ratios)
     budgets = setting.pick([0.5, 1.0, 2.0, 4.0, 8.0], [1.0, 8.0])
     worst = {name: float(rows.max()) for name, rows in ratios.items()}
-    typical = {name: float(np.exp(np.log(rows).mean())) for name, rows in ratios.items()}
+    typical = {
+        name: float(np.exp(np.log(rows).mean())) for name, rows in ratios.items()
+    }
     by_budget = {
         name: [float(rows[i :: len(budgets)].max()) for i in range(len(budgets))]
         for name, rows in ratios.items()
@@ -74,7 +78,11 @@ def reproduce(setting: Setting) -> Result:
             lines(
                 budgets,
                 by_budget,
-                ("The worst of all shapes", "e", "squared error over the unbiased counts'"),
+                (
+                    "The worst of all shapes",
+                    "e",
+                    "squared error over the unbiased counts'",
+                ),
             )
         ],
     )
@@ -115,8 +123,11 @@ def _compare(
     return {name: total / raw for name, total in totals.items()}
 
 
-def _ways(estimates: Estimates, counts: Array, chances: tuple[Array, Array]) -> dict[str, Array]:
-    values, users = estimates.values, estimates.users
+def _ways(
+    estimates: Estimates, counts: Array, chances: tuple[Array, Array]
+) -> dict[str, Array]:
+    values = estimates.values
+    users = estimates.users
     ones = np.ones_like(values)
     least = ndtri(1 - 0.05 / values.size) * estimates.null_standard_errors
     alone = Estimates(values, ones, np.maximum(estimates.standard_errors, 1e-9), users)
@@ -133,15 +144,18 @@ def _likeliest(counts: Array, users: int, a: Array, b: Array) -> Array:
     """Counts that maximise the likelihood of independent bits on the simplex, by its multiplier."""
 
     def shares(multiplier: float) -> Array:
-        low, high = np.zeros_like(a), np.ones_like(a)
+        low = np.zeros_like(a)
+        high = np.ones_like(a)
         positive = _slope(low, counts, users, a, b) > multiplier
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             rising = _slope(middle, counts, users, a, b) > multiplier
-            low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+            low = np.where(rising, middle, low)
+            high = np.where(rising, high, middle)
         return np.where(positive, low, 0.0)
 
-    least, most = -10.0 * users, 10.0 * users
+    least = -10.0 * users
+    most = 10.0 * users
     while shares(least).sum() < 1:
         least *= 4
     while shares(most).sum() > 1:

@@ -25,7 +25,8 @@ class Count(NamedTuple):
 
 def reproduce(setting: Setting) -> Result:
     """Midpoint convexity of opt0 in (s, w) and in (a, b)."""
-    policies, pairs = setting.pick(400, 40), setting.pick(500, 100)
+    policies = setting.pick(400, 40)
+    pairs = setting.pick(500, 100)
     rng = np.random.default_rng(9)
     counts = {"s, w": [], "a, b": []}
     for _ in range(policies):
@@ -36,7 +37,9 @@ def reproduce(setting: Setting) -> Result:
     total = policies * pairs
     log_odds, table = (
         Count(
-            sum(c.infeasible for c in each), sum(c.above for c in each), max(c.worst for c in each)
+            sum(c.infeasible for c in each),
+            sum(c.above for c in each),
+            max(c.worst for c in each),
         )
         for each in counts.values()
     )
@@ -63,10 +66,18 @@ def reproduce(setting: Setting) -> Result:
                 log_odds.infeasible > 0 or log_odds.above > 0,
                 f"In (a, b) {table.infeasible:,} midpoints break a privacy row and {table.above:,} "
                 f"others have an error above the mean (up to {table.worst:.1f} times).",
-                "in the coordinates (a, b)" if table.infeasible > 0 and table.above > 0 else "",
+                "in the coordinates (a, b)"
+                if table.infeasible > 0 and table.above > 0
+                else "",
             ),
         ],
-        [Table("Midpoints", ("coordinates", "pairs", "infeasible", "above", "worst"), rows)],
+        [
+            Table(
+                "Midpoints",
+                ("coordinates", "pairs", "infeasible", "above", "worst"),
+                rows,
+            )
+        ],
         [_segment()],
     )
 
@@ -74,7 +85,8 @@ def reproduce(setting: Setting) -> Result:
 def random_policy(rng: np.random.Generator) -> PrivacyPolicy:
     """Any of the three rules."""
     size = int(rng.integers(1, 9))
-    budgets, counts = rng.uniform(0.1, 5, size), rng.integers(1, 101, size)
+    budgets = rng.uniform(0.1, 5, size)
+    counts = rng.integers(1, 101, size)
     rule = ("min", "avg", "matrix")[rng.integers(3)]
     if rule == "matrix":
         half = rng.uniform(0.1, 5, (size, size))
@@ -99,9 +111,13 @@ def _midpoints(policy: PrivacyPolicy, ends: list[np.ndarray], through) -> Count:
     middle = back((to(ends[0]) + to(ends[1])) / 2)
     used = middle[0][:, :, None] + middle[1][:, None, :] - policy.bounds()
     kept = used.max(axis=(1, 2)) <= ROUNDING
-    ratio = error(policy, middle) / ((error(policy, ends[0]) + error(policy, ends[1])) / 2)
+    ratio = error(policy, middle) / (
+        (error(policy, ends[0]) + error(policy, ends[1])) / 2
+    )
     above = kept & (ratio > 1 + ROUNDING)
-    return Count(int(np.sum(~kept)), int(np.sum(above)), float(ratio[kept].max(initial=0)))
+    return Count(
+        int(np.sum(~kept)), int(np.sum(above)), float(ratio[kept].max(initial=0))
+    )
 
 
 def _to_table(v: np.ndarray) -> np.ndarray:
@@ -115,19 +131,26 @@ def _to_log_odds(table: np.ndarray) -> np.ndarray:
 def _segment():
     """The error along one line between two tables, straight in each coordinate system."""
     policy = PrivacyPolicy([3.0, 3.0], [1, 5])
-    one, two = np.array([[0.9, 0.9], [0.5, 0.8]]), np.array([[0.9, 0.2], [0.1, 0.1]])
+    one = np.array([[0.9, 0.9], [0.5, 0.8]])
+    two = np.array([[0.9, 0.2], [0.1, 0.1]])
     share = np.linspace(0, 1, 101)
 
     def along(start: np.ndarray, end: np.ndarray) -> np.ndarray:
         return start[:, None] + share[:, None] * (end - start)[:, None]
 
     curves = {
-        "straight in (s, w)": error(policy, along(_to_log_odds(one), _to_log_odds(two))),
+        "straight in (s, w)": error(
+            policy, along(_to_log_odds(one), _to_log_odds(two))
+        ),
         "straight in (a, b)": error(policy, _to_log_odds(along(one, two))),
     }
     ends = error(policy, np.stack([_to_log_odds(one), _to_log_odds(two)], axis=1))
     curves["chord"] = ends[0] + share * (ends[1] - ends[0])
-    titles = ("Error between two tables", "share of the second table", "worst-case MSE / n")
+    titles = (
+        "Error between two tables",
+        "share of the second table",
+        "worst-case MSE / n",
+    )
     return lines(share, curves, titles, log_y=False)
 
 

@@ -32,9 +32,15 @@ def reproduce(setting: Setting) -> Result:
     each = found.some_each
     rows = [
         (name, float(share), float(fraction))
-        for name, share, fraction in zip(found.names, found.shares, each.fractions, strict=True)
+        for name, share, fraction in zip(
+            found.names, found.shares, each.fractions, strict=True
+        )
     ]
-    titles = ("Error against the first question's share", "share", "weighted total error")
+    titles = (
+        "Error against the first question's share",
+        "share",
+        "weighted total error",
+    )
     return Result(
         "New: joint allocation",
         "Three questions to the same people: Table II's diagnosis; a page (budgets 2, 2.4, 4, 100 "
@@ -65,7 +71,11 @@ def reproduce(setting: Setting) -> Result:
                 f"not to ask everybody at most {each.value:.3f}.",
             ),
         ],
-        [Table("Best designs", ("question", "share of budget", "share of people"), rows)],
+        [
+            Table(
+                "Best designs", ("question", "share of budget", "share of people"), rows
+            )
+        ],
         [lines(shares, {"split": curve}, titles, log_y=False)],
     )
 
@@ -105,7 +115,9 @@ def _errors(block, steps: int) -> np.ndarray:
 
 def _total(shares: np.ndarray) -> float:
     pairs = zip(BLOCKS, shares, strict=True)
-    return float(sum(block.weight * block.at(float(share)).error for block, share in pairs))
+    return float(
+        sum(block.weight * block.at(float(share)).error for block, share in pairs)
+    )
 
 
 def _said(shares: np.ndarray) -> str:

@@ -32,7 +32,12 @@ def reproduce(setting: Setting) -> Result:
     covered, gain, one = _simulated(pairs[epsilons.index(1)][0], rounds)
     lower, upper = one.band
     rows = [
-        (f"{d} answers, budget {e}", ours.worst_error, theirs.worst_error, float(ours.outputs))
+        (
+            f"{d} answers, budget {e}",
+            ours.worst_error,
+            theirs.worst_error,
+            float(ours.outputs),
+        )
         for (d, e), (ours, theirs) in solved.items()
     ]
     titles = ("One collection from 20,000 people", "answer", "cumulative share")
@@ -62,9 +67,15 @@ def reproduce(setting: Setting) -> Result:
                 f"the unbiased estimates (2,000 people, budget 1).",
             ),
         ],
-        [Table("Worst-case error", ("case", "best", "best for counts", "reports"), rows)],
         [
-            lines(epsilons, curves, ("Six ordered answers", "budget", "worst-case error")),
+            Table(
+                "Worst-case error", ("case", "best", "best for counts", "reports"), rows
+            )
+        ],
+        [
+            lines(
+                epsilons, curves, ("Six ordered answers", "budget", "worst-case error")
+            ),
             lines(
                 np.arange(1, 7),
                 {
@@ -86,17 +97,29 @@ def _both(answers: int, epsilon: float) -> tuple[Channel, Channel]:
     ours = best_ordered_channel(policy, tolerance=1e-6)
     counts = best_ordered_channel(policy, "counts", tolerance=1e-5)
     added = np.cumsum(counts.estimator, axis=0)[:-1]
-    about = (policy, ours.wanted, ours.wanted_names, counts.matrix, added, ours.scenarios)
+    about = (
+        policy,
+        ours.wanted,
+        ours.wanted_names,
+        counts.matrix,
+        added,
+        ours.scenarios,
+    )
     return ours, Channel(*about)
 
 
 def _simulated(channel: Channel, rounds: int):
-    rng, truth = np.random.default_rng(17), np.cumsum(SHARES)
-    covered, raw, rising = 0, 0.0, 0.0
+    rng = np.random.default_rng(17)
+    truth = np.cumsum(SHARES)
+    covered = 0
+    raw = 0.0
+    rising = 0.0
     for counts in rng.multinomial(2000, SHARES @ channel.matrix, size=rounds):
         one = estimate_ordered(channel, counts)
         lower, upper = one.band
-        covered += bool((lower <= truth + 1e-12).all() and (truth <= upper + 1e-12).all())
+        covered += bool(
+            (lower <= truth + 1e-12).all() and (truth <= upper + 1e-12).all()
+        )
         raw += np.sum((one.values - truth[:-1]) ** 2)
         rising += np.sum((one.consistent - truth) ** 2)
     shown = estimate_ordered(channel, rng.multinomial(20_000, SHARES @ channel.matrix))

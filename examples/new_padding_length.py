@@ -25,16 +25,21 @@ def reproduce(setting: Setting) -> Result:
     title = "New: the padding length"
     answers = baskets.read("Retail", setting)
     if answers is None:
-        claim = Claim.skipped("Planned lengths are good.", SOURCE, *baskets.FILES["Retail"])
+        claim = Claim.skipped(
+            "Planned lengths are good.", SOURCE, *baskets.FILES["Retail"]
+        )
         return Result(title, claim.numbers, [claim])
     lengths = setting.pick([*range(1, 31), 40, 50, 60, 76], [*range(1, 21), 30])
     rows: Rows = {}
-    curves, measured, scores = {}, {}, []
+    curves = {}
+    measured = {}
+    scores = []
     rng = np.random.default_rng(12)
     for epsilon in EPSILONS:
         placed = fr.assign(answers.counts.size, epsilon)
         curve, seen, score = _curve(answers, placed, lengths, setting.pick(3, 1), rng)
-        curves[f"epsilon {epsilon:g}"], measured[f"epsilon {epsilon:g}"] = curve, seen
+        curves[f"epsilon {epsilon:g}"] = curve
+        measured[f"epsilon {epsilon:g}"] = seen
         scores += score
         for name, length in _chosen(answers, placed, epsilon).items():
             error = curve[int(np.argmin(np.abs(np.subtract(lengths, length))))]
@@ -70,7 +75,9 @@ def _curve(
 ) -> tuple[list[float], list[float], list[float]]:
     """Exact and simulated MSE per person by length, and their distance in standard errors."""
     unary = fr.mechanisms(placed)["IDUE opt0"]
-    exact, measured, scores = [], [], []
+    exact = []
+    measured = []
+    scores = []
     for length in lengths:
         mechanism = unary.padded(length)
         bias, variance = fr.expected(mechanism, answers)
@@ -81,20 +88,29 @@ def _curve(
     return exact, measured, scores
 
 
-def _chosen(answers: AnswerCounts, placed: fr.Assignment, epsilon: float) -> dict[str, int]:
+def _chosen(
+    answers: AnswerCounts, placed: fr.Assignment, epsilon: float
+) -> dict[str, int]:
     """The length by what is known of the sets, and by the rules of thumb."""
-    sets, sizes = answers.sets, answers.sets.sizes
-    some = np.random.default_rng(500).choice(sets.users, min(500, sets.users), replace=False)
+    sets = answers.sets
+    sizes = answers.sets.sizes
+    some = np.random.default_rng(500).choice(
+        sets.users, min(500, sets.users), replace=False
+    )
     pilot = type(sets).of(
         [sets.members[sets.starts[u] : sets.starts[u + 1]] for u in some], sets.items
     )
-    table, histogram = solve(placed.policy), np.bincount(sizes)
+    table = solve(placed.policy)
+    histogram = np.bincount(sizes)
     models: dict[str, SetModel] = {
         "sizes; popularity taken as 1/rank": AssumedSets(histogram),
         "pilot of 500 people": PilotSets(pilot, placed.level_of),
         "all sets": PilotSets(sets, placed.level_of),
     }
-    found = {name: plan_padding(table, sets.users, one).length for name, one in models.items()}
+    found = {
+        name: plan_padding(table, sets.users, one).length
+        for name, one in models.items()
+    }
     mean = round(float(sizes.mean()))
     found["rule: mean size (half for e < 4)"] = mean if epsilon >= 4 else mean // 2
     found["rule: 90th percentile of the sizes"] = round(float(np.quantile(sizes, 0.9)))
@@ -109,8 +125,11 @@ def _claims(rows: Rows, scores: list[float], answers: AnswerCounts) -> list[Clai
     planned = [name for name in rows if not name.startswith("rule")]
     worst = {name: max(extra for _, extra in each) for name, each in rows.items()}
     placed = fr.assign(answers.counts.size, 2.0)
-    table, everybody = solve(placed.policy), PilotSets(answers.sets, placed.level_of)
-    by_users = [plan_padding(table, n, everybody).length for n in (10**4, 10**5, 10**6, 10**7)]
+    table = solve(placed.policy)
+    everybody = PilotSets(answers.sets, placed.level_of)
+    by_users = [
+        plan_padding(table, n, everybody).length for n in (10**4, 10**5, 10**6, 10**7)
+    ]
     at = ", ".join(f"{epsilon:g}" for epsilon in EPSILONS)
     mean, percentile = (name for name in rows if name.startswith("rule"))
     return [

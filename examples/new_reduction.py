@@ -12,7 +12,11 @@ from reproduction.run import main
 
 from planner import PrivacyPolicy, UnaryTable, solve
 
-LIMITS = {"reduced": 10**6, "conic": 1000, "slsqp": 10}  # levels up to which each is tried
+LIMITS = {
+    "reduced": 10**6,
+    "conic": 1000,
+    "slsqp": 10,
+}  # levels up to which each is tried
 
 
 def reproduce(setting: Setting) -> Result:
@@ -20,7 +24,8 @@ def reproduce(setting: Setting) -> Result:
     sizes = setting.pick([3, 10, 100, 1000, 10_000, 100_000, 10**6], [3, 10, 30])
     rng = np.random.default_rng(10)
     seconds: dict[str, list[float]] = {name: [] for name in LIMITS}
-    gaps, agreement = [], []
+    gaps = []
+    agreement = []
     for size in sizes:
         policy = PrivacyPolicy(rng.uniform(1, 2, size), rng.integers(1, 1000, size))
         values = []
@@ -61,7 +66,14 @@ def reproduce(setting: Setting) -> Result:
             ),
         ],
         [Table.over("Milliseconds", "levels", sizes, shown)],
-        [lines(sizes, times, ("Time of one solve", "levels", "milliseconds"), log_x=True)],
+        [
+            lines(
+                sizes,
+                times,
+                ("Time of one solve", "levels", "milliseconds"),
+                log_x=True,
+            )
+        ],
     )
 
 

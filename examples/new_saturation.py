@@ -15,7 +15,9 @@ FACTORS = np.array([1.0, 1.2, 2.0])
 def reproduce(setting: Setting) -> Result:
     """Where the default setting saturates, and the error beyond."""
     epsilons = setting.pick([0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4], [0.5, 2, 4])
-    used = np.array([solve(_policy(epsilon)).saturation_epsilon for epsilon in epsilons])
+    used = np.array(
+        [solve(_policy(epsilon)).saturation_epsilon for epsilon in epsilons]
+    )
     largest = 2 * np.array(epsilons)
     tops = np.linspace(1.2, 2.6, setting.pick(57, 15))
     errors = np.array([solve(_policy(1, top)).worst_case_mse for top in tops])
@@ -54,7 +56,11 @@ def reproduce(setting: Setting) -> Result:
             lines(
                 tops,
                 {"certified optimum": errors},
-                ("Error against the largest budget, e = 1", "third budget", "worst-case MSE / n"),
+                (
+                    "Error against the largest budget, e = 1",
+                    "third budget",
+                    "worst-case MSE / n",
+                ),
                 log_y=False,
             )
         ],

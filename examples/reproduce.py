@@ -19,20 +19,48 @@ from reproduction.page import as_json, page
 from reproduction.result import Result, Setting
 from reproduction.run import arguments
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table as RichTable
 from rich.text import Text
 
 SCRIPTS = (
-    *("idldp_table_1", "idldp_table_2", "idldp_table_3", "idldp_figure_3", "idldp_figure_4"),
+    *(
+        "idldp_table_1",
+        "idldp_table_2",
+        "idldp_table_3",
+        "idldp_figure_3",
+        "idldp_figure_4",
+    ),
     *("idldp_figure_5", "idldp_figure_6", "idldp_figure_7", "idldp_figures_8_9"),
-    *("bisample_table_2", "bisample_figure_3", "bisample_figure_4", "bisample_figure_5"),
+    *(
+        "bisample_table_2",
+        "bisample_figure_3",
+        "bisample_figure_4",
+        "bisample_figure_5",
+    ),
     *("bisample_figure_6", "sampling_figure_3", "sampling_figures_4_to_7"),
-    *("new_best_mechanism", "new_convexity", "new_certificate", "new_reduction", "new_saturation"),
+    *(
+        "new_best_mechanism",
+        "new_convexity",
+        "new_certificate",
+        "new_reduction",
+        "new_saturation",
+    ),
     *("new_padding_length", "new_joint_allocation", "new_consistent_counts"),
     *("new_best_mean", "new_ordered"),
 )
-LONGEST = ("bisample_figure_4", "idldp_figure_7", "bisample_figure_6", "new_certificate")
+LONGEST = (
+    "bisample_figure_4",
+    "idldp_figure_7",
+    "bisample_figure_6",
+    "new_certificate",
+)
 HEADING = "The papers, reproduced"
 ABOUT = (
     "Input-discriminative protection (ID-LDP: Gu, Li, Xiong and Cao, ICDE 2020), means with "
@@ -58,7 +86,9 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def run_all(setting: Setting, console: Console) -> tuple[dict[str, Result], dict[str, Exception]]:
+def run_all(
+    setting: Setting, console: Console
+) -> tuple[dict[str, Result], dict[str, Exception]]:
     """All results in order, and what went wrong instead; the longest start first."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # two processes, two cores
     done: dict[str, Result] = {}
@@ -69,13 +99,17 @@ def run_all(setting: Setting, console: Console) -> tuple[dict[str, Result], dict
         TimeElapsedColumn(),
         TextColumn("{task.description}"),
     )
-    order = sorted(SCRIPTS, key=lambda name: LONGEST.index(name) if name in LONGEST else 99)
+    order = sorted(
+        SCRIPTS, key=lambda name: LONGEST.index(name) if name in LONGEST else 99
+    )
     with (
         Progress(*columns, console=console) as progress,
         ProcessPoolExecutor(2, get_context("spawn")) as workers,
     ):
         task = progress.add_task("starting", total=len(order))
-        futures = {workers.submit(partial(reproduce, name, setting)): name for name in order}
+        futures = {
+            workers.submit(partial(reproduce, name, setting)): name for name in order
+        }
         for future in as_completed(futures):
             name = futures[future]
             try:
@@ -94,13 +128,17 @@ def reproduce(name: str, setting: Setting) -> Result:
 def summary(results: dict[str, Result]) -> RichTable:
     """How many claims of each result hold."""
     view = RichTable(title="Claims", title_justify="left")
-    for i, column in enumerate(("result", "holds", "only ...", "does not", "not checked")):
+    for i, column in enumerate(
+        ("result", "holds", "only ...", "does not", "not checked")
+    ):
         view.add_column(column, justify="right" if i else "left")
     for result in results.values():
         verdicts = [claim.verdict for claim in result.claims]
         counts = [sum(verdict == "holds" for verdict in verdicts)]
         counts.append(sum(verdict.startswith("holds only") for verdict in verdicts))
-        counts += [verdicts.count(verdict) for verdict in ("does not hold", "not checked")]
+        counts += [
+            verdicts.count(verdict) for verdict in ("does not hold", "not checked")
+        ]
         view.add_row(result.title, *(str(count or "") for count in counts))
     return view
 

@@ -20,9 +20,13 @@ GRID = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5]
 
 def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
     """Figure 3 of the Sampling Privacy paper."""
-    two, one = coin_losses(GRID), sampling_losses(GRID)
-    coins, curves = COINS.privacy_loss(), {"two coins": two, "round two": one}
-    quarter = 0.45 / (exp(coins / 4) - 1)  # the value's own pi_v with a quarter of the loss
+    two = coin_losses(GRID)
+    one = sampling_losses(GRID)
+    coins = COINS.privacy_loss()
+    curves = {"two coins": two, "round two": one}
+    quarter = 0.45 / (
+        exp(coins / 4) - 1
+    )  # the value's own pi_v with a quarter of the loss
     best = coins / float(SAMPLING.output_losses.max())
     claims = [
         Claim(
@@ -51,7 +55,9 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
             SAMPLING.privacy_loss() < coins,
             f"Round two alone, one value: {max(np.divide(one, two)):.0%} of the loss at most. Both "
             f"rounds of one person linked: infinite.",
-            "for an observer who sees round two alone" if np.all(np.less(one, two)) else "",
+            "for an observer who sees round two alone"
+            if np.all(np.less(one, two))
+            else "",
         ),
         Claim(
             "It leaks as much as four times less.",
@@ -60,7 +66,9 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
             f"A quarter of ln 21 needs pi_v = {quarter:.4f}, and 1 - pi_s = .55 has room for "
             f"{int(0.55 / quarter)} such value. A yes/no question, both outputs counted, leaks "
             f"{best:.2f} times less at best.",
-            "for one output, and an observer who sees round two alone" if quarter < 0.55 else "",
+            "for one output, and an observer who sees round two alone"
+            if quarter < 0.55
+            else "",
         ),
     ]
     released = lambda epsilon: difference_delta(95, SAMPLING.sampling, epsilon)  # noqa: E731
@@ -71,7 +79,14 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
         "skipped, the data set is not in the folder.)",
         claims,
         [Table.over("Loss", "coin", GRID, curves)],
-        [lines(GRID, curves, ("Figure 3: privacy loss", "pi_2, or pi_v", "nats"), log_y=False)],
+        [
+            lines(
+                GRID,
+                curves,
+                ("Figure 3: privacy loss", "pi_2, or pi_v", "nats"),
+                log_y=False,
+            )
+        ],
         notes=[
             "If the estimates alone are released, of one value that 96 people have: epsilon "
             f"{smallest_epsilon(released, 1e-6):.4g} at delta 1e-6."
@@ -87,7 +102,8 @@ def coin_losses(seconds: list[float]) -> list[float]:
 def sampling_losses(decoys: list[float]) -> list[float]:
     """Round-two loss of one value, eq. 29, at ``pi_s = .45``."""
     return [
-        float(SamplingPrivacy(0.45, 0.55 - decoy, [decoy]).output_losses[1]) for decoy in decoys
+        float(SamplingPrivacy(0.45, 0.55 - decoy, [decoy]).output_losses[1])
+        for decoy in decoys
     ]
 
 

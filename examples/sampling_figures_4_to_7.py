@@ -8,7 +8,8 @@ from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 from reproduction.sampling import COLUMNS, SAMPLING, Row, errors, group_counts
 
-SMALL, LARGE = 286, 10_000
+SMALL = 286
+LARGE = 10_000
 FIGURES = {"tumour size": "figures 4 and 6", "age": "figures 5 and 7"}
 
 
@@ -20,23 +21,39 @@ def reproduce(setting: Setting) -> Result:
         text = "The error stays constant as the No people grow."
         claim = Claim.skipped(text, "figures 4 to 7", "breast-cancer.csv")
         return Result(title, claim.numbers, [claim])
-    claims, tables, figures = [], [], []
+    claims = []
+    tables = []
+    figures = []
     for name, column in COLUMNS.items():
         counts = group_counts(path, column)
-        small, large = errors(counts, SMALL), errors(counts, LARGE)
+        small = errors(counts, SMALL)
+        large = errors(counts, LARGE)
         rows = [
             (a.group, a.patients, a.sampling, b.sampling, a.coins, b.coins)
             for a, b in zip(small, large, strict=True)
         ]
-        columns = ("group", "patients", "SP, 286", "SP, 10,000", "RR, 286", "RR, 10,000")
-        tables.append(Table(f"{name}: absolute error at 95 %, in people", columns, rows))
+        columns = (
+            "group",
+            "patients",
+            "SP, 286",
+            "SP, 10,000",
+            "RR, 286",
+            "RR, 10,000",
+        )
+        tables.append(
+            Table(f"{name}: absolute error at 95 %, in people", columns, rows)
+        )
         for people, part, number in ((SMALL, small, 0), (LARGE, large, 1)):
             figure = 4 + 2 * number + list(COLUMNS).index(name)
             series = {
                 "Sampling Privacy": [r.sampling for r in part],
                 "two coins": [r.coins for r in part],
             }
-            titles = (f"Figure {figure}: {name}, {people:,} people", name, "error at 95 %, people")
+            titles = (
+                f"Figure {figure}: {name}, {people:,} people",
+                name,
+                "error at 95 %, people",
+            )
             figures.append(bars(list(counts), series, titles))
         claims += _claims(name, small, large, setting)
     return Result(
@@ -49,13 +66,18 @@ def reproduce(setting: Setting) -> Result:
     )
 
 
-def _claims(name: str, small: list[Row], large: list[Row], setting: Setting) -> list[Claim]:
+def _claims(
+    name: str, small: list[Row], large: list[Row], setting: Setting
+) -> list[Claim]:
     source = f"section 5.1, {FIGURES[name]}"
     growth = [b.coins / a.coins for a, b in zip(small, large, strict=True)]
     better = sum(a.coins < a.sampling for a in small)
     most = max(small, key=lambda row: row.patients)
     repeats = setting.pick(2000, 300)
-    drawn = [simulated_error(most.patients, population, repeats) for population in (SMALL, LARGE)]
+    drawn = [
+        simulated_error(most.patients, population, repeats)
+        for population in (SMALL, LARGE)
+    ]
     return [
         Claim(
             f"{name}: the error of Sampling Privacy stays constant as the No people grow.",
@@ -85,7 +107,8 @@ def simulated_error(yes: int, population: int, repeats: int) -> float:
     rng = np.random.default_rng(2017)
     truth = [population - yes, yes]
     estimates = [
-        SAMPLING.estimate(SAMPLING.draw_aggregate(truth, rng)).values[1] for _ in range(repeats)
+        SAMPLING.estimate(SAMPLING.draw_aggregate(truth, rng)).values[1]
+        for _ in range(repeats)
     ]
     return float(np.quantile(np.abs(np.array(estimates) - yes), 0.95))
 

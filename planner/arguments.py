@@ -53,7 +53,9 @@ def budget(argument: str, value: object) -> float:
     raise InputError(argument, value, BUDGET_RANGE, BUDGET_REMEDY if above else strict)
 
 
-def require_budgets(argument: str, column: NDArray[np.float64], *, unlimited: bool = False) -> None:
+def require_budgets(
+    argument: str, column: NDArray[np.float64], *, unlimited: bool = False
+) -> None:
     """Refuse what is no :func:`budget`; ``unlimited``: nor infinite."""
     fine = (column > 0) & ((column <= MAX_EPSILON) | (unlimited & np.isposinf(column)))
     for i in np.flatnonzero(~fine)[:1]:
@@ -80,7 +82,9 @@ def whole_number(
     raise InputError(argument, value, f"a whole number from {least} to {most}", remedy)
 
 
-def number_column(argument: str, values: ArrayLike, *, finite: bool = True) -> NDArray[np.float64]:
+def number_column(
+    argument: str, values: ArrayLike, *, finite: bool = True
+) -> NDArray[np.float64]:
     """Return a copy of one or more numbers, which cannot be written to, shape ``(k,)``.
 
     Text and booleans are no numbers. Without ``finite`` the caller refuses NaN and infinity.
@@ -102,7 +106,9 @@ def number_column(argument: str, values: ArrayLike, *, finite: bool = True) -> N
         column = np.array(values)
     except ValueError:  # rows of several lengths
         raise InputError(argument, values, "a list of numbers", remedy) from None
-    mixed = isinstance(values, list | tuple) and any(type(one) is bool for one in values)
+    mixed = isinstance(values, list | tuple) and any(
+        type(one) is bool for one in values
+    )
     if column.size and (mixed or column.dtype.kind not in "iuf"):
         raise InputError(argument, values, "a list of numbers", remedy)
     column = column.astype(np.float64)
@@ -110,12 +116,16 @@ def number_column(argument: str, values: ArrayLike, *, finite: bool = True) -> N
         raise InputError(argument, values, "a list of one or more numbers", "Add some.")
     for i in np.flatnonzero(finite & ~np.isfinite(column))[:1]:
         remedy = "Put in the number that is missing, or leave this entry out."
-        raise InputError(f"{argument}[{i}]", float(column[i]), "a finite number", remedy)
+        raise InputError(
+            f"{argument}[{i}]", float(column[i]), "a finite number", remedy
+        )
     column.setflags(write=False)
     return column
 
 
-def positive_numbers(argument: str, values: ArrayLike, most: float) -> NDArray[np.float64]:
+def positive_numbers(
+    argument: str, values: ArrayLike, most: float
+) -> NDArray[np.float64]:
     """Return one or more numbers above 0 and at most ``most``, shape ``(k,)``.
 
     Raises
@@ -133,6 +143,8 @@ def positive_numbers(argument: str, values: ArrayLike, most: float) -> NDArray[n
     column = number_column(argument, np.atleast_1d(np.asarray(values)))
     for i in np.flatnonzero((column <= 0) | (column > most))[:1]:
         allowed = f"above 0 and at most {most:.6g}"
-        remedy = "Change this entry; a number of the list may stand alone, without brackets."
+        remedy = (
+            "Change this entry; a number of the list may stand alone, without brackets."
+        )
         raise InputError(f"{argument}[{i}]", float(column[i]), allowed, remedy)
     return column

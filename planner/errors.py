@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-_MOST_NAMES, _WIDEST = 20, 60
+_MOST_NAMES = 20
+_WIDEST = 60
 
 
 class PlannerError(Exception):
@@ -29,7 +30,8 @@ class PlannerError(Exception):
     """
 
     def __init__(self, reason: str, remedy: str = "") -> None:
-        self.reason, self.remedy = reason, remedy
+        self.reason = reason
+        self.remedy = remedy
         super().__init__(_sentence(reason, remedy))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -89,16 +91,24 @@ class InputError(PlannerError, ValueError):
         problem: str = "",
         place: tuple[str, ...] = (),
     ) -> None:
-        self.argument, self.value, self.allowed = argument, value, allowed
-        self.remedy, self.problem, self.place = remedy, problem, place
+        self.argument = argument
+        self.value = value
+        self.allowed = allowed
+        self.remedy = remedy
+        self.problem = problem
+        self.place = place
         self.reason = _named(self._reason(), str)
         Exception.__init__(self, self.worded(str))
 
     def _reason(self) -> str:
         if not (self.problem or self.allowed):
             return f"{', '.join((*self.place, mark(self.argument)))} is missing"
-        stated = f"{mark(self.argument)} is {_stated(self.value)} but must be {self.allowed}"
-        return ": ".join((*filter(None, [", ".join(self.place)]), self.problem or stated))
+        stated = (
+            f"{mark(self.argument)} is {_stated(self.value)} but must be {self.allowed}"
+        )
+        return ": ".join(
+            (*filter(None, [", ".join(self.place)]), self.problem or stated)
+        )
 
     def worded(self, name: Callable[[str], str]) -> str:
         """The message, with a face's ``name`` of each key."""
@@ -106,12 +116,18 @@ class InputError(PlannerError, ValueError):
 
     def at(self, *place: str, argument: str = "") -> InputError:
         """The same mistake at a place of a document, of what is called so there."""
-        problem = f"{self.value}: {self.problem}" if isinstance(self, FileError) else self.problem
+        problem = (
+            f"{self.value}: {self.problem}"
+            if isinstance(self, FileError)
+            else self.problem
+        )
         about = argument or self.argument, self.value, self.allowed, self.remedy
         return InputError(*about, problem, place)
 
     @classmethod
-    def unknown(cls, argument: str, value: object, known: Iterable[str], remedy: str) -> InputError:
+    def unknown(
+        cls, argument: str, value: object, known: Iterable[str], remedy: str
+    ) -> InputError:
         """A name that is none of those that are known; one that it resembles is suggested.
 
         Examples
@@ -122,13 +138,19 @@ class InputError(PlannerError, ValueError):
         planner.errors.InputError: level is 'sever' but must be one of severe, common. Did you mean 'severe'? Name one of them.
         """  # noqa: E501 - the message is one line
         names = list(known)
-        more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+        more = (
+            f" and {len(names) - _MOST_NAMES:,} more"
+            if len(names) > _MOST_NAMES
+            else ""
+        )
         if isinstance(value, str):
             from difflib import get_close_matches
 
             close = get_close_matches(value, names, 1)
             remedy = f"Did you mean {close[0]!r}? {remedy}" if close else remedy
-        return cls(argument, value, f"one of {', '.join(names[:_MOST_NAMES])}{more}", remedy)
+        return cls(
+            argument, value, f"one of {', '.join(names[:_MOST_NAMES])}{more}", remedy
+        )
 
     @classmethod
     def because(cls, argument: str, reason: str, remedy: str) -> InputError:
@@ -194,7 +216,9 @@ class ConvergenceError(SolverError):
 class VerificationError(PlannerError):
     """Exact re-verification failed: the numbers do not keep the promised budgets."""
 
-    def __init__(self, reason: str, remedy: str = "Do not deploy these parameters.") -> None:
+    def __init__(
+        self, reason: str, remedy: str = "Do not deploy these parameters."
+    ) -> None:
         super().__init__(reason, remedy)
 
 

@@ -49,12 +49,16 @@ def read_text(
 
 def unreadable(path: str | Path, error: OSError) -> FileError:
     """The error to raise for a file that the system does not let us read."""
-    return FileError(path, f"cannot be read: {error.strerror or error}", "Check the path.")
+    return FileError(
+        path, f"cannot be read: {error.strerror or error}", "Check the path."
+    )
 
 
 def unwritable(path: str | Path, error: OSError) -> FileError:
     """The error to raise for a file that the system does not let us write."""
-    return FileError(path, f"cannot be written: {error.strerror or error}", room_remedy(error))
+    return FileError(
+        path, f"cannot be written: {error.strerror or error}", room_remedy(error)
+    )
 
 
 def room_remedy(error: OSError) -> str:
@@ -67,7 +71,9 @@ def room_remedy(error: OSError) -> str:
 
 
 @contextmanager
-def naming_database(path: str | Path, damaged: Callable[[str], FileError]) -> Iterator[None]:
+def naming_database(
+    path: str | Path, damaged: Callable[[str], FileError]
+) -> Iterator[None]:
     """Names the file in whatever goes wrong with a database.
 
     Only damage, of which ``damaged`` makes the error, may cost a file; what a full disk or another
@@ -76,7 +82,9 @@ def naming_database(path: str | Path, damaged: Callable[[str], FileError]) -> It
     try:
         yield
     except (sqlite3.Error, UnicodeError, OverflowError, MemoryError) as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF  # the primary code
+        code = (
+            getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        )  # the primary code
         made = damaged(str(error))
         if code in _IN_USE:
             remedy = "Wait for it to end, and try again."

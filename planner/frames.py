@@ -48,6 +48,9 @@ class Framed(ABC):
 
         frame = self.to_frame().astype(object).fillna("")
         table = frame.rename(columns=lambda name: str(name).replace("_", " ")).to_html(
-            index=False, border=0, float_format="{:,.6g}".format, max_rows=_MOST_FRAME_ROWS
+            index=False,
+            border=0,
+            float_format="{:,.6g}".format,
+            max_rows=_MOST_FRAME_ROWS,
         )
         return f"<p>{escape(self.summary)}</p>\n{table}{planner.picture_html(self)}"

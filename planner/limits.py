@@ -50,5 +50,7 @@ MAX_FILE_BYTES = 64 * MEBIBYTE
 
 EXPORT_REMEDY = "Export the parameters again."
 """For a parameter file that is not as it was exported."""
-REPORTS_REMEDY = "Get the file again from where it was written; never repair it by hand."
+REPORTS_REMEDY = (
+    "Get the file again from where it was written; never repair it by hand."
+)
 """For a file of reports that is not as it was written."""

@@ -16,7 +16,9 @@ def on_first_use(
     NAME".
     """
     with open(f"{folder}/__init__.pyi", encoding="utf-8") as stub:  # noqa: PTH123 - fast
-        homes = {w[3]: w[1] for w in map(str.split, stub) if len(w) == 6 and w[0] == "from"}
+        homes = {
+            w[3]: w[1] for w in map(str.split, stub) if len(w) == 6 and w[0] == "from"
+        }
 
     def load(name: str) -> object:
         if name not in homes:

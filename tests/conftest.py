@@ -13,7 +13,9 @@ from hypothesis.internal.conjecture import providers
 from tests.surveys import GOOD
 
 # Else examples hang on the numbers in the modules that happen to be loaded: on the order of tests.
-pytest.MonkeyPatch().setattr(providers, "_get_local_constants", lambda: providers._local_constants)
+pytest.MonkeyPatch().setattr(
+    providers, "_get_local_constants", lambda: providers._local_constants
+)
 # The same examples on every run; no test is judged by the clock.
 settings.register_profile("planner", deadline=None, derandomize=True, max_examples=16)
 # `make sweep`: other examples on every run, and many.
@@ -21,7 +23,9 @@ settings.register_profile(
     "sweep", parent=settings.get_profile("planner"), derandomize=False, max_examples=400
 )
 # Each of thousands of mutants meets these tests: fewer examples, so that more mutants can be tried.
-settings.register_profile("mutation", parent=settings.get_profile("planner"), max_examples=10)
+settings.register_profile(
+    "mutation", parent=settings.get_profile("planner"), max_examples=10
+)
 settings.load_profile("planner")
 
 

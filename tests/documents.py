@@ -41,14 +41,21 @@ def play(page: Path, folder: Path) -> str:
         if found["title"]:
             (folder / found["title"]).write_text(body, encoding="utf-8")
         elif found["kind"] == "python":
-            _run_doctest(page, body, names, page.read_text()[: found.start()].count("\n"))
+            _run_doctest(
+                page, body, names, page.read_text()[: found.start()].count("\n")
+            )
         elif body.startswith("$ ldp-planner "):
             command, shown = body.split("\n", 1)
             printed = run(command[2:], folder)
             printed += "\n" * bool(printed)
-            if "simulate" in command and MEASURED.sub(" ", shown) == MEASURED.sub(" ", printed):
+            if "simulate" in command and MEASURED.sub(" ", shown) == MEASURED.sub(
+                " ", printed
+            ):
                 return found[0]
-            if not ("..." in shown and doctest.OutputChecker().check_output(shown, printed, FLAGS)):
+            if not (
+                "..." in shown
+                and doctest.OutputChecker().check_output(shown, printed, FLAGS)
+            ):
                 return found[0].replace(body, f"{command}\n{printed}")
         return found[0]
 
@@ -78,4 +85,6 @@ def _run_doctest(page: Path, body: str, names: dict[str, object], line: int) -> 
 if __name__ == "__main__":
     for argument in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as name:
-            Path(argument).write_text(play(Path(argument).resolve(), Path(name)), encoding="utf-8")
+            Path(argument).write_text(
+                play(Path(argument).resolve(), Path(name)), encoding="utf-8"
+            )

@@ -9,7 +9,9 @@ PACKAGE = ROOT / "planner"
 
 
 def _module(path):
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
 
 
 MODULES = {_module(path): path for path in sorted(PACKAGE.rglob("*.py"))}
@@ -18,7 +20,8 @@ MODULES = {_module(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 @cache
 def imports_of(path, *, eager=False):
     """Every absolute name that a file imports anywhere in it, or when it is loaded."""
-    tree, found = ast.parse(path.read_text()), set()
+    tree = ast.parse(path.read_text())
+    found = set()
     for node in ast.walk(tree):
         if eager and isinstance(node, ast.FunctionDef):
             node.body = [ast.Pass()]

@@ -19,7 +19,9 @@ NOTICED = ("killed", "timeout", "caught by type check")
 UNTRIED = "not checked"
 # Trying one makes them all, and notes which tests reach each of them and how long these take.
 FIRST = "planner.policy.logodds.x_noise__mutmut_1"
-DURATIONS = Path("mutmut-stats.json")  # beside the changed sources, where mutmut runs the tests
+DURATIONS = Path(
+    "mutmut-stats.json"
+)  # beside the changed sources, where mutmut runs the tests
 
 
 def mutmut(*words: str, told: bool = False) -> str:
@@ -44,12 +46,15 @@ def loosens(name: str) -> bool:
 
 def show(found: list[tuple[str, str]]) -> None:
     """Those that lived on, and the share of those tried that did not, as of a random sample."""
-    from scipy.stats import binomtest  # later than conftest.py forbids LAPACK its threads
+    from scipy.stats import (
+        binomtest,
+    )  # later than conftest.py forbids LAPACK its threads
 
     tried = {name: status for name, status in found if status != UNTRIED}
     lived = [name for name, status in tried.items() if status not in NOTICED]
     left = [name for name in lived if not loosens(name)]
-    noticed, count = len(tried) - len(lived), len(tried) - len(lived) + len(left)
+    noticed = len(tried) - len(lived)
+    count = len(tried) - len(lived) + len(left)
     low, high = binomtest(noticed, count).proportion_ci(method="exact")
     sys.stdout.writelines(f"{tried[name]}: {name}\n" for name in left)
     score = f"{noticed / count:.1%} (95 %: {low:.1%} to {high:.1%})"
@@ -70,7 +75,9 @@ def main(size: str = "", seed: str = "1") -> None:
         mutmut("run")
         return show(statuses())
     mutmut("run", FIRST)
-    drawn = random.Random(seed).sample(sorted(name for name, _ in statuses()), int(size))
+    drawn = random.Random(seed).sample(
+        sorted(name for name, _ in statuses()), int(size)
+    )
     mutmut("run", *drawn)
     return show([(name, status) for name, status in statuses() if name in drawn])
 

@@ -19,23 +19,30 @@ def run(notebook: dict, folder: Path) -> dict:
     """The notebook with the outputs that it should have."""
     if not (folder / "examples").exists():
         (folder / "examples").symlink_to(ROOT / "examples")
-    names, cells, count = {}, [], 0
+    names = {}
+    cells = []
+    count = 0
     with contextlib.chdir(folder):
         for cell in notebook["cells"]:
             made = cell
             if cell["cell_type"] == "code":
                 count += 1
-                made = cell | {"execution_count": count, "outputs": _shown(cell, names, count)}
+                made = cell | {
+                    "execution_count": count,
+                    "outputs": _shown(cell, names, count),
+                }
             cells.append(made)
     return notebook | {"cells": cells}
 
 
 def _shown(cell: dict, names: dict, count: int) -> list[dict]:
     *body, last = ast.parse("".join(cell["source"])).body
-    printed, value = io.StringIO(), None
+    printed = io.StringIO()
+    value = None
     with contextlib.redirect_stdout(printed):
         if not isinstance(last, ast.Expr):
-            body, last = [*body, last], None
+            body = [*body, last]
+            last = None
         exec(compile(ast.Module(body, []), "cell", "exec"), names)  # noqa: S102 - our own
         if last is not None:
             value = eval(compile(ast.Expression(last.value), "cell", "eval"), names)  # noqa: S307
@@ -47,7 +54,11 @@ def _shown(cell: dict, names: dict, count: int) -> list[dict]:
         data = {"text/plain": repr(value).splitlines(keepends=True)}
         if hasattr(value, "_repr_html_"):
             data = {"text/html": value._repr_html_().splitlines(keepends=True)} | data
-        about = {"execution_count": count, "metadata": {}, "output_type": "execute_result"}
+        about = {
+            "execution_count": count,
+            "metadata": {},
+            "output_type": "execute_result",
+        }
         outputs.append({"data": data} | about)
     return outputs
 

@@ -29,7 +29,10 @@ def random_rule(rng, t, rule, low=0.05, high=10.0, gaps=0.3):
         return {"rule": random_matrix(rng, t, low, high, gaps)}
     if rule == "one-sided":
         stated = rng.random(t) < 0.6
-        return {"rule": rule, "against": np.where(stated, log_uniform(rng, low, high, t), np.inf)}
+        return {
+            "rule": rule,
+            "against": np.where(stated, log_uniform(rng, low, high, t), np.inf),
+        }
     return {"rule": rule}
 
 

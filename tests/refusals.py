@@ -35,19 +35,24 @@ def refused(kind=InputError):
     """Expects an error of this kind, in words that are pinned for this test."""
     with pytest.raises(kind) as caught:
         yield caught
-    test, said = re.split(r"\[| \(", os.environ["PYTEST_CURRENT_TEST"])[0], str(caught.value)
+    test = re.split(r"\[| \(", os.environ["PYTEST_CURRENT_TEST"])[0]
+    said = str(caught.value)
     for pattern, name in _OF_A_RUN:
         said = pattern.sub(name, said)
     if os.environ.get("MESSAGES"):
         with _SAID.open("a") as said_now:
             said_now.write(json.dumps([test, said]) + "\n")
     else:
-        assert said in _pinned().get(test, ()), f"{said!r} is not pinned: see tests/refusals.py"
+        assert said in _pinned().get(test, ()), (
+            f"{said!r} is not pinned: see tests/refusals.py"
+        )
 
 
 if __name__ == "__main__":
     words = {}
-    for test, said in sorted(set(map(tuple, map(json.loads, _SAID.read_text().splitlines())))):
+    for test, said in sorted(
+        set(map(tuple, map(json.loads, _SAID.read_text().splitlines())))
+    ):
         words.setdefault(test, []).append(said)
     text = json.dumps(words, indent=1, ensure_ascii=False, sort_keys=True)
     _PINNED.write_text(text + "\n", encoding="utf-8")

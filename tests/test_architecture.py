@@ -53,8 +53,11 @@ def _inner(module):
 def test_imports_point_down():
     for module in INNER:
         for name in _inner(module):
-            here, there = _part(module), _part(name)
-            assert here == there or _rank(there) <= _rank(here), f"{module} imports {name}"
+            here = _part(module)
+            there = _part(name)
+            assert here == there or _rank(there) <= _rank(here), (
+                f"{module} imports {name}"
+            )
 
 
 def test_below_planning_only_answers_of_solvers_are_known():
@@ -73,7 +76,8 @@ def test_the_command_line_and_the_app_never_meet():
 
 
 def _circle(edges):
-    done, path = set(), []
+    done = set()
+    path = []
 
     def visit(name):
         if name in path:
@@ -112,18 +116,24 @@ def test_heavy_libraries_stay_in_their_places():
         roots = {name.partition(".")[0] for name in imports_of(MODULES[module])}
         assert "streamlit" not in roots or _part(module) == "ui", module
         assert "cvxpy" not in roots or _part(module) in ("solvers", "planning"), module
-        eager = {name.partition(".")[0] for name in imports_of(MODULES[module], eager=True)}
+        eager = {
+            name.partition(".")[0] for name in imports_of(MODULES[module], eager=True)
+        }
         assert "cvxpy" not in eager, module  # a second that most commands need not pay
         assert not roots & {"tests", "app", "benchmarks", "examples"}, module
 
 
 def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
     """With every option: files that hand it on, ways back up, whose methods run; no solvers."""
-    survey, example = tmp_path / "clinic.toml", (ROOT / "examples" / "clinic.toml").read_text()
+    survey = tmp_path / "clinic.toml"
+    example = (ROOT / "examples" / "clinic.toml").read_text()
     ledger = f'[survey]\nledger = "{tmp_path / "ledger.json"}"\n'
     survey.write_text(example.replace("1.5", "1.53").replace("[survey]\n", ledger))
     carried = (Survey, BaseQuestion, Part, QuestionPlan, SurveyPlan, Path)
-    entered, runs, classes = set(), [], set()  # a function counts where it is met first
+    # a function counts where it is met first
+    entered = set()
+    runs = []
+    classes = set()
 
     def see(frame, event, _):
         code = frame.f_code
@@ -132,7 +142,10 @@ def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
         if event != "call" or not made or "/solvers/" in code.co_filename:
             return
         kind = type(frame.f_locals.get("self"))
-        if kind.__module__.startswith("planner.") and ".solvers." not in kind.__module__:
+        if (
+            kind.__module__.startswith("planner.")
+            and ".solvers." not in kind.__module__
+        ):
             classes.add(kind)
         given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         told = isinstance(getattr(kind, code.co_name, None), property)
@@ -161,7 +174,9 @@ def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
 def test_the_picture_of_the_architecture_is_drawn_from_the_imports():
     drawn = runpy.run_path(str(ROOT / ".ci" / "pictures.py"))["drawn"]
     standing = (ROOT / "docs/images/architecture.svg").read_text()
-    assert drawn("architecture") == standing, "draw it: python .ci/pictures.py architecture"
+    assert drawn("architecture") == standing, (
+        "draw it: python .ci/pictures.py architecture"
+    )
 
 
 def test_every_theory_page_has_its_picture():
@@ -179,7 +194,11 @@ def _names(tree):
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for name in (one for target in targets for one in ast.walk(target)):
-                if isinstance(name, ast.Name) and name.id.strip("_")[1:] and name.id[:2] != "__":
+                if (
+                    isinstance(name, ast.Name)
+                    and name.id.strip("_")[1:]
+                    and name.id[:2] != "__"
+                ):
                     yield name.id
 
 
@@ -205,5 +224,7 @@ def test_no_constant_is_left_behind():
     """A name that stands in the package once is read by nobody."""
     words = re.findall(r"\w+", "\n".join(path.read_text() for path in MODULES.values()))
     once = {word for word, times in Counter(words).items() if times == 1}
-    constants = {n for path in MODULES.values() for n in _names(ast.parse(path.read_text()))}
+    constants = {
+        n for path in MODULES.values() for n in _names(ast.parse(path.read_text()))
+    }
     assert {name for name in constants & once if name.isupper()} == set()

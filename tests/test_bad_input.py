@@ -4,13 +4,21 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from planner import InputError, PlannerError, PrivacyPolicy, baseline, best_design, solve
+from planner import (
+    InputError,
+    PlannerError,
+    PrivacyPolicy,
+    baseline,
+    best_design,
+    solve,
+)
 from planner.arguments import whole_number
 from planner.cli.commands import app
 from tests.refusals import refused
 from tests.surveys import GOOD
 
-INF, NAN = float("inf"), float("nan")
+INF = float("inf")
+NAN = float("nan")
 
 
 @pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
@@ -30,11 +38,17 @@ def test_budgets(epsilon):
     with pytest.raises(InputError) as caught:
         PrivacyPolicy([1.0, epsilon], [1, 1])
     refusal = f"epsilons[1] is {float(epsilon)!r} but must be a budget above 0 and at most 50. "
-    why = "A budget above 50 allows odds of more than 10^21 to 1, which protects nobody, "
-    assert str(caught.value).startswith(refusal + (why if epsilon > 50 else "Even the strictest"))
+    why = (
+        "A budget above 50 allows odds of more than 10^21 to 1, which protects nobody, "
+    )
+    assert str(caught.value).startswith(
+        refusal + (why if epsilon > 50 else "Even the strictest")
+    )
 
 
-@pytest.mark.parametrize("function", [solve, best_design, lambda policy: baseline(policy, "oue")])
+@pytest.mark.parametrize(
+    "function", [solve, best_design, lambda policy: baseline(policy, "oue")]
+)
 def test_budgets_alone_are_no_policy(function):
     with refused():
         function([1, 2])
@@ -46,7 +60,9 @@ def test_a_policy_and_what_is_solved_are_shown_in_a_line():
     many = repr(PrivacyPolicy(np.linspace(1, 2, 30), [1] * 30, "avg"))
     assert many.count("... 22 more") == 2
     assert many.endswith("rule='avg')")
-    assert repr(solve(policy)).startswith("<UnaryTable: opt0 (reduced): worst-case error 26.49")
+    assert repr(solve(policy)).startswith(
+        "<UnaryTable: opt0 (reduced): worst-case error 26.49"
+    )
 
 
 TWO = ([1.0, 2.0], [1, 1])
@@ -94,14 +110,17 @@ def test_messages_stay_short():
 BAD_FILES = {
     "is not valid TOML": "[survey",
     "large enough": GOOD.replace('"ln 4"', "1e-9"),
-    "'RAPPOR' but must be one of best, sub": GOOD.replace('rule = "min"', 'mechanism = "RAPPOR"'),
+    "'RAPPOR' but must be one of best, sub": GOOD.replace(
+        'rule = "min"', 'mechanism = "RAPPOR"'
+    ),
 }
 
 
 @pytest.mark.parametrize("message", BAD_FILES)
 @pytest.mark.parametrize("before", [None, "the old file"])
 def test_nothing_is_written(message, before, tmp_path):
-    survey, out = tmp_path / "survey.toml", tmp_path / "params.json"
+    survey = tmp_path / "survey.toml"
+    out = tmp_path / "params.json"
     survey.write_text(BAD_FILES[message])
     if before is not None:
         out.write_text(before)
@@ -115,10 +134,17 @@ def test_nothing_is_written(message, before, tmp_path):
 
 def test_the_largest_budgets_are_planned_and_proven(tmp_path):
     # The proven least error is 0 in floating point here: it proves nothing, and says nothing.
-    survey, out = tmp_path / "survey.toml", tmp_path / "params.json"
-    largest = GOOD.replace('"ln 4"', "50").replace("1.2 * ln 6", "50").replace("= 4\n", "= 1\n")
+    survey = tmp_path / "survey.toml"
+    out = tmp_path / "params.json"
+    largest = (
+        GOOD.replace('"ln 4"', "50")
+        .replace("1.2 * ln 6", "50")
+        .replace("= 4\n", "= 1\n")
+    )
     survey.write_text(largest)
-    planned = CliRunner().invoke(app, ["plan", str(survey), "--details", "--out", str(out)])
+    planned = CliRunner().invoke(
+        app, ["plan", str(survey), "--details", "--out", str(out)]
+    )
     assert planned.exit_code == 0
     assert "Proven" not in planned.stdout
     assert CliRunner().invoke(app, ["verify", str(out)]).exit_code == 0

@@ -11,7 +11,10 @@ from tests.documents import ROOT, play
 
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
-PAGES = ["README.md", *sorted(page.relative_to(ROOT).as_posix() for page in DOCS.rglob("*.md"))]
+PAGES = [
+    "README.md",
+    *sorted(page.relative_to(ROOT).as_posix() for page in DOCS.rglob("*.md")),
+]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -24,7 +27,8 @@ def test_everything_on_the_page_comes_true(name, tmp_path):
 
 
 def test_a_wrong_output_would_be_seen(tmp_path):
-    text, page = README.read_text(), tmp_path / "wrong.md"
+    text = README.read_text()
+    page = tmp_path / "wrong.md"
     assert text.count("\n$ ldp-planner ") >= 2
     page.write_text(text.replace("verified", "certified", 1))
     assert play(page, tmp_path) != page.read_text()
@@ -53,7 +57,9 @@ def test_examples_of_the_package_stand_under_their_heading():
 
 
 # A row of the table of promises, and the tests that it names, in its last column.
-PROMISE = re.compile(r"^\| (?!Promise|---)(?P<promise>[^|]+) \| (?P<tests>`tests/[^|]+) \|$", re.M)
+PROMISE = re.compile(
+    r"^\| (?!Promise|---)(?P<promise>[^|]+) \| (?P<tests>`tests/[^|]+) \|$", re.M
+)
 
 
 def test_every_promise_is_held_by_tests_that_exist():
@@ -62,14 +68,18 @@ def test_every_promise_is_held_by_tests_that_exist():
     table, _, _ = table.partition("\n## ")
     rows = [line for line in table.splitlines() if line.startswith("| ")]
     found = {
-        one["promise"]: re.findall(r"`([^`]+)`", one["tests"]) for one in PROMISE.finditer(table)
+        one["promise"]: re.findall(r"`([^`]+)`", one["tests"])
+        for one in PROMISE.finditer(table)
     }
-    assert len(found) == len(rows) - 2  # no row but the heading and its rule is of another form
+    assert (
+        len(found) == len(rows) - 2
+    )  # no row but the heading and its rule is of another form
     for name in (name for names in found.values() for name in names):
         path = ROOT / name
         files = path.glob("*.py") if path.is_dir() else [path]
         assert any(
-            re.search(r"^    def test_|^def test_", file.read_text(), re.M) for file in files
+            re.search(r"^    def test_|^def test_", file.read_text(), re.M)
+            for file in files
         ), name
 
 
@@ -94,4 +104,6 @@ def test_the_notebook_shows_what_it_showed(tmp_path):
     assert seen(again) == seen(told)
     assert notebooks.text_of(told) == path.read_text("utf-8")
     assert "No report changes the odds" in seen(told)
-    assert not re.search(r"https?://(?!www\.w3)|/(tmp|home|root|work)/", path.read_text("utf-8"))
+    assert not re.search(
+        r"https?://(?!www\.w3)|/(tmp|home|root|work)/", path.read_text("utf-8")
+    )

@@ -26,8 +26,11 @@ def all_errors():
     """Every class of error in the package, wherever it is defined."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if "Error)" in path.read_text() and "ui" not in path.parts:
-            import_module(".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts))
-    found, waiting = [], [PlannerError]
+            import_module(
+                ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+            )
+    found = []
+    waiting = [PlannerError]
     while waiting:
         found.append(waiting.pop())
         waiting += found[-1].__subclasses__()
@@ -36,9 +39,13 @@ def all_errors():
 
 @pytest.mark.parametrize("kind", all_errors(), ids=lambda kind: kind.__qualname__)
 def test_errors_survive_pickling(kind):
-    needed = inspect.signature(kind).parameters.values() if kind is not PlannerError else ()
+    needed = (
+        inspect.signature(kind).parameters.values() if kind is not PlannerError else ()
+    )
     needed = [p for p in needed if p.kind is p.POSITIONAL_OR_KEYWORD]
-    values = [k if "int" in str(p.annotation) else f"text {k}" for k, p in enumerate(needed)]
+    values = [
+        k if "int" in str(p.annotation) else f"text {k}" for k, p in enumerate(needed)
+    ]
     error = kind(*values or ["a sentence"])
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 - our own
         assert type(again) is kind
@@ -74,21 +81,27 @@ def missing_remedies(source: str) -> list[int]:
         if isinstance(node, ast.Call):
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
             named = [key.value for key in node.keywords if key.arg == "remedy"]
-            if name in PLACES and empty(next(iter([*node.args[PLACES[name] :], *named]), None)):
+            if name in PLACES and empty(
+                next(iter([*node.args[PLACES[name] :], *named]), None)
+            ):
                 lines.append(node.lineno)
         elif isinstance(node, ast.FunctionDef):
             about = node.args
             given = [*about.posonlyargs, *about.args][::-1]
             defaults = [*zip(given, about.defaults[::-1], strict=False)]
             defaults += zip(about.kwonlyargs, about.kw_defaults, strict=True)
-            lines += [node.lineno for a, d in defaults if a.arg == "remedy" and d and empty(d)]
+            lines += [
+                node.lineno for a, d in defaults if a.arg == "remedy" and d and empty(d)
+            ]
     return lines
 
 
 def test_every_error_has_a_remedy() -> None:
     paths = [path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "errors.py"]
     assert len(paths) > 100, "the walk missed the package"
-    lines = {str(path): missing_remedies(path.read_text(encoding="utf-8")) for path in paths}
+    lines = {
+        str(path): missing_remedies(path.read_text(encoding="utf-8")) for path in paths
+    }
     assert {path: found for path, found in lines.items() if found} == {}
 
 

@@ -10,7 +10,16 @@ import pytest
 from rich.console import Console
 
 import planner.planning.question
-from planner import AssumedSets, ByLevel, Level, Padded, Survey, Target, plan_survey, report_html
+from planner import (
+    AssumedSets,
+    ByLevel,
+    Level,
+    Padded,
+    Survey,
+    Target,
+    plan_survey,
+    report_html,
+)
 from planner.deployment.parameters import deployable_files
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, Heading, Sentence, Table
@@ -19,7 +28,14 @@ from planner.show.plan import plan_blocks
 from planner.show.promises import outsider_blocks, together_sentence, view_sentences
 from planner.show.terminal import print_blocks
 from planner.survey.assumed import NormalPreferences
-from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
+from planner.survey.questions import (
+    Categorical,
+    ItemSet,
+    Numeric,
+    Ordinal,
+    SampledChoice,
+    Sampling,
+)
 from planner.survey.survey import load_survey
 from tests.policies import log_uniform, random_matrix
 from tests.surveys import EXAMPLES, tries
@@ -33,7 +49,12 @@ EVERYTHING = Survey(
     "everything",
     40_000,
     (
-        Categorical("sign", LEVELS, mechanism="grr", targets=(Target(detect=0.02, level="rare"),)),
+        Categorical(
+            "sign",
+            LEVELS,
+            mechanism="grr",
+            targets=(Target(detect=0.02, level="rare"),),
+        ),
         TWO_ROUNDS,
         BILL.replacing(targets=(Target(error=0.02),)),
         ItemSet("basket", LEVELS, sets=AssumedSets([1, 5, 3, 1])),
@@ -48,16 +69,20 @@ def any_question(rng, name):
     if kind is Numeric:
         lower = float(rng.choice([0, 1e6]))
         return Numeric(name, lower, lower + 10, epsilon=max(budgets[0], 0.01))
-    levels = [Level(f"l{i}", e, [f"{i} {k}" for k in "ab"]) for i, e in enumerate(budgets)]
+    levels = [
+        Level(f"l{i}", e, [f"{i} {k}" for k in "ab"]) for i, e in enumerate(budgets)
+    ]
     if kind is Categorical and len(levels) > 1:
         levels[0] = levels[0].replacing(importance=float(rng.integers(3)))
-    rule, more = "min", {"padding_length": 2} if kind is ItemSet else {}
+    rule = "min"
+    more = {"padding_length": 2} if kind is ItemSet else {}
     if rng.random() < 0.5:
         gaps = 0.0 if kind is Ordinal else 0.3  # shares up to an answer connect all
         matrix = random_matrix(rng, len(levels), 0.01, 8, gaps)
         rule = (np.minimum(matrix, matrix.T) if kind is ItemSet else matrix).tolist()
     elif kind is not ItemSet and rng.random() < 0.5:
-        rule, levels[-1] = "one-sided", levels[-1].replacing(against=0.5)
+        rule = "one-sided"
+        levels[-1] = levels[-1].replacing(against=0.5)
     return kind(name, levels, rule, **more)
 
 
@@ -65,22 +90,34 @@ def surveys():
     for seed in range(tries(6, 200)):
         rng = np.random.default_rng(seed)
         some = [any_question(rng, name) for name in ("q", "r")[: rng.integers(1, 3)]]
-        yield f"any {seed}", Survey("any", 50_000, some, ("split", "one-each")[rng.integers(2)])
+        yield (
+            f"any {seed}",
+            Survey("any", 50_000, some, ("split", "one-each")[rng.integers(2)]),
+        )
     for path in sorted(EXAMPLES.glob("*.toml")):
         yield path.stem, load_survey(path)
     household = load_survey(EXAMPLES / "household.toml")
     baskets = load_survey(EXAMPLES / "baskets.toml")
     (articles,) = baskets.questions
     yield "household, one each", household.replacing(design="one-each")
-    yield "baskets of OUE", baskets.replacing(questions=(articles.replacing(mechanism="oue"),))
+    yield (
+        "baskets of OUE",
+        baskets.replacing(questions=(articles.replacing(mechanism="oue"),)),
+    )
     yield "everything", EVERYTHING
     sign, _, bill, _ = EVERYTHING.questions
     page = sign.replacing(name="page", mechanism="opt0", targets=())
     three = (sign.replacing(mechanism="opt0"), bill, page)
     yield "two each of three", Survey("two", 40_000, three, design="some-each", asked=2)
     bills = BILL.replacing(preferences=None, epsilon=2.0, mechanism="channel")
-    yield "a number by a channel", Survey("bills", 10_000, (bills, EVERYTHING.questions[0]))
-    weighed = (LEVELS[0].replacing(prior=0.2), LEVELS[1].replacing(prior=0.8, importance=2.0))
+    yield (
+        "a number by a channel",
+        Survey("bills", 10_000, (bills, EVERYTHING.questions[0])),
+    )
+    weighed = (
+        LEVELS[0].replacing(prior=0.2),
+        LEVELS[1].replacing(prior=0.8, importance=2.0),
+    )
     expected = Categorical("sign", weighed, mechanism="subset")
     yield "an expected error", Survey("expected", 10_000, (expected,))
 
@@ -95,7 +132,9 @@ def survey(request):
 
 @pytest.fixture(scope="module")
 def plan(survey):
-    with pytest.MonkeyPatch.context() as patch:  # a report's curve is looked at elsewhere
+    with (
+        pytest.MonkeyPatch.context() as patch
+    ):  # a report's curve is looked at elsewhere
         patch.setattr(planner.planning.question, "_POINTS", 3)
         patch.setattr(planner.planning.question, "_FEW_POINTS", 3)
         yield plan_survey(survey)
@@ -120,12 +159,18 @@ def texts_of(blocks):
                 yield from (text for fact in facts for text in (fact.name, fact.value))
             case Table(title, columns):
                 yield title
-                yield from (cell for column in columns for cell in (column.heading, *column.cells))
+                yield from (
+                    cell
+                    for column in columns
+                    for cell in (column.heading, *column.cells)
+                )
 
 
 def printed(blocks, *, details):
     """On a terminal."""
-    console = Console(width=80, file=StringIO(), highlight=False, markup=False, emoji=False)
+    console = Console(
+        width=80, file=StringIO(), highlight=False, markup=False, emoji=False
+    )
     print_blocks(console, blocks, details=details)
     page = console.file.getvalue()
     assert max(map(len, page.splitlines())) <= 80
@@ -163,10 +208,16 @@ def test_json(plan):
     if outsiders is None:
         assert document["outsiders"] is None
     else:
-        assert document["outsiders"]["sentences"] == [*filter(None, [together_sentence(outsiders)])]
-        for one, view in zip(document["outsiders"]["questions"], outsiders.questions, strict=True):
+        assert document["outsiders"]["sentences"] == [
+            *filter(None, [together_sentence(outsiders)])
+        ]
+        for one, view in zip(
+            document["outsiders"]["questions"], outsiders.questions, strict=True
+        ):
             assert one["sentences"] == view_sentences(view)
-            assert one["shuffled"]["epsilon"] == pytest.approx(view.shuffled.epsilon, rel=1e-6)
+            assert one["shuffled"]["epsilon"] == pytest.approx(
+                view.shuffled.epsilon, rel=1e-6
+            )
     for found, question in zip(document["questions"], plan.questions, strict=True):
         assert found["mechanism"] == question.deployed.mechanism
         assert found["asked_for"] == question.question.mechanism
@@ -184,7 +235,9 @@ def test_json(plan):
 def test_notebook(plan):
     frame = plan.to_frame()
     assert frame["total_error"].tolist() == [one.total_error for one in plan.questions]
-    assert frame["mechanism"].tolist() == [one.mechanism_label for one in plan.questions]
+    assert frame["mechanism"].tolist() == [
+        one.mechanism_label for one in plan.questions
+    ]
     for question in plan.questions:
         if not question.question.apart:
             shown = question.to_frame().set_index("mechanism")
@@ -203,7 +256,8 @@ def test_exported_files_hold_what_is_shown(plan):
     exported = {one.name: (file.users, one) for file in files for one in file.questions}
     for question in plan.questions:
         users, file = exported[question.name]
-        name, document = question.deployed.mechanism, file.document()
+        name = question.deployed.mechanism
+        document = file.document()
         everybody = plan.survey.design == "split" or len(plan.questions) == 1
         assert users == (plan.survey.users if everybody else question.users)
         unary = document["mechanism"].removesuffix("-ps") in ("idue", "rappor", "oue")
@@ -214,7 +268,9 @@ def test_exported_files_hold_what_is_shown(plan):
             if not isinstance(document["rule"], str):  # pairs alone count
                 most = [max(filter(None, row)) for row in document["rule"]]
             assert most == pytest.approx(spent)
-            assert document.get("padding_length") == getattr(question.fact(Padded), "length", None)
+            assert document.get("padding_length") == getattr(
+                question.fact(Padded), "length", None
+            )
         elif not question.question.apart:
             assert document["epsilon"] == pytest.approx(spent[0])
         if name == "subset-design":
@@ -225,9 +281,13 @@ def test_exported_files_hold_what_is_shown(plan):
             assert held == pytest.approx(question.fact(ByLevel).a, abs=1e-5)
             people = np.eye(file.levels.total, dtype=int)  # all of whom have one answer
             error = max(file.variance(one).sum() for one in people)
-            lost = 0.01 if plan.survey.name == "any" else 1e-6  # by rounding, as planning allows
+            lost = (
+                0.01 if plan.survey.name == "any" else 1e-6
+            )  # by rounding, as planning allows
             assert 1 - lost < error / question.certified.worst_case_mse < 1 + lost
         if name in MODELS:
             for letter in ("a", "b"):
                 drawn = np.array(document[letter]) / 2**32
-                assert drawn == pytest.approx(getattr(question.fact(ByLevel), letter), abs=2**-31)
+                assert drawn == pytest.approx(
+                    getattr(question.fact(ByLevel), letter), abs=2**-31
+                )

@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from planner import Categorical, ItemSet, ItemSets, Joint, Numeric, Ordinal, SampledChoice, Sampling
+from planner import (
+    Categorical,
+    ItemSet,
+    ItemSets,
+    Joint,
+    Numeric,
+    Ordinal,
+    SampledChoice,
+    Sampling,
+)
 from planner.deployment import bulk
 from planner.deployment.collecting.engines import counter
 from planner.deployment.collecting.estimating import estimates_table
@@ -33,11 +42,16 @@ from planner.trial.simulate import Trial
 from tests.refusals import refused
 from tests.surveys import tries
 
-PEOPLE, RUNS = tries(6000, 1500), tries(16, 250)  # limits of few people are exact, and slow
-NEAR, MISS = tries(35, 16) / 10, 1e-6
-TABLE, SHARES = ("a", "b", "c", "d"), (0.1, 0.4, 0.3, 0.2)
+# limits of few people are exact, and slow
+PEOPLE = tries(6000, 1500)
+RUNS = tries(16, 250)
+NEAR = tries(35, 16) / 10
+MISS = 1e-6
+TABLE = ("a", "b", "c", "d")
+SHARES = (0.1, 0.4, 0.3, 0.2)
 LEVELS = (Level("rare", 1.5, TABLE[:1]), Level("usual", 3.0, TABLE[1:]))
-SETS, YES = AssumedSets([0, 2, 2, 1], popularity="uniform"), tries(1, 0) == 1
+SETS = AssumedSets([0, 2, 2, 1], popularity="uniform")
+YES = tries(1, 0) == 1
 NUMBER = Numeric("q", 0, 1, epsilon=2.0, yes_no=YES, mean=0.5, sd=None if YES else 0.35)
 PARTS = tuple(Categorical(name, (Level("all", 3.0, ("0", "1")),)) for name in "xy")
 RARE = (PEOPLE // 50,) * 4
@@ -49,14 +63,19 @@ KINDS = {
     "sets by a design": ItemSet("q", LEVELS, sets=SETS),
     "sets by a table": ItemSet("q", LEVELS, sets=SETS, mechanism="opt0"),
     "ordered": Ordinal("q", LEVELS),
-    "mean of scores": Ordinal("q", LEVELS, scores=(0, 1, 2, 4), wanted="mean of scores"),
+    "mean of scores": Ordinal(
+        "q", LEVELS, scores=(0, 1, 2, 4), wanted="mean of scores"
+    ),
     "number by a channel": NUMBER.replacing(mechanism="channel"),
     "number by BiSample": NUMBER.replacing(mechanism="bisample-md"),
-    "rare answer": SampledChoice("q", (Level("l", 1.0, TABLE, yes_counts=RARE),), sampling=RELY),
+    "rare answer": SampledChoice(
+        "q", (Level("l", 1.0, TABLE, yes_counts=RARE),), sampling=RELY
+    ),
     "joint": Joint("q", ("x", "y")),
 }
 BESIDE = (Categorical("r", LEVELS), Categorical("s", LEVELS))
-ONCE, VALUE = AskedAgain(count=3), AskedAgain(count=3, changes=1, times_open=True)
+ONCE = AskedAgain(count=3)
+VALUE = AskedAgain(count=3, changes=1, times_open=True)
 WAYS = {
     "alone": ((), {}, {}),
     "split": (BESIDE[:1], {}, {}),
@@ -66,9 +85,16 @@ WAYS = {
     "half refuse": ((), {}, {"refusals": 0.5}),
     "from a pilot": ((), {}, {"sets": AssumedSets(pilot="pilot.csv")}),
 }
-CANNOT = {("joint", way): "a joint question is asked once" for way in ("once", "one value")}
-CANNOT |= {("rare answer", way): "it has two rounds of its own" for way in ("once", "one value")}
-CANNOT |= {(kind, "half refuse"): "only of numbers refusals are planned" for kind in KINDS}
+CANNOT = {
+    ("joint", way): "a joint question is asked once" for way in ("once", "one value")
+}
+CANNOT |= {
+    ("rare answer", way): "it has two rounds of its own"
+    for way in ("once", "one value")
+}
+CANNOT |= {
+    (kind, "half refuse"): "only of numbers refusals are planned" for kind in KINDS
+}
 CANNOT |= {(kind, "from a pilot"): "a pilot is about sets" for kind in KINDS}
 for kind in KINDS:
     if kind.startswith(("number", "sets")):
@@ -77,25 +103,37 @@ PARTS_OF = {
     "average over rounds": "average of rounds",
     "change between rounds": "change from 1 to 2",
 }
-LEAST = {"numeric": 0.65, "ordinal": 0.85}  # of the least favourable answers' error; else 0.97
+LEAST = {
+    "numeric": 0.65,
+    "ordinal": 0.85,
+}  # of the least favourable answers' error; else 0.97
 EVERY = list(product(KINDS, WAYS))
 LONE = [("sets by a table", way) for way in ("from a pilot", "one value")]
 LONE += [(kind, "one value") for kind in ("joint", "mean of scores")]
-CELLS = EVERY[:: tries(3, 1)] + LONE[: tries(4, 0)]  # each kind, each way, and lines of their own
+CELLS = (
+    EVERY[:: tries(3, 1)] + LONE[: tries(4, 0)]
+)  # each kind, each way, and lines of their own
 
 
 def codes_of(question, rng):
     """What people answer, as a law takes it."""
     if question.kind == "numeric":
-        middle = 0.0 if question.yes_no else 0.51  # with this the spread is the stated one
+        middle = (
+            0.0 if question.yes_no else 0.51
+        )  # with this the spread is the stated one
         ends = (1 - middle) / 2
         numbers = rng.choice([0.0, 0.5, 1.0], PEOPLE, p=[ends, middle, ends])
         refuse = rng.random(PEOPLE) < question.refusing
-        return [None if out else one for one, out in zip(numbers.tolist(), refuse, strict=True)]
+        return [
+            None if out else one
+            for one, out in zip(numbers.tolist(), refuse, strict=True)
+        ]
     if question.kind == "item-set":
         sizes = rng.choice(4, PEOPLE, p=np.divide(SETS.sizes, sum(SETS.sizes)))
         orders = rng.random((PEOPLE, 4)).argsort(axis=1).tolist()
-        return [tuple(sorted(one[:size])) for one, size in zip(orders, sizes, strict=True)]
+        return [
+            tuple(sorted(one[:size])) for one, size in zip(orders, sizes, strict=True)
+        ]
     if question.kind == "sampled-choice":  # of none of the values the code is 0
         return np.repeat(np.arange(5), (PEOPLE - sum(RARE), *RARE)).tolist()
     return rng.choice(4, PEOPLE, p=SHARES).tolist()
@@ -123,7 +161,10 @@ def truth_of(question, labels, codes):
         return dict(zip(labels, held.tolist(), strict=True))
     if question.of_mean:
         return {"mean score": held @ question.scores / len(codes)}
-    return {f"up to {x}": n for x, n in zip(labels[:-1], np.cumsum(held).tolist(), strict=False)}
+    return {
+        f"up to {x}": n
+        for x, n in zip(labels[:-1], np.cumsum(held).tolist(), strict=False)
+    }
 
 
 def collected(parameters, law, codes):
@@ -146,22 +187,32 @@ def pilot_of(codes):
 
 def drawn(parameters, planned, codes, rng):
     """Of every part of the estimates the errors, and which limits hold; how many report."""
-    law, question = parameters.question("q"), planned.question
+    law = parameters.question("q")
+    question = planned.question
     labels = getattr(question, "ordered", TABLE)
-    truth, gaps, held, narrow, reporting = truth_of(question, labels, codes), {}, {}, [], []
-    names, scale = list(truth), 1.0 if question.of_mean else planned.users / PEOPLE
+    truth = truth_of(question, labels, codes)
+    gaps = {}
+    held = {}
+    narrow = []
+    reporting = []
+    names = list(truth)
+    scale = 1.0 if question.of_mean else planned.users / PEOPLE
     # Limits allow for what is cut of sets, and those of means for who is asked, too.
     wider = 2 if question.kind == "item-set" or question.of_mean else 1
     goal = scale * np.array(list(truth.values()))
     for _ in range(RUNS * (2 if question.of_mean else 1)):
-        some = [codes[k] for k in rng.choice(PEOPLE, planned.users, replace=False).tolist()]
+        some = [
+            codes[k] for k in rng.choice(PEOPLE, planned.users, replace=False).tolist()
+        ]
         own = np.array(list(truth_of(question, labels, some).values()))
         table, number = collected(parameters, law, some)
         reporting.append(number)
         for part, rows in table.groupby("of", sort=False):
             if part in ("x", "y") or " with " in part or " among " in part:
                 continue
-            columns = rows.set_index("answer").loc[names, ["estimate", "lower", "upper"]]
+            columns = rows.set_index("answer").loc[
+                names, ["estimate", "lower", "upper"]
+            ]
             value, low, high = columns.to_numpy().T
             stays = "change" not in part
             gaps.setdefault(part, []).append(value - stays * goal)
@@ -169,13 +220,16 @@ def drawn(parameters, planned, codes, rng):
             held.setdefault(part, []).append(off <= (high - low) / 2 + 1e-9)
             if len(gaps) == 1:
                 narrow.append(off <= (high - low) / 2 / NEAR / wider)
-    arrays = ({part: np.array(rows) for part, rows in each.items()} for each in (gaps, held))
+    arrays = (
+        {part: np.array(rows) for part, rows in each.items()} for each in (gaps, held)
+    )
     return *arrays, np.array(narrow), reporting
 
 
 def errs_as(gaps, stated, least=1.0):
     """Whether errors are as stated, or down to a part of it; free numbers by Satterthwaite."""
-    squares, moment = np.square(gaps).sum(axis=1).mean(), gaps.T @ gaps
+    squares = np.square(gaps).sum(axis=1).mean()
+    moment = gaps.T @ gaps
     if not squares or not stated:
         return squares == stated
     free = len(gaps) * np.trace(moment) ** 2 / np.square(moment).sum()
@@ -188,8 +242,12 @@ def check_faces(plan, planned):
     everything = plan_json(plan)
     document = next(one for one in everything["questions"] if one["name"] == "q")
     figures = ("total_error", "error_share", "users", "share", "fraction")
-    assert [document[name] for name in figures] == [getattr(planned, name) for name in figures]
-    compared = {row.what: row.second for row in compare_plans(plan, plan) if row.question == "q"}
+    assert [document[name] for name in figures] == [
+        getattr(planned, name) for name in figures
+    ]
+    compared = {
+        row.what: row.second for row in compare_plans(plan, plan) if row.question == "q"
+    }
     assert compared["total error, %"] == 100 * planned.error_share
     for name, *both in () if planned.again is None else planned.again.beside:
         told = [planned.part.total(one) for one in both]
@@ -202,17 +260,23 @@ def check_faces(plan, planned):
         assert f"{planned.total_error:,.1f} people" in shown
         return
     unit = "" if planned.question.of_mean else " people"
-    assert {f"{people(planned.total_error)}{unit}", percent(planned.error_share)} <= shown
+    assert {
+        f"{people(planned.total_error)}{unit}",
+        percent(planned.error_share),
+    } <= shown
     view = planned.outsiders()
     told = next(one for one in plan.outsiders().questions if one.question == "q")
-    json = next(one for one in everything["outsiders"]["questions"] if one["question"] == "q")
+    json = next(
+        one for one in everything["outsiders"]["questions"] if one["question"] == "q"
+    )
     assert json["shuffled"]["people"] == told.shuffled.people == view.shuffled.people
     assert json["shuffled"]["epsilon"] == told.shuffled.epsilon == view.shuffled.epsilon
 
 
 @pytest.mark.parametrize(("kind", "way"), CELLS)
 def test_what_is_stated_is_measured(kind, way, monkeypatch, tmp_path):
-    question, (beside, survey, about) = KINDS[kind], WAYS[way]
+    question = KINDS[kind]
+    (beside, survey, about) = WAYS[way]
     if (kind, way) in CANNOT:
         with refused():
             question.replacing(**about)
@@ -228,13 +292,16 @@ def test_what_is_stated_is_measured(kind, way, monkeypatch, tmp_path):
     planned = plan.question("q")
     check_faces(plan, planned)
     files = deployable_files(plan).values()
-    parameters = next(one for one in files if any(law.name == "q" for law in one.questions))
+    parameters = next(
+        one for one in files if any(law.name == "q" for law in one.questions)
+    )
     gaps, held, narrow, reporting = drawn(parameters, planned, codes, rng)
     for part, rows in held.items():
         enough = binom.ppf(MISS, len(rows), 0.93)
         assert rows.sum(axis=0).min() >= enough, part
     assert narrow.sum(axis=0).min() < enough
-    first, least = next(iter(gaps.values())), LEAST.get(planned.question.kind, 0.97)
+    first = next(iter(gaps.values()))
+    least = LEAST.get(planned.question.kind, 0.97)
     if not planned.question.apart:
         known = answers_of(planned.question, codes)
         predicted = Trial.of(planned, known).run(1, rng)[0].predicted

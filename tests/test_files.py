@@ -27,7 +27,8 @@ def test_the_old_file_stays_until_the_new_one_is_complete(tmp_path, monkeypatch)
     path = tmp_path / "out.json"
     path.write_text("old")
     order = []
-    sync, rename = os.fsync, Path.replace
+    sync = os.fsync
+    rename = Path.replace
 
     def watch_sync(handle):
         order.append("sync")
@@ -50,7 +51,11 @@ def test_the_old_file_stays_until_the_new_one_is_complete(tmp_path, monkeypatch)
 def test_places_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("x")
     (tmp_path / "folder").mkdir()
-    for path in (tmp_path / "none" / "out", tmp_path / "file" / "out", tmp_path / "folder"):
+    for path in (
+        tmp_path / "none" / "out",
+        tmp_path / "file" / "out",
+        tmp_path / "folder",
+    ):
         with refused(FileError):
             replace_file(path, "new")
     assert _only(tmp_path) == ["file", "folder"]

@@ -26,10 +26,13 @@ POLICY = PrivacyPolicy([1.0, 2.0], [1, 4], names=["a & b", "<common>"])
 def shown():
     """One of everything that a notebook shows."""
     whole = plan_survey(ROOT / "examples" / "household.toml")
-    table, joint = solve(POLICY), subset_selection(2.0, items=4).shape
+    table = solve(POLICY)
+    joint = subset_selection(2.0, items=4).shape
     counts = np.array([[420.0, 90.0], [60.0, 430.0]])
     return {
-        "cross": CrossTable("ab", ("xy", ("no", "yes")), counts, 1000, joint.second_moments),
+        "cross": CrossTable(
+            "ab", ("xy", ("no", "yes")), counts, 1000, joint.second_moments
+        ),
         "table": table,
         "baseline": baseline(POLICY, "oue"),
         "shuffled": shuffled(seen_of(unary(table).shape), 1000, 1e-6),
@@ -54,7 +57,9 @@ def test_everything_with_a_frame_is_here(shown):
 class _Cells(HTMLParser):
     def __init__(self, html):
         super().__init__()
-        self.cells, self.text, self.tags = [], "", []
+        self.cells = []
+        self.text = ""
+        self.tags = []
         self.feed(html)
 
     def handle_starttag(self, tag, _attributes):
@@ -77,7 +82,9 @@ def test_a_cell_shows_the_summary_and_every_column(shown):
         seen = _Cells(one._repr_html_())
         assert seen.tags[0] == "p", name
         assert one.summary in seen.text, name
-        assert seen.cells[: len(frame.columns)] == [c.replace("_", " ") for c in frame], name
+        assert seen.cells[: len(frame.columns)] == [
+            c.replace("_", " ") for c in frame
+        ], name
         assert one.summary.endswith("."), name
 
 

@@ -27,7 +27,9 @@ ROOT = Path(__file__).parents[1]
 )
 def test_arguments_keep_their_names_order_and_defaults(function, given):
     found = inspect.signature(function).parameters.values()
-    said = (p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in found)
+    said = (
+        p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in found
+    )
     assert " ".join(said) == given
 
 
@@ -43,7 +45,10 @@ def test_a_table_has_the_fixed_names(method):
         assert column.dtype == np.float64
     assert type(table.worst_case_mse) is float
     assert type(table.saturation_epsilon) is float
-    assert (table.model, table.method) == ("opt0", "reduced" if method == "auto" else method)
+    assert (table.model, table.method) == (
+        "opt0",
+        "reduced" if method == "auto" else method,
+    )
     assert isinstance(table.certificate, Certificate)
     assert table.certificate.over == "tables"
     for name in ("lower_bound", "relative_gap"):
@@ -96,7 +101,17 @@ def test_budgets_are_written_as_in_files():
     assert policy.epsilons.tolist() == [np.log(3), 1.0, 2 * np.log(2)]
 
 
-HEAVY = ("cvxpy", "streamlit", "scipy", "plotly", "pydantic", "typer", "rich", "pandas", "dask")
+HEAVY = (
+    "cvxpy",
+    "streamlit",
+    "scipy",
+    "plotly",
+    "pydantic",
+    "typer",
+    "rich",
+    "pandas",
+    "dask",
+)
 
 
 def _loaded_by(code):

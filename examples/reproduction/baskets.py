@@ -46,7 +46,9 @@ def read_all(
         for name, answers in found.items()
         if answers is None
     ]
-    return {name: answers for name, answers in found.items() if answers is not None}, skipped
+    return {
+        name: answers for name, answers in found.items() if answers is not None
+    }, skipped
 
 
 @lru_cache(maxsize=2)
@@ -71,7 +73,9 @@ def _answers(
 ) -> AnswerCounts:
     labels = sorted({item for items in people for item in items}, key=key)
     place = {item: k for k, item in enumerate(labels)}
-    sets = ItemSets.of([[place[item] for item in items] for items in people], len(labels))
+    sets = ItemSets.of(
+        [[place[item] for item in items] for items in people], len(labels)
+    )
     return AnswerCounts(tuple(labels), sets.counts(), sets)
 
 
@@ -80,10 +84,14 @@ def first_items(answers: AnswerCounts) -> AnswerCounts:
     sets = answers.sets
     assert sets is not None  # noqa: S101 - baskets have sets
     firsts = sets.members[sets.starts[:-1][sets.sizes > 0]]
-    return AnswerCounts(answers.labels, np.bincount(firsts, minlength=len(answers.labels)))
+    return AnswerCounts(
+        answers.labels, np.bincount(firsts, minlength=len(answers.labels))
+    )
 
 
-def thinned(answers: AnswerCounts, keep: float, rng: np.random.Generator) -> AnswerCounts:
+def thinned(
+    answers: AnswerCounts, keep: float, rng: np.random.Generator
+) -> AnswerCounts:
     """One random item of every set, and each of the others with probability ``keep``."""
     sets = answers.sets
     chosen = rng.random(sets.members.size) < keep

@@ -30,7 +30,9 @@ def lines(
     figure = Figure()
     for i, (name, values) in enumerate(series.items()):
         line = {"color": CYCLE[i % len(CYCLE)], "dash": DASHES[i % len(DASHES)]}
-        figure.add_scatter(x=list(x), y=list(values), name=name, mode="lines", line=line)
+        figure.add_scatter(
+            x=list(x), y=list(values), name=name, mode="lines", line=line
+        )
     for name, values in (measured or {}).items():
         i = list(series).index(name)
         dot = {"color": CYCLE[i % len(CYCLE)], "symbol": i, "size": 8}
@@ -48,14 +50,20 @@ def lines(
 
 
 def bars(
-    x: Sequence[str], series: Series, titles: tuple[str, str, str], *, log_y: bool = False
+    x: Sequence[str],
+    series: Series,
+    titles: tuple[str, str, str],
+    *,
+    log_y: bool = False,
 ) -> Figure:
     """Bars in groups; titles of chart, x and y."""
     from plotly.graph_objects import Bar, Figure
 
     figure = Figure(
         [
-            Bar(x=list(x), y=list(values), name=name, marker_color=CYCLE[i % len(CYCLE)])
+            Bar(
+                x=list(x), y=list(values), name=name, marker_color=CYCLE[i % len(CYCLE)]
+            )
             for i, (name, values) in enumerate(series.items())
         ]
     )
@@ -63,7 +71,9 @@ def bars(
     return _dressed(figure, titles, False, log_y)
 
 
-def _dressed(figure: Figure, titles: tuple[str, str, str], log_x: bool, log_y: bool) -> Figure:
+def _dressed(
+    figure: Figure, titles: tuple[str, str, str], log_x: bool, log_y: bool
+) -> Figure:
     title, x_title, y_title = titles
     figure.update_layout(
         title={"text": title, "font": {"size": 15}},

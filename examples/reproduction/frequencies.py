@@ -43,8 +43,12 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-FACTORS, SHARES = (1.0, 1.2, 2.0), (0.05, 0.05, 0.90)  # the paper's default setting
-MEASURED_WITHIN = 6.5  # standard errors; even the largest of 500 exceeds it once in 10^7 runs
+# the paper's default setting
+FACTORS = (1.0, 1.2, 2.0)
+SHARES = (0.05, 0.05, 0.90)
+MEASURED_WITHIN = (
+    6.5  # standard errors; even the largest of 500 exceeds it once in 10^7 runs
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +80,9 @@ class Mechanism:
         """The answers as the law numbers the items."""
         if answers.sets is None:
             return answers.counts[np.argsort(self.place)]
-        return ItemSets(answers.counts.size, self.place[answers.sets.members], answers.sets.starts)
+        return ItemSets(
+            answers.counts.size, self.place[answers.sets.members], answers.sets.starts
+        )
 
 
 def power_law(users: int, items: int, rng: np.random.Generator) -> AnswerCounts:
@@ -107,29 +113,37 @@ def assign(
     """
     ends = np.rint(np.cumsum(shares) * items).astype(np.int64)
     numbers = np.diff(ends, prepend=0)
-    level_of = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(shares)), numbers))
+    level_of = np.random.default_rng(seed).permutation(
+        np.repeat(np.arange(len(shares)), numbers)
+    )
     return Assignment(PrivacyPolicy(epsilon * np.array(factors), numbers), level_of)
 
 
-def mechanisms(placed: Assignment, models: Sequence[str] = ("opt0",)) -> dict[str, Mechanism]:
+def mechanisms(
+    placed: Assignment, models: Sequence[str] = ("opt0",)
+) -> dict[str, Mechanism]:
     """RAPPOR and OUE at the smallest budget, and IDUE with each model.
 
     ``"boxed"`` is opt0 as the paper solved it: in (a, b), with a >= 1/2 >= b.
     """
-    policy, level_of = placed.policy, placed.level_of
+    policy = placed.policy
+    level_of = placed.level_of
     found = {name.upper(): baseline(policy, name) for name in ("rappor", "oue")}
     for model in models:
         boxed = model == "boxed"
         found["opt0, boxed" if boxed else f"IDUE {model}"] = (
             solve_literal(policy, box=True) if boxed else solve(policy, model)
         )
-    return {name: Mechanism(table, unary(table), level_of) for name, table in found.items()}
+    return {
+        name: Mechanism(table, unary(table), level_of) for name, table in found.items()
+    }
 
 
 def padded(found: Mapping[str, Mechanism], padding_length: int) -> dict[str, Mechanism]:
     """The same mechanisms for item sets, named ``...-PS``."""
     return {
-        f"{name.replace(' opt0', '')}-PS": one.padded(padding_length) for name, one in found.items()
+        f"{name.replace(' opt0', '')}-PS": one.padded(padding_length)
+        for name, one in found.items()
     }
 
 
@@ -137,20 +151,29 @@ def errors(
     mechanism: Mechanism, answers: AnswerCounts, repeats: int, rng: np.random.Generator
 ) -> Array:
     """Errors of the estimated counts in simulated collections, ``(repeats, items)``."""
-    law, data, place = mechanism.law, mechanism.people(answers), mechanism.place
-    estimates = (law.estimate(law.draw_aggregate(data, rng)).values for _ in range(repeats))
+    law = mechanism.law
+    data = mechanism.people(answers)
+    place = mechanism.place
+    estimates = (
+        law.estimate(law.draw_aggregate(data, rng)).values for _ in range(repeats)
+    )
     return np.array([values[place] - answers.counts for values in estimates])
 
 
 def expected(mechanism: Mechanism, answers: AnswerCounts) -> tuple[Array, Array]:
     """Exact bias and variance of every estimated count."""
-    law, data, place = mechanism.law, mechanism.people(answers), mechanism.place
+    law = mechanism.law
+    data = mechanism.people(answers)
+    place = mechanism.place
     variance = law.variance(data)
     return (law.bias(data) + np.zeros(place.size))[place], variance[place]
 
 
 def single_item_variance(
-    table: UnaryTable, level_of: NDArray[np.int64], counts: NDArray[np.int64], users: int
+    table: UnaryTable,
+    level_of: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    users: int,
 ) -> Array:
     """Variance of the counts of items in these levels (eq. 8), without a mechanism's grid."""
     return users * table.noise[level_of] + counts * table.signal[level_of]
@@ -161,10 +184,14 @@ def total_error(bias: Array, variance: Array, users: int) -> float:
     return float(np.sum(bias**2 + variance) / users)
 
 
-def relative_error(bias: Array, variance: Array, counts: NDArray[np.int64], k: int) -> float:
+def relative_error(
+    bias: Array, variance: Array, counts: NDArray[np.int64], k: int
+) -> float:
     """Expected RE(k): estimates are sums over many people, so their errors are normal."""
     top = np.argsort(-counts, kind="stable")[:k]
-    return float(np.mean(mean_absolute(bias[top], np.sqrt(variance[top])) / counts[top]))
+    return float(
+        np.mean(mean_absolute(bias[top], np.sqrt(variance[top])) / counts[top])
+    )
 
 
 def precision_at(chosen: NDArray[np.int64], true_counts: NDArray[np.int64]) -> float:
@@ -183,14 +210,18 @@ def sample_precision(errors_seen: Array, counts: NDArray[np.int64], k: int) -> A
     return np.array([precision_at(one, counts) for one in chosen])
 
 
-def largest_deviation(errors_seen: Array, bias: Array, variance: Array) -> tuple[float, float]:
+def largest_deviation(
+    errors_seen: Array, bias: Array, variance: Array
+) -> tuple[float, float]:
     """Measured total error against the expected: relative deviation, and in standard errors.
 
     Errors of different items are independent given what was sampled, and close to
     normal, so that the total has variance ``sum 2 v^2 + 4 v bias^2``.
     """
     want = float(np.sum(bias**2 + variance))
-    spread = sqrt(float(np.sum(2 * variance**2 + 4 * variance * bias**2)) / len(errors_seen))
+    spread = sqrt(
+        float(np.sum(2 * variance**2 + 4 * variance * bias**2)) / len(errors_seen)
+    )
     seen = float(np.mean(np.sum(errors_seen**2, axis=1)))
     return seen / want - 1, (seen - want) / spread
 

@@ -25,10 +25,14 @@ Array = NDArray[np.float64]
 
 _EDGE = 1e-9
 _CLOSE = 1e-4  # a - b stays above this while searching; the error is infinite at 0
-_SEED = 20200421  # the starts are part of the method: the same policy gives the same answer
+_SEED = (
+    20200421  # the starts are part of the method: the same policy gives the same answer
+)
 
 
-def solve_literal(policy: PrivacyPolicy, *, box: bool = False, starts: int = 5) -> UnaryTable:
+def solve_literal(
+    policy: PrivacyPolicy, *, box: bool = False, starts: int = 5
+) -> UnaryTable:
     """The paper's own opt0 (eq. 9) in (a, b), where it is not convex, for comparison.
 
     Parameters
@@ -72,7 +76,9 @@ def _searched(program: Program, box: bool, starts: int) -> Array:
         remedy = "Give the number of starting points, such as 10."
         raise InputError("starts", starts, "at least 1", remedy)
     rng = np.random.default_rng(_SEED)
-    symmetric = np.array(program.model.to_probabilities(program.model.start(program.policy)))
+    symmetric = np.array(
+        program.model.to_probabilities(program.model.start(program.policy))
+    )
     answers = []
     for k in range(starts):
         shrink = 1.0 if k == 0 else rng.uniform(0.2, 1.0, symmetric.shape[1])
@@ -82,7 +88,9 @@ def _searched(program: Program, box: bool, starts: int) -> Array:
         if repaired is not None:
             answers.append(repaired)
     if not answers:
-        raise ConvergenceError("SLSQP in (a, b) found no table that keeps the policy", _REMEDY)
+        raise ConvergenceError(
+            "SLSQP in (a, b) found no table that keeps the policy", _REMEDY
+        )
     return min(answers, key=program.value)
 
 
@@ -113,7 +121,9 @@ class _Formulation:
         noise = b * (1 - b) / gap**2
         slope_a = -2 * noise / gap
         slope_b = (1 - 2 * b) / gap**2 + 2 * noise / gap
-        gradient = np.concatenate([self.noise_sum * slope_a, self.noise_sum * slope_b, [self.unit]])
+        gradient = np.concatenate(
+            [self.noise_sum * slope_a, self.noise_sum * slope_b, [self.unit]]
+        )
         return float(self.noise_sum @ noise) / self.unit + x[-1], gradient / self.unit
 
     def room(self, x: Array) -> Array:
@@ -128,7 +138,9 @@ class _Formulation:
         """The Jacobian of ``room``."""
         a, b, gap = self._split(x)
         i, j = self.pairs
-        t, level, privacy = a.size, np.arange(a.size), a.size + np.arange(i.size)
+        t = a.size
+        level = np.arange(a.size)
+        privacy = a.size + np.arange(i.size)
         apart = t + i.size + level
         slope = np.zeros((2 * t + i.size, 2 * t + 1))
         slope[level, level] = self.signal_max * (1 - 2 * b) / gap**2 / self.unit
@@ -144,15 +156,20 @@ class _Formulation:
 
     def _split(self, x: Array) -> tuple[Array, Array, Array]:
         t = self.noise_sum.size
-        a, b = x[:t], x[t:-1]
+        a = x[:t]
+        b = x[t:-1]
         return a, b, np.maximum(a - b, _CLOSE)
 
 
 def _minimise(program: Program, start: Array, box: bool) -> Array | None:
     t = start.shape[1]
     problem = _Formulation.of(program, start)
-    low, middle, high = _EDGE, 0.5, 1 - _EDGE
-    bounds_a, bounds_b = ((middle, high), (low, middle)) if box else ((low, high), (low, high))
+    low = _EDGE
+    middle = 0.5
+    high = 1 - _EDGE
+    bounds_a, bounds_b = (
+        ((middle, high), (low, middle)) if box else ((low, high), (low, high))
+    )
     answer = minimize(
         problem.value,
         np.append(start.ravel(), 0.0),
@@ -172,7 +189,8 @@ def _repaired(program: Program, table: Array, box: bool) -> Array | None:
     low, high = (0.5, 0.5) if box else (0.0, 1.0)
     for share in np.append(0.0, np.logspace(-16, -1, 61)):
         step = share * (table[0] - table[1])
-        a, b = np.maximum(table[0] - step, low), np.minimum(table[1] + step, high)
+        a = np.maximum(table[0] - step, low)
+        b = np.minimum(table[1] + step, high)
         if not ((b > 0) & (b < a) & (a < 1)).all():
             return None
         v = np.array(logodds.to_log_odds(a, b))

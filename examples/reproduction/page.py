@@ -32,17 +32,25 @@ details { margin: .5rem 0; } a { color: #005a94; }
 """
 
 
-def page(results: Mapping[str, Result], heading: str, about: str, plotly_js: str) -> str:
+def page(
+    results: Mapping[str, Result], heading: str, about: str, plotly_js: str
+) -> str:
     """The whole page as HTML; ``results`` by the name of their script."""
-    claims = [(name, claim) for name, result in results.items() for claim in result.claims]
+    claims = [
+        (name, claim) for name, result in results.items() for claim in result.claims
+    ]
     tally = Counter(claim.verdict.partition(" only")[0] for _, claim in claims)
     only = sum(claim.verdict.startswith("holds only") for _, claim in claims)
     tally["holds"] -= only
     counts = [("hold", tally["holds"]), ("hold only under a restriction", only)]
-    counts += [("do not hold", tally["does not hold"]), ("not checked", tally["not checked"])]
+    counts += [
+        ("do not hold", tally["does not hold"]),
+        ("not checked", tally["not checked"]),
+    ]
     listed = ", ".join(f"{number} {what}" for what, number in counts)
     contents = "".join(
-        f'<li><a href="#{name}">{escape(result.title)}</a></li>' for name, result in results.items()
+        f'<li><a href="#{name}">{escape(result.title)}</a></li>'
+        for name, result in results.items()
     )
     rows = "".join(_claim_rows(name, result) for name, result in results.items())
     return f"""<!DOCTYPE html>
@@ -78,7 +86,11 @@ def as_json(results: Mapping[str, Result]) -> str:
                     for claim in result.claims
                 ],
                 "tables": [
-                    {"title": one.title, "columns": list(one.columns), "rows": one.cells()}
+                    {
+                        "title": one.title,
+                        "columns": list(one.columns),
+                        "rows": one.cells(),
+                    }
                     for one in result.tables
                 ],
                 "notes": list(result.notes),
@@ -116,7 +128,9 @@ def _section(name: str, result: Result) -> str:
 
 
 def _claim_rows(name: str, result: Result) -> str:
-    title = f'<tr><th colspan="3"><a href="#{name}">{escape(result.title)}</a></th></tr>'
+    title = (
+        f'<tr><th colspan="3"><a href="#{name}">{escape(result.title)}</a></th></tr>'
+    )
     return title + "".join(
         f'<tr><td class="verdict {_class(claim)}">{escape(_capital(claim.verdict))}</td>'
         f'<td>{escape(claim.text)} <span class="source">({escape(claim.source)})</span></td>'

@@ -24,7 +24,9 @@ class Setting:
 
     def file(self, *names: str) -> Path | None:
         """The first of these files that the data folder has."""
-        return next((path for name in names if (path := self.data / name).is_file()), None)
+        return next(
+            (path for name in names if (path := self.data / name).is_file()), None
+        )
 
     def pick(self, full: Any, quick: Any) -> Any:
         """One of two values: for the full run, for the small one."""
@@ -57,7 +59,9 @@ class Claim:
     @classmethod
     def skipped(cls, text: str, source: str, *files: str) -> Claim:
         """A claim that is not checked, because none of these files is in the folder."""
-        return cls(text, source, None, f"Skipped: no {' or '.join(files)} in the folder.")
+        return cls(
+            text, source, None, f"Skipped: no {' or '.join(files)} in the folder."
+        )
 
     @property
     def verdict(self) -> str:
@@ -79,7 +83,11 @@ class Table:
 
     @classmethod
     def over(
-        cls, title: str, name: str, x: Sequence[float], series: Mapping[str, Sequence[float]]
+        cls,
+        title: str,
+        name: str,
+        x: Sequence[float],
+        series: Mapping[str, Sequence[float]],
     ) -> Table:
         """One row per ``x``, one column per series."""
         rows = [

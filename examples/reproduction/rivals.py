@@ -19,7 +19,15 @@ from planner import bisample_md
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.rivals import HYBRID_THRESHOLD
 
-__all__ = ["COLLECTIONS", "Collection", "TwoCoins", "harmony", "hybrid", "piecewise", "privkvm"]
+__all__ = [
+    "COLLECTIONS",
+    "Collection",
+    "TwoCoins",
+    "harmony",
+    "hybrid",
+    "piecewise",
+    "privkvm",
+]
 
 Array = NDArray[np.float64]
 Estimates = tuple[float | None, float | None]
@@ -39,7 +47,8 @@ def _bisample(values: Array, epsilon: float, rng: np.random.Generator) -> Estima
 
 def _privkvm(values: Array, epsilon: float, rng: np.random.Generator) -> Estimates:
     """One real and five virtual iterations; the counts are not clipped."""
-    theta, missing = np.tanh(epsilon / 4), np.isnan(values)
+    theta = np.tanh(epsilon / 4)
+    missing = np.isnan(values)
     p = (1 + theta) / 2
     key = rng.random(values.size) < np.where(missing, 1 - p, p)
     sign = rng.random(values.size) < (1 + theta * np.where(missing, 0.0, values)) / 2
@@ -49,7 +58,9 @@ def _privkvm(values: Array, epsilon: float, rng: np.random.Generator) -> Estimat
     if not keys:
         return None, float(1 - rate)
     carry = (1 - rate) * (1 - p) / keys
-    return float(signed / (theta * keys) * sum(carry**j for j in range(6))), float(1 - rate)
+    return float(signed / (theta * keys) * sum(carry**j for j in range(6))), float(
+        1 - rate
+    )
 
 
 class PrivKVM(NamedTuple):
@@ -79,11 +90,13 @@ def privkvm(epsilon: float, rate: float, mean: float, iterations: int = 5) -> Pr
     p = (1 + theta) / 2
     key = rate * p + (1 - rate) * (1 - p)
     signed = rate * p * theta * mean
-    first, carry = signed / (theta * key), (1 - rate) * (1 - p) / key
+    first = signed / (theta * key)
+    carry = (1 - rate) * (1 - p) / key
     terms = range(iterations + 1)
     grown = sum(carry**j for j in terms)
     growth = sum(j * carry ** (j - 1) for j in terms if j)
-    carry_slope, spread = ((1 - p) / theta + carry) / key, key * (1 - key)
+    carry_slope = ((1 - p) / theta + carry) / key
+    spread = key * (1 - key)
     # Of reports with a key the mean sign; it does not vary with how many there are.
     by_sign = grown**2 * (1 - (signed / key) ** 2) / (theta**2 * key)
     variance = by_sign + (first * growth * carry_slope) ** 2 * spread
@@ -104,7 +117,9 @@ def piecewise(values: Array, epsilon: float, rng: np.random.Generator) -> Array:
     near = rng.random(values.size) < root / (root + 1)
     inside = lower + (edge - 1) * rng.random(values.size)
     outside = -edge + (edge + 1) * rng.random(values.size)
-    return np.where(near, inside, np.where(outside < lower, outside, outside + edge - 1))
+    return np.where(
+        near, inside, np.where(outside < lower, outside, outside + edge - 1)
+    )
 
 
 def hybrid(values: Array, epsilon: float, rng: np.random.Generator) -> Array:
@@ -124,7 +139,9 @@ def _forced(
     rng: np.random.Generator,
 ) -> Estimates:
     fakes = np.ones(values.size) if fake == "top" else rng.uniform(-1, 1, values.size)
-    return float(report(np.where(np.isnan(values), fakes, values), epsilon, rng).mean()), None
+    return float(
+        report(np.where(np.isnan(values), fakes, values), epsilon, rng).mean()
+    ), None
 
 
 COLLECTIONS: dict[str, Collection] = {
@@ -162,4 +179,6 @@ class TwoCoins:
     def variance(self, no: int, yes: int) -> float:
         """Of the estimated number of people who say Yes."""
         (_, a), (_, b) = self.chances
-        return float((no + yes) * b * (1 - b) / (a - b) ** 2 + yes * (1 - a - b) / (a - b))
+        return float(
+            (no + yes) * b * (1 - b) / (a - b) ** 2 + yes * (1 - a - b) / (a - b)
+        )

@@ -32,9 +32,13 @@ def main(reproduce: Callable[[Setting], Result]) -> None:
 def arguments(description: str) -> argparse.ArgumentParser:
     """The options that every script has."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of the data sets")
+    parser.add_argument(
+        "--data", type=Path, default=DATA, help="folder of the data sets"
+    )
     parser.add_argument("--quick", action="store_true", help="a small version")
-    parser.add_argument("--out", type=Path, default=Path("build/reproduction"), help="folder")
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/reproduction"), help="folder"
+    )
     return parser
 
 
@@ -61,7 +65,9 @@ def write_figures(result: Result, name: str, folder: Path) -> list[Path]:
     for i, figure in enumerate(result.figures):
         stem = name if len(result.figures) == 1 else f"{name}_{'abcdefgh'[i]}"
         path = folder / f"{stem}.html"
-        figure.write_html(path, include_plotlyjs="directory", config={"displaylogo": False})
+        figure.write_html(
+            path, include_plotlyjs="directory", config={"displaylogo": False}
+        )
         written.append(path)
         if importlib.util.find_spec("kaleido"):  # the extra "report"
             written.append(path.with_suffix(".png"))

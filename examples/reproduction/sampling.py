@@ -16,7 +16,9 @@ from .rivals import TwoCoins
 __all__ = ["COINS", "COLUMNS", "NORMAL_95", "SAMPLING", "Row", "errors", "group_counts"]
 
 COINS = TwoCoins(0.8, 0.2)  # the paper's randomized response
-SAMPLING = SamplingPrivacy(0.45, 0.275, [0.275])  # the paper's pi_s; it leaves pi_0 open
+SAMPLING = SamplingPrivacy(
+    0.45, 0.275, [0.275]
+)  # the paper's pi_s; it leaves pi_0 open
 NORMAL_95 = 1.959963984540054
 COLUMNS = {"tumour size": 2, "age": 0}
 

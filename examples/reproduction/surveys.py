@@ -66,7 +66,8 @@ def measure(
     mechanism finds that nobody answered.
     """
     rng = np.random.default_rng([20200420, round(1000 * epsilon), values.size])
-    truth, found = float(values.mean()), {}
+    truth = float(values.mean())
+    found = {}
     for name in names:
         errors = np.full((2, repeats), np.nan)
         for run in range(repeats):
@@ -82,19 +83,27 @@ def measure(
 
 def expected(values: Array, missing: float, epsilon: float, name: str) -> Expected:
     """The same as computed, for BiSample and PrivKVM, when a random share is missing."""
-    silent = np.random.default_rng(5).choice(values.size, round(missing * values.size), False)
+    silent = np.random.default_rng(5).choice(
+        values.size, round(missing * values.size), False
+    )
     given = values.copy()
     given[silent] = np.nan
     answering = values.size - silent.size
-    rate, bias = answering / values.size, 0.0
+    rate = answering / values.size
+    bias = 0.0
     if name == "BiSample":
         variance = bisample_md(epsilon).variance(given)
-        of_mean, of_rate = variance.mean, variance.missing_rate
+        of_mean = variance.mean
+        of_rate = variance.missing_rate
     else:
         found = privkvm(epsilon, rate, float(np.nanmean(given)))
         bias = found.mean_bias
-        of_mean, of_rate = (x / values.size for x in (found.mean_variance, found.missing_variance))
-    who = values.var() * missing / answering  # the answering people's mean is not everybody's
+        of_mean, of_rate = (
+            x / values.size for x in (found.mean_variance, found.missing_variance)
+        )
+    who = (
+        values.var() * missing / answering
+    )  # the answering people's mean is not everybody's
     deviation = np.sqrt(of_rate)
     return Expected(
         float(mean_absolute(bias, np.sqrt(of_mean + who))),

@@ -26,7 +26,8 @@ app = typer.Typer(
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, help="Print the version and end.")
+        bool,
+        typer.Option("--version", is_eager=True, help="Print the version and end."),
     ] = False,
 ) -> None:
     """Plan a locally private survey: budgets in, certified probabilities out."""
@@ -36,7 +37,9 @@ def _options(
 
 
 def open_app(
-    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8501,
+    port: Annotated[
+        int, typer.Option(help="Port to listen on.", min=1, max=65535)
+    ] = 8501,
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
     address: Annotated[
         str,
@@ -99,7 +102,12 @@ def _fail(sentence: str, code: int) -> NoReturn:
 
 def _fail_to_print(error: OSError) -> NoReturn:
     """Where the output ends early (``| head``) nobody is to be told; a full disk is an error."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
+    os.dup2(
+        os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+    )  # what is left goes nowhere
     if isinstance(error, BrokenPipeError):
         sys.exit(1)
-    _fail(f"the output cannot be written: {error.strerror or error}. Make room, and run again.", 1)
+    _fail(
+        f"the output cannot be written: {error.strerror or error}. Make room, and run again.",
+        1,
+    )

@@ -56,7 +56,9 @@ def schema() -> None:
 
 def vectors(
     params: ParameterFile,
-    out: Annotated[Path | None, option("vectors.json", "Write here, not to the screen.")] = None,
+    out: Annotated[
+        Path | None, option("vectors.json", "Write here, not to the screen.")
+    ] = None,
 ) -> None:
     """Test vectors for clients in other languages.
 
@@ -76,8 +78,14 @@ def verify(params: ParameterFile, json_output: JsonOption = False) -> None:
     from planner.show.promises import pair_rows, verification_blocks
 
     parameters = _parameters(params)  # verifies; a file that does not verify is refused
-    pairs = [{"name": one.name, "pairs": pair_rows(one)} for one in parameters.questions]
-    show(verification_blocks(parameters), {"verified": True, "questions": pairs}, json=json_output)
+    pairs = [
+        {"name": one.name, "pairs": pair_rows(one)} for one in parameters.questions
+    ]
+    show(
+        verification_blocks(parameters),
+        {"verified": True, "questions": pairs},
+        json=json_output,
+    )
 
 
 def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -86,10 +94,12 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
         Path, option("answers.csv", "Answers, with a column named like each question.")
     ],
     out: Annotated[
-        Path, option("PATH", ".parquet or .jsonl for one question, a directory for several.")
+        Path,
+        option("PATH", ".parquet or .jsonl for one question, a directory for several."),
     ],
     question: Annotated[
-        list[str] | None, option("NAME", "Only this question; may be given several times.")
+        list[str] | None,
+        option("NAME", "Only this question; may be given several times."),
     ] = None,
     survey: AnswerFileSurvey = None,
     delimiter: Delimiter = "",
@@ -113,14 +123,18 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
     parameters = _parameters(params)
     _require_apart(out, [params, data])
     told_by = None if survey is None else load_survey(survey)
-    reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted, first_item)
+    reading = reading_of(
+        delimiter, encoding, decimal, skip_rows, place_unlisted, first_item
+    )
     with progress() as bar:
         task = bar.add_task("randomising", total=None)
 
         def tell(done: int) -> None:
             bar.update(task, completed=done)
 
-        found = perturb_file(parameters, data, out, question or (), tell, told_by, reading)
+        found = perturb_file(
+            parameters, data, out, question or (), tell, told_by, reading
+        )
     if json_output:
         written = {str(path): n for path, n in found.written.items()}
         print_json({"written": written, "read": found.said})
@@ -143,16 +157,23 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     engine: Annotated[
         str, option("local|dask", "All processors of this machine, or a Dask cluster.")
     ] = "local",
-    scheduler: Annotated[str, option("ADDRESS", "Of the Dask scheduler: tcp://HOST:8786.")] = "",
+    scheduler: Annotated[
+        str, option("ADDRESS", "Of the Dask scheduler: tcp://HOST:8786.")
+    ] = "",
     out: Annotated[
-        Path | None, option("FILE", "Write all estimates here: .parquet, .csv or .json.")
+        Path | None,
+        option("FILE", "Write all estimates here: .parquet, .csv or .json."),
     ] = None,
     excel: Annotated[
-        bool, typer.Option("--excel", help="Write a .csv that Excel opens as it is meant.")
+        bool,
+        typer.Option("--excel", help="Write a .csv that Excel opens as it is meant."),
     ] = False,
     checkpoint: Annotated[
         Path | None,
-        option("FILE", "Keep progress here, to go on after an interruption [OUT.checkpoint]."),
+        option(
+            "FILE",
+            "Keep progress here, to go on after an interruption [OUT.checkpoint].",
+        ),
     ] = None,
     missing: Annotated[
         str,
@@ -162,7 +183,9 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             "reports, or take them out.",
         ),
     ] = "refuse",
-    confidence: Annotated[float, option("SHARE", "Of the intervals, above 0 and below 1.")] = 0.95,
+    confidence: Annotated[
+        float, option("SHARE", "Of the intervals, above 0 and below 1.")
+    ] = 0.95,
     set_sizes: Annotated[
         list[str] | None,
         option(
@@ -171,8 +194,12 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             "limits allow for cut sets by it. Again for other questions.",
         ),
     ] = None,
-    by: Annotated[str, option("GROUP", "A known group: results of each of its values.")] = "",
-    window: Annotated[int, option("ROUNDS", "Of a moving average, where asked again.")] = 3,
+    by: Annotated[
+        str, option("GROUP", "A known group: results of each of its values.")
+    ] = "",
+    window: Annotated[
+        int, option("ROUNDS", "Of a moving average, where asked again.")
+    ] = 3,
     report: Annotated[
         Path | None, option("FILE.html", "Write estimates and charts over rounds here.")
     ] = None,
@@ -197,16 +224,20 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if excel and (out is None or out.suffix != ".csv"):
         remedy = "Leave it out, or name a file such as estimates.csv."
         raise InputError("excel", out, "given with --out FILE.csv", remedy)
-    chosen, parameters = _engine(engine, scheduler), _parameters(params)
+    chosen = _engine(engine, scheduler)
+    parameters = _parameters(params)
     sizes = dict(_pair(parameters, text) for text in set_sizes or ())
     check_set_sizes(parameters, sizes)
     if by and by not in parameters.groups:
-        remedy = "Declare groups in the survey: reports carry those of their parameter file."
+        remedy = (
+            "Declare groups in the survey: reports carry those of their parameter file."
+        )
         raise InputError.unknown("by", by, list(parameters.groups), remedy)
     if checkpoint is None and out is not None:
         checkpoint = out.with_name(out.name + ".checkpoint")
     _require_apart(out, [params, *(place for place in reports if place.is_file())])
-    how, ignored = cast("Missing", missing), [params, *([] if out is None else [out])]
+    how = cast("Missing", missing)
+    ignored = [params, *([] if out is None else [out])]
     with progress() as bar:
         task = bar.add_task("counting files", total=None)
         collection = collect(
@@ -223,13 +254,19 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         remedy = "Correct the files for the reasons above, or name others."
         raise InputError.because("reports", "none of the files can be counted", remedy)
     parts = (by, collection.by(parameters.groups, by)) if by else None
-    estimates = estimates_table(parameters, collection.sums, confidence, window, sizes, parts)
+    estimates = estimates_table(
+        parameters, collection.sums, confidence, window, sizes, parts
+    )
     if out is not None:
         write_table(out, estimates, excel=excel)
     blocks = result_blocks(parameters, collection, estimates, confidence)
     if report is not None:
         replace_file(report, page_of(f"{parameters.survey}: result", blocks))
-    show(blocks, collection_json(collection, estimates) if json_output else None, json=json_output)
+    show(
+        blocks,
+        collection_json(collection, estimates) if json_output else None,
+        json=json_output,
+    )
     if out is not None and not json_output:
         say(f"All {len(estimates):,} estimates written to {out}")
     if collection.quarantined:
@@ -241,7 +278,9 @@ def difference(
     reports_a: Annotated[Path, argument("REPORTS_A", "Its reports.")],
     params_b: ParameterFile,
     reports_b: Annotated[Path, argument("REPORTS_B", "Its reports.")],
-    confidence: Annotated[float, option("SHARE", "Of the intervals, above 0 and below 1.")] = 0.95,
+    confidence: Annotated[
+        float, option("SHARE", "Of the intervals, above 0 and below 1.")
+    ] = 0.95,
     json_output: JsonOption = False,
 ) -> None:
     """Compare two collections, with limits and p.
@@ -259,7 +298,9 @@ def difference(
         parameters = _parameters(params)
         done = collect(parameters, [reports], ignored=[params])
         for path, reason in done.quarantined:
-            raise FileError(path, reason, "Correct it first: a difference needs all reports.")
+            raise FileError(
+                path, reason, "Correct it first: a difference needs all reports."
+            )
         both.append((parameters, done.sums))
     table = difference_table(both[0], both[1], confidence)
     show(difference_blocks(table, confidence), table.to_pylist(), json=json_output)
@@ -268,14 +309,20 @@ def difference(
 def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params: ParameterFile,
     command: Annotated[list[str], argument("-- COMMAND ...", "The client, see below.")],
-    question: Annotated[str | None, option("NAME", "Needed if the file has several.")] = None,
+    question: Annotated[
+        str | None, option("NAME", "Needed if the file has several.")
+    ] = None,
     answer: Annotated[
         list[str] | None, option("ANSWER", "Ask these, as JSON or text; two or more.")
     ] = None,
-    data: Annotated[Path | None, option("FILE", "Ask the answers that are in this file.")] = None,
+    data: Annotated[
+        Path | None, option("FILE", "Ask the answers that are in this file.")
+    ] = None,
     survey: AnswerFileSurvey = None,
     reports: Annotated[int, typer.Option(help="Reports of each answer.")] = 100_000,
-    confidence: Annotated[float, option("SHARE", "That an honest client passes.")] = 0.999999,
+    confidence: Annotated[
+        float, option("SHARE", "That an honest client passes.")
+    ] = 0.999999,
     seconds: Annotated[float, typer.Option(help="Time limit of each start.")] = 600.0,
     delimiter: Delimiter = "",
     encoding: Encoding = "",
@@ -298,17 +345,24 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.trial.black_box import CommandBox
 
     parameters = _parameters(params)
-    asked, read = [_parsed(text) for text in answer or ()], ""
+    asked = [_parsed(text) for text in answer or ()]
+    read = ""
     if data is not None:
         reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted)
         told_by = None if survey is None else load_survey(survey)
         listed, read = answers_in(data, parameters.question(question), told_by, reading)
         asked += listed
     box = CommandBox(command, seconds)
-    found = audit_client(parameters, box, default_rng(), question, asked, reports, confidence)
+    found = audit_client(
+        parameters, box, default_rng(), question, asked, reports, confidence
+    )
     told = [Sentence(read)] * bool(read)
     told += [Sentence(found.summary), *said(found.faults, "missed")]
-    document = asdict(found) | {"passed": found.passed, "summary": found.summary, "read": read}
+    document = asdict(found) | {
+        "passed": found.passed,
+        "summary": found.summary,
+        "read": read,
+    }
     show(told, document, json=json_output)
     if not found.passed:
         raise typer.Exit(_FAULTY)
@@ -323,7 +377,9 @@ def _parsed(text: str) -> Answer:
 
 def questionnaire(
     survey: SurveyFile,
-    parameters: Annotated[Path, option("params.json", "What was planned for this survey.")],
+    parameters: Annotated[
+        Path, option("params.json", "What was planned for this survey.")
+    ],
     out: Annotated[Path, option("FILE.html", "Write the page here.")],
     send_to: Annotated[
         str,
@@ -334,7 +390,8 @@ def questionnaire(
         ),
     ] = "",
     round_number: Annotated[
-        int | None, option("N", "The round it is for, where there are rounds.", "--round")
+        int | None,
+        option("N", "The round it is for, where there are rounds.", "--round"),
     ] = None,
     json_output: JsonOption = False,
 ) -> None:
@@ -349,10 +406,18 @@ def questionnaire(
     found = _parameters(parameters)
     page = page_of(load_survey(survey), parameters.read_bytes(), send_to, round_number)
     replace_file(out, page)
-    size, rounds = len(page.encode()), max(law.rounds[-1] or 0 for law in found.questions)
+    size = len(page.encode())
+    rounds = max(law.rounds[-1] or 0 for law in found.questions)
     number = round_number or 1 if rounds else None
     if json_output:
-        print_json({"written": str(out), "bytes": size, "parameters": found.hash, "round": number})
+        print_json(
+            {
+                "written": str(out),
+                "bytes": size,
+                "parameters": found.hash,
+                "round": number,
+            }
+        )
         return
     which = f" for round {number} of {rounds}" if rounds else ""
     what = f"{size / 1000:.0f} kB, parameters {found.hash[:16]}"
@@ -361,12 +426,18 @@ def questionnaire(
 
 def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params: ParameterFile,
-    into: Annotated[Path, option("FOLDER", "For files of reports, as aggregate takes them.")],
-    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65534)] = 8780,
+    into: Annotated[
+        Path, option("FOLDER", "For files of reports, as aggregate takes them.")
+    ],
+    port: Annotated[
+        int, typer.Option(help="Port to listen on.", min=1, max=65534)
+    ] = 8780,
     address: Annotated[
         str, option("IP", "To listen on; any but this needs TLS before it.")
     ] = "127.0.0.1",
-    page: Annotated[Path | None, option("FILE.html", "The questionnaire, served at /.")] = None,
+    page: Annotated[
+        Path | None, option("FILE.html", "The questionnaire, served at /.")
+    ] = None,
     origin: Annotated[
         list[str] | None,
         option(
@@ -375,9 +446,14 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
             "one in a folder. Again for others.",
         ),
     ] = None,
-    share: Annotated[str, option("URL", "Address of the page, shown as a QR code.")] = "",
+    share: Annotated[
+        str, option("URL", "Address of the page, shown as a QR code.")
+    ] = "",
     estimates_from: Annotated[
-        int, typer.Option(metavar="REPORTS", help="Show no estimates before so many.", min=1)
+        int,
+        typer.Option(
+            metavar="REPORTS", help="Show no estimates before so many.", min=1
+        ),
     ] = 100,
 ) -> None:
     """Receive reports over HTTP, into files.
@@ -393,21 +469,29 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.html import page_of
     from planner.show.results import receiving_blocks
 
-    parameters, html = _parameters(params), b""
+    parameters = _parameters(params)
+    html = b""
     if page is not None:
         html = page.read_bytes()
         if b64encode(params.read_bytes()) not in html:
             remedy = "Make the page anew: ldp-planner questionnaire."
-            raise InputError("page", str(page), "a questionnaire of these parameters", remedy)
+            raise InputError(
+                "page", str(page), "a questionnaire of these parameters", remedy
+            )
     code = segno.make(share, error="m").svg_inline(scale=5) if share else ""
 
     def organiser(sums: Mapping[Key, Aggregate]) -> str:
         blocks = receiving_blocks(parameters, sums, estimates_from, share)
         return page_of("Reports so far", blocks, code)
 
-    with listening(address, port) as public, listening("127.0.0.1", port + 1) as private:
+    with (
+        listening(address, port) as public,
+        listening("127.0.0.1", port + 1) as private,
+    ):
         inbox = Inbox(into, parameters)
-        say(f"Reports: http://{address}:{port}/reports. Organiser: http://127.0.0.1:{port + 1}/")
+        say(
+            f"Reports: http://{address}:{port}/reports. Organiser: http://127.0.0.1:{port + 1}/"
+        )
         sys.stdout.flush()
         Receiver(inbox, html, origin or (), organiser).serve(public, private)
     say(f"All reports are in {into}.")
@@ -430,7 +514,9 @@ def _parameters(path: Path) -> Parameters:
     from planner.deployment.parameters import read_parameters
 
     if path.suffix.lower() == ".toml":
-        remedy = f"Write its parameters first: ldp-planner plan {path} --out params.json"
+        remedy = (
+            f"Write its parameters first: ldp-planner plan {path} --out params.json"
+        )
         raise FileError(path, "is a survey, not a parameter file", remedy)
     return read_parameters(path)
 
@@ -449,7 +535,9 @@ def _require_apart(out: Path | None, inputs: Sequence[Path]) -> None:
     """What is written must not replace what is read."""
     for path in inputs:
         if out is not None and out.resolve() == path.resolve():
-            raise FileError(out, "would be replaced, but is read", "Write to another file.")
+            raise FileError(
+                out, "would be replaced, but is read", "Write to another file."
+            )
 
 
 def _engine(name: str, scheduler: str) -> Engine:

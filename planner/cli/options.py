@@ -42,8 +42,12 @@ Mechanism = Annotated[
         "--model",
     ),
 ]
-Delimiter = Annotated[str, option(", ; | tab", "Between the cells of text [found out].")]
-Encoding = Annotated[str, option("NAME", "Of text: utf-8, utf-16, cp1252, latin-1 [found out].")]
+Delimiter = Annotated[
+    str, option(", ; | tab", "Between the cells of text [found out].")
+]
+Encoding = Annotated[
+    str, option("NAME", "Of text: utf-8, utf-16, cp1252, latin-1 [found out].")
+]
 Decimal = Annotated[str, option(". ,", "Mark of decimals [found out].")]
 SkipRows = Annotated[int, option("N", "Rows above the header.")]
 FirstItem = Annotated[
@@ -64,23 +68,38 @@ AnswerFileSurvey = Annotated[
         "--survey",
     ),
 ]
-Details = Annotated[bool, typer.Option("--details", help="Print tables and proofs, too.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
+Details = Annotated[
+    bool, typer.Option("--details", help="Print tables and proofs, too.")
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document for machines.")
+]
 
 
 def reading_of(
-    delimiter: str, encoding: str, decimal: str, skip_rows: int, unlisted: bool, first: bool = False
+    delimiter: str,
+    encoding: str,
+    decimal: str,
+    skip_rows: int,
+    unlisted: bool,
+    first: bool = False,
 ) -> Reading:
     """What the options say of a file of answers; the rest is found out."""
     from planner.survey.tables import Reading
 
     text: Document = {"delimiter": delimiter.replace("\t", "tab"), "encoding": encoding}
     text["decimal"] = decimal
-    return Reading(**text, skip_rows=skip_rows, place_unlisted=unlisted, first_item=first)
+    return Reading(
+        **text, skip_rows=skip_rows, place_unlisted=unlisted, first_item=first
+    )
 
 
 def show(
-    blocks: Iterable[Block], document: object = None, *, details: bool = False, json: bool = False
+    blocks: Iterable[Block],
+    document: object = None,
+    *,
+    details: bool = False,
+    json: bool = False,
 ) -> None:
     """Print blocks, those for everybody or all; or what they say for machines."""
     if json:
@@ -112,4 +131,6 @@ def progress(*columns: str | ProgressColumn) -> Progress:
     from planner.show.terminal import terminal
 
     console = terminal(stderr=True)
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    return Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    )

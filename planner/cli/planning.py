@@ -62,7 +62,9 @@ def import_form(
 def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     survey: SurveyFile,
     mechanism: Mechanism = None,
-    out: Annotated[Path | None, option("params.json", "Write deployable parameters here.")] = None,
+    out: Annotated[
+        Path | None, option("params.json", "Write deployable parameters here.")
+    ] = None,
     question: Annotated[
         str | None, option("NAME", "Write the parameters of this question alone.")
     ] = None,
@@ -92,21 +94,31 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     made = plan_survey(survey, mechanism=mechanism)
     makers = (report, "Report", report_html), (handout, "Handout", handout_html)
     # All is made before anything is written.
-    pages = [(path, what, page(made)) for path, what, page in makers if path is not None]
+    pages = [
+        (path, what, page(made)) for path, what, page in makers if path is not None
+    ]
     parameters = None
-    shown = json_output and made.one_file and made.deployable  # else there is no one file
+    shown = (
+        json_output and made.one_file and made.deployable
+    )  # else there is no one file
     if out is not None or question is not None or shown:
         parameters = survey_parameters(made, question)
     for path, _, page in pages:
         replace_file(path, page)
-    if record:  # after the pages, as these may fail; before what must not be spent unrecorded
+    if (
+        record
+    ):  # after the pages, as these may fail; before what must not be spent unrecorded
         made.record(datetime.datetime.now(datetime.UTC).date())
     if out is not None and parameters is not None:
         write_parameters(out, parameters)
     if json_output:
         print_json(plan_json(made, parameters))
         return
-    more = "" if details or out is not None else f"\nMore with --details.{_next(made, survey)}"
+    more = (
+        ""
+        if details or out is not None
+        else f"\nMore with --details.{_next(made, survey)}"
+    )
     show(plan_blocks(made, details=details), details=details)
     if out is not None:
         say(f"Parameters written to {out} and verified.")
@@ -136,7 +148,9 @@ def compare(
     from planner.planning.plan import compare_plans, plan_survey
     from planner.show.others import comparison_blocks
 
-    found = compare_plans(*(plan_survey(path, mechanism=mechanism) for path in (first, second)))
+    found = compare_plans(
+        *(plan_survey(path, mechanism=mechanism) for path in (first, second))
+    )
     show(comparison_blocks(found, (first.name, second.name)), found, json=json_output)
 
 
@@ -174,7 +188,8 @@ def answer_rate(
     from planner.show.others import answer_rate_blocks
 
     plans = plan_answer_rates(parts_of(survey)[0])
-    document, blocks = {}, list[Block]()
+    document = {}
+    blocks = list[Block]()
     for name, bare in plans.items():
         one = bare.with_channels()
         found = {"best": one.best_planned, "offered": one.offered, "curve": one.curve}
@@ -196,7 +211,9 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     repeats: Annotated[int, option("N", "Runs per mechanism.")] = 10,
     seed: Annotated[int, option("N", "The same seed gives the same figures.")] = 1,
     first_item: FirstItem = False,
-    question: Annotated[str, option("NAME", "The question, if the survey has several.")] = "",
+    question: Annotated[
+        str, option("NAME", "The question, if the survey has several.")
+    ] = "",
     delimiter: Delimiter = "",
     encoding: Encoding = "",
     decimal: Decimal = "",
@@ -223,12 +240,18 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise InputError("seed", seed, "a whole number of at least 0", remedy)
     asked = load_survey(survey)
     chosen = _pick(asked, question)
-    reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted, first_item)
+    reading = reading_of(
+        delimiter, encoding, decimal, skip_rows, place_unlisted, first_item
+    )
     known = read_known(data, chosen.answer_column, reading)
     trial = Trial.of(plan_survey(asked).question(chosen.name), known.answers)
-    with progress("simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bar:
+    with progress(
+        "simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    ) as bar:
         task = bar.add_task("runs", total=repeats * len(trial.names))
-        results = trial.run(repeats, np.random.default_rng(seed), lambda: bar.advance(task))
+        results = trial.run(
+            repeats, np.random.default_rng(seed), lambda: bar.advance(task)
+        )
     told = [Sentence(known.said), *simulation_blocks(trial, results)]
     show(told, {"read": known.said} | simulation_json(trial, results), json=json_output)
 
@@ -239,4 +262,6 @@ def _pick(survey: Survey, name: str) -> Question:
         return fitting[name]
     if not name and len(fitting) == 1:
         return next(iter(fitting.values()))
-    raise InputError.unknown("question", name, tuple(fitting), "Choose one with --question NAME.")
+    raise InputError.unknown(
+        "question", name, tuple(fitting), "Choose one with --question NAME."
+    )

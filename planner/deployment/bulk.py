@@ -119,7 +119,9 @@ def column_of(
     for one in () if survey is None else survey.questions:
         if one.name == law.name:
             return one.answer_column._replace(asked=law.asked)
-    return AnswerColumn(law.name, law.asked, tuple(name for name, _ in parts), joined=bool(parts))
+    return AnswerColumn(
+        law.name, law.asked, tuple(name for name, _ in parts), joined=bool(parts)
+    )
 
 
 def _shuffled(file: IO[bytes], size: int) -> Iterator[Reports]:
@@ -143,15 +145,24 @@ class _LineWriter:
     """Writes a file of lines, whole or not at all, as :class:`ReportWriter` does Parquet."""
 
     def __init__(self, path: Path, parameters: str, key: Key) -> None:
-        self._path, self._parameters, (self._question, self._round) = path, parameters, key
-        self._lines, self._bytes = list[str](), 0
+        self._path = path
+        self._parameters = parameters
+        (self._question, self._round) = key
+        self._lines = list[str]()
+        self._bytes = 0
 
     def __enter__(self) -> Self:
         return self
 
     def write(self, rows: Reports) -> None:
         for row in rows:
-            said = self._parameters, self._question, row.tobytes(), system(8).hex(), self._round
+            said = (
+                self._parameters,
+                self._question,
+                row.tobytes(),
+                system(8).hex(),
+                self._round,
+            )
             self._lines.append(Report(*said).to_json() + "\n")
             self._bytes += len(self._lines[-1].encode())
             if self._bytes > MAX_JSON_BYTES:
@@ -163,7 +174,9 @@ class _LineWriter:
             replace_file(self._path, "".join(self._lines))
 
 
-def _randomised(column: CollectedLaw, codes: Sequence[Code]) -> Iterator[tuple[Key, Reports]]:
+def _randomised(
+    column: CollectedLaw, codes: Sequence[Code]
+) -> Iterator[tuple[Key, Reports]]:
     """Reports of the people who answer, a block at a time."""
     given = [code for code in codes if code is not LEFT_OUT]
     step = max(1, _BLOCK_BYTES // (column.size * len(column.rounds)))
@@ -183,7 +196,10 @@ def _draw(law: CollectedLaw, codes: Sequence[Code]) -> dict[int | None, Reports]
         active = (own == 0)[:, None]
         lasting = np.hstack([active.astype(np.uint8), rows * active])
         return dict.fromkeys(law.rounds, lasting)
-    parts = [[codes[u] for u in np.flatnonzero(own == n).tolist()] for n in range(law.again.count)]
+    parts = [
+        [codes[u] for u in np.flatnonzero(own == n).tolist()]
+        for n in range(law.again.count)
+    ]
     return {n: law.draw_many(part, words)[0] for n, part in enumerate(parts, 1) if part}
 
 
@@ -192,7 +208,9 @@ def _make_directory(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         remedy = "Choose a directory that you may write to."
-        raise FileError(path, f"cannot be made: {error.strerror or error}", remedy) from error
+        raise FileError(
+            path, f"cannot be made: {error.strerror or error}", remedy
+        ) from error
 
 
 def _paths(out: Path, columns: Sequence[CollectedLaw]) -> dict[Key, Path]:
@@ -206,6 +224,7 @@ def _paths(out: Path, columns: Sequence[CollectedLaw]) -> dict[Key, Path]:
         remedy = "Give a directory, or one question with --question."
         raise FileError(out, f"is one file, but {len(keys)} are needed", remedy)
     return {
-        (name, number): out / f"question-{i}{f'-round-{number}' if number else ''}.parquet"
+        (name, number): out
+        / f"question-{i}{f'-round-{number}' if number else ''}.parquet"
         for i, name, number in keys
     }

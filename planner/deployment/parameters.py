@@ -44,7 +44,12 @@ if TYPE_CHECKING:
 
 _USERS = ("ada", "é\n", "0")
 _VECTOR_FORMAT = "ldp-planner-vectors"
-_PREFIXES = (b"", b"\xff" * 4, b"\xff" * 12, b"\x00" * 8)  # rejected words, and surely accepted
+_PREFIXES = (
+    b"",
+    b"\xff" * 4,
+    b"\xff" * 12,
+    b"\x00" * 8,
+)  # rejected words, and surely accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,12 @@ class Parameters:
         _prove(questions)
         made = cls(document, content_hash(document), questions)
         for name, of in made.joint.items():
-            items = {law.name: law.levels.item_names() for law in questions}.get(name, [])
-            if sorted(items) != sorted(map(JOINED.join, product(*(answers for _, answers in of)))):
+            items = {law.name: law.levels.item_names() for law in questions}.get(
+                name, []
+            )
+            if sorted(items) != sorted(
+                map(JOINED.join, product(*(answers for _, answers in of)))
+            ):
                 reason = f"joint: the answers of {name!r} are not the pairs of its questions' ones"
                 raise FileError(source, reason, EXPORT_REMEDY)
         return made
@@ -99,7 +108,9 @@ class Parameters:
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
         """The values of each known group that reports carry; nobody randomises them."""
-        return {one["name"]: tuple(one["values"]) for one in self.document.get("groups", ())}
+        return {
+            one["name"]: tuple(one["values"]) for one in self.document.get("groups", ())
+        }
 
     @property
     def joint(self) -> dict[str, list[tuple[str, list[str]]]]:
@@ -136,7 +147,9 @@ class Parameters:
         if name is None and len(names) == 1:
             return self.questions[0]
         if name not in names:
-            raise InputError.unknown("question", name, names, "Name one of its questions.")
+            raise InputError.unknown(
+                "question", name, names, "Name one of its questions."
+            )
         return self.questions[names.index(name)]
 
 
@@ -169,7 +182,9 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
         The probabilities do not keep the promised budgets.
     """
     if content_hash(parameters.document) != parameters.document["hash"]:
-        raise InputError("hash", parameters.hash, "the content's hash", "Build the file anew.")
+        raise InputError(
+            "hash", parameters.hash, "the content's hash", "Build the file anew."
+        )
     parameters.verify()
     replace_file(path, parameters.to_json())
 
@@ -223,7 +238,9 @@ def parameters_from_mechanisms(
         "planner_version": __version__,
         "survey": survey.name,
         "users": users or survey.users,
-        "questions": [law_of(one, mechanisms[one.name]).document() for one in questions],
+        "questions": [
+            law_of(one, mechanisms[one.name]).document() for one in questions
+        ],
     }
     joint = [
         {"question": one.name, "of": [_answers(part) for part in one.together]}
@@ -231,7 +248,9 @@ def parameters_from_mechanisms(
         if len(one.together) > 1
     ]
     groups = [_group(survey, name, values) for name, values in survey.groups]
-    document |= {key: known for key, known in (("groups", groups), ("joint", joint)) if known}
+    document |= {
+        key: known for key, known in (("groups", groups), ("joint", joint)) if known
+    }
     return Parameters.of(document | {"hash": content_hash(document)})
 
 
@@ -242,9 +261,16 @@ def _answers(part: Question) -> Document:
 def _group(survey: Survey, name: str, values: Sequence[str]) -> Document:
     """One known variable, with what its values count for if these are its own."""
     parts = [dict(pairs) for pairs in (survey.weights, survey.population)]
-    columns = ([one[value] for value in values] if {*one} == {*values} else [] for one in parts)
+    columns = (
+        [one[value] for value in values] if {*one} == {*values} else [] for one in parts
+    )
     weights, population = columns
-    return {"name": name, "values": list(values), "weights": weights, "population": population}
+    return {
+        "name": name,
+        "values": list(values),
+        "weights": weights,
+        "population": population,
+    }
 
 
 def deployable_files(plan: SurveyPlan) -> dict[str, Parameters]:
@@ -289,7 +315,10 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     if question is None and not plan.one_file:
         remedy = "Export them one by one, with --question NAME: each person gets those of theirs."
         raise InputError(
-            "design", plan.survey.design, '"split" for a file with all questions', remedy
+            "design",
+            plan.survey.design,
+            '"split" for a file with all questions',
+            remedy,
         )
     planned = plan.questions if question is None else (plan.question(question),)
     users = None if question is None else planned[0].users
@@ -316,14 +345,21 @@ def _prove(laws: Iterable[CollectedLaw]) -> None:
             continue
         from planner.mechanisms.sampling_privacy import DELTA_ROUNDING, released_delta
 
-        stated, epsilon, one = die.guarantee["aggregates"], die.released, die.mechanism
+        stated = die.guarantee["aggregates"]
+        epsilon = die.released
+        one = die.mechanism
         about = f"Question {law.name!r}: The estimates have"
         if epsilon > MAX_EPSILON:
             reason = f"{about} epsilon {epsilon:.6g}, of which nothing can be proven"
             raise VerificationError(reason)
-        everyone, others = one.everyone_has_value, stated["others_with_each_value"]
-        realised = released_delta(others, one.sampling, epsilon, everyone_has_value=everyone)
-        if realised > stated["delta"] * (1 + DELTA_ROUNDING):  # which is less than what was added
+        everyone = one.everyone_has_value
+        others = stated["others_with_each_value"]
+        realised = released_delta(
+            others, one.sampling, epsilon, everyone_has_value=everyone
+        )
+        if realised > stated["delta"] * (
+            1 + DELTA_ROUNDING
+        ):  # which is less than what was added
             reason = f"{about} delta {realised:.3g} at epsilon {epsilon:.6g}"
             raise VerificationError(f"{reason} but {stated['delta']:.3g} is promised")
 
@@ -348,7 +384,11 @@ def make_vectors(parameters: Parameters) -> Document:
         for number in law.shape.rounds
     ]
     vectors += [
-        {"question": law.name, "user": user, "own": law.again.own(parameters.hash, law.name, user)}
+        {
+            "question": law.name,
+            "user": user,
+            "own": law.again.own(parameters.hash, law.name, user),
+        }
         for law in parameters.questions
         if law.again is not None
         for user in _USERS
@@ -361,9 +401,13 @@ def make_vectors(parameters: Parameters) -> Document:
     }
 
 
-def _vector(law: Law, answer: object, prefix: bytes, seed: str, number: int | None) -> Document:
+def _vector(
+    law: Law, answer: object, prefix: bytes, seed: str, number: int | None
+) -> Document:
     blocks = (sha256(f"{seed} {block}".encode()).digest() for block in count())
-    stream, taken = chain(prefix, chain.from_iterable(blocks)), bytearray()  # without end
+    # without end
+    stream = chain(prefix, chain.from_iterable(blocks))
+    taken = bytearray()
 
     def source(size: int) -> bytes:
         taken.extend(islice(stream, size))

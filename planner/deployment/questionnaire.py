@@ -29,10 +29,14 @@ from planner.survey.survey import Survey
 
 MOST_CHOICES = 5000  # answers of a question on the page, which lists them all
 _LANGUAGES = ("en", "de")
-_ADDRESS = re.compile(r"(https?)://([A-Za-z0-9.-]+|\[::1\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?")
+_ADDRESS = re.compile(
+    r"(https?)://([A-Za-z0-9.-]+|\[::1\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?"
+)
 _HERE = ("localhost", "127.0.0.1", "[::1]")
 _TAG = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
-_IMPORT = re.compile(r'^import (.+) from "\./([\w.-]+)"(?: with \{ type: "json" \})?;\n', re.M)
+_IMPORT = re.compile(
+    r'^import (.+) from "\./([\w.-]+)"(?: with \{ type: "json" \})?;\n', re.M
+)
 _PASSED_ON = re.compile(r'^export \{ (\w+) \} from "\./([\w.-]+)";\n', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let) (\w+))", re.M)
 
@@ -80,7 +84,9 @@ def questionnaire(
     (True, False, True)
     """
     laws = parse_parameters(parameters).questions
-    style, script, words = _asset("page.css"), _script(), _words(survey.language)
+    style = _asset("page.css")
+    script = _script()
+    words = _words(survey.language)
     told = {
         "words": words,
         "send": send_to,
@@ -100,8 +106,12 @@ def questionnaire(
         policy=policy,
         title=escape(survey.title or survey.name),
         style=style,
-        preview=f'<p class="preview">{escape(words["preview"])}</p>\n' if preview else "",
-        intro="\n".join(f'<p dir="auto">{escape(one)}</p>' for one in paragraphs if one),
+        preview=f'<p class="preview">{escape(words["preview"])}</p>\n'
+        if preview
+        else "",
+        intro="\n".join(
+            f'<p dir="auto">{escape(one)}</p>' for one in paragraphs if one
+        ),
         noscript=escape(words["noscript"]),
         hash_is=escape(words["hash"]),
         told=json.dumps(told, ensure_ascii=False).replace("<", "\\u003c"),
@@ -116,12 +126,16 @@ def _worded(survey: Survey, law: Law) -> Document:
     question = asked.get(law.name)
     if question is None:
         remedy = "Name the survey that these parameters were planned from."
-        raise InputError.unknown("question of the parameters", law.name, tuple(asked), remedy)
+        raise InputError.unknown(
+            "question of the parameters", law.name, tuple(asked), remedy
+        )
     worded: Document = {"ask": question.ask or question.name}
     written = law.document()
     items = [item for level in written.get("levels", ()) for item in level["items"]]
     known = [item for level in question.levels for item in level.items]
-    ends = [(one.get("lower"), one.get("upper")) for one in (written, question.model_dump())]
+    ends = [
+        (one.get("lower"), one.get("upper")) for one in (written, question.model_dump())
+    ]
     if items != known or ends[0] != ends[1]:
         remedy = "Export the parameters again, or name the survey that they are of."
         reason = f"the answers of {law.name!r} are not those of the survey"
@@ -130,11 +144,18 @@ def _worded(survey: Survey, law: Law) -> Document:
         count = question.plain_levels.total
         if count > MOST_CHOICES:
             remedy = "Ask with a client of your own."
-            raise InputError("answers", count, f"at most {MOST_CHOICES:,} on a page", remedy)
+            raise InputError(
+                "answers", count, f"at most {MOST_CHOICES:,} on a page", remedy
+            )
         worded["labels"] = _labels(question)
         if len(question.together) > 1:  # its cells are called by the parts' labels
-            named = [(one.plain_levels.item_names(), _labels(one)) for one in question.together]
-            cells, called = (map(JOINED.join, product(*own)) for own in zip(*named, strict=True))
+            named = [
+                (one.plain_levels.item_names(), _labels(one))
+                for one in question.together
+            ]
+            cells, called = (
+                map(JOINED.join, product(*own)) for own in zip(*named, strict=True)
+            )
             names = dict(zip(cells, called, strict=True))
             worded |= {"labels": [names[item] for item in items], "joint": JOINED}
             worded["of"] = [
@@ -151,9 +172,11 @@ def _labels(question: Question) -> list[str]:
 
 def _round(laws: tuple[Law, ...], given: int | None) -> int | None:
     last = max((law.rounds[-1] or 0 for law in laws), default=0)
-    allowed, remedy = f"from 1 to {last}", "Make the page anew for each round."
+    allowed = f"from 1 to {last}"
+    remedy = "Make the page anew for each round."
     if not last:
-        allowed, remedy = "left out: these questions have no rounds", "Leave it out."
+        allowed = "left out: these questions have no rounds"
+        remedy = "Leave it out."
     if given is not None and not 1 <= given <= last:
         raise InputError("round", given, allowed, remedy)
     return (given or 1) if last else None
@@ -188,11 +211,19 @@ def _words(language: str) -> Mapping[str, str]:
     try:
         words = tomllib.loads(read_text(Path(language), 1))
     except tomllib.TOMLDecodeError as error:
-        raise FileError(language, f"is not valid TOML: {error}", "Correct that line.") from error
-    wrong = [] if _TAG.fullmatch(str(words.get("lang"))) else ["lang, a tag such as fr or pt-BR"]
+        raise FileError(
+            language, f"is not valid TOML: {error}", "Correct that line."
+        ) from error
+    wrong = (
+        []
+        if _TAG.fullmatch(str(words.get("lang")))
+        else ["lang, a tag such as fr or pt-BR"]
+    )
     wrong += sorted((usual.keys() ^ words.keys()) - {"lang"})
     wrong += [
-        key for key in sorted(usual.keys() & words.keys()) if _gaps(usual[key]) != _gaps(words[key])
+        key
+        for key in sorted(usual.keys() & words.keys())
+        if _gaps(usual[key]) != _gaps(words[key])
     ]
     if wrong:
         remedy = "Have the keys of planner/deployment/page/en.toml, with the same {names} in each."
@@ -217,7 +248,9 @@ def _add(name: str, made: dict[str, str]) -> str:
     variable = name.replace(".", "_")
     if name in made:
         return variable
-    text = (resources.files("planner.deployment") / "client" / "js" / name).read_text("utf-8")
+    text = (resources.files("planner.deployment") / "client" / "js" / name).read_text(
+        "utf-8"
+    )
     if name.endswith(".json"):
         made[name] = f"const {variable} = {json.dumps(json.loads(text))};"
         return variable

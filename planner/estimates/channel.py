@@ -41,7 +41,11 @@ class ChannelEstimates(NamedTuple):
         so few that it cannot be told.
         """
         drawn = self.covariance - known / self.users
-        return self._replace(covariance=drawn) if np.linalg.eigvalsh(drawn)[0] > 0 else self
+        return (
+            self._replace(covariance=drawn)
+            if np.linalg.eigvalsh(drawn)[0] > 0
+            else self
+        )
 
     def at_least(self, covariance: Array) -> ChannelEstimates:
         """The same with a covariance that is no smaller than another one either, in any way."""
@@ -56,7 +60,8 @@ class ChannelEstimates(NamedTuple):
         With ``no_answer`` the last answer is outside the order: shares ``C_j / C_m`` of the others,
         to first order of the covariance, as large as any where nobody else may have answered.
         """
-        found, answered = self, float(self.values[-1]) if no_answer else 1.0
+        found = self
+        answered = float(self.values[-1]) if no_answer else 1.0
         if self.law is not None:
             shares = np.diff(rising(self.values), prepend=0.0, append=1.0)
             found = self._replace(covariance=self.law.covariance(shares))
@@ -103,21 +108,29 @@ def wanted_estimates(
     InputError
         Counts that are not whole numbers of at least 0, one a report, or nobody's.
     """
-    column, outputs = np.asarray(counts), estimator.shape[1]
+    column = np.asarray(counts)
+    outputs = estimator.shape[1]
     if column.shape != (outputs,) or column.dtype.kind not in "iu" or column.min() < 0:
         allowed = f"{outputs} whole numbers of at least 0, one a report"
         remedy = f"Count the reports by numpy.bincount(reports, minlength={outputs})."
         raise InputError("counts", counts, allowed, remedy)
     users = int(column.sum())
     if users < 1:
-        raise InputError("counts", users, "of at least one person", "Collect reports first.")
+        raise InputError(
+            "counts", users, "of at least one person", "Collect reports first."
+        )
     ends = [0, *accumulate(size for size, _ in blocks)]
-    parts, shares = list(starmap(slice, pairwise(ends))), [share for _, share in blocks]
+    parts = list(starmap(slice, pairwise(ends)))
+    shares = [share for _, share in blocks]
     if not blocks or not all(column[part].any() for part in parts):
-        parts, shares = [slice(None)], [1.0]
-    values, covariance = np.zeros(len(estimator)), np.zeros((len(estimator), len(estimator)))
+        parts = [slice(None)]
+        shares = [1.0]
+    values = np.zeros(len(estimator))
+    covariance = np.zeros((len(estimator), len(estimator)))
     for part, share in zip(parts, shares, strict=True):
-        meaning, seen, n = estimator[:, part], column[part], int(column[part].sum())
+        meaning = estimator[:, part]
+        seen = column[part]
+        n = int(column[part].sum())
         values += share * (meaning @ seen) / n
         if n == 1:  # of one report nothing is known: as if all had come equally often
             seen = np.full(seen.size, 1 / seen.size)
@@ -172,13 +185,18 @@ def mean_of_scores(found: ChannelEstimates, confidence: float) -> Estimate:
         scores = found.law.matrix @ found.law.estimator[0]
         order = np.argsort(scores)
         place = float(np.interp(found.values[0], scores[order], np.arange(scores.size)))
-        shares, below = np.zeros(scores.size), min(int(place), scores.size - 2)
+        shares = np.zeros(scores.size)
+        below = min(int(place), scores.size - 2)
         shares[order[below : below + 2]] = below + 1 - place, place - below
         found = found.at_least(found.law.covariance(shares))
-    return large_sample(float(found.values[0]), float(found.covariance[0, 0]), confidence)
+    return large_sample(
+        float(found.values[0]), float(found.covariance[0, 0]), confidence
+    )
 
 
-def ratio(found: ChannelEstimates, confidence: float, possible: tuple[float, float]) -> Estimate:
+def ratio(
+    found: ChannelEstimates, confidence: float, possible: tuple[float, float]
+) -> Estimate:
     """The first wanted number over the second: first-order standard error, Fieller's interval.
 
     The interval holds the values ``m`` for which ``first - m * second`` is compatible with 0. It
@@ -192,17 +210,22 @@ def ratio(found: ChannelEstimates, confidence: float, possible: tuple[float, flo
     >>> round(mean.lower, 3), round(mean.upper, 3)
     (0.358, 0.443)
     """
-    (a, b), ((first, both), (_, second)) = found.values.tolist(), found.covariance.tolist()
+    (a, b) = found.values.tolist()
+    ((first, both), (_, second)) = found.covariance.tolist()
     z2 = reach(confidence) ** 2
     if b <= 0:
         note = "The mean is undefined: as far as these reports show, nobody answered"
-        return Estimate(None, None, *possible, f"{note} (estimated answer rate {b:.3g}).")
+        return Estimate(
+            None, None, *possible, f"{note} (estimated answer rate {b:.3g})."
+        )
     value = a / b
     error = sqrt(max(first - 2 * value * both + value**2 * second, 0.0)) / b
     square = b * b - z2 * second
     if square <= 0:
         note = "The reports cannot rule out that nobody answered, so they do not limit the mean"
-        return Estimate(value, error, *possible, f"{note} (estimated answer rate {b:.3g}).")
+        return Estimate(
+            value, error, *possible, f"{note} (estimated answer rate {b:.3g})."
+        )
     middle = a * b - z2 * both
     root = sqrt(max(middle * middle - square * (a * a - z2 * first), 0.0))
     return Estimate(value, error, (middle - root) / square, (middle + root) / square)
@@ -279,14 +302,20 @@ class OrderedEstimates(Framed):
             array = np.array(getattr(self, name), dtype=np.float64)
             if array.shape != shape or size < 1 or not np.isfinite(array).all():
                 remedy = "There is one cumulative share for each answer but the last."
-                raise InputError(name, array.shape, f"finite numbers of shape {shape}", remedy)
+                raise InputError(
+                    name, array.shape, f"finite numbers of shape {shape}", remedy
+                )
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         object.__setattr__(self, "answers", tuple(self.answers))
         if np.diag(self.covariance).min() < 0:
             remedy = "Take values and covariance from the same estimate."
-            raise InputError("covariance", self.covariance, "with no negative variance", remedy)
-        whole_number("users", self.users, remedy="Give the number of people who reported.")
+            raise InputError(
+                "covariance", self.covariance, "with no negative variance", remedy
+            )
+        whole_number(
+            "users", self.users, remedy="Give the number of people who reported."
+        )
         reach(self.confidence)
 
     @cached_property
@@ -316,7 +345,9 @@ class OrderedEstimates(Framed):
         upper = np.minimum.accumulate(np.clip(upper, 0, 1)[::-1])[::-1]
         return np.append(lower, 1.0), np.append(upper, 1.0)
 
-    def among(self, chosen: Flags, together: bool = False) -> tuple[Array, Array, Array, Array]:
+    def among(
+        self, chosen: Flags, together: bool = False
+    ) -> tuple[Array, Array, Array, Array]:
         """Share of people with one of the chosen answers: estimate, standard error and limits.
 
         ``chosen``: ``(k, d)``. With ``together`` all limits hold with the stated confidence.
@@ -333,7 +364,9 @@ class OrderedEstimates(Framed):
         if isinstance(drawn, DrawnEstimates):
             return drawn.hold(self.users * shares, self.confidence)
         lower, upper = self.band
-        return bool(np.all((lower[:-1] <= shares + 1e-12) & (shares <= upper[:-1] + 1e-12)))
+        return bool(
+            np.all((lower[:-1] <= shares + 1e-12) & (shares <= upper[:-1] + 1e-12))
+        )
 
     def _counts(self, chosen: Flags) -> Estimates:
         steps = -np.diff(chosen.astype(np.float64), axis=1)
@@ -355,9 +388,14 @@ class OrderedEstimates(Framed):
             Strictly between 0 and 1 (else InputError); one half is the median.
         """
         if not 0 < share < 1:
-            raise InputError("share", share, "strictly between 0 and 1", "Use 0.5 for the median.")
+            raise InputError(
+                "share", share, "strictly between 0 and 1", "Use 0.5 for the median."
+            )
         lower, upper = self.band
-        first = [int(np.argmax(column >= share)) for column in (self.consistent, upper, lower)]
+        first = [
+            int(np.argmax(column >= share))
+            for column in (self.consistent, upper, lower)
+        ]
         return QuantileEstimate(*(self.answers[i] for i in first))
 
     def mean(self, scores: ArrayLike) -> Estimate:
@@ -380,10 +418,16 @@ class OrderedEstimates(Framed):
         numbers = np.asarray(scores, dtype=np.float64)
         if numbers.shape != (len(self.answers),) or not np.isfinite(numbers).all():
             allowed = f"{len(self.answers)} finite numbers"
-            raise InputError("scores", scores, allowed, "Give one score for each answer.")
-        steps = -np.diff(numbers)  # whoever is up to an answer misses what lies above it
+            raise InputError(
+                "scores", scores, allowed, "Give one score for each answer."
+            )
+        steps = -np.diff(
+            numbers
+        )  # whoever is up to an answer misses what lies above it
         value = float(numbers[-1] + steps @ self.values)
-        return large_sample(value, float(steps @ self.covariance @ steps), self.confidence)
+        return large_sample(
+            value, float(steps @ self.covariance @ steps), self.confidence
+        )
 
     @property
     def summary(self) -> str:
@@ -441,7 +485,9 @@ def estimate_ordered(
     law = ReportLaw(channel.matrix, estimator, found.users)
     found = found._replace(users=people or found.users, law=law)
     answers = channel.symbols[: len(channel.symbols) - no_answer]
-    return OrderedEstimates(answers, *found.of_shares_up_to(no_answer=no_answer), confidence)
+    return OrderedEstimates(
+        answers, *found.of_shares_up_to(no_answer=no_answer), confidence
+    )
 
 
 def shares_up_to(channel: Channel) -> Channel:
@@ -462,7 +508,9 @@ def shares_up_to(channel: Channel) -> Channel:
         return channel
     if not np.array_equal(channel.wanted, np.eye(size)):
         reason = f"the channel is for {', '.join(channel.wanted_names)}, not for ordered answers"
-        raise InputError.because("channel", reason, "Take one from best_ordered_channel.")
+        raise InputError.because(
+            "channel", reason, "Take one from best_ordered_channel."
+        )
     names = tuple(f"up to {name}" for name in channel.symbols[:-1])
     added = steps @ channel.estimator
     return Channel(channel.policy, steps, names, channel.matrix, added)

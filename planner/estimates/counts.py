@@ -18,7 +18,9 @@ from planner.frames import Columns, Framed
 # Above this variance of the number of supporting reports normal limits miss at most a third more
 # often than promised, for 300 items together; the law itself takes long there.
 _MOST_VARIANCE = 400.0
-_REACH = 9.0  # standard deviations of the first binomial that are added up; beyond lie 1e-18
+_REACH = (
+    9.0  # standard deviations of the first binomial that are added up; beyond lie 1e-18
+)
 _AT_ONCE = 256  # items whose tails are added up together
 
 CountLimits = tuple[Array, Array]
@@ -69,17 +71,25 @@ class Estimates(Framed):
 
     def __post_init__(self) -> None:
         if self.users < 1:
-            raise InputError("users", self.users, "at least 1", "Collect reports first.")
+            raise InputError(
+                "users", self.users, "at least 1", "Collect reports first."
+            )
         for name in ("values", "standard_errors", "null_standard_errors"):
             column = number_column(name, getattr(self, name))
             if column.shape != np.shape(self.values):
                 remedy = "Give as many values as standard errors, one or more."
-                raise InputError(name, column.shape, "a column, one number per estimate", remedy)
+                raise InputError(
+                    name, column.shape, "a column, one number per estimate", remedy
+                )
             if name != "values" and column.min() < 0:
-                raise InputError(name, column, "not negative", "Take the roots of variances.")
+                raise InputError(
+                    name, column, "not negative", "Take the roots of variances."
+                )
             object.__setattr__(self, name, column)
 
-    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> CountLimits:
+    def intervals(
+        self, confidence: float = 0.95, simultaneous: bool = False
+    ) -> CountLimits:
         """Lower and upper ends of confidence intervals for the true quantities.
 
         They cover the randomness of the reports, not of who was asked. Estimates are sums
@@ -106,7 +116,9 @@ class Estimates(Framed):
         errors = np.maximum(self.standard_errors, self.null_standard_errors)
         return np.stack([self.values, np.maximum(errors, 1e-9)], axis=1)
 
-    def tail(self, seen: Array, count: Whole, chance: Array, more: bool = False) -> Array:
+    def tail(
+        self, seen: Array, count: Whole, chance: Array, more: bool = False
+    ) -> Array:
         """Chance of what was seen of some items, or of more, taken from above; ``(k,)``.
 
         So many people may be among those who reported and have the item, each with this chance.
@@ -137,12 +149,17 @@ class Estimates(Framed):
         >>> Estimates([60, 50, -2], [5, 10, 5], [5, 10, 5], users=100).on_simplex().values.tolist()
         [58.0, 42.0, 0.0]
         """
-        v, weight = self.values, np.square(np.maximum(self.null_standard_errors, 1e-300))
+        v = self.values
+        weight = np.square(np.maximum(self.null_standard_errors, 1e-300))
         order = np.argsort(-v / weight, kind="stable")
         shift = (np.cumsum(v[order]) - self.users) / np.cumsum(weight[order])
-        active = np.flatnonzero(v[order] / weight[order] > shift)  # a prefix, never empty
+        active = np.flatnonzero(
+            v[order] / weight[order] > shift
+        )  # a prefix, never empty
         values = np.maximum(0.0, v - shift[active[-1]] * weight)
-        return ProcessedCounts(values, "weighted projection onto the simplex; no longer unbiased")
+        return ProcessedCounts(
+            values, "weighted projection onto the simplex; no longer unbiased"
+        )
 
     @property
     def summary(self) -> str:
@@ -182,7 +199,9 @@ def tail_share(confidence: float, together: int = 1) -> float:
     """Chance that each of so many limits may miss; InputError for what is no confidence."""
     if not (is_number(confidence) and 0 < confidence < 1):
         remedy = "Use 0.95 for limits that miss one time in twenty."
-        raise InputError("confidence", confidence, "a share strictly between 0 and 1", remedy)
+        raise InputError(
+            "confidence", confidence, "a share strictly between 0 and 1", remedy
+        )
     return (1 - confidence) / together
 
 
@@ -207,7 +226,9 @@ class SupportEstimates(Estimates):
     a: Array
     b: Array
 
-    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> CountLimits:
+    def intervals(
+        self, confidence: float = 0.95, simultaneous: bool = False
+    ) -> CountLimits:
         """Confidence limits of the true counts, from 0 to the number of people.
 
         Every whole number ``c`` is inside under which the supporting reports seen, or fewer,
@@ -233,7 +254,9 @@ class SupportEstimates(Estimates):
         """As of any estimates: the law."""
         return np.stack([self.supports, self.a, self.b], axis=1)
 
-    def tail(self, seen: Array, count: Whole, chance: Array, more: bool = False) -> Array:
+    def tail(
+        self, seen: Array, count: Whole, chance: Array, more: bool = False
+    ) -> Array:
         """The same by the law itself: of so many reports each is of a person who has the item."""
         supports, a, b = seen.T
         return support_tail(supports + more, count, self.users, b + chance * (a - b), b)
@@ -275,11 +298,13 @@ def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
 
 def _first(holds: Callable[[Whole], Flags], low: Whole, high: Whole) -> Whole:
     """The first whole number from ``low`` to ``high`` that holds, else the one after ``high``."""
-    least, most = low, high + 1
+    least = low
+    most = high + 1
     while np.any(least < most):
         middle = (least + most) // 2
         good = holds(np.minimum(middle, high)) | (least >= most)
-        least, most = np.where(good, least, middle + 1), np.where(good, middle, most)
+        least = np.where(good, least, middle + 1)
+        most = np.where(good, middle, most)
     return most
 
 
@@ -322,7 +347,9 @@ class DrawnEstimates(Estimates):
             return _lot_spread(counts, self.users)
         return np.square(np.clip(counts, 0, self.users)) / self.users
 
-    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> CountLimits:
+    def intervals(
+        self, confidence: float = 0.95, simultaneous: bool = False
+    ) -> CountLimits:
         """Limits from 0 to all people; of few people or reports by their law.
 
         Of ``C`` people with an item as many are drawn as a hypergeometric law says. It is taken
@@ -341,10 +368,12 @@ class DrawnEstimates(Estimates):
 
     def hold(self, counts: Array, confidence: float = 0.95) -> bool:
         """Whether all joint limits hold these counts, ``(k,)``: no limit need be searched for."""
-        share, few = tail_share(confidence, counts.size), self._skewed
+        share = tail_share(confidence, counts.size)
+        few = self._skewed
         half = reach(confidence, counts.size) * self.standard_errors
         near = np.abs(self.values - counts) <= half + 1e-9
-        whole, seen = counts[few].round().astype(np.int64), self.inside.seen[few]
+        whole = counts[few].round().astype(np.int64)
+        seen = self.inside.seen[few]
         least = self._holds(seen, share, False, whole) | (whole == self.users)
         most = ~self._holds(seen, share, True, whole) | (whole == 0)
         return bool(near[~few].all() and least.all() and most.all())
@@ -367,12 +396,15 @@ class DrawnEstimates(Estimates):
         rows, same = np.unique(rows, axis=0, return_inverse=True)
         found = []
         for part in np.array_split(rows, -(-len(rows) // _AT_ONCE)):
-            (low, below, above, high), seen = part[:, :4].astype(np.int64).T, part[:, 4:]
+            (low, below, above, high) = part[:, :4].astype(np.int64).T
+            seen = part[:, 4:]
             ends = []
             for more, least, most in ((False, low, below), (True, above, high)):
                 holds = partial(self._holds, seen, share, more)
                 least = np.where(holds(least), 0, least)  # noqa: PLW2901
-                ends.append(_first(holds, least, np.where(holds(most), most, self.users)))
+                ends.append(
+                    _first(holds, least, np.where(holds(most), most, self.users))
+                )
             found.append([np.minimum(ends[0], self.users), np.maximum(ends[1] - 1, 0)])
         return np.concatenate(found, axis=1)[:, same.ravel()]
 
@@ -383,9 +415,12 @@ class DrawnEstimates(Estimates):
 
     def _lot(self, count: Whole) -> tuple[Whole, Array]:
         """How many of those who report may have the item, and with what chance each."""
-        people, reports = self.users, self.inside.users
+        people = self.users
+        reports = self.inside.users
         drawn = count * (1 / self.parts if self.parts else reports / people)
-        chance = 1 - (1 - reports / people) * (people - np.maximum(count, 1)) / max(people - 1, 1)
+        chance = 1 - (1 - reports / people) * (people - np.maximum(count, 1)) / max(
+            people - 1, 1
+        )
         most = count if self.parts else np.ceil(drawn / chance - 1e-9).astype(np.int64)
         most = np.minimum(most, np.minimum(count, reports))
         return most, np.minimum(drawn / np.maximum(most, 1), 1.0)
@@ -448,7 +483,9 @@ class LongerSets:
         limits = binom.isf(_MISS / len(self.shares), users, np.array(self.shares))
         return [int(limit) for limit in np.minimum(limits, users)]
 
-    def largest_counts(self, expected: Array, longer: Sequence[int], users: int) -> Array:
+    def largest_counts(
+        self, expected: Array, longer: Sequence[int], users: int
+    ) -> Array:
         """Largest counts that can have been cut to ``expected``, ``C`` as above.
 
         ``longer`` says how many of the people have a set longer than the size before.
@@ -461,7 +498,9 @@ class LongerSets:
     def largest_bias(self, users: int) -> float:
         """By how many people a count can be too small at most, whatever the item."""
         people = -np.diff([*self.most_people(users), 0])
-        return float(people @ (1 - self.padding_length / np.array(self.sizes, dtype=np.float64)))
+        return float(
+            people @ (1 - self.padding_length / np.array(self.sizes, dtype=np.float64))
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -473,7 +512,9 @@ class TruncatedEstimates(Estimates):
 
     longer: LongerSets | None = None
 
-    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> CountLimits:
+    def intervals(
+        self, confidence: float = 0.95, simultaneous: bool = False
+    ) -> CountLimits:
         """Confidence limits of the true counts, with allowance for what was cut.
 
         Upper limits hold for sets as :attr:`longer` says (and miss once more in a million); they
@@ -488,7 +529,9 @@ class TruncatedEstimates(Estimates):
         >>> TruncatedEstimates([200.0], [10.0], [9.0], 1000).intervals()[1].tolist()
         [inf]
         """
-        lower, upper = super(TruncatedEstimates, self).intervals(confidence, simultaneous)
+        lower, upper = super(TruncatedEstimates, self).intervals(
+            confidence, simultaneous
+        )
         if self.longer is None:
             return lower, np.full(upper.shape, np.inf)
         if not self.longer.sizes:

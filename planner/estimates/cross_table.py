@@ -33,7 +33,9 @@ _SMALLEST_SHARE = 1e-12  # share that is tried
 _HALVED = 30  # of a search, each of which halves
 _NEARLY_NORMAL = 1e4  # of noncentrality, relative to the scale
 _FEWEST_EXPECTED = 5.0  # in every pair (Cochran, 1954)
-FEW_EXPECTED = "Fewer than five people are expected in some pair: p, and limits of V, are rough."
+FEW_EXPECTED = (
+    "Fewer than five people are expected in some pair: p, and limits of V, are rough."
+)
 UNKNOWN = "The reports cannot rule out that nobody gave some answer: they do not tell."
 
 
@@ -93,7 +95,11 @@ class CrossTable(Framed):
     def shares(self) -> Array:
         """Estimated shares of the cells, none negative, sum 1, ``(d1, d2)``."""
         inside = np.maximum(self.counts, 0.0)
-        return inside / inside.sum() if inside.any() else np.full(inside.shape, 1 / inside.size)
+        return (
+            inside / inside.sum()
+            if inside.any()
+            else np.full(inside.shape, 1 / inside.size)
+        )
 
     @cached_property
     def covariance(self) -> Array:
@@ -102,7 +108,9 @@ class CrossTable(Framed):
 
     def _drawn(self, shares: Array) -> Array:
         flat = shares.ravel()
-        return self.users * (self.moments(flat, np.eye(flat.size)) - np.outer(flat, flat))
+        return self.users * (
+            self.moments(flat, np.eye(flat.size)) - np.outer(flat, flat)
+        )
 
     @cached_property
     def lines(self) -> tuple[Array, Array]:
@@ -122,15 +130,21 @@ class CrossTable(Framed):
         for side in (cells > 0, cells == 0):
             pairs = zip(within(side, self.shares.ravel()), cells[:, None], strict=True)
             sides.append(np.array([self.moments(*pair)[0, 0] for pair in pairs]))
-        inside, outside = sides[0], np.maximum(sides[1], 0.0)
-        n, values = self.users, cells @ self.counts.ravel()
-        more = inside - outside  # of given people whoever is inside counts for 1 in any draw
+        inside = sides[0]
+        outside = np.maximum(sides[1], 0.0)
+        n = self.users
+        values = cells @ self.counts.ravel()
+        more = (
+            inside - outside
+        )  # of given people whoever is inside counts for 1 in any draw
         variance = n * outside + np.clip(values, 0, n) * (more - 1)
         gap = 1 / np.sqrt(4 * outside + more**2)
         other = np.clip((1 - gap * more) / 2, 0, 1)
         supports = np.clip(np.rint(n * other + gap * values), 0, n)
         errors = np.sqrt(np.maximum(variance, 0)), np.sqrt(n * outside)
-        return SupportEstimates(values, *errors, n, supports, np.minimum(other + gap, 1), other)
+        return SupportEstimates(
+            values, *errors, n, supports, np.minimum(other + gap, 1), other
+        )
 
     def _somebody(self, found: SupportEstimates) -> bool:
         """Whether the reports rule out that any of some counts is 0."""
@@ -142,14 +156,17 @@ class CrossTable(Framed):
     def _apart(self) -> tuple[Array, Array, Array]:
         """Shares of both margins, none negative, and ``theta = N/n - r s'``, ``(d1, d2)``."""
         first, second = (np.maximum(self.counts.sum(axis=k), 0.0) for k in (1, 0))
-        first, second = first / max(first.sum(), 1e-300), second / max(second.sum(), 1e-300)
+        first = first / max(first.sum(), 1e-300)
+        second = second / max(second.sum(), 1e-300)
         raw = self.counts / self.users
         return first, second, raw - np.outer(raw.sum(axis=1), raw.sum(axis=0))
 
     def _slopes(self, first: Array, second: Array) -> Array:
         """Of theta by the cells' shares: ``1 - r_i [same column] - s_j [same row]``, ``(d, d)``."""
         rows, columns = self.lines
-        slopes = np.eye(self.counts.size) - (first @ rows)[:, None] * (columns.T @ columns)
+        slopes = np.eye(self.counts.size) - (first @ rows)[:, None] * (
+            columns.T @ columns
+        )
         return np.asarray(slopes - (second @ columns)[:, None] * (rows.T @ rows))
 
     @cached_property
@@ -163,7 +180,9 @@ class CrossTable(Framed):
     def _rough(self) -> str:
         """What is said where a pair has few people, so that laws are far from normal."""
         first, second, _ = self._apart
-        expected = np.diag(self._drawn(np.outer(first, second)))  # of events, noise among them
+        expected = np.diag(
+            self._drawn(np.outer(first, second))
+        )  # of events, noise among them
         return "" if expected.min() >= _FEWEST_EXPECTED else FEW_EXPECTED
 
     @cached_property
@@ -177,7 +196,9 @@ class CrossTable(Framed):
         first, second, theta = self._apart
         keep = np.arange(theta.size).reshape(theta.shape)[:-1, :-1].ravel()
         spread = self._slopes(first, second) @ self._drawn(np.outer(first, second))
-        spread = (spread @ self._slopes(first, second).T)[np.ix_(keep, keep)] / self.users
+        spread = (spread @ self._slopes(first, second).T)[
+            np.ix_(keep, keep)
+        ] / self.users
         gap = theta.ravel()[keep]
         statistic = self.users * float(gap @ np.linalg.lstsq(spread, gap)[0])
         if not self.told:
@@ -198,7 +219,8 @@ class CrossTable(Framed):
         slopes = self._slopes(first, second) / np.sqrt(least)[:, None]
         spread = slopes @ self.covariance @ slopes.T / self.users**2
         scaled = theta.ravel() / np.sqrt(least)
-        noise, seen = float(np.trace(spread)), float(scaled @ scaled)
+        noise = float(np.trace(spread))
+        seen = float(scaled @ scaled)
         most = min(self.counts.shape) - 1
         strength = max(seen - noise, 0.0)
         along = float(scaled @ spread @ scaled) / seen if seen else noise
@@ -206,7 +228,9 @@ class CrossTable(Framed):
         both = float((spread**2).sum())
         if not self.told:
             return Estimate(value, None, 0.0, 1.0, UNKNOWN)
-        low, high = _noncentral_limits(seen, noise, both, along, tail_share(self.confidence) / 2)
+        low, high = _noncentral_limits(
+            seen, noise, both, along, tail_share(self.confidence) / 2
+        )
         lower, upper = (sqrt(min(end / most, 1.0)) for end in (low, high))
         error = sqrt(2 * both + 4 * along * strength)
         spread_of_value = error / (2 * sqrt(most * max(strength, error)))
@@ -220,17 +244,25 @@ class CrossTable(Framed):
         range where the reports cannot rule out that nobody gave that answer.
         """
         both = self.lines[0][row], self.lines[1][column]
-        cell, total = both[0] * both[1], both[of]
+        cell = both[0] * both[1]
+        total = both[of]
         flat = np.stack([cell, total])
         people, every = (flat @ self.counts.ravel()).tolist()
-        value, asked = people / every if every > 0 else None, self.people_in(total[None])
+        value = people / every if every > 0 else None
+        asked = self.people_in(total[None])
         if not self._somebody(asked):
             note = "The reports cannot rule out that nobody gave that answer."
             return Estimate(value, None, 0.0, 1.0, note)
         kinds = np.stack([cell, total - cell, 1 - total]) > 0
-        moments = [self.moments(one, flat) for one in within(kinds, self.shares.ravel())]
-        parts = np.array([[one[0, 0], one[0, 1], one[1, 1]] for one in moments]).tolist()
-        known, unit, n = min(every / self.users, 1.0), float(asked.unit[0]), self.users
+        moments = [
+            self.moments(one, flat) for one in within(kinds, self.shares.ravel())
+        ]
+        parts = np.array(
+            [[one[0, 0], one[0, 1], one[1, 1]] for one in moments]
+        ).tolist()
+        known = min(every / self.users, 1.0)
+        unit = float(asked.unit[0])
+        n = self.users
 
         def variance(x: float) -> float:
             each = (one - 2 * x * both + x**2 * whole for one, both, whole in parts)
@@ -243,7 +275,8 @@ class CrossTable(Framed):
             return _binomial_tails(seen, trials, x)
 
         assert value is not None  # noqa: S101 - some people gave it
-        chance, middle = tail_share(self.confidence) / 2, min(max(value, 0.0), 1.0)
+        chance = tail_share(self.confidence) / 2
+        middle = min(max(value, 0.0), 1.0)
         lower = _edge(lambda x: tails(x)[0] > chance, middle, 0.0)
         upper = _edge(lambda x: tails(x)[1] > chance, middle, 1.0)
         error = sqrt(max(variance(middle), 0.0)) / every
@@ -260,31 +293,47 @@ class CrossTable(Framed):
             np.isin(np.arange(size), list(chosen)).astype(np.float64)
             for size, chosen in zip(self.counts.shape, (rows, columns), strict=True)
         )
-        flat = np.stack([np.kron(a, b) for a in (one, 1 - one) for b in (other, 1 - other)])
+        flat = np.stack(
+            [np.kron(a, b) for a in (one, 1 - one) for b in (other, 1 - other)]
+        )
         lines = flat[[0, 2, 0, 1]] + flat[[1, 3, 2, 3]]
         if not self._somebody(self.people_in(lines)):
             return Estimate(None, None, 0.0, inf, UNKNOWN)
-        n, merged = self.users, flat @ self.counts.ravel()
-        moments = np.array([self.moments(p, flat) for p in within(flat > 0, self.shares.ravel())])
+        n = self.users
+        merged = flat @ self.counts.ravel()
+        moments = np.array(
+            [self.moments(p, flat) for p in within(flat > 0, self.shares.ravel())]
+        )
         row, column = np.clip([merged[:2].sum() / n, merged[::2].sum() / n], 0, 1)
 
         def omega(shares: Array) -> Array:
-            return np.asarray(n * (np.tensordot(shares, moments, 1) - np.outer(shares, shares)))
+            return np.asarray(
+                n * (np.tensordot(shares, moments, 1) - np.outer(shares, shares))
+            )
 
         inside = np.maximum(merged, 0.0)
         taken = omega(inside / inside.sum())  # of products the factors' covariance
-        same, crossed = merged[0] * merged[3] - taken[0, 3], merged[1] * merged[2] - taken[1, 2]
+        same = merged[0] * merged[3] - taken[0, 3]
+        crossed = merged[1] * merged[2] - taken[1, 2]
 
         def off(x: float) -> float:
             """``L`` over its standard deviation."""
             # The corner a of the table of these odds: (x - 1) a^2 - most a + x row column = 0.
-            most, both = 1 + (row + column) * (x - 1), x * row * column
+            most = 1 + (row + column) * (x - 1)
+            both = x * row * column
             root = sqrt(max(most**2 - 4 * (x - 1) * both, 0.0))
-            own = 2 * both / (most + root) if most > 0 else (most - root) / (2 * (x - 1))
-            shares = np.clip([own, row - own, column - own, 1 - row - column + own], 0, 1)
-            slope, spread = n * shares[::-1] * [1, -x, -x, 1], omega(shares)
+            own = (
+                2 * both / (most + root) if most > 0 else (most - root) / (2 * (x - 1))
+            )
+            shares = np.clip(
+                [own, row - own, column - own, 1 - row - column + own], 0, 1
+            )
+            slope = n * shares[::-1] * [1, -x, -x, 1]
+            spread = omega(shares)
             bend = np.diag([1, -x, -x, 1.0])[::-1]
-            variance = slope @ spread @ slope + np.trace(spread @ bend @ spread @ bend) / 2
+            variance = (
+                slope @ spread @ slope + np.trace(spread @ bend @ spread @ bend) / 2
+            )
             return (same - x * crossed) / sqrt(max(variance, 1e-300))
 
         z = reach(self.confidence)
@@ -293,14 +342,19 @@ class CrossTable(Framed):
         low = _edge(lambda x: off(exp(x)) < z, middle, -_FAR_ODDS)
         high = _edge(lambda x: off(exp(x)) > -z, middle, _FAR_ODDS)
         if same <= 0 and crossed <= 0:
-            low, high = -_FAR_ODDS, _FAR_ODDS
-        ends = 0.0 if low <= -_FAR_ODDS else exp(low), inf if high >= _FAR_ODDS else exp(high)
+            low = -_FAR_ODDS
+            high = _FAR_ODDS
+        ends = (
+            0.0 if low <= -_FAR_ODDS else exp(low),
+            inf if high >= _FAR_ODDS else exp(high),
+        )
         return Estimate(value, None, *ends)
 
     @property
     def summary(self) -> str:
         """Whether the two go together, as far as the reports tell."""
-        test, strength = self.independence, self.association
+        test = self.independence
+        strength = self.association
         return (
             f"{self.names[0]} and {self.names[1]}, {self.users:,} reports: Cramér's V "
             f"{strength.value:.2f} ({strength.lower:.2f} to {strength.upper:.2f}), independence "
@@ -309,7 +363,8 @@ class CrossTable(Framed):
 
     def columns(self) -> Columns:
         """One row a cell: people with limits, and shares of the row and of the column."""
-        places, cells = [*np.ndindex(self.counts.shape)], [*product(*self.answers)]
+        places = [*np.ndindex(self.counts.shape)]
+        cells = [*product(*self.answers)]
         lower, upper = self.people_in(np.eye(len(cells))).intervals(self.confidence)
         return {
             **{name: [cell[k] for cell in cells] for k, name in enumerate(self.names)},
@@ -334,9 +389,14 @@ def merged_cells(
     >>> merged_cells(["a / x", "b / x", "a / y", "b / y"], ["ab", "xy"], [0]).tolist()
     [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
     """
-    sizes, place = [len(one) for one in answers], {item: k for k, item in enumerate(items)}
-    order = np.array([place[JOINED.join(cell)] for cell in product(*answers)]).reshape(sizes)
-    order = np.moveaxis(order, kept, range(len(kept))).reshape(prod(sizes[k] for k in kept), -1)
+    sizes = [len(one) for one in answers]
+    place = {item: k for k, item in enumerate(items)}
+    order = np.array([place[JOINED.join(cell)] for cell in product(*answers)]).reshape(
+        sizes
+    )
+    order = np.moveaxis(order, kept, range(len(kept))).reshape(
+        prod(sizes[k] for k in kept), -1
+    )
     found = np.zeros((len(order), len(items)))
     found[np.arange(len(order))[:, None], order] = 1
     return found
@@ -354,13 +414,16 @@ def pair_tables(
 
     Of a third one shares within a cell are the estimated.
     """
-    found, whole = [], np.maximum(counts, 0.0)
+    found = []
+    whole = np.maximum(counts, 0.0)
     for kept in combinations(range(len(of)), 2):
         cells = merged_cells(items, [answers for _, answers in of], kept)
         each = within(cells > 0, whole / max(whole.sum(), 1e-300))
         (one, first), (other, second) = (of[k] for k in kept)
 
-        def merged(shares: Array, sums: Array, each: Array = each, cells: Array = cells) -> Array:
+        def merged(
+            shares: Array, sums: Array, each: Array = each, cells: Array = cells
+        ) -> Array:
             return moments(shares @ each, sums @ cells)
 
         table = (cells @ counts).reshape(len(first), len(second))
@@ -373,14 +436,21 @@ def _binomial_tails(seen: float, trials: float, chance: float) -> tuple[float, f
     """Chances of so many or more, and of so many or less; numbers need not be whole."""
     from scipy.special import betainc
 
-    more = 1.0 if seen <= 0 else float(betainc(seen, max(trials - seen + 1, 1e-300), chance))
-    less = 1.0 if seen >= trials else 1 - float(betainc(seen + 1, trials - seen, chance))
+    more = (
+        1.0
+        if seen <= 0
+        else float(betainc(seen, max(trials - seen + 1, 1e-300), chance))
+    )
+    less = (
+        1.0 if seen >= trials else 1 - float(betainc(seen + 1, trials - seen, chance))
+    )
     return more, less
 
 
 def _edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
     """From ``inside`` towards an ``end``, where it holds no more; the end if it holds there."""
-    near, far = inside, end
+    near = inside
+    far = end
     if holds(end + 1e-9 * (inside - end)):
         return end
     for _ in range(_HALVED):
@@ -406,7 +476,9 @@ def _noncentral_limits(
     def above(s: float) -> float:
         variance = 2 * both + 4 * along * s
         scale = variance / (2 * noise + 4 * s)
-        if s > _NEARLY_NORMAL * scale:  # where SciPy's series ends, and the law is normal
+        if (
+            s > _NEARLY_NORMAL * scale
+        ):  # where SciPy's series ends, and the law is normal
             return float(ndtr((seen - noise - s) / sqrt(variance)))
         degrees = noise / scale
         return float(ncx2.cdf(seen / scale, degrees, s / scale))
@@ -439,8 +511,11 @@ def people_for_association(
     from scipy.optimize import brentq
     from scipy.stats import chi2, ncx2
 
-    degrees, cells = (shape[0] - 1) * (shape[1] - 1), shape[0] * shape[1]
+    degrees = (shape[0] - 1) * (shape[1] - 1)
+    cells = shape[0] * shape[1]
     edge = float(chi2.isf(0.05, degrees))
-    delta = brentq(lambda x: float(ncx2.sf(edge, degrees, x)) - power, 1e-9, 1e4, xtol=1e-12)
+    delta = brentq(
+        lambda x: float(ncx2.sf(edge, degrees, x)) - power, 1e-9, 1e4, xtol=1e-12
+    )
     kappa = (error + 1 - 1 / cells) / (cells - 1)
     return float(delta) * cells * kappa / (strength**2 * (min(shape) - 1))

@@ -11,12 +11,16 @@ import numpy as np
 from planner.arrays import Array, Flags, Whole
 from planner.estimates.counts import Estimates
 
-_SMEAR, _OF_SPREAD = 0.1, 0.02  # of the noise that is added: units of a report, of the spread
+# of the noise that is added: units of a report, of the spread
+_SMEAR = 0.1
+_OF_SPREAD = 0.02
 _MOVED_ASIDE = 2.0  # of its standard deviations
 _NOT_FURTHER = 0.9772  # chance to be less than so many off
 _NOTHING_BEYOND = 6.0  # standard deviations, and units: nothing lies beyond
 _SMALLEST_WAVE = 1e-300  # of a transform that is 0
-_HIGHEST = 5.0  # over the noise's standard deviation: of the frequencies that are added up
+_HIGHEST = (
+    5.0  # over the noise's standard deviation: of the frequencies that are added up
+)
 
 
 class ReportLaw(NamedTuple):
@@ -33,11 +37,14 @@ class ReportLaw(NamedTuple):
 
     def covariance(self, shares: Array) -> Array:
         """Of the estimates, of people drawn from such shares of the answers."""
-        chance, off = shares @ self.matrix, self.estimator.copy()
+        chance = shares @ self.matrix
+        off = self.estimator.copy()
         ends = np.cumsum(self.blocks, dtype=np.int64)[:-1]
         for block in np.split(np.arange(chance.size), ends):
             # What a report adds beside the others of its block.
-            off[:, block] -= (off[:, block] @ chance[block] / chance[block].sum())[:, None]
+            off[:, block] -= (off[:, block] @ chance[block] / chance[block].sum())[
+                :, None
+            ]
         return np.asarray((off * chance) @ off.T / self.reports)
 
 
@@ -80,7 +87,9 @@ class ChannelCounts(Estimates):
         """
         second, third, fourth = self._moments
         second = np.maximum(second, 1e-300)
-        largest = np.maximum((third / second) ** 2, np.abs(fourth / second - 3 * second))
+        largest = np.maximum(
+            (third / second) ** 2, np.abs(fourth / second - 3 * second)
+        )
         return np.asarray(np.sqrt(largest.max(axis=0)))
 
     @cached_property
@@ -112,10 +121,14 @@ class ChannelCounts(Estimates):
         at = (np.arange(most) + 0.5) * step
         weights = np.exp(-np.square(at * smear) / 2) / (np.pi * (np.arange(most) + 0.5))
         turned = np.exp(1j * at[:, :, None] * self.numbers[:, None, :])
-        laws = [np.einsum("kuo,ko->ku", turned, side) for side in (self.own, self.other)]
+        laws = [
+            np.einsum("kuo,ko->ku", turned, side) for side in (self.own, self.other)
+        ]
         return smear[:, 0], at, weights, np.log(np.stack(laws) + _SMALLEST_WAVE)
 
-    def tail(self, seen: Array, count: Whole, chance: Array, more: bool = False) -> Array:
+    def tail(
+        self, seen: Array, count: Whole, chance: Array, more: bool = False
+    ) -> Array:
         """As of any estimates, by the law itself, never too small; with ``more`` never too large.
 
         By Davies's series for a sum's distribution (1973). A little normal noise makes it short:
@@ -126,7 +139,9 @@ class ChannelCounts(Estimates):
         here = self.values[row] + (_MOVED_ASIDE if more else -_MOVED_ASIDE) * smear[row]
         own = logs[0, row]
         if chance.min(initial=1.0) < 1:
-            mixed = chance[:, None] * np.exp(own) + (1 - chance[:, None]) * np.exp(logs[1, row])
+            mixed = chance[:, None] * np.exp(own) + (1 - chance[:, None]) * np.exp(
+                logs[1, row]
+            )
             own = np.log(mixed + _SMALLEST_WAVE)
         each = count[:, None] * own + (self.users - count)[:, None] * logs[1, row]
         waves = np.exp(each - 1j * at[row] * here[:, None]).imag

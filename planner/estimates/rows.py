@@ -57,7 +57,16 @@ class AnswerRows:
         """Rows about the same, with an estimate, its error and its limits alone."""
         size = len(notes)
         numbers = np.vstack([*four, np.full((len(NUMBERS) - len(four), size), np.nan)])
-        about = users, self.levels, self.answers, numbers, [""] * size, notes, whole, self.drawn
+        about = (
+            users,
+            self.levels,
+            self.answers,
+            numbers,
+            [""] * size,
+            notes,
+            whole,
+            self.drawn,
+        )
         return AnswerRows(*about)
 
 
@@ -67,14 +76,21 @@ def joined(*notes: str) -> str:
 
 
 def item_rows(
-    names: RowNames, found: Estimates, processed: ProcessedCounts, confidence: float, note: str = ""
+    names: RowNames,
+    found: Estimates,
+    processed: ProcessedCounts,
+    confidence: float,
+    note: str = "",
 ) -> AnswerRows:
     """A row per item, with the name of its level and the estimates' own intervals."""
     own, joint = (found.intervals(confidence, together) for together in (False, True))
     columns = found.values, found.standard_errors, *own, *joint, processed.values
-    numbers, size = np.stack(columns), found.values.size
+    numbers = np.stack(columns)
+    size = found.values.size
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
-    processing, notes = ([text] * size for text in (f"processed: {processed.method}", note))
+    processing, notes = (
+        [text] * size for text in (f"processed: {processed.method}", note)
+    )
     whole = np.full(size, float(found.users))
     drawn = _drawn(found.values, whole)
     return AnswerRows(found.users, *names, numbers, processing, notes, whole, drawn)
@@ -103,11 +119,16 @@ def answer_rows(users: int, rows: Sequence[AnswerRow]) -> AnswerRows:
     found = [one.estimate for one in rows]
     own = [(one.value, one.standard_error, one.lower, one.upper) for one in found]
     beside = [(*one.joint, one.processed) for one in rows]
-    numbers = np.hstack([np.array(own, np.float64), np.array(beside, np.float64)]).T  # None is NaN
+    numbers = np.hstack(
+        [np.array(own, np.float64), np.array(beside, np.float64)]
+    ).T  # None is NaN
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
     names = "level", "answer", "processing"
-    levels, answers, processing = ([getattr(one, name) for one in rows] for name in names)
-    whole, notes = np.array([one.whole for one in rows]), [one.note for one in found]
+    levels, answers, processing = (
+        [getattr(one, name) for one in rows] for name in names
+    )
+    whole = np.array([one.whole for one in rows])
+    notes = [one.note for one in found]
     drawn = _drawn(numbers[0], whole)
     return AnswerRows(users, levels, answers, numbers, processing, notes, whole, drawn)
 
@@ -118,12 +139,15 @@ def quantity_rows(
     """A row per quantity: its name, its estimate, and its possible range; a sum has none."""
     rows = []
     for name, one, possible in quantities:
-        processed, processing = None, ""
+        processed = None
+        processing = ""
         if possible is not None and one.value is not None:
             processed = min(max(one.value, possible[0]), possible[1])
             processing = "processed: moved into its possible range; no longer unbiased"
         rows.append(AnswerRow(name, one, processed, processing))
-    sums = np.array([np.nan if possible is None else 0.0 for *_, possible in quantities])
+    sums = np.array(
+        [np.nan if possible is None else 0.0 for *_, possible in quantities]
+    )
     made = answer_rows(users, rows)
     return replace(made, drawn=made.drawn + sums)
 
@@ -142,15 +166,24 @@ def ordered_rows(
     shares that rise. ``order`` has the items' numbers, the lowest answer first. ``none`` is the
     share of people with the answer ``outside`` the order, if there is one: all else is of others.
     """
-    size, level = len(order), levels.level_names()
-    users = max(1.0, estimates.users * (1.0 if none is None else 1 - (none.value or 0.0)))
+    size = len(order)
+    level = levels.level_names()
+    users = max(
+        1.0, estimates.users * (1.0 if none is None else 1 - (none.value or 0.0))
+    )
     remark = "processed: shares up to an answer made to rise"
-    note = f"limits are of the share of the {users:,.0f} with such an answer" if none else ""
-    band, below = users * np.array(estimates.band).T, np.tri(size, dtype=np.bool_)[:-1]
+    note = (
+        f"limits are of the share of the {users:,.0f} with such an answer"
+        if none
+        else ""
+    )
+    band = users * np.array(estimates.band).T
+    below = np.tri(size, dtype=np.bool_)[:-1]
     chosen = np.vstack([below, np.eye(size, dtype=np.bool_)])
     found = zip(*estimates.among(chosen), strict=True)
     each = [Estimate(*one, note).scaled(0.0, users) for one in found]
-    up_to, own = users * estimates.consistent, users * estimates.shares
+    up_to = users * estimates.consistent
+    own = users * estimates.shares
     rows = []
     for i, answer in enumerate(estimates.answers[:-1]):
         about = f"up to {answer}", each[i], up_to[i], remark
@@ -159,9 +192,13 @@ def ordered_rows(
         about = answer, each[size - 1 + i], own[i], remark
         rows.append(AnswerRow(*about, level[order[i]], whole=users))
     if none is not None:
-        people, whole = none.scaled(0.0, estimates.users), float(estimates.users)
-        name, kept = levels.item_name(outside), min(max(people.value or 0.0, 0.0), whole)
-        rows.append(AnswerRow(name, people, kept, remark, level=level[outside], whole=whole))
+        people = none.scaled(0.0, estimates.users)
+        whole = float(estimates.users)
+        name = levels.item_name(outside)
+        kept = min(max(people.value or 0.0, 0.0), whole)
+        rows.append(
+            AnswerRow(name, people, kept, remark, level=level[outside], whole=whole)
+        )
     if scores:
         processed = float(estimates.shares @ np.array(scores))
         rows.append(AnswerRow("mean score", estimates.mean(scores), processed, remark))
@@ -181,7 +218,9 @@ def ordered_rows(
 # nothing.
 
 
-def differences(one: AnswerRows, other: AnswerRows, confidence: float) -> tuple[AnswerRows, Array]:
+def differences(
+    one: AnswerRows, other: AnswerRows, confidence: float
+) -> tuple[AnswerRows, Array]:
     """First less second, row by row, and the chance of a larger gap if there is none.
 
     Of counts the difference of their shares, ``whole`` being 1. Limits combine both groups' own
@@ -199,15 +238,19 @@ def differences(one: AnswerRows, other: AnswerRows, confidence: float) -> tuple[
     """
     from scipy.special import ndtr
 
-    z, parts = reach(confidence), []
+    z = reach(confidence)
+    parts = []
     for rows in (one, other):
         unit = np.where(np.isnan(rows.whole), 1.0, rows.whole)
         value, error, lower, upper = rows.numbers[:4] / unit
         drawn = rows.drawn / unit**2
         sides = np.maximum([value - lower, upper - value], 0)
-        parts.append((value, np.square(error) + drawn, *np.sqrt(np.square(sides) + z**2 * drawn)))
+        parts.append(
+            (value, np.square(error) + drawn, *np.sqrt(np.square(sides) + z**2 * drawn))
+        )
     (first, spread, below, above), (second, more, under, over) = parts
-    gap, error = first - second, np.sqrt(spread + more)
+    gap = first - second
+    error = np.sqrt(spread + more)
     four = gap, error, gap - np.hypot(below, over), gap + np.hypot(above, under)
     chance = 2 * ndtr(-np.abs(gap) / np.maximum(error, 1e-300))
     notes = [joined(*pair) for pair in zip(one.notes, other.notes, strict=True)]
@@ -241,10 +284,13 @@ def weighted(
     variance = np.square(errors) + np.array([rows.drawn for rows in groups])
     value = scale * (per_person * counts).sum(axis=0)
     error = scale * np.sqrt((np.square(per_person) * variance).sum(axis=0))
-    half, first = reach(confidence) * error, groups[0]
+    half = reach(confidence) * error
+    first = groups[0]
     four = value, error, value - half, value + half
     reported = np.array([rows.users for rows in groups], dtype=np.float64)
     mass = per_person.ravel() * reported
     effective = float(mass.sum() ** 2 / (mass @ per_person.ravel()))
-    notes = [f"weighted by group: as exact as {effective:,.0f} people"] * len(first.answers)
+    notes = [f"weighted by group: as exact as {effective:,.0f} people"] * len(
+        first.answers
+    )
     return first.stating(int(reported.sum()), four, notes, sizes.sum(axis=0)), effective

@@ -20,20 +20,39 @@ from typing import ClassVar, Self
 from planner.errors import InputError
 from planner.laws import schema
 from planner.laws.levels import LEVELS, RULE, Levels, folded
-from planner.laws.schema import BUDGET, FINITE, FLAG, NULL, SHARE, Document, Json, Keys, unfit
+from planner.laws.schema import (
+    BUDGET,
+    FINITE,
+    FLAG,
+    NULL,
+    SHARE,
+    Document,
+    Json,
+    Keys,
+    unfit,
+)
 from planner.laws.shape import LawPart, Own, Wanted, as_lists
 from planner.laws.source import Source, choose, order, words
 from planner.limits import DENOMINATOR, MAX_COUNT, MAX_PADDING_LENGTH
 
 _MAX_ANSWERS = 32
 _LONGER = schema.record({"size": schema.whole(2, MAX_COUNT), "share": SHARE})
-SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = WANTED = ("shares up to", "counts", "mean of scores")
+SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = WANTED = (
+    "shares up to",
+    "counts",
+    "mean of scores",
+)
 ANY_ANSWER = "any answer or none"
 # In place of an answer: a person who has none, where the question has no answer for that.
 LEFT_OUT = "left out"
 _FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _MOST_SEEN = 2**16  # texts for items that are remembered
-_MARKS = (";", "|", ",", None)  # between the items of a cell; blanks are the last that is tried
+_MARKS = (
+    ";",
+    "|",
+    ",",
+    None,
+)  # between the items of a cell; blanks are the last that is tried
 Answer = Json  # what a person gives: a name or number, a number or none, a list
 # An answer, checked, as its way of asking takes it: an item's number, a number or none, a set.
 Code = Json
@@ -54,7 +73,9 @@ class Asked(LawPart, ABC):
     keys: ClassVar[Keys]  # its keys of a question
     optional: ClassVar[Keys] = {}  # those that may be left out
 
-    decimals: ClassVar[bool] = False  # whether a cell of a table may have a mark of decimals
+    decimals: ClassVar[bool] = (
+        False  # whether a cell of a table may have a mark of decimals
+    )
     several: ClassVar[bool] = False  # whether a person has any number of items
     in_order: ClassVar[bool] = False  # whether its answers have an order of their own
 
@@ -107,7 +128,9 @@ class Asked(LawPart, ABC):
 
     def document(self) -> Document:
         """The keys of a question."""
-        own = {key: as_lists(getattr(self, key)) for key in self.keys if hasattr(self, key)}
+        own = {
+            key: as_lists(getattr(self, key)) for key in self.keys if hasattr(self, key)
+        }
         return own | self.levels.document() if "levels" in self.keys else own
 
 
@@ -132,11 +155,15 @@ class Item(Asked):
     def meant(self) -> dict[str, int]:
         """The number of each item by its name as cells have it; none that two may mean."""
         names = Counter(map(folded, self.numbers))
-        return {folded(one): k for one, k in self.numbers.items() if names[folded(one)] == 1}
+        return {
+            folded(one): k for one, k in self.numbers.items() if names[folded(one)] == 1
+        }
 
     def code(self, answer: Answer) -> Code:
         found = self.numbers.get(answer) if type(answer) is str else None
-        return self._known(self.levels.unnamed(answer) if found is None else found, answer)
+        return self._known(
+            self.levels.unnamed(answer) if found is None else found, answer
+        )
 
     def _known(self, found: int | None, answer: Answer) -> int:
         if found is not None:
@@ -186,7 +213,11 @@ class ItemOrNone(Item):
 
     name: ClassVar[str] = "item-or-none"
     kind: ClassVar[str] = "sampled-choice"
-    keys: ClassVar[Keys] = {**Item.keys, "rule": schema.choice("min"), "everyone_has_value": FLAG}
+    keys: ClassVar[Keys] = {
+        **Item.keys,
+        "rule": schema.choice("min"),
+        "everyone_has_value": FLAG,
+    }
 
     everyone_has_value: bool
 
@@ -255,7 +286,9 @@ class Ordered(Item):
     @classmethod
     def read(cls, question: Document) -> Self:
         levels = Levels.read(question, least=2)
-        order, scores, size = question["order"], question["scores"], levels.total
+        order = question["order"]
+        scores = question["scores"]
+        size = levels.total
         if size > _MAX_ANSWERS or sorted(order) != list(range(size)):
             allowed = f"the numbers of all items once, at most {_MAX_ANSWERS}"
             raise unfit("order", order, allowed)
@@ -323,14 +356,19 @@ class Number(Asked):
     def read(cls, question: Document) -> Self:
         lower, upper = (float(question[key]) for key in ("lower", "upper"))
         if not lower < upper or not math.isfinite(upper - lower):
-            raise unfit("upper", upper, f"above lower, which is {lower!r}, by a finite amount")
-        yes_no, points = question["yes_no"], question["points"]
+            raise unfit(
+                "upper", upper, f"above lower, which is {lower!r}, by a finite amount"
+            )
+        yes_no = question["yes_no"]
+        points = question["points"]
         if yes_no and points != 2:
             raise unfit("points", points, "2: no and yes")
         return cls.over(lower, upper, yes_no, points, float(question["epsilon"]))
 
     @classmethod
-    def over(cls, lower: float, upper: float, yes_no: bool, points: int, epsilon: float) -> Self:
+    def over(
+        cls, lower: float, upper: float, yes_no: bool, points: int, epsilon: float
+    ) -> Self:
         """Of so many points of a range; elements are called by them, for people alone."""
         grid = (lower + (upper - lower) * k / (points - 1) for k in range(points))
         names = (*(f"{point:.12g}" for point in grid), "no answer")
@@ -345,12 +383,23 @@ class Number(Asked):
     def code(self, answer: Answer) -> Code:
         if answer is None or (isinstance(answer, float) and math.isnan(answer)):
             return None
-        lower, upper = self.lower, self.upper
+        lower = self.lower
+        upper = self.upper
         fits = isinstance(answer, int | float) and not isinstance(answer, bool)
-        if not fits or not lower <= answer <= upper or (self.yes_no and lower < answer < upper):
+        if (
+            not fits
+            or not lower <= answer <= upper
+            or (self.yes_no and lower < answer < upper)
+        ):
             ends = f"{lower:g}, {upper:g} or none"
-            allowed = ends if self.yes_no else f"a number from {lower:g} to {upper:g}, or none"
-            raise InputError("answer", _type_of(answer), allowed, "Give one of these, or None.")
+            allowed = (
+                ends
+                if self.yes_no
+                else f"a number from {lower:g} to {upper:g}, or none"
+            )
+            raise InputError(
+                "answer", _type_of(answer), allowed, "Give one of these, or None."
+            )
         return float(answer)
 
     def own(self, code: Code, source: Source) -> Own:
@@ -367,7 +416,11 @@ class Number(Asked):
     def read_cell(self, cell: str) -> Code:
         number = float(cell) if _FLOAT.fullmatch(cell) else math.nan
         inside = self.lower <= number <= self.upper
-        return number if inside and not self.yes_no else self.code(number if inside else cell)
+        return (
+            number
+            if inside and not self.yes_no
+            else self.code(number if inside else cell)
+        )
 
     def without(self, *, blank: bool) -> Code:
         return None
@@ -378,7 +431,9 @@ class Number(Asked):
     def examples(self) -> Iterator[Answer]:
         yield from (self.lower, self.upper, None)
         if not self.yes_no:
-            yield from (self.lower + (self.upper - self.lower) * share for share in (0.5, 0.7))
+            yield from (
+                self.lower + (self.upper - self.lower) * share for share in (0.5, 0.7)
+            )
 
 
 @dataclass(frozen=True)
@@ -414,9 +469,16 @@ class OneOfSet(Item):
 
     @classmethod
     def read(cls, question: Document) -> Self:
-        length, stated = question["padding_length"], question["longer_sets"]
-        longer = None if stated is None else tuple((one["size"], one["share"]) for one in stated)
-        for (before, above), (size, share) in pairwise([(length, 1.0), *(longer or ())]):
+        length = question["padding_length"]
+        stated = question["longer_sets"]
+        longer = (
+            None
+            if stated is None
+            else tuple((one["size"], one["share"]) for one in stated)
+        )
+        for (before, above), (size, share) in pairwise(
+            [(length, 1.0), *(longer or ())]
+        ):
             if size <= before or share > above:
                 allowed = f"of sizes that rise from above {length}, and shares that do not rise"
                 raise unfit("longer_sets", (size, share), allowed)
@@ -424,17 +486,25 @@ class OneOfSet(Item):
 
     def document(self) -> Document:
         longer = self.longer_sets
-        rows = None if longer is None else [{"size": n, "share": share} for n, share in longer]
+        rows = (
+            None
+            if longer is None
+            else [{"size": n, "share": share} for n, share in longer]
+        )
         return super().document() | {"longer_sets": rows}
 
     def code(self, answer: Answer) -> Code:
         if type(answer) not in (list, tuple, set, frozenset):
             remedy = "Put the items into a list, [] if there are none."
-            raise InputError("answer", _type_of(answer), "a list of items, empty for none", remedy)
+            raise InputError(
+                "answer", _type_of(answer), "a list of items, empty for none", remedy
+            )
         found = sorted(map(super().code, answer))
         if len(set(found)) < len(found):
             remedy = "Give each item once."
-            raise InputError.because("answer", "answer is a list that has an item twice", remedy)
+            raise InputError.because(
+                "answer", "answer is a list that has an item twice", remedy
+            )
         return tuple(found)
 
     def own(self, code: Code, source: Source) -> Own:
@@ -454,11 +524,17 @@ class OneOfSet(Item):
             for mark in _MARKS
             if mark is None or mark in cell
         ]
-        known = (texts for texts in lists if all(self.find(text) is not None for text in texts))
+        known = (
+            texts
+            for texts in lists
+            if all(self.find(text) is not None for text in texts)
+        )
         return next(known, lists[0] if len(lists) > 1 else [cell])
 
     def read_cell(self, cell: str) -> Code:
-        return tuple(sorted({self._known(self.find(text), text) for text in self.texts(cell)}))
+        return tuple(
+            sorted({self._known(self.find(text), text) for text in self.texts(cell)})
+        )
 
     def without(self, *, blank: bool) -> Code:
         return () if blank else LEFT_OUT

@@ -60,7 +60,10 @@ class Bits(Shape):
         return ones[i] * zeros[j]
 
     def at(self, levels: Levels) -> Self:
-        a, b = ((column * len(levels.names))[: len(levels.names)] for column in (self.a, self.b))
+        a, b = (
+            (column * len(levels.names))[: len(levels.names)]
+            for column in (self.a, self.b)
+        )
         return replace(self, levels=levels, a=a, b=b)
 
     def largest(self) -> float:
@@ -96,5 +99,7 @@ class Bits(Shape):
         counts = [*self.levels.item_counts, self.levels.dummies]
         last = self.levels.dummy_level
         columns = ([*column, column[last]] for column in (self.a, self.b))
-        a, b = (list(chain.from_iterable(map(repeat, column, counts))) for column in columns)
+        a, b = (
+            list(chain.from_iterable(map(repeat, column, counts))) for column in columns
+        )
         return a, b

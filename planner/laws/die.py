@@ -83,7 +83,9 @@ class Die(Shape):
         needed = ACKNOWLEDGEMENTS[stated["relies_on"]]
         if stated["acknowledged"] != needed:
             remedy = "Export the parameters again with this sentence."
-            raise InputError("acknowledged", stated["acknowledged"], repr(needed), remedy)
+            raise InputError(
+                "acknowledged", stated["acknowledged"], repr(needed), remedy
+            )
         return law
 
     @property
@@ -103,19 +105,30 @@ class Die(Shape):
     def check(self, wanted: Wanted | None) -> None:
         values = self.levels.total
         others = self.guarantee["aggregates"]["others_with_each_value"]
-        for what, found in (("decoys", len(self.decoys)), ("numbers of others", len(others))):
+        for what, found in (
+            ("decoys", len(self.decoys)),
+            ("numbers of others", len(others)),
+        ):
             if found != values:
                 raise VerificationError(f"{found} {what} for {values} values")
         total = self.sampling + self.zero + sum(self.decoys)
         if total != D:
-            raise VerificationError(f"The die's faces have {total} of 2^32 parts in total")
+            raise VerificationError(
+                f"The die's faces have {total} of 2^32 parts in total"
+            )
         if not self.zero and not self.everyone_has_value:
-            raise VerificationError("Output 0 would give away that a person has none of the values")
+            raise VerificationError(
+                "Output 0 would give away that a person has none of the values"
+            )
         for i, (label, budget) in enumerate(self._promised):
             check_ratio(self.ratio(i, i), budget, label)
-            check_ratio(self.ratio(i, i), self.guarantee["round_two_epsilon"], "Round two")
+            check_ratio(
+                self.ratio(i, i), self.guarantee["round_two_epsilon"], "Round two"
+            )
         if self.guarantee["relies_on"] == "aggregates-only" and self.released == inf:
-            raise VerificationError("Released estimates have no finite epsilon, yet are relied on")
+            raise VerificationError(
+                "Released estimates have no finite epsilon, yet are relied on"
+            )
 
     def ratio(self, i: int, j: int) -> Fraction:
         """How much having a value of level ``i`` raises the chance of reporting it in round two."""
@@ -138,7 +151,9 @@ class Die(Shape):
     @property
     def _promised(self) -> list[tuple[str, float]]:
         """Each level and, if an answer may be none, none, with its budget."""
-        found = list(zip(self.labels, [*self.levels.epsilons, self.none_epsilon], strict=True))
+        found = list(
+            zip(self.labels, [*self.levels.epsilons, self.none_epsilon], strict=True)
+        )
         return found[:-1] if self.everyone_has_value else found
 
     def draw(self, own: Own, source: Source) -> bytes:

@@ -20,8 +20,12 @@ from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR
 
 _UP = Context(prec=60, rounding=ROUND_CEILING)
-_SHORT = Context(prec=40, rounding=ROUND_CEILING)  # enough for a double, five times faster
-_NEARLY_LARGEST = 1 - 2**-40  # below it a double, right to 2^-50, is surely the smaller one
+_SHORT = Context(
+    prec=40, rounding=ROUND_CEILING
+)  # enough for a double, five times faster
+_NEARLY_LARGEST = (
+    1 - 2**-40
+)  # below it a double, right to 2^-50, is surely the smaller one
 
 
 @lru_cache(maxsize=4096)
@@ -75,8 +79,11 @@ class Likelihoods:
     Rational numbers; both are 0 in a report that the level never sends.
     """
 
-    def __init__(self, least: Sequence[int | Fraction], most: Sequence[int | Fraction]) -> None:
-        self.least, self.most = least, most
+    def __init__(
+        self, least: Sequence[int | Fraction], most: Sequence[int | Fraction]
+    ) -> None:
+        self.least = least
+        self.most = most
 
     @cached_property
     def zeros(self) -> list[int]:
@@ -86,12 +93,16 @@ class Likelihoods:
     @cached_property
     def floats(self) -> tuple[list[float], list[float]]:
         """Both as doubles; what is zero below any line stands for infinity, and is not met."""
-        return [float(value) or math.inf for value in self.least], list(map(float, self.most))
+        return [float(value) or math.inf for value in self.least], list(
+            map(float, self.most)
+        )
 
     @cached_property
     def parts(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Numerators and denominators of both."""
-        least, most = ([x.as_integer_ratio() for x in one] for one in (self.least, self.most))
+        least, most = (
+            [x.as_integer_ratio() for x in one] for one in (self.least, self.most)
+        )
         return least, most
 
     def ratio(self, other: Likelihoods) -> Fraction | None:
@@ -103,10 +114,15 @@ class Likelihoods:
             return None
         doubles = list(map(truediv, self.floats[1], other.floats[0]))
         nearly = max(doubles) * _NEARLY_LARGEST
-        above, below = 0, 1  # of the largest, as reports may have it by the hundred thousand
-        for ratio, (a, b), (c, d) in zip(doubles, self.parts[1], other.parts[0], strict=True):
+        # of the largest, as reports may have it by the hundred thousand
+        above = 0
+        below = 1
+        for ratio, (a, b), (c, d) in zip(
+            doubles, self.parts[1], other.parts[0], strict=True
+        ):
             if ratio >= nearly and a * d * below > b * c * above:
-                above, below = a * d, b * c
+                above = a * d
+                below = b * c
         return Fraction(above, below)
 
 
@@ -114,15 +130,21 @@ class PairViolation(VerificationError):
     """A pair of levels exceeds its budget; ``first`` and ``second`` are their positions."""
 
     def __init__(self, first: int, second: int, reason: str) -> None:
-        self.first, self.second = first, second
+        self.first = first
+        self.second = second
         super().__init__(reason)
 
     @classmethod
-    def of(cls, levels: Levels, i: int, j: int, ratio: Fraction, demanded: float) -> PairViolation:
+    def of(
+        cls, levels: Levels, i: int, j: int, ratio: Fraction, demanded: float
+    ) -> PairViolation:
         """With the names of the levels."""
-        names, realised = [*levels.names, "dummies"], log_upper_bound(ratio)
+        names = [*levels.names, "dummies"]
+        realised = log_upper_bound(ratio)
         pair = f"Levels {names[i]!r} and {names[j]!r}"
-        return cls(i, j, f"{pair} realise {realised!r} nats but are promised {demanded!r}")
+        return cls(
+            i, j, f"{pair} realise {realised!r} nats but are promised {demanded!r}"
+        )
 
 
 def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:
@@ -145,7 +167,9 @@ def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:
     if len(a) != size or len(b) != size:
         lengths = (len(a), len(b))
         remedy = "Give a and b for every level."
-        raise InputError("lengths of a and b", lengths, f"{size}, as many as levels", remedy)
+        raise InputError(
+            "lengths of a and b", lengths, f"{size}, as many as levels", remedy
+        )
     ones, zeros = unary_ratios(a, b, levels)
     if levels.matrix is not None:
         for i, j in product(range(size), repeat=2):
@@ -166,17 +190,22 @@ def unary_ratios(
     pairs = [(index(top), index(bottom)) for top, bottom in zip(a, b, strict=True)]
     for i, (top, bottom) in enumerate(pairs):  # NumPy's integers would overflow
         if not 0 < bottom < top < DENOMINATOR:
-            reason = f"Level {i} has a = {top}, b = {bottom}; 0 < b < a < 2^32 is required"
+            reason = (
+                f"Level {i} has a = {top}, b = {bottom}; 0 < b < a < 2^32 is required"
+            )
             raise VerificationError(reason)
     pairs += [pairs[levels.dummy_level]] if levels.dummies else []
     ones = [Fraction(top, bottom) for top, bottom in pairs]
-    return ones, [Fraction(DENOMINATOR - bottom, DENOMINATOR - top) for top, bottom in pairs]
+    return ones, [
+        Fraction(DENOMINATOR - bottom, DENOMINATOR - top) for top, bottom in pairs
+    ]
 
 
 def _check_min(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> None:
     # r = min(eps_i, against_j): each level at its own budgets beside the largest of the others.
     best_ones, best_zeros = (
-        nlargest(2, range(len(ones)), key=column.__getitem__) for column in (ones, zeros)
+        nlargest(2, range(len(ones)), key=column.__getitem__)
+        for column in (ones, zeros)
     )
     for i, (count, epsilon, against) in enumerate(levels.members):
         for j in best_zeros:
@@ -206,9 +235,17 @@ def _check_avg(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> N
 
 
 def _check_pair(
-    levels: Levels, ones: list[Fraction], zeros: list[Fraction], i: int, j: int, budget: float
+    levels: Levels,
+    ones: list[Fraction],
+    zeros: list[Fraction],
+    i: int,
+    j: int,
+    budget: float,
 ) -> None:
-    if budget == math.inf or float(ones[i]) * float(zeros[j]) < math.exp(budget) * _NEARLY_LARGEST:
+    if (
+        budget == math.inf
+        or float(ones[i]) * float(zeros[j]) < math.exp(budget) * _NEARLY_LARGEST
+    ):
         return  # doubles settle it; where they are near each other exact numbers do
     if ones[i] * zeros[j] > exp_lower_bound(budget):
         raise PairViolation.of(levels, i, j, ones[i] * zeros[j], budget)

@@ -12,7 +12,9 @@ from planner.laws.shape import Own, Shape, Wanted
 from planner.laws.source import Source, choose, words
 from planner.limits import DENOMINATOR as D
 
-MAX_VALUES = 2**29  # about 1 + e^20: beyond, seeds of 32 bits no longer spread items evenly
+MAX_VALUES = (
+    2**29
+)  # about 1 + e^20: beyond, seeds of 32 bits no longer spread items evenly
 _MASK = 2**32 - 1
 
 
@@ -66,7 +68,8 @@ class Hash(Shape):
         return self.levels.total
 
     def draw(self, own: Own, source: Source) -> bytes:
-        seed, word = words(source, 1)[0], words(source, 1)[0]
+        seed = words(source, 1)[0]
+        word = words(source, 1)[0]
         value = xxh32(own[0], seed) % self.values
         value = value if word < self.truth else choose(source, self.values)
         return seed.to_bytes(4, "little") + value.to_bytes(4, "little")

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from planner.errors import InputError, VerificationError
-from planner.laws.answers import Asked, Code, Item, ItemOrNone, Number, OneOfSet, Ordered, WholeSet
+from planner.laws.answers import (
+    Asked,
+    Code,
+    Item,
+    ItemOrNone,
+    Number,
+    OneOfSet,
+    Ordered,
+    WholeSet,
+)
 from planner.laws.bits import Bits
 from planner.laws.die import Die
 from planner.laws.hashing import Hash
@@ -35,12 +44,27 @@ class Halves(NamedTuple):
 
     def pairs(self) -> list[tuple[type[Asked], type[Shape]]]:
         """The ways of asking with the forms of report that serve them."""
-        return [(self.asked[name], one) for one in self.shapes.values() for name in one.asked]
+        return [
+            (self.asked[name], one)
+            for one in self.shapes.values()
+            for name in one.asked
+        ]
 
 
 # What a person's device needs of each, and no more.
 DEVICE = Halves.of(
-    Bits, Sides, Rows, Staircase, Hash, Die, Item, ItemOrNone, Ordered, Number, OneOfSet, WholeSet
+    Bits,
+    Sides,
+    Rows,
+    Staircase,
+    Hash,
+    Die,
+    Item,
+    ItemOrNone,
+    Ordered,
+    Number,
+    OneOfSet,
+    WholeSet,
 )
 
 
@@ -82,10 +106,15 @@ class Law:
         >>> law.document() == question
         True
         """
-        names = {"name": TEXT, "asked": choice(*halves.asked), "law": choice(*halves.shapes)}
+        names = {
+            "name": TEXT,
+            "asked": choice(*halves.asked),
+            "law": choice(*halves.shapes),
+        }
         check(question, record(names) | {"additionalProperties": True}, place)
         where = f" of question {question['name']!r}"
-        asked, shape = halves.asked[question["asked"]], halves.shapes[question["law"]]
+        asked = halves.asked[question["asked"]]
+        shape = halves.shapes[question["law"]]
         if asked.name not in shape.asked:
             allowed = f"{' or '.join(map(repr, shape.asked))} for law {shape.name!r}"
             raise unfit(f"asked{where}", asked.name, allowed)
@@ -95,11 +124,17 @@ class Law:
             form = shape.read(question, way.levels)
             form.check(way.counts_as())
         except VerificationError as error:
-            raise VerificationError(f"Question {question['name']!r}: {error.reason}") from error
+            raise VerificationError(
+                f"Question {question['name']!r}: {error.reason}"
+            ) from error
         except InputError as error:
             reason = f"question {question['name']!r}: {error.reason}"
-            raise InputError.because(error.argument + where, reason, error.remedy) from error
-        return cls(question["name"], question["mechanism"], way, form, Rounds.read(question))
+            raise InputError.because(
+                error.argument + where, reason, error.remedy
+            ) from error
+        return cls(
+            question["name"], question["mechanism"], way, form, Rounds.read(question)
+        )
 
     def document(self) -> Document:
         """The question in the file."""
@@ -126,7 +161,11 @@ class Law:
     @property
     def rounds(self) -> tuple[int | None, ...]:
         """The rounds in which reports are made; ``None`` if the question has no rounds."""
-        return self.shape.rounds if self.again is None else tuple(range(1, self.again.count + 1))
+        return (
+            self.shape.rounds
+            if self.again is None
+            else tuple(range(1, self.again.count + 1))
+        )
 
     @property
     def blanks(self) -> bool:

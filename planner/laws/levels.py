@@ -33,7 +33,9 @@ _LEVEL["properties"]["against"] = BUDGET  # which may be left out
 LEVELS: Schema = schema.list_of(_LEVEL)
 _NAMED_RULES = schema.choice("min", "avg", "one-sided")
 RULE: Schema = schema.described(
-    schema.either(_NAMED_RULES, schema.list_of(schema.list_of(schema.either(BUDGET, NULL)))),
+    schema.either(
+        _NAMED_RULES, schema.list_of(schema.list_of(schema.either(BUDGET, NULL)))
+    ),
     "Pair budgets: of both levels the smaller, the mean, epsilon of the likelier or "
     "against of the other if that is smaller; or a matrix, null where none is demanded.",
 )
@@ -92,11 +94,16 @@ class Levels:
         """The levels of a question of the right form that has ``least`` items or more."""
         rows = question["levels"]
         for i, row in enumerate(rows):
-            given, count = len(row["items"]), row["item_count"]
+            given = len(row["items"])
+            count = row["item_count"]
             if given not in (0, count):
-                reason = f"levels[{i}] lists {given} items, and its item_count is {count}"
+                reason = (
+                    f"levels[{i}] lists {given} items, and its item_count is {count}"
+                )
                 raise InputError.because(f"levels[{i}].items", reason, EXPORT_REMEDY)
-        names, counts = (tuple(row[key] for row in rows) for key in ("name", "item_count"))
+        names, counts = (
+            tuple(row[key] for row in rows) for key in ("name", "item_count")
+        )
         epsilons = tuple(float(row["epsilon"]) for row in rows)
         items = tuple(tuple(row["items"]) for row in rows)
         rule = _rule(question["rule"], len(rows))
@@ -127,10 +134,15 @@ class Levels:
         """The keys ``rule`` and ``levels`` of a question."""
         rows = zip(self.names, self.epsilons, self.item_counts, self.items, strict=True)
         keys = ("name", "epsilon", "item_count", "items")
-        levels = [dict(zip(keys, (*row[:3], list(row[3])), strict=True)) for row in rows]
+        levels = [
+            dict(zip(keys, (*row[:3], list(row[3])), strict=True)) for row in rows
+        ]
         for level, against in zip(levels, self.against, strict=False):
             level.update({"against": against} if against < math.inf else {})
-        matrix = [[None if math.isinf(x) else float(x) for x in row] for row in self.matrix or ()]
+        matrix = [
+            [None if math.isinf(x) else float(x) for x in row]
+            for row in self.matrix or ()
+        ]
         return {"rule": matrix or self.rule, "levels": levels}
 
     @property
@@ -143,8 +155,11 @@ class Levels:
     @property
     def members(self) -> list[Member]:
         """Number of elements and budgets of each level, then of the dummies if there are any."""
-        rows = zip(self.item_counts, self.epsilons, self.against or self.epsilons, strict=True)
-        found, least = [Member(*row) for row in rows], min(self.epsilons)
+        rows = zip(
+            self.item_counts, self.epsilons, self.against or self.epsilons, strict=True
+        )
+        found = [Member(*row) for row in rows]
+        least = min(self.epsilons)
         return [*found, Member(self.dummies, least, least)] if self.dummies else found
 
     @property
@@ -179,11 +194,15 @@ class Levels:
         if self.matrix is not None:
             places = range(len(self.names))
             return min(self.demanded(i, j) for i in places for j in places)
-        budgets = [one.epsilon for one in self.members for _ in range(min(one.elements, 2))]
+        budgets = [
+            one.epsilon for one in self.members for _ in range(min(one.elements, 2))
+        ]
         if len(budgets) < 2:
             return math.inf
         two = nsmallest(2, budgets)
-        return sum(two) / 2 if self.rule == "avg" else min(two[0], *self.against, math.inf)
+        return (
+            sum(two) / 2 if self.rule == "avg" else min(two[0], *self.against, math.inf)
+        )
 
     def apart(self) -> list[list[str]]:
         """The levels' names in groups between which no budget lies: a report tells them apart.
@@ -199,7 +218,11 @@ class Levels:
             return [list(self.names)]
         groups: list[set[int]] = []
         for i in range(len(self.names)):
-            near = [one for one in groups if any(self.demanded(i, j) < math.inf for j in one)]
+            near = [
+                one
+                for one in groups
+                if any(self.demanded(i, j) < math.inf for j in one)
+            ]
             groups = [*(one for one in groups if one not in near), {i}.union(*near)]
         return [[self.names[i] for i in sorted(one)] for one in groups]
 
@@ -231,7 +254,11 @@ class Levels:
     def numbers(self) -> dict[str, int]:
         """Item number of each named item."""
         rows = zip(spans(self.item_counts), self.items, strict=True)
-        return {item: start + k for (start, _), items in rows for k, item in enumerate(items)}
+        return {
+            item: start + k
+            for (start, _), items in rows
+            for k, item in enumerate(items)
+        }
 
     def unnamed(self, answer: object) -> int | None:
         """The number of an item without a name that is given by it, or as "level 57".
@@ -259,11 +286,17 @@ class Levels:
             return self.unnamed(int(text))
         found = _UNNAMED.fullmatch(text)
         names = [one for one in self.names if found and folded(one) == folded(found[1])]
-        return self.unnamed(f"{names[0]} {found[2]}") if found and len(names) == 1 else None
+        return (
+            self.unnamed(f"{names[0]} {found[2]}")
+            if found and len(names) == 1
+            else None
+        )
 
     def item_name(self, number: int) -> str:
         """The name of an item: where the file has none the level's, with a number from 1."""
-        for name, count, items in zip(self.names, self.item_counts, self.items, strict=True):
+        for name, count, items in zip(
+            self.names, self.item_counts, self.items, strict=True
+        ):
             if number < count:
                 return items[number] if items else f"{name} {number + 1}"
             number -= count
@@ -272,7 +305,9 @@ class Levels:
     def item_names(self) -> list[str]:
         """Of all items."""
         parts = zip(self.names, self.item_counts, self.items, strict=True)
-        named = (items or (f"{name} {k + 1}" for k in range(n)) for name, n, items in parts)
+        named = (
+            items or (f"{name} {k + 1}" for k in range(n)) for name, n, items in parts
+        )
         return list(chain.from_iterable(named))
 
 
@@ -295,7 +330,9 @@ def folded(text: str) -> str:
     >>> folded("\u00a0Cafe\u0301 ") == folded("CAF\u00c9")
     True
     """
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text.strip()).casefold())
+    return unicodedata.normalize(
+        "NFC", unicodedata.normalize("NFC", text.strip()).casefold()
+    )
 
 
 def of_both(rule: Rule, x: float, y: float, against: float) -> float:
@@ -309,12 +346,15 @@ def _rule(rule: str | list[list[float | None]], size: int) -> Rule:
     if len(rule) != size or any(len(row) != size for row in rule):
         raise unfit("rule", rule, f"a name or a {size} x {size} matrix")
     matrix = tuple(
-        tuple(math.inf if entry is None else float(entry) for entry in row) for row in rule
+        tuple(math.inf if entry is None else float(entry) for entry in row)
+        for row in rule
     )
     pairs = product(range(size), repeat=2)
     if any(math.isinf(matrix[i][j]) < math.isinf(matrix[j][i]) for i, j in pairs):
         raise unfit("rule", rule, "null in both directions, or in neither")
     if any(all(map(math.isinf, row)) for row in matrix):
         remedy = "A level that is protected against nothing needs no randomisation."
-        raise InputError("rule", rule, "finite for at least one pair of each level", remedy)
+        raise InputError(
+            "rule", rule, "finite for at least one pair of each level", remedy
+        )
     return matrix

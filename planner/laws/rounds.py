@@ -52,7 +52,11 @@ class Rounds:
         """The key of a question."""
         if self.changes is None:
             return {"count": self.count, "scheme": "once"}
-        scheme = {"scheme": "one-value", "changes": self.changes, "acknowledged": TIMES_OPEN}
+        scheme = {
+            "scheme": "one-value",
+            "changes": self.changes,
+            "acknowledged": TIMES_OPEN,
+        }
         return {"count": self.count, **scheme}
 
     @property

@@ -20,7 +20,8 @@ from planner.laws.source import Source, words
 from planner.limits import DENOMINATOR as D
 from planner.limits import EXPORT_REMEDY
 
-MAX_ROWS, MAX_REPORTS = 64, 4096
+MAX_ROWS = 64
+MAX_REPORTS = 4096
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class Rows(Shape):
     blocks: tuple[int, ...] = ()
 
     def require_fit(self) -> None:
-        size, reports = len(self.rows), len(self.rows[0])
+        size = len(self.rows)
+        reports = len(self.rows[0])
         if size > MAX_ROWS or reports > MAX_REPORTS:
             allowed = f"at most {MAX_ROWS} rows of {MAX_REPORTS} reports"
             raise unfit("rows", (size, reports), allowed)
@@ -80,7 +82,9 @@ class Rows(Shape):
             if sum(row) != D:
                 raise VerificationError(f"The integers of row {x} do not sum to 2^32")
             if self._block_totals(row) != self._block_totals(self.rows[0]):
-                raise VerificationError(f"The blocks of row {x} are not those of the first one")
+                raise VerificationError(
+                    f"The blocks of row {x} are not those of the first one"
+                )
         for i, j in product(range(len(self.levels.names)), repeat=2):
             names = f"Levels {self.levels.names[i]!r} and {self.levels.names[j]!r}: a report"
             check_ratio(self.ratio(i, j), self.levels.demanded(i, j), names)
@@ -94,7 +98,9 @@ class Rows(Shape):
         return len(self.rows[0])
 
     def draw(self, own: Own, source: Source) -> bytes:
-        return bisect_right(self._ends[own[0]], words(source, 1)[0]).to_bytes(self.size, "little")
+        return bisect_right(self._ends[own[0]], words(source, 1)[0]).to_bytes(
+            self.size, "little"
+        )
 
     @cached_property
     def _ends(self) -> list[list[int]]:
@@ -103,7 +109,9 @@ class Rows(Shape):
     @cached_property
     def _likelihoods(self) -> list[Likelihoods]:
         parts = (self.rows[i:j] for i, j in spans(self.levels.item_counts))
-        columns = ([(min(y), max(y)) for y in zip(*part, strict=True)] for part in parts)
+        columns = (
+            [(min(y), max(y)) for y in zip(*part, strict=True)] for part in parts
+        )
         return [Likelihoods(*zip(*part, strict=True)) for part in columns]
 
     def _block_totals(self, row: tuple[int, ...]) -> list[int]:
@@ -111,11 +119,18 @@ class Rows(Shape):
 
     def _require_unbiased(self, wanted: Wanted) -> None:
         if len(wanted) != len(self.values):
-            reason = f"{len(self.values)} rows of values for {len(wanted)} wanted numbers"
+            reason = (
+                f"{len(self.values)} rows of values for {len(wanted)} wanted numbers"
+            )
             raise VerificationError(reason)
         for meaning, numbers in zip(self.values, wanted, strict=True):
             scaled = [floor(Fraction(value) * SCALE) for value in meaning]
             bound = floor(max(map(abs, numbers)) * (D * SCALE)) // BIAS
             for x, (row, number) in enumerate(zip(self.rows, numbers, strict=True)):
-                if abs(sum(map(mul, row, scaled)) - floor(number * (D * SCALE))) > bound:
-                    raise VerificationError(f"The estimator is biased for the answers of row {x}")
+                if (
+                    abs(sum(map(mul, row, scaled)) - floor(number * (D * SCALE)))
+                    > bound
+                ):
+                    raise VerificationError(
+                        f"The estimator is biased for the answers of row {x}"
+                    )

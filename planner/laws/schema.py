@@ -25,7 +25,11 @@ Keys = Mapping[str, Schema]  # of an object
 
 TEXT: Schema = {"type": "string", "minLength": 1}
 FLAG: Schema = {"type": "boolean"}
-FINITE: Schema = {"type": "number", "minimum": -sys.float_info.max, "maximum": sys.float_info.max}
+FINITE: Schema = {
+    "type": "number",
+    "minimum": -sys.float_info.max,
+    "maximum": sys.float_info.max,
+}
 BUDGET: Schema = {
     "type": "number",
     "exclusiveMinimum": 0,
@@ -162,7 +166,8 @@ def _in_range(value: Json, schema: Schema) -> bool:
         return len(value) >= schema.get("minItems", schema.get("minLength"))
     if schema["type"] not in ("integer", "number"):
         return True
-    least, most = schema.get("minimum", value), schema.get("maximum", value)
+    least = schema.get("minimum", value)
+    most = schema.get("maximum", value)
     return bool(least <= value <= most and schema.get("exclusiveMinimum", -inf) < value)
 
 
@@ -184,7 +189,9 @@ def _allowed(schema: Schema) -> str:
     if "pattern" in schema:
         return f"text of the form {schema['pattern']}"
     name, _ = _TYPES[schema["type"]]
-    least, above, most = (schema.get(key) for key in ("minimum", "exclusiveMinimum", "maximum"))
+    least, above, most = (
+        schema.get(key) for key in ("minimum", "exclusiveMinimum", "maximum")
+    )
     if least is not None and most is not None:
         return f"{name} from {least:.15g} to {most:.15g}"
     limits = (("above", above), ("of at least", least), ("at most", most))

@@ -14,9 +14,13 @@ from planner.laws.levels import Levels, PairBudget
 from planner.laws.schema import Document, Json, Keys, Schema
 from planner.laws.source import Source
 
-Own = tuple[int, ...]  # the elements that a person's report is about: one, or all of a whole set
+Own = tuple[
+    int, ...
+]  # the elements that a person's report is about: one, or all of a whole set
 Wanted = Sequence[Sequence[Fraction]]
-BIAS = 10**9  # an estimate is off by one part in so many of what a person counts for, at most
+BIAS = (
+    10**9
+)  # an estimate is off by one part in so many of what a person counts for, at most
 SCALE = 2**80
 VALUE: Schema = {"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40}
 _BIT_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
@@ -99,11 +103,13 @@ class Shape(LawPart, ABC):
         Either way round where the budgets differ. Of over 200 levels, each with itself and with the
         first of the least budget.
         """
-        size, least = len(self.levels.names), self.levels.dummy_level
+        size = len(self.levels.names)
+        least = self.levels.dummy_level
         some = [least] if size > MOST_LISTED else range(size)
         pairs = {(i, i) for i in range(size)}
         pairs |= {(min(i, j), max(i, j)) for i in range(size) for j in some}
-        directed, found = self.levels.directed, []
+        directed = self.levels.directed
+        found = []
         pairs |= {(j, i) for i, j in pairs if directed}
         for i, j in sorted(pairs):
             ways = self.ratio(i, j), self.ratio(i, j) if directed else self.ratio(j, i)
@@ -123,7 +129,9 @@ class Shape(LawPart, ABC):
     def require_telling(self) -> None:
         """VerificationError where a report does not count more often for the own element."""
         if any(own <= other for own, other in self.support() or ()):
-            raise VerificationError("A report must hold the true item more often than another")
+            raise VerificationError(
+                "A report must hold the true item more often than another"
+            )
 
     def at(self, levels: Levels) -> Self:
         """The same law of other levels, as many as its own; of one level, of all of them alike."""

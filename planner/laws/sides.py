@@ -15,12 +15,23 @@ from planner.errors import InputError, VerificationError
 from planner.laws.exact import Likelihoods, check_ratio
 from planner.laws.levels import Levels, of_both
 from planner.laws.schema import Keys, described, list_of, unfit, whole
-from planner.laws.shape import BIAS, SCALE, VALUE, Own, Shape, Wanted, has_shape, octets, packed
+from planner.laws.shape import (
+    BIAS,
+    SCALE,
+    VALUE,
+    Own,
+    Shape,
+    Wanted,
+    has_shape,
+    octets,
+    packed,
+)
 from planner.laws.source import Source, choose_all, words
 from planner.limits import DENOMINATOR as D
 from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
-MAX_GROUPS, MAX_TYPES = 64, 4096
+MAX_GROUPS = 64
+MAX_TYPES = 4096
 TYPE_BYTES = 8
 _MOST_TYPE_NAMES = 20  # of levels in a message
 
@@ -51,7 +62,9 @@ class Sides(Shape):
     name: ClassVar[str] = "sides"
     asked: ClassVar[tuple[str, ...]] = ("item",)
     keys: ClassVar[Keys] = {
-        "groups": described(list_of(whole(0, MAX_GROUPS - 1)), "The group of each level."),
+        "groups": described(
+            list_of(whole(0, MAX_GROUPS - 1)), "The group of each level."
+        ),
         "types": described(
             list_of(list_of(whole(0, MAX_COUNT))),
             "For every type, how many elements of each group are on the high side.",
@@ -75,7 +88,9 @@ class Sides(Shape):
     values: tuple[tuple[tuple[float, float], ...], ...]
 
     def require_fit(self) -> None:
-        levels, kinds, size = len(self.levels.names), len(self.types), len(self.weights)
+        levels = len(self.levels.names)
+        kinds = len(self.types)
+        size = len(self.weights)
         if len(self.groups) != levels or set(self.groups) != set(range(size)):
             allowed = f"one of {size} for each of {levels} levels, from 0"
             raise unfit("groups", list(self.groups), allowed)
@@ -106,7 +121,9 @@ class Sides(Shape):
 
     @property
     def cells(self) -> int:
-        return len(self.types) * (1 + self.levels.elements)  # a collector counts type by type
+        return len(self.types) * (
+            1 + self.levels.elements
+        )  # a collector counts type by type
 
     @property
     def size(self) -> int:
@@ -123,7 +140,9 @@ class Sides(Shape):
             if sum(map(sum, row)) != D:
                 raise VerificationError(f"The integers of group {g} do not sum to 2^32")
             for o, pair in enumerate(row):
-                if any(w and not n for n, w in zip(self._standing(g, o), pair, strict=True)):
+                if any(
+                    w and not n for n, w in zip(self._standing(g, o), pair, strict=True)
+                ):
                     reason = f"Type {o} has no element of group {g} on a side with a probability"
                     raise VerificationError(reason)
         for (a, b), demanded in self._demanded.items():
@@ -138,14 +157,19 @@ class Sides(Shape):
         return self._ratios[self.groups[i], self.groups[j]]
 
     def at(self, levels: Levels) -> Self:
-        groups = self.groups if len(self.groups) == len(levels.names) else (0,) * len(levels.names)
+        groups = (
+            self.groups
+            if len(self.groups) == len(levels.names)
+            else (0,) * len(levels.names)
+        )
         return replace(self, levels=levels, groups=groups)
 
     def support(self) -> list[tuple[Fraction, Fraction]] | None:
         """That an element is high, of one type of one group alone."""
         if len(self.types) * len(self.weights) > 1:
             return None
-        ((high,),), (((low_weight, high_weight),),) = self.types, self.weights
+        ((high,),) = self.types
+        (((low_weight, high_weight),),) = self.weights
         others = low_weight * high + high_weight * (high - 1)
         pair = Fraction(high_weight, D), Fraction(others, D * (self.counts[0] - 1))
         return [pair] * len(self.levels.names)
@@ -183,24 +207,33 @@ class Sides(Shape):
 
         Of one group under a rule of names: the smallest of its levels, even if one item has it.
         """
-        levels, found = self.levels, dict[tuple[int, int], float]()
+        levels = self.levels
+        found = dict[tuple[int, int], float]()
         if levels.matrix is None:
             least = [(inf, inf)] * len(self.counts)
             for group, (_, *both) in zip(self.groups, levels.members, strict=True):
-                least[group] = min(least[group][0], both[0]), min(least[group][1], both[1])
+                least[group] = (
+                    min(least[group][0], both[0]),
+                    min(least[group][1], both[1]),
+                )
             for (a, (x, _)), (b, other) in product(enumerate(least), repeat=2):
                 found[a, b] = of_both(levels.rule, x, *other)
         else:
             for i, j in product(range(len(levels.names)), repeat=2):
-                a, b = self.groups[i], self.groups[j]
+                a = self.groups[i]
+                b = self.groups[j]
                 found[a, b] = min(found.get((a, b), inf), levels.demanded(i, j))
-        return {(a, b): r for (a, b), r in found.items() if a != b or self.counts[a] > 1}
+        return {
+            (a, b): r for (a, b), r in found.items() if a != b or self.counts[a] > 1
+        }
 
     def _require_unbiased(self) -> None:
         """An answer counts as one for its item and as none for every other, on average."""
         sent = [[sum(pair) for pair in row] for row in self.weights]
         for a, count in enumerate(self.counts):
-            own, same, totals = -D * SCALE, 0, []
+            own = -D * SCALE
+            same = 0
+            totals = []
             for o, (at_low, at_high) in enumerate(self.weights[a]):
                 low, high = self._standing(a, o)
                 low_value, high_value = (
@@ -208,12 +241,18 @@ class Sides(Shape):
                 )
                 totals.append(high_value * high + low_value * low)
                 own += at_low * low_value + at_high * high_value
-                same += at_low * (totals[-1] - low_value) + at_high * (totals[-1] - high_value)
+                same += at_low * (totals[-1] - low_value) + at_high * (
+                    totals[-1] - high_value
+                )
             bound = D * SCALE // BIAS
-            others = (sum(map(mul, row, totals)) for b, row in enumerate(sent) if b != a)
+            others = (
+                sum(map(mul, row, totals)) for b, row in enumerate(sent) if b != a
+            )
             biased = abs(own) > bound or (count > 1 and abs(same) > bound * (count - 1))
             if biased or any(abs(shift) > bound * count for shift in others):
-                raise VerificationError(f"The estimator of levels {self._names[a]} is biased")
+                raise VerificationError(
+                    f"The estimator of levels {self._names[a]} is biased"
+                )
 
     # -- draw ------------------------------------------------------------------------------
 
@@ -225,7 +264,9 @@ class Sides(Shape):
     @cached_property
     def places(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """Of each level: its first element, its group, and its first bit."""
-        free, firsts, counts = list(self.starts), [], self.levels.item_counts
+        free = list(self.starts)
+        firsts = []
+        counts = self.levels.item_counts
         for group, count in zip(self.groups, counts, strict=True):
             firsts.append(free[group])
             free[group] += count
@@ -242,30 +283,41 @@ class Sides(Shape):
     def draw(self, own: Own, source: Source) -> bytes:
         numbers, groups, firsts = self.places
         level = bisect_right(numbers, own[0]) - 1
-        group, place = groups[level], firsts[level] + own[0] - numbers[level]
+        group = groups[level]
+        place = firsts[level] + own[0] - numbers[level]
         kind, side = divmod(bisect_right(self._ends[group], words(source, 1)[0]), 2)
         bits = self._split(kind, place, bool(side), group, source)
         sides = packed(bits, self.size - self._type_bytes)
         return kind.to_bytes(self._type_bytes, "little") + sides
 
-    def _split(self, kind: int, place: int, held: bool, own: int, source: Source) -> bytearray:
+    def _split(
+        self, kind: int, place: int, held: bool, own: int, source: Source
+    ) -> bytearray:
         """One byte an element, 0 or 1."""
         bits = bytearray(self.starts[-1])
         drawn = iter(choose_all(source, self.sizes(kind)))
         for group, start in enumerate(self.starts[:-1]):
             low, high = self._standing(group, kind)
-            end, few, side = start + low + high, min(low, high), high <= low
+            end = start + low + high
+            few = min(low, high)
+            side = high <= low
             larger = not side if few else high > 0
             bits[start:end] = bytes([larger]) * (low + high)
             if not few:  # all are on one side
                 continue
-            for last in range(end - few, end):  # Floyd's: a subset for the smaller side, all alike
+            for last in range(
+                end - few, end
+            ):  # Floyd's: a subset for the smaller side, all alike
                 pick = start + next(drawn)
                 bits[last if bits[pick] == side else pick] = side
-            of_high, of_low = next(drawn), next(drawn)
-            if group == own and bits[place] != held:  # changes sides with one that is there
+            of_high = next(drawn)
+            of_low = next(drawn)
+            if (
+                group == own and bits[place] != held
+            ):  # changes sides with one that is there
                 there = [k for k in range(start, end) if bits[k] == held]
-                bits[there[of_high if held else of_low]], bits[place] = not held, held
+                bits[there[of_high if held else of_low]] = not held
+                bits[place] = held
         return bits
 
     def sizes(self, kind: int) -> list[int]:

@@ -80,7 +80,9 @@ def below(source: Source, size: int) -> int:
     count = -(-size.bit_length() // 32) + 2
     top = DENOMINATOR**count
     while True:
-        number = int.from_bytes(struct.pack(f"<{count}I", *words(source, count)), "little")
+        number = int.from_bytes(
+            struct.pack(f"<{count}I", *words(source, count)), "little"
+        )
         if number < top - top % size:
             return number % size
 

@@ -62,13 +62,17 @@ class Staircase(Shape):
         if not 1 <= self.held < self.cells:
             raise unfit("held", self.held, f"from 1 to {self.cells - 1}")
         if len(self.ratios) != len(self.hits) - 1:
-            allowed = f"{len(self.hits) - 1}, one less than possible numbers of own elements"
+            allowed = (
+                f"{len(self.hits) - 1}, one less than possible numbers of own elements"
+            )
             raise unfit("number of ratios", len(self.ratios), allowed)
 
     def check(self, wanted: Wanted | None) -> None:
         least = self.levels.least_demanded()
         if self.cap < least:
-            raise VerificationError(f"cap is {self.cap:g}, below the smallest budget {least:g}")
+            raise VerificationError(
+                f"cap is {self.cap:g}, below the smallest budget {least:g}"
+            )
         check_ratio(self.ratio(0, 0), least, "Sets that differ in one item: a report")
         check_ratio(self._any_two, self.cap, "Two sets: a report")
         self.require_telling()
@@ -88,7 +92,9 @@ class Staircase(Shape):
         own elements are as frequent as others.
         """
         if min(self.ratios) == D:
-            raise VerificationError("A report must hold the true item more often than another")
+            raise VerificationError(
+                "A report must hold the true item more often than another"
+            )
 
     def support(self) -> list[tuple[Fraction, Fraction]]:
         mean = self.hits[-1] - Fraction(sum(self.ends[:-1]), self.ends[-1])
@@ -117,7 +123,9 @@ class Staircase(Shape):
         others = order(source, rest, min(self.held, rest))
         shifts = [element - place for place, element in enumerate(mine)]
         chosen = [mine[place] for place in first[:hits]]
-        chosen += [place + bisect_right(shifts, place) for place in others[: self.held - hits]]
+        chosen += [
+            place + bisect_right(shifts, place) for place in others[: self.held - hits]
+        ]
         return self.written(sorted(chosen))
 
     def written(self, elements: Sequence[int]) -> bytes:
@@ -129,19 +137,25 @@ class Staircase(Shape):
     @cached_property
     def hits(self) -> range:
         """The numbers of own elements that a report can have."""
-        length, others = self.levels.dummies, self.levels.total
+        length = self.levels.dummies
+        others = self.levels.total
         return range(max(0, self.held - others), min(length, self.held) + 1)
 
     @cached_property
     def ends(self) -> list[int]:
         """Weights of reports with so many hits or fewer, for each number of :attr:`hits`."""
-        held, length, others = self.held, self.levels.dummies, self.levels.total
+        held = self.held
+        length = self.levels.dummies
+        others = self.levels.total
         least = self.hits[0]
         reports = comb(held, least) * comb(self.cells - held, length - least)
         weights = [reports * prod(self.ratios)]
         for j, ratio in zip(self.hits, self.ratios, strict=False):
-            more, fewer = (held - j) * (length - j), (j + 1) * (others - held + j + 1)
-            weights.append(weights[-1] * (more * D) // (fewer * ratio))  # nothing is left over
+            more = (held - j) * (length - j)
+            fewer = (j + 1) * (others - held + j + 1)
+            weights.append(
+                weights[-1] * (more * D) // (fewer * ratio)
+            )  # nothing is left over
         return list(accumulate(weights))
 
     @cached_property

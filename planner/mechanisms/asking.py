@@ -23,7 +23,12 @@ from planner.estimates.channel import (
     mean_of_scores,
     ratio,
 )
-from planner.estimates.counts import SIZES_MISS, LongerSets, TruncatedEstimates, set_estimates
+from planner.estimates.counts import (
+    SIZES_MISS,
+    LongerSets,
+    TruncatedEstimates,
+    set_estimates,
+)
 from planner.estimates.report_law import ReportLaw
 from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
 from planner.laws import answers
@@ -96,12 +101,16 @@ class AskedCollected(Asked):
 
     def of(self, question: Question) -> Self:
         """The same about a question's items, in its order."""
-        return replace(self, levels=question.plain_levels.with_dummies(self.levels.dummies))
+        return replace(
+            self, levels=question.plain_levels.with_dummies(self.levels.dummies)
+        )
 
     def with_sizes(self, longer: Longer) -> AskedCollected:  # noqa: ARG002 - sets know better
         """The same with set sizes as they were asked for; InputError if it is not about sets."""
         remedy = "Name the question about sets first, then the one about their sizes."
-        raise InputError("set_sizes", self.kind, "of a question about item sets", remedy)
+        raise InputError(
+            "set_sizes", self.kind, "of a question about item sets", remedy
+        )
 
     def set_sizes(self, found: Found = None) -> Longer:  # noqa: ARG002 - ordered answers know better
         """Numbers of items, each with an upper limit of the share with more than the last one.
@@ -109,7 +118,9 @@ class AskedCollected(Asked):
         InputError unless answers are numbers of items; nothing where nothing was found yet.
         """
         remedy = "Ask for the number of items in a question of kind 'ordinal'."
-        raise InputError("set_sizes", self.kind, "of a question about set sizes", remedy)
+        raise InputError(
+            "set_sizes", self.kind, "of a question about set sizes", remedy
+        )
 
 
 class ItemCollected(answers.Item, AskedCollected):
@@ -158,21 +169,26 @@ class OrderedCollected(answers.Ordered, ItemCollected):
 
     def rows(self, found: Found, confidence: float) -> AnswerRows:
         if self.wanted != MEAN_OF_SCORES:
-            shares, size = self._shares(found, confidence), len(self.order) - self.no_answer
-            rows, none = (self.levels, self.order[:size], shares, self.scores[:size]), None
+            shares = self._shares(found, confidence)
+            size = len(self.order) - self.no_answer
+            rows = (self.levels, self.order[:size], shares, self.scores[:size])
+            none = None
             if self.no_answer:
-                every, last = (
-                    self._shares(found, confidence, every=True),
-                    np.arange(size + 1) == size,
+                every = self._shares(found, confidence, every=True)
+                last = np.arange(size + 1) == size
+                value, error, lower, upper = (
+                    float(one[0]) for one in every.among(last[None])
                 )
-                value, error, lower, upper = (float(one[0]) for one in every.among(last[None]))
                 none = Estimate(value, error, lower, upper)
             return ordered_rows(*rows, self.order[-1], none)
-        mean, possible = mean_of_scores(found, confidence), (min(self.scores), max(self.scores))
+        mean = mean_of_scores(found, confidence)
+        possible = (min(self.scores), max(self.scores))
         return quantity_rows(found.users, [("mean score", mean, possible)])
 
     def set_sizes(self, found: Found = None) -> Longer:
-        whole = all(score.is_integer() and 0 <= score <= MAX_COUNT for score in self.scores)
+        whole = all(
+            score.is_integer() and 0 <= score <= MAX_COUNT for score in self.scores
+        )
         rising = all(low < high for low, high in pairwise(self.scores))
         if not (self.scores and whole and rising) or self.wanted == MEAN_OF_SCORES:
             allowed = f"whole numbers that rise from 0 to {MAX_COUNT:,}, not only their mean wanted"
@@ -181,15 +197,20 @@ class OrderedCollected(answers.Ordered, ItemCollected):
         if found is None:
             return ()
         below = self._shares(found, 1 - SIZES_MISS).band[0]
-        return tuple(zip(map(int, self.scores), [1.0, *(1 - below[:-1]).tolist()], strict=True))
+        return tuple(
+            zip(map(int, self.scores), [1.0, *(1 - below[:-1]).tolist()], strict=True)
+        )
 
     def _shares(
         self, found: ChannelEstimates, confidence: float, *, every: bool = False
     ) -> OrderedEstimates:
         """Of the answers in their order, or of ``every`` answer."""
-        names, outside = self.levels.item_names(), self.no_answer and not every
+        names = self.levels.item_names()
+        outside = self.no_answer and not every
         if found.law is not None:
-            found = found._replace(law=found.law._replace(matrix=found.law.matrix[[*self.order]]))
+            found = found._replace(
+                law=found.law._replace(matrix=found.law.matrix[[*self.order]])
+            )
         in_order = tuple(names[k] for k in self.order[: len(self.order) - outside])
         shares = found.of_shares_up_to(no_answer=outside)
         return OrderedEstimates(in_order, *shares, confidence)
@@ -201,11 +222,14 @@ class NumberCollected(answers.Number, AskedCollected):
     def own_many(self, codes: Sequence[Code], words: Words) -> Whole:
         answers = np.array(codes, dtype=np.float64)  # None becomes NaN
         below, above = self._grid(answers)
-        return np.where(np.isnan(answers), self.points, below + (words.half(below.size) < above))
+        return np.where(
+            np.isnan(answers), self.points, below + (words.half(below.size) < above)
+        )
 
     def _grid(self, answers: Array) -> tuple[Whole, Whole]:
         """The grid point below each answer, and 2^32 times the chance of the next."""
-        last, given = self.points - 1, np.where(np.isnan(answers), self.lower, answers)
+        last = self.points - 1
+        given = np.where(np.isnan(answers), self.lower, answers)
         share = (given - self.lower) / (self.upper - self.lower) * last
         below = np.minimum(share.astype(np.int64), last - 1)
         return below, ((share - below) * DENOMINATOR + 0.5).astype(np.int64)
@@ -232,15 +256,23 @@ class NumberCollected(answers.Number, AskedCollected):
         of the reports, and at least the law's for people who differ as little as they can: of
         answers at an end reports may be all the same.
         """
-        domain, (total_of_all, answered) = self.domain, found.values.tolist()
+        domain = self.domain
+        (total_of_all, answered) = found.values.tolist()
         rate = min(max(answered, 0.0), 1.0)
         mean_of_all = min(max(total_of_all / rate, -1.0), 1.0) if rate else 0.0
-        known = rate * (1 - rate) * np.array([[mean_of_all**2, mean_of_all], [mean_of_all, 1.0]])
+        known = (
+            rate
+            * (1 - rate)
+            * np.array([[mean_of_all**2, mean_of_all], [mean_of_all, 1.0]])
+        )
         known[0, 0] += rate * (1 - mean_of_all**2) * domain.yes_no
         if found.law is not None:
             place = (mean_of_all + 1) / 2 * (self.points - 1)
-            shares, below = np.zeros(self.points + 1), min(int(place), self.points - 2)
-            shares[below : below + 2] = rate * np.array([below + 1 - place, place - below])
+            shares = np.zeros(self.points + 1)
+            below = min(int(place), self.points - 2)
+            shares[below : below + 2] = rate * np.array(
+                [below + 1 - place, place - below]
+            )
             shares[-1] = 1 - rate
             found = found.at_least(found.law.covariance(shares))
         found = found.of_draws(known)
@@ -264,7 +296,11 @@ class NumberCollected(answers.Number, AskedCollected):
             ("missing rate", estimates.missing_rate, (0.0, 1.0)),
             ("frequency", estimates.frequency, (0.0, 1.0)),
         )
-        wanted = [(name, one, possible) for name, one, possible in quantities if one is not None]
+        wanted = [
+            (name, one, possible)
+            for name, one, possible in quantities
+            if one is not None
+        ]
         return quantity_rows(found.users, wanted)
 
     def output_law(self, shape: Any, values: ArrayLike) -> Array:
@@ -272,7 +308,8 @@ class NumberCollected(answers.Number, AskedCollected):
 
         InputError for a value outside the range.
         """
-        answers, rows = self.domain.answers(values), np.array(shape.rows) / DENOMINATOR
+        answers = self.domain.answers(values)
+        rows = np.array(shape.rows) / DENOMINATOR
         below, above = self._grid(answers)
         share = above[:, None] / DENOMINATOR
         law = (1 - share) * rows[below] + share * rows[below + 1]
@@ -289,14 +326,20 @@ class NumberCollected(answers.Number, AskedCollected):
         given = ~np.isnan(unit)
         if not given.any():
             remedy = "The mean is undefined, nobody answered."
-            raise InputError("values", "NaN for everybody", "a number for somebody", remedy)
+            raise InputError(
+                "values", "NaN for everybody", "a number for somebody", remedy
+            )
         law = self.output_law(shape, people).mean(axis=0, keepdims=True)
-        drawn = ReportLaw(law, np.array(shape.values), 1, shape.blocks).covariance(np.ones(1))
+        drawn = ReportLaw(law, np.array(shape.values), 1, shape.blocks).covariance(
+            np.ones(1)
+        )
         known = np.array([np.nan_to_num(unit), given])
         known -= known.mean(axis=1, keepdims=True)
         covariance = unit.size * drawn - known @ known.T
-        center, radius = self.domain.center, self.domain.radius
-        gap, total = np.array([1.0, -float(unit[given].mean())]), np.array([radius, center])
+        center = self.domain.center
+        radius = self.domain.radius
+        gap = np.array([1.0, -float(unit[given].mean())])
+        total = np.array([radius, center])
         mean, of_total = (float(one @ covariance @ one) for one in (gap, total))
         missing = float(covariance[1, 1]) / unit.size**2
         return NumericVariance(mean * (radius / given.sum()) ** 2, of_total, missing)
@@ -312,7 +355,9 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
     what is estimated has the mean ``l sum_u P_u(k)``: too small where sets were cut.
     """
 
-    own_counts = AskedCollected.own_counts  # drawn, as numbers are: a person has several items
+    own_counts = (
+        AskedCollected.own_counts
+    )  # drawn, as numbers are: a person has several items
 
     @property
     def scale(self) -> int:  # type: ignore[override]
@@ -329,7 +374,11 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
         return ItemSets.of(people, self.levels.total).lost(self.padding_length)
 
     def with_sizes(self, longer: Longer) -> OneOfSetCollected:
-        cut = ((size, share) for size, share in longer if size > self.padding_length and share > 0)
+        cut = (
+            (size, share)
+            for size, share in longer
+            if size > self.padding_length and share > 0
+        )
         return replace(self, longer_sets=tuple(cut))
 
     @property
@@ -337,11 +386,14 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
         """Which sets are longer than the padding length, as stated or asked."""
         if self.longer_sets is None:
             return None
-        sizes, shares = zip(*self.longer_sets, strict=True) if self.longer_sets else ((), ())
+        sizes, shares = (
+            zip(*self.longer_sets, strict=True) if self.longer_sets else ((), ())
+        )
         return LongerSets(self.padding_length, sizes, shares)
 
     def rows(self, found: Found, confidence: float) -> AnswerRows:
-        estimates, longer = self.estimates(found), self.longer
+        estimates = self.estimates(found)
+        longer = self.longer
         names = self.levels.level_names(), self.levels.item_names()
         remark = _cut_remark(longer, self.padding_length, estimates.users)
         return item_rows(names, estimates, estimates.clipped(), confidence, remark)
@@ -360,7 +412,8 @@ class WholeSetCollected(answers.WholeSet, OneOfSetCollected):
         return ItemSets.of(codes, self.levels.total).padded(self.padding_length, words)
 
     def sums(self, people: People) -> tuple[int, Array, Array]:
-        (users, once, twice), length = super().sums(people), self.padding_length
+        (users, once, twice) = super().sums(people)
+        length = self.padding_length
         return users, length * once, length**2 * twice
 
 

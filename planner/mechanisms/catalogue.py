@@ -20,7 +20,8 @@ from planner.mechanisms.making import (
 )
 
 _ONE_BIT_EACH = (
-    "A report has one bit per item: 1 with probability a if it is the person's own, else b."
+    "A report has one bit per item: "
+    "1 with probability a if it is the person's own, else b."
 )
 _SENDS_A_BIT = "send a 1 for it"
 
@@ -46,7 +47,8 @@ class Offer:
     most: float = MAX_EPSILON
 
 
-_CHOICES, _SETS = ("categorical", "joint"), ("categorical", "joint", "item-set")
+_CHOICES = ("categorical", "joint")
+_SETS = ("categorical", "joint", "item-set")
 _ALL = (
     Offer("best", "whichever has the smallest error", (*_SETS, "numeric")),
     Offer(

@@ -86,7 +86,9 @@ class Collected(Shape):
         ``once`` and ``twice`` are sums over the people of the chance that the own element is this
         one, and of its square.
         """
-        noise, signal = logodds.noise_and_signal(*(one[: once.size] for one in self.chances))
+        noise, signal = logodds.noise_and_signal(
+            *(one[: once.size] for one in self.chances)
+        )
         return np.asarray(users * noise + once * (1 + signal) - twice)
 
     def second_moments(self, shares: Array, sums: Array) -> Array:
@@ -103,7 +105,8 @@ class Collected(Shape):
 
         How they depend on each other is left out.
         """
-        n, (a, b) = int(own.sum()), self.chances
+        n = int(own.sum())
+        (a, b) = self.chances
         return Aggregate(n, rng.binomial(own, a) + rng.binomial(n - own, b))
 
 
@@ -126,10 +129,16 @@ class RowsCollected(rows.Rows, Collected):
 
     def estimate(self, counted: Aggregate) -> Found:
         starts = np.cumsum([0, *self.blocks])[:-1]
-        shares = np.add.reduceat(self.rows[0], starts) / DENOMINATOR if self.blocks else [1.0]
+        shares = (
+            np.add.reduceat(self.rows[0], starts) / DENOMINATOR
+            if self.blocks
+            else [1.0]
+        )
         values = np.array(self.values)
         blocks = list(zip(self.blocks, shares, strict=False))
-        law = ReportLaw(np.array(self.rows) / DENOMINATOR, values, counted.users, self.blocks)
+        law = ReportLaw(
+            np.array(self.rows) / DENOMINATOR, values, counted.users, self.blocks
+        )
         return wanted_estimates(values, counted.counts, blocks)._replace(law=law)
 
     def draw_many(self, own: Whole, words: Words) -> list[Reports]:
@@ -198,7 +207,8 @@ class DieCollected(die.Die, Collected):
 def linear_estimates(counted: Aggregate, own: Array, other: Array) -> SupportEstimates:
     """``(count - n b) / (a - b)`` with standard errors, for probabilities of shape ``(items,)``."""
     counted.require(own.shape)
-    n, (noise, signal) = counted.users, logodds.noise_and_signal(own, other)
+    n = counted.users
+    (noise, signal) = logodds.noise_and_signal(own, other)
     values = (counted.counts - n * other) / (own - other)
     errors = np.sqrt(n * noise + np.clip(values, 0, n) * signal)
     null = np.sqrt(n * noise)
@@ -236,7 +246,9 @@ def xxh32(number: NDArray[np.uint32], seed: NDArray[np.uint32]) -> NDArray[np.ui
 # the answer is k's digit. A random word says for 64 lanes at once whether this digit differs. Ten
 # digits are drawn for all words, eight more for the words that still have an undecided lane (one in
 # sixteen), and the last fourteen one by one for the lanes (one in 2^18) that need them.
-_FIRST_BITS, _SECOND = 10, 8  # digits per stage; fewer leave more words to the next stage
+# digits per stage; fewer leave more words to the next stage
+_FIRST_BITS = 10
+_SECOND = 8
 _REST = DENOMINATOR_BITS - _FIRST_BITS - _SECOND
 
 
@@ -270,22 +282,31 @@ class BernoulliRows:
         flat = out.reshape(-1)
         undecided = _compare(flat, self._first, words)
         open_ = np.flatnonzero(undecided)
-        lanes, column = undecided[open_], open_ % self._words
+        lanes = undecided[open_]
+        column = open_ % self._words
         more = np.empty(open_.size, dtype=np.uint64)
-        undecided = _compare(more, [digit[column] for digit in self._second], words) & lanes
+        undecided = (
+            _compare(more, [digit[column] for digit in self._second], words) & lanes
+        )
         self._finish(more, undecided, column, words)
         flat[open_] |= more & lanes
         out[:, -1] &= self._mask
 
     def _finish(
-        self, flat: NDArray[np.uint64], undecided: NDArray[np.uint64], column: Whole, words: Words
+        self,
+        flat: NDArray[np.uint64],
+        undecided: NDArray[np.uint64],
+        column: Whole,
+        words: Words,
     ) -> None:
         """Set the undecided lanes, which are 0 so far, by their last digits one by one."""
         some = np.flatnonzero(undecided)
         bits = unpack(undecided[some, None], 64)
         row, lane = np.nonzero(bits)
         place = column[some[row]] * 64 + lane
-        bits[row, lane] = words.half(row.size) >> np.uint32(32 - _REST) < self._low[place]
+        bits[row, lane] = (
+            words.half(row.size) >> np.uint32(32 - _REST) < self._low[place]
+        )
         flat[some] |= pack(bits)[:, 0]
 
 
@@ -305,7 +326,8 @@ def _compare(
     well say where digits agree, so that lanes with digit 0 take one operation.
     """
     flat[:] = 0
-    decided, agreed = np.zeros_like(flat), np.full_like(flat, ~np.uint64(0))
+    decided = np.zeros_like(flat)
+    agreed = np.full_like(flat, ~np.uint64(0))
     for digit in digits:
         word = words.raw(flat.size)
         if digit is False:
@@ -333,7 +355,8 @@ def draw_reports(
     children = words.split(-(-true.size // chunk))
 
     def draw(part: slice, i: int) -> None:
-        rows, items = reports[part], true[part]
+        rows = reports[part]
+        items = true[part]
         noise.fill(rows, children[i])
         heads = children[i].half(items.size) < a[items]
         place = (np.arange(items.size), items >> 6)

@@ -20,7 +20,9 @@ Reports = NDArray[np.uint8]
 """Reports as bytes, shape ``(n, report size)``."""
 Packed = NDArray[np.uint64]
 """Packed reports: item ``k`` is bit ``k % 64``, from the lowest, of word ``k // 64``."""
-_LITTLE_ENDIAN = np.dtype("<u8")  # so that byte 0 of a word holds bits 0 to 7 on every machine
+_LITTLE_ENDIAN = np.dtype(
+    "<u8"
+)  # so that byte 0 of a word holds bits 0 to 7 on every machine
 _SLAB_WORDS = 2**14  # in the cache, yet few calls
 _LAST_WORDS = 2**11  # what these slabs leave is counted bit by bit
 
@@ -41,7 +43,11 @@ def pack(bits: NDArray[np.generic]) -> Packed:
     n, m = bits.shape
     padded = np.zeros((n, 64 * words_for(m)), dtype=np.uint8)
     padded[:, :m] = bits
-    return np.packbits(padded, axis=1, bitorder="little").view(_LITTLE_ENDIAN).astype(np.uint64)
+    return (
+        np.packbits(padded, axis=1, bitorder="little")
+        .view(_LITTLE_ENDIAN)
+        .astype(np.uint64)
+    )
 
 
 def unpack(reports: Packed, items: int) -> NDArray[np.uint8]:
@@ -57,7 +63,9 @@ def require_inside(rows: Packed, bits: int, first: int = 0) -> None:
         for u in np.flatnonzero(beyond):
             allowed = f"0 in all bits from {bits} on, as there are {bits}"
             remedy = "Read the reports with the mechanism that made them."
-            raise InputError(f"reports[{first + u}]", hex(int(rows[u, -1])), allowed, remedy)
+            raise InputError(
+                f"reports[{first + u}]", hex(int(rows[u, -1])), allowed, remedy
+            )
 
 
 class BitCounter:
@@ -80,7 +88,8 @@ class BitCounter:
         self._items, self._words = items, words_for(items)
         self._height = rows_at_once(_SLAB_WORDS, self._words)
         self._adder = _Adder()
-        self._slab, self._filled = np.empty((self._height, self._words), dtype=np.uint64), 0
+        self._slab = np.empty((self._height, self._words), dtype=np.uint64)
+        self._filled = 0
 
     def add(self, reports: Packed) -> None:
         """Add checked reports; the array may be kept for a while, and must not change."""
@@ -95,18 +104,24 @@ class BitCounter:
         while start < len(numbers):
             some = numbers[start : start + self._height - self._filled]
             room = self._slab[self._filled : self._filled + len(some)]
-            reports.take(some, axis=0, out=room, mode="clip")  # other modes copy once more
-            start, self._filled = start + len(some), self._filled + len(some)
+            reports.take(
+                some, axis=0, out=room, mode="clip"
+            )  # other modes copy once more
+            start = start + len(some)
+            self._filled = self._filled + len(some)
             if self._filled == self._height:
                 self._adder.add(self._slab)
-                self._slab, self._filled = np.empty_like(self._slab), 0
+                self._slab = np.empty_like(self._slab)
+                self._filled = 0
 
     def counts(self) -> Whole:
         """How many of the reports set each bit, shape ``(items,)``; the counter stays usable."""
         parts = [*self._adder.parts(), (0, self._slab[: self._filled])]
         counts = np.zeros(self._items, dtype=np.int64)
         for plane, slab in _add_up(parts, self._words):
-            small = np.uint8 if len(slab) < 2**8 else np.uint16  # holds the sums of few rows
+            small = (
+                np.uint8 if len(slab) < 2**8 else np.uint16
+            )  # holds the sums of few rows
             ones = unpack(slab, self._items).sum(axis=0, dtype=small)
             counts += ones.astype(np.int64) << plane
         return counts
@@ -115,7 +130,8 @@ class BitCounter:
 def _add_up(parts: list[tuple[int, Packed]], words: int) -> list[tuple[int, Packed]]:
     """The same number of set bits per column in fewer rows; parts are (plane, rows)."""
     height = rows_at_once(_LAST_WORDS, words)
-    adder, left = _Adder(), []
+    adder = _Adder()
+    left = []
     for plane, rows in parts:
         full = len(rows) - len(rows) % height
         for start in range(0, full, height):
@@ -138,7 +154,8 @@ class _Adder:
             while len(self._sums) <= plane:
                 self._sums.append(np.zeros_like(slab))
                 self._waiting.append(None)
-            partner, total = self._waiting[plane], self._sums[plane]
+            partner = self._waiting[plane]
+            total = self._sums[plane]
             self._waiting[plane] = slab if partner is None else None
             if partner is None:
                 return
@@ -147,11 +164,16 @@ class _Adder:
             carry &= differ
             carry ^= partner  # the total's bit where the two differ, else their own
             total ^= differ
-            slab, plane = carry, plane + 1
+            slab = carry
+            plane = plane + 1
 
     def parts(self) -> list[tuple[int, Packed]]:
         """What has been added up, as (plane, rows)."""
-        waiting = [(plane, slab) for plane, slab in enumerate(self._waiting) if slab is not None]
+        waiting = [
+            (plane, slab)
+            for plane, slab in enumerate(self._waiting)
+            if slab is not None
+        ]
         return [*enumerate(self._sums), *waiting]
 
 
@@ -204,10 +226,14 @@ class Aggregate:
     def require(self, shape: tuple[int, ...]) -> None:
         """InputError unless there are users, and counts of this shape."""
         if self.users < 1:
-            raise InputError("users", self.users, "at least 1", "Collect reports first.")
+            raise InputError(
+                "users", self.users, "at least 1", "Collect reports first."
+            )
         if self.counts.shape != shape:
             remedy = "Count the reports with the mechanism that made them."
-            raise InputError("counts", self.counts.shape, f"of the shape {shape}", remedy)
+            raise InputError(
+                "counts", self.counts.shape, f"of the shape {shape}", remedy
+            )
 
     def __add__(self, other: Aggregate) -> Aggregate:
         if self.counts.shape != other.counts.shape:
@@ -256,7 +282,9 @@ def require_below(numbers: NDArray[np.unsignedinteger], size: int) -> None:
     """InputError that names the first report whose number is not below ``size``."""
     for u in np.flatnonzero(numbers >= size):
         remedy = "Leave the damaged report out."
-        raise InputError(f"report {u}", int(numbers[u]), f"from 0 to {size - 1}", remedy)
+        raise InputError(
+            f"report {u}", int(numbers[u]), f"from 0 to {size - 1}", remedy
+        )
 
 
 class CellCounter(SumCounter):
@@ -284,7 +312,12 @@ class PackedCounter:
     """Reports of packed bits, of which each has ``held`` ones if that is fixed."""
 
     def __init__(self, bits: int, held: int | None = None) -> None:
-        self._bits, self._held, self._counter, self._users = bits, held, BitCounter(bits), 0
+        self._bits, self._held, self._counter, self._users = (
+            bits,
+            held,
+            BitCounter(bits),
+            0,
+        )
 
     def add(self, rows: Reports) -> None:
         """Count some reports."""
@@ -293,7 +326,9 @@ class PackedCounter:
             ones = np.bitwise_count(words).sum(axis=1)
             for u in np.flatnonzero(ones != self._held):
                 allowed = f"{self._held}, the elements of a report"
-                raise InputError(f"ones of report {u}", int(ones[u]), allowed, "Leave it out.")
+                raise InputError(
+                    f"ones of report {u}", int(ones[u]), allowed, "Leave it out."
+                )
         require_inside(words, self._bits, self._users)
         self._counter.add(words)
         self._users += len(rows)
@@ -312,9 +347,11 @@ class LevelBits(NamedTuple):
 
 def level_bits(item_counts: Whole) -> list[LevelBits]:
     """Of levels that follow each other: a word in which two meet is one of both."""
-    found, end = [], 0
+    found = []
+    end = 0
     for size in item_counts.tolist():
-        start, end = end, end + size
+        start = end
+        end = end + size
         mask = np.full(((end - 1) >> 6) - (start >> 6) + 1, _ALL_ONES)
         mask[0] &= _ALL_ONES << np.uint64(start & 63)
         mask[-1] &= _ALL_ONES >> np.uint64(-end & 63)
@@ -342,22 +379,31 @@ class SidesCounter:
     """
 
     def __init__(self, counts: Whole, types: Whole) -> None:
-        self._types, self._levels, self._items = types, level_bits(counts), int(counts.sum())
+        self._types, self._levels, self._items = (
+            types,
+            level_bits(counts),
+            int(counts.sum()),
+        )
         # The adders want rows without gaps, so the type's word is added up with the others.
         self._counters = [BitCounter(64 + self._items) for _ in types]
         self._reports = np.zeros(len(types), dtype=np.int64)
 
     def add(self, rows: Reports) -> None:
         """Check and count some reports."""
-        words, first = rows.view("<u8"), int(self._reports.sum())
+        words = rows.view("<u8")
+        first = int(self._reports.sum())
         if len(self._types) == 1:
             words = np.hstack([np.zeros((len(words), 1), dtype=words.dtype), words])
         require_inside(words, 64 + self._items, first)
         kinds = self._types_of(words, first)
         order = np.argsort(kinds, kind="stable")
-        ends = np.searchsorted(kinds.take(order), np.arange(self._reports.size), side="right")
+        ends = np.searchsorted(
+            kinds.take(order), np.arange(self._reports.size), side="right"
+        )
         self._reports += np.diff(ends, prepend=0)
-        for counter, numbers in zip(self._counters, np.split(order, ends[:-1]), strict=True):
+        for counter, numbers in zip(
+            self._counters, np.split(order, ends[:-1]), strict=True
+        ):
             counter.add_some(words, numbers)
 
     def sums(self) -> Aggregate:
@@ -372,7 +418,9 @@ class SidesCounter:
         for u in np.flatnonzero(rows[:, 0] >= len(types)):
             allowed = f"a type from 0 to {len(types) - 1}"
             remedy = "Read the reports with the mechanism that made them."
-            raise InputError(f"reports[{first + u}][0]", int(rows[u, 0]), allowed, remedy)
+            raise InputError(
+                f"reports[{first + u}][0]", int(rows[u, 0]), allowed, remedy
+            )
         kinds = rows[:, 0].astype(np.min_scalar_type(len(types) - 1))
         sizes = np.empty((types.shape[1], len(rows)), dtype=np.int32)
         step = rows_at_once(_WEIGHED_WORDS, rows.shape[1])
@@ -385,5 +433,7 @@ class SidesCounter:
         for u in np.flatnonzero(wrong):
             allowed = f"{types[kinds[u]].tolist()}, by level, for type {kinds[u]}"
             remedy = "The mechanism sends no such report."
-            raise InputError(f"size of reports[{first + u}]", sizes[:, u].tolist(), allowed, remedy)
+            raise InputError(
+                f"size of reports[{first + u}]", sizes[:, u].tolist(), allowed, remedy
+            )
         return kinds

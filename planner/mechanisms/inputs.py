@@ -74,7 +74,9 @@ def true_counts(counts: ArrayLike, items: int) -> Whole:
         raise InputError(f"true_counts[{k}]", int(array[k]), "at least 0", remedy)
     if not array.any():
         remedy = "Count at least one user."
-        raise InputError("true_counts", "0 everywhere", "above 0 for at least one item", remedy)
+        raise InputError(
+            "true_counts", "0 everywhere", "above 0 for at least one item", remedy
+        )
     return np.asarray(array, np.int64)
 
 
@@ -134,7 +136,9 @@ class ItemSets:
         starts = np.array(self.starts)
         if starts.dtype.kind not in "iu" or starts.ndim != 1 or starts.size < 2:
             remedy = "Give at least one user's set."
-            raise InputError("starts", self.starts, "whole numbers, one more than users", remedy)
+            raise InputError(
+                "starts", self.starts, "whole numbers, one more than users", remedy
+            )
         members = item_numbers("members", self.members, self.items)
         if starts[0] != 0 or starts[-1] != members.size or np.any(np.diff(starts) < 0):
             allowed = f"rising from 0 to the number of members, {members.size}"
@@ -146,7 +150,9 @@ class ItemSets:
         for position in np.flatnonzero(keys[1:] == keys[:-1]):
             who, item = divmod(int(keys[position]), self.items)
             remedy = "Give every item of a set once."
-            raise InputError(f"set of user {who}", f"item {item} twice", "without repeats", remedy)
+            raise InputError(
+                f"set of user {who}", f"item {item} twice", "without repeats", remedy
+            )
         for name, array in (("members", members), ("starts", starts)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -166,7 +172,9 @@ class ItemSets:
             starts = np.cumsum([0, *map(len, lists)])
         except (TypeError, ValueError):
             remedy = "Write [[0, 2], [], [1]] for three users."
-            raise InputError("sets", sets, "one list of item numbers per user", remedy) from None
+            raise InputError(
+                "sets", sets, "one list of item numbers per user", remedy
+            ) from None
         return cls(items, members, starts)
 
     @property
@@ -196,7 +204,9 @@ class ItemSets:
 
     def lost(self, padding_length: int) -> Array:
         """By how much counts of cut sets are too small on average, not positive, ``(items,)``."""
-        return np.asarray(padding_length * self.sampling_sums(padding_length)[0] - self.counts())
+        return np.asarray(
+            padding_length * self.sampling_sums(padding_length)[0] - self.counts()
+        )
 
     def padded(self, length: int, words: Words) -> Whole:
         """What whole sets report about: ``length`` elements a user, dummies after the items.
@@ -204,7 +214,8 @@ class ItemSets:
         Longer sets are cut to as many of their items, at random; shape ``(n, length)``.
         """
         dummies = np.arange(self.items + length - 1, self.items - 1, -1)
-        own, user = np.tile(dummies, (self.users, 1)), np.repeat(np.arange(self.users), self.sizes)
+        own = np.tile(dummies, (self.users, 1))
+        user = np.repeat(np.arange(self.users), self.sizes)
         tied = True
         while tied:  # equal words would favour an order, once in 10^18
             drawn = words.raw(user.size)
@@ -220,7 +231,8 @@ class ItemSets:
         """What sets report about of which one item is drawn: it, or a dummy, shape ``(n,)``."""
         sizes = self.sizes
         slots = words.below(np.maximum(sizes, length), self.users)
-        own, real = self.items + words.below(length, self.users), slots < sizes
+        own = self.items + words.below(length, self.users)
+        real = slots < sizes
         own[real] = self.members[(self.starts[:-1] + slots)[real]]
         return own
 
@@ -228,7 +240,9 @@ class ItemSets:
         """The sets of these users, shape ``(k,)``."""
         sizes = self.sizes[users]
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        place = np.arange(int(starts[-1])) + np.repeat(self.starts[users] - starts[:-1], sizes)
+        place = np.arange(int(starts[-1])) + np.repeat(
+            self.starts[users] - starts[:-1], sizes
+        )
         return ItemSets(self.items, self.members[place], starts)
 
 

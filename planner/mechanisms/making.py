@@ -28,7 +28,12 @@ from planner.mechanisms.asking import (
     OrderedCollected,
     WholeSetCollected,
 )
-from planner.mechanisms.collected import BitsCollected, Collected, HashCollected, RowsCollected
+from planner.mechanisms.collected import (
+    BitsCollected,
+    Collected,
+    HashCollected,
+    RowsCollected,
+)
 from planner.mechanisms.rounding import (
     drawn_channel,
     integers_of,
@@ -92,8 +97,12 @@ def oue(epsilon: float, items: int) -> CollectedLaw:
     return _bits("oue", [0.5], [b], _alike(epsilon, items))
 
 
-def _bits(name: str, a: Iterable[float], b: Iterable[float], levels: Levels) -> CollectedLaw:
-    return of_item(name, BitsCollected(levels, *map(tuple, round_inward(list(a), list(b), levels))))
+def _bits(
+    name: str, a: Iterable[float], b: Iterable[float], levels: Levels
+) -> CollectedLaw:
+    return of_item(
+        name, BitsCollected(levels, *map(tuple, round_inward(list(a), list(b), levels)))
+    )
 
 
 def randomized_response(epsilon: float, items: int) -> CollectedLaw:
@@ -135,7 +144,8 @@ def subset_selection(epsilon: float, items: int) -> CollectedLaw:
 
 
 def _subsets(name: str, epsilon: float, items: int, size: int) -> CollectedLaw:
-    levels, grown = _alike(epsilon, items), size * expm1(epsilon)
+    levels = _alike(epsilon, items)
+    grown = size * expm1(epsilon)
     held = min(units_below((size + grown) / (grown + items)), DENOMINATOR - 1)
     if held <= size * DENOMINATOR // items:
         raise _too_coarse(epsilon, items)
@@ -167,7 +177,8 @@ def local_hashing(epsilon: float, items: int) -> CollectedLaw:
         remedy = "With so large a budget use generalised randomised response."
         allowed = f"above 0 and at most {MAX_HASHING_EPSILON:g}"
         raise InputError("epsilon", epsilon, allowed, remedy)
-    values, grown = round(exp(epsilon)) + 1, expm1(epsilon)
+    values = round(exp(epsilon)) + 1
+    grown = expm1(epsilon)
     truth = units_below(grown / (grown + values))
     if truth < 1:
         raise _too_coarse(epsilon, values)
@@ -218,9 +229,13 @@ def padded(mechanism: CollectedLaw, padding_length: int) -> CollectedLaw:
     [-0.3333, 0.0, -0.3333, -0.3333]
     """
     remedy = "Take about the number of items that a user has."
-    arguments.whole_number("padding_length", padding_length, 1, MAX_PADDING_LENGTH, remedy)
+    arguments.whole_number(
+        "padding_length", padding_length, 1, MAX_PADDING_LENGTH, remedy
+    )
     levels = mechanism.levels.with_dummies(padding_length)
-    return _of_sets(f"{mechanism.mechanism}-ps", OneOfSetCollected, mechanism.shape.at(levels))
+    return _of_sets(
+        f"{mechanism.mechanism}-ps", OneOfSetCollected, mechanism.shape.at(levels)
+    )
 
 
 def set_design(
@@ -238,10 +253,15 @@ def set_design(
     return _of_sets("set-design", WholeSetCollected, shape)
 
 
-def _of_sets(name: str, asked: type[OneOfSetCollected], shape: Collected) -> CollectedLaw:
+def _of_sets(
+    name: str, asked: type[OneOfSetCollected], shape: Collected
+) -> CollectedLaw:
     shape.check(None)
-    levels, length = shape.levels, shape.levels.dummies
-    longer = () if length >= levels.total else None  # no set is longer, or nothing is known
+    levels = shape.levels
+    length = shape.levels.dummies
+    longer = (
+        () if length >= levels.total else None
+    )  # no set is longer, or nothing is known
     return CollectedLaw("", name, asked(levels, length, longer), shape)
 
 
@@ -283,9 +303,12 @@ def bisample_md(epsilon: float, domain: NumericDomain | None = None) -> Collecte
     if epsilon < _MIN_EPSILON:
         remedy = "A smaller budget drowns any answer; draw probabilities are on a 2^-32 grid."
         raise InputError("epsilon", epsilon, f"at least {_MIN_EPSILON:g}", remedy)
-    half, few = DENOMINATOR // 2, int(units_above(0.5 / (exp(epsilon) + 1)))  # up means private
+    # up means private
+    half = DENOMINATOR // 2
+    few = int(units_above(0.5 / (exp(epsilon) + 1)))
     many = half - few
-    theta, noise = (many - few) / half, few / half
+    theta = (many - few) / half
+    noise = few / half
     rows = (few, many, many, few), (many, few, few, many), (many, few, many, few)
     signs = 0.0, -2 / theta, 0.0, 2 / theta
     answered = (-2 * noise / theta, (2 - 2 * noise) / theta) * 2
@@ -308,9 +331,13 @@ def mean_channel(channel: Channel, yes_no: bool = False) -> CollectedLaw:
     >>> [sum(row) == 2**32 for row in mechanism.shape.rows]
     [True, True, True, True, True, True]
     """
-    grid, counts = channel.wanted[0, :-1], channel.wanted[-1]
+    grid = channel.wanted[0, :-1]
+    counts = channel.wanted[-1]
     answers = np.append(np.ones(grid.size), 0.0)
-    even = np.allclose(grid, np.linspace(grid[0], grid[-1], grid.size)) and grid[0] < grid[-1]
+    even = (
+        np.allclose(grid, np.linspace(grid[0], grid[-1], grid.size))
+        and grid[0] < grid[-1]
+    )
     if len(channel.wanted) != 2 or not (even and np.array_equal(counts, answers)):
         reason = f"the channel is for {', '.join(channel.wanted_names)}, not for a mean"
         raise InputError.because("channel", reason, "Take one from best_channel.")
@@ -330,14 +357,18 @@ def mean_channel(channel: Channel, yes_no: bool = False) -> CollectedLaw:
 def _of_numbers(
     name: str, domain: NumericDomain, epsilon: float, *tables: Sequence[object]
 ) -> CollectedLaw:
-    ends, points = (domain.lower, domain.upper, domain.yes_no), len(tables[0]) - 1
+    ends = (domain.lower, domain.upper, domain.yes_no)
+    points = len(tables[0]) - 1
     asked = NumberCollected.over(*ends, points, epsilon)
-    return CollectedLaw("", name, asked, RowsCollected(asked.levels, *map(as_tuples, tables)))
+    return CollectedLaw(
+        "", name, asked, RowsCollected(asked.levels, *map(as_tuples, tables))
+    )
 
 
 def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
     """A channel for the ordered answers of a question, which stand level by level."""
-    way, drawn = question.way, drawn_channel(channel)
+    way = question.way
+    drawn = drawn_channel(channel)
     wrong = channel.symbols != question.ordered
     if question.wanted != MEAN_OF_SCORES:
         drawn = shares_up_to(drawn)
@@ -345,11 +376,17 @@ def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
         wrong = True
     if wrong:
         reason = f"the channel is for {', '.join(channel.wanted_names)}, not for {question.name!r}"
-        raise InputError.because("channel", reason, "Take the one that was planned for it.")
+        raise InputError.because(
+            "channel", reason, "Take the one that was planned for it."
+        )
     rows = integers_of(drawn)[np.argsort(way.order)]
     tables = (as_tuples(table.tolist()) for table in (rows, drawn.estimator))
-    asked = OrderedCollected(way.levels, way.order, way.scores, way.wanted, way.no_answer)
-    return CollectedLaw("", "ordered-channel", asked, RowsCollected(way.levels, *tables))
+    asked = OrderedCollected(
+        way.levels, way.order, way.scores, way.wanted, way.no_answer
+    )
+    return CollectedLaw(
+        "", "ordered-channel", asked, RowsCollected(way.levels, *tables)
+    )
 
 
 def law_of(question: Question, mechanism: object) -> CollectedLaw:
@@ -366,10 +403,14 @@ def law_of(question: Question, mechanism: object) -> CollectedLaw:
         case Channel() as channel, _:
             law = mean_channel(channel, getattr(question, "yes_no", False))
         case _:
-            what, name = f"mechanism of question {question.name!r}", type(mechanism).__name__
+            what = f"mechanism of question {question.name!r}"
+            name = type(mechanism).__name__
             remedy = "Take the mechanism that plan_survey chose for the question."
             raise InputError(what, name, "one that can be deployed", remedy)
     if law.kind != question.together[0].kind:  # of a joint one that of its parts
-        allowed, remedy = repr(law.kind), "Plan the mechanism for this question."
-        raise InputError(f"kind of question {question.name!r}", question.kind, allowed, remedy)
+        allowed = repr(law.kind)
+        remedy = "Plan the mechanism for this question."
+        raise InputError(
+            f"kind of question {question.name!r}", question.kind, allowed, remedy
+        )
     return law.of(question)

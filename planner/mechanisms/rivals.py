@@ -80,7 +80,9 @@ def missing_variance(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike) -> Arra
     return np.asarray(2 / theta**2 * sum(one * (1 - one) for one in ones))
 
 
-def bisample_variance(excess: OneOrMany, rate: OneOrMany, square: OneOrMany | None = None) -> Array:
+def bisample_variance(
+    excess: OneOrMany, rate: OneOrMany, square: OneOrMany | None = None
+) -> Array:
     """First-order variance of BiSample-MD's mean, per person drawn at random: ``t = mean^2``.
 
     With ``x = 1 / tanh^2(eps/2) - 1``, the ``excess``, and ``R`` the answer rate it is
@@ -97,7 +99,8 @@ def bisample_variance(excess: OneOrMany, rate: OneOrMany, square: OneOrMany | No
     """
     some = np.maximum(rate, 1e-100)
     with np.errstate(over="ignore"):
-        noise, refused = np.asarray(excess) / some / some, (1 - some) / some
+        noise = np.asarray(excess) / some / some
+        refused = (1 - some) / some
         t = np.clip(noise / 2 - refused, 0, 1) if square is None else np.asarray(square)
         found = (1 + t) * noise + (1 - t) * (1 + t + 2 * refused)
     return np.where(np.asarray(rate) > 0, found, np.inf)
@@ -125,11 +128,16 @@ def mean_error(
     People are drawn at random. Of mechanisms that force an answer whoever has none gives the
     ``"top"`` of the range (the BiSample paper's TOP) or a uniformly ``"random"`` value (its RND).
     """
-    budgets, rates = np.asarray(epsilon, dtype=np.float64), np.asarray(rate, dtype=np.float64)
+    budgets = np.asarray(epsilon, dtype=np.float64)
+    rates = np.asarray(rate, dtype=np.float64)
     if name == "bisample-md":
-        variance = bisample_variance(1 / np.sinh(budgets / 2) ** 2, rates, np.square(mean))
+        variance = bisample_variance(
+            1 / np.sinh(budgets / 2) ** 2, rates, np.square(mean)
+        )
         return variance, np.zeros_like(variance)
-    mean, square, (fake_mean, fake_square) = np.asarray(mean), np.asarray(square), _FAKES[fake]
+    mean = np.asarray(mean)
+    square = np.asarray(square)
+    (fake_mean, fake_square) = _FAKES[fake]
     mixed = rates * mean + (1 - rates) * fake_mean
     squares = rates * square + (1 - rates) * fake_square
     noise = _NOISE[name](budgets, squares)

@@ -32,10 +32,15 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Certificate, Channel, SubsetDesign, nearest_unbiased
 from planner.solvers.types import NO_SPLIT, OutputTypes, pooled
 
-_BELOW, _ABOVE = 1 - 1e-15, 1 + 2**-40  # factors that outweigh the rounding of a double
+# factors that outweigh the rounding of a double
+_BELOW = 1 - 1e-15
+_ABOVE = 1 + 2**-40
 _MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
-_MOST_MIXED, _MOST_EXCESS = 0.01, 1e-9
-_DOUBLES = 2.0**-45  # relative: more than sums, ratios and products of doubles are off by
+_MOST_MIXED = 0.01
+_MOST_EXCESS = 1e-9
+_DOUBLES = (
+    2.0**-45
+)  # relative: more than sums, ratios and products of doubles are off by
 
 
 def units_below(share: float) -> int:
@@ -57,7 +62,9 @@ def round_inward(
     for _ in range(1 + _MAX_STEPS):
         for i, (top, bottom) in enumerate(zip(low, high, strict=True)):
             if bottom >= top:
-                allowed = "large enough for probabilities that differ by more than 2^-32"
+                allowed = (
+                    "large enough for probabilities that differ by more than 2^-32"
+                )
                 remedy = "Raise the smallest budgets, or leave out the levels that force them."
                 raise InputError(f"epsilons[{i}]", levels.epsilons[i], allowed, remedy)
         try:
@@ -72,7 +79,9 @@ def round_inward(
     raise VerificationError("The probabilities break the policy by more than rounding")
 
 
-def round_die(sampling: float, zero: float, decoys: Sequence[float]) -> tuple[int, int, list[int]]:
+def round_die(
+    sampling: float, zero: float, decoys: Sequence[float]
+) -> tuple[int, int, list[int]]:
     """Integers of Sampling Privacy: ``sampling`` rounded down, the others up, 2^32 in all.
 
     Those of multiples of 2^-32 are exactly these. InputError if nobody would be sampled.
@@ -81,7 +90,9 @@ def round_die(sampling: float, zero: float, decoys: Sequence[float]) -> tuple[in
     others = ceil(zero * DENOMINATOR) + sum(units)
     sampled = min(floor(sampling * DENOMINATOR), DENOMINATOR - others)
     if sampled < 1:
-        allowed = "large enough to keep a multiple of 2^-32 once the decoys are rounded up"
+        allowed = (
+            "large enough to keep a multiple of 2^-32 once the decoys are rounded up"
+        )
         raise InputError("sampling", sampling, allowed, "Sample more, or merge values.")
     return sampled, DENOMINATOR - sum(units) - sampled, units
 
@@ -90,11 +101,15 @@ def likelihoods(item_counts: Whole, high_counts: Whole, integers: Whole) -> Outp
     """Types on the grid as likelihoods, for the formulas of the estimator and the variances."""
     high = high_counts.T[:, :, None]
     on_side = np.concatenate([item_counts[:, None, None] - high, high], axis=2)
-    value = integers * (item_counts[:, None, None] / np.maximum(on_side, 1) / DENOMINATOR)
+    value = integers * (
+        item_counts[:, None, None] / np.maximum(on_side, 1) / DENOMINATOR
+    )
     # A side on which nobody stands has no likelihood: it gets that of the other.
     value = np.where(on_side > 0, value, value[:, :, ::-1])
     ones = np.ones(len(high_counts))
-    return OutputTypes(item_counts, ones, value[:, :, 0].T, value[:, :, 1].T, high_counts)
+    return OutputTypes(
+        item_counts, ones, value[:, :, 0].T, value[:, :, 1].T, high_counts
+    )
 
 
 def drawn_design(design: SubsetDesign) -> SubsetDesign:
@@ -134,7 +149,9 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole
     types = OutputTypes(types.item_counts, types.weights, low, types.high, high_counts)
     bounds = policy.bounds()
     finite = np.isfinite(bounds)
-    excess = np.expm1(np.fmax.reduce(types.pair_losses[finite] - bounds[finite], initial=0.0))
+    excess = np.expm1(
+        np.fmax.reduce(types.pair_losses[finite] - bounds[finite], initial=0.0)
+    )
     if not excess <= _MOST_EXCESS:
         reason = f"The design exceeds a pair's budget by {excess:.3g} nats"
         raise VerificationError(
@@ -145,15 +162,20 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole
     for level in np.flatnonzero(np.abs(sums - 1) > _MOST_EXCESS):
         reason = f"The probabilities of level {level} sum to {float(sums[level])!r}, not to 1"
         raise VerificationError(reason, "Solve the design again.")
-    sides = np.stack([types.low_counts, high_counts], axis=2) * (types.high > 0)[..., None]
-    shares = sides.transpose(1, 0, 2) / types.item_counts[:, None, None]  # of the level's items
+    sides = (
+        np.stack([types.low_counts, high_counts], axis=2) * (types.high > 0)[..., None]
+    )
+    shares = (
+        sides.transpose(1, 0, 2) / types.item_counts[:, None, None]
+    )  # of the level's items
     # The names of the proof: r, K, B0, M_o, delta, and phi_o times the shares.
     least = bounds[finite].min() if finite.any() else math.log(2)
     entries = int((shares > 0).sum(axis=(1, 2)).max())
     uneven = float(np.ptp(sums) / sums.max()) + _DOUBLES
     blank = ceil((entries + DENOMINATOR * uneven) / math.expm1(least)) + 1
     steepest = 1 / np.where(shares > 0, shares, 1.0).min(axis=(0, 2))
-    room, grown = max(DENOMINATOR - blank, 1), 1 + DENOMINATOR * (excess + _DOUBLES)
+    room = max(DENOMINATOR - blank, 1)
+    grown = 1 + DENOMINATOR * (excess + _DOUBLES)
     mixed = float(steepest.sum() * grown / (room * -math.expm1(-least)))
     if mixed > _MOST_MIXED:
         allowed = "large enough for so many items on a grid of 2^-32"
@@ -161,7 +183,9 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole
         raise InputError("epsilons", policy.epsilons.tolist(), allowed, remedy)
     silent = (steepest / steepest.sum())[:, None] * shares
     integers = np.zeros((sums.size, types.size + 1, 2), dtype=np.int64)
-    integers[:, :-1] = np.floor(room * ((1 - mixed) * chances / sums.max() + mixed * silent))
+    integers[:, :-1] = np.floor(
+        room * ((1 - mixed) * chances / sums.max() + mixed * silent)
+    )
     integers[:, -1, 0] = DENOMINATOR - integers.sum(axis=(1, 2))
     return np.vstack([high_counts, 0 * types.item_counts]), integers
 
@@ -187,7 +211,8 @@ def drawn_channel(channel: Channel) -> Channel:
     if whole and (scaled.sum(axis=1) == DENOMINATOR).all():
         return channel
     symbols, outputs = channel.matrix.shape
-    one, likelihoods = np.ones(symbols, dtype=np.int64), channel.matrix.T
+    one = np.ones(symbols, dtype=np.int64)
+    likelihoods = channel.matrix.T
     high = np.ones((outputs, symbols), dtype=np.int64)
     types = OutputTypes(one, np.ones(outputs), likelihoods, likelihoods, high)
     matrix = round_types(channel.policy, types)[1].sum(axis=2) / DENOMINATOR

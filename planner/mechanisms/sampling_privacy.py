@@ -86,16 +86,24 @@ class SamplingPrivacy:
         zero = _probability("zero", self.zero)
         if np.ndim(self.decoys) != 1 or not len(self.decoys):
             remedy = "Write [0.1, 0.2] for two values."
-            raise InputError("decoys", self.decoys, "a list with one probability per value", remedy)
-        decoys = [_probability(f"decoys[{j}]", decoy) for j, decoy in enumerate(self.decoys)]
+            raise InputError(
+                "decoys", self.decoys, "a list with one probability per value", remedy
+            )
+        decoys = [
+            _probability(f"decoys[{j}]", decoy) for j, decoy in enumerate(self.decoys)
+        ]
         total = sampling + zero + sum(decoys)
         if abs(total - 1) > 1e-9:
-            raise InputError("sampling + zero + decoys", total, "1", "Make them sum to one.")
+            raise InputError(
+                "sampling + zero + decoys", total, "1", "Make them sum to one."
+            )
         if not min(decoys):
             remedy = "A value that is never a decoy gives away everyone who reports it."
             raise InputError(f"decoys[{decoys.index(0)}]", 0.0, "above 0", remedy)
         if zero == 0 and not self.everyone_has_value:
-            remedy = "Without it a person seen at 0 in round two has none of the values."
+            remedy = (
+                "Without it a person seen at 0 in round two has none of the values."
+            )
             raise InputError("zero", zero, "above 0 if an answer may be 0", remedy)
         sampled, stay, units = round_die(sampling, zero, decoys)
         set_field = object.__setattr__
@@ -108,14 +116,17 @@ class SamplingPrivacy:
         """Number of answers, ``V + 1``: none of the values (0), and the values."""
         return len(self.decoys) + 1
 
-    def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(
+        self, true_counts: ArrayLike, rng: np.random.Generator
+    ) -> Aggregate:
         """Totals with the law that perturbing everybody would give, without reports."""
         counts = self._true_counts(true_counts)
         n = int(counts.sum())
         sampled = inputs.generator(rng).binomial(counts, self.sampling)
         stay = np.array([self.zero, *self.decoys])
         decoys = rng.multinomial(n - int(sampled.sum()), stay / stay.sum())
-        first, second = decoys.copy(), decoys + sampled
+        first = decoys.copy()
+        second = decoys + sampled
         first[0] += sampled.sum()
         return Aggregate(n, np.stack([first, second]))
 
@@ -169,12 +180,20 @@ class SamplingPrivacy:
         aggregate.require((2, self.items))
         for name, row in zip(("round one", "round two"), aggregate.counts, strict=True):
             if int(row.sum()) != aggregate.users:
-                remedy = "Everyone must answer in both rounds; drop the others from both."
-                raise InputError(f"total of {name}", int(row.sum()), "the number of users", remedy)
+                remedy = (
+                    "Everyone must answer in both rounds; drop the others from both."
+                )
+                raise InputError(
+                    f"total of {name}", int(row.sum()), "the number of users", remedy
+                )
         moved = np.asarray(aggregate.counts[1, 1:] - aggregate.counts[0, 1:])
         for j in np.flatnonzero(moved < 0):
-            remedy = "Nobody leaves a value between the rounds. Are the rounds in order?"
-            raise InputError(f"round two minus round one at {j + 1}", int(moved[j]), "0+", remedy)
+            remedy = (
+                "Nobody leaves a value between the rounds. Are the rounds in order?"
+            )
+            raise InputError(
+                f"round two minus round one at {j + 1}", int(moved[j]), "0+", remedy
+            )
         return moved
 
     def _true_counts(self, true_counts: ArrayLike) -> Whole:
@@ -205,7 +224,9 @@ class DieEstimates(Estimates):
     moved: Whole
     sampling: float
 
-    def intervals(self, confidence: float = 0.95, simultaneous: bool = False) -> CountLimits:
+    def intervals(
+        self, confidence: float = 0.95, simultaneous: bool = False
+    ) -> CountLimits:
         """Exact confidence limits of each count, the one of no value first.
 
         They invert the Binomial(c, pi_s) law of the difference at equal tails, so each interval
@@ -214,8 +235,12 @@ class DieEstimates(Estimates):
         share = tail_share(confidence, self.values.size if simultaneous else 1)
         seen = np.append(self.moved, self.moved.sum())
         limits = binomial_size_limits(seen, self.sampling, self.users, share / 2)
-        (*lower, fewest), (*upper, most) = (limit.astype(np.float64) for limit in limits)
-        return np.array([self.users - most, *lower]), np.array([self.users - fewest, *upper])
+        (*lower, fewest), (*upper, most) = (
+            limit.astype(np.float64) for limit in limits
+        )
+        return np.array([self.users - most, *lower]), np.array(
+            [self.users - fewest, *upper]
+        )
 
 
 def _probability(argument: str, value: object) -> float:
@@ -226,7 +251,9 @@ def _probability(argument: str, value: object) -> float:
     return number
 
 
-def binomial_size_limits(seen: Whole, chance: float, most: int, tail: float) -> tuple[Whole, Whole]:
+def binomial_size_limits(
+    seen: Whole, chance: float, most: int, tail: float
+) -> tuple[Whole, Whole]:
     """Confidence limits of the unknown size of a binomial law with known chance.
 
     The smallest and the largest ``size`` in ``seen .. most`` for which neither "at least
@@ -244,7 +271,9 @@ def binomial_size_limits(seen: Whole, chance: float, most: int, tail: float) -> 
     # At least k of n are seen just if the k-th comes with at most n - k unseen before it.
     lower = seen + np.where(seen > 0, nbinom.ppf(tail, np.maximum(seen, 1), chance), 0)
     upper = seen + nbinom.isf(tail, seen + 1, chance)
-    lower, upper = (np.clip(limit, seen, most).astype(np.int64) for limit in (lower, upper))
+    lower, upper = (
+        np.clip(limit, seen, most).astype(np.int64) for limit in (lower, upper)
+    )
     return lower, upper
 
 
@@ -252,7 +281,11 @@ def binomial_size_limits(seen: Whole, chance: float, most: int, tail: float) -> 
 
 
 def best_sampling(
-    budgets: Sequence[float], cap: float, floor: float, *, everyone_has_value: bool = False
+    budgets: Sequence[float],
+    cap: float,
+    floor: float,
+    *,
+    everyone_has_value: bool = False,
 ) -> SamplingPrivacy:
     """The mechanism with the smallest error within the budgets of the answers 0 .. V, in nats.
 
@@ -279,14 +312,20 @@ def best_sampling(
         protected[0] = inf
     weights = 1 / np.expm1(protected)  # 0 for an output that needs no budget
     values = 1 + weights[1:].sum()
-    sampling = min(cap, (1 - floor) / values, 1 / (values + weights[0])) * _SAMPLED_INWARD
+    sampling = (
+        min(cap, (1 - floor) / values, 1 / (values + weights[0])) * _SAMPLED_INWARD
+    )
     rest = 1 - sampling
     zero = max(floor, float(rest * weights[0] / weights.sum()))
     decoys = (rest - zero) * weights[1:] / weights[1:].sum()
-    mechanism = SamplingPrivacy(float(sampling), zero, tuple(decoys), everyone_has_value)
+    mechanism = SamplingPrivacy(
+        float(sampling), zero, tuple(decoys), everyone_has_value
+    )
     excess = mechanism.output_losses - protected
     if excess.max() > 0 or mechanism.sampling > cap:
-        raise VerificationError(f"Output {excess.argmax()} overdraws its budget by {excess.max()}")
+        raise VerificationError(
+            f"Output {excess.argmax()} overdraws its budget by {excess.max()}"
+        )
     return mechanism
 
 
@@ -300,9 +339,12 @@ def binomial_window(size: int, chance: float) -> tuple[int, Array]:
     ``size`` is the number of trials, 0 to 10^7; ``chance`` lies inside (0, 1).
     Bernstein's inequality leaves less than 2 e^-710 < 1e-307 outside the window.
     """
-    half = int(710 / 3 + sqrt((710 / 3) ** 2 + 2 * 710 * size * chance * (1 - chance))) + 2
+    half = (
+        int(710 / 3 + sqrt((710 / 3) ** 2 + 2 * 710 * size * chance * (1 - chance))) + 2
+    )
     mode = min(size, int((size + 1) * chance))
-    first, last = max(0, mode - half), min(size, mode + half)
+    first = max(0, mode - half)
+    last = min(size, mode + half)
     odds = chance / (1 - chance)
     above = np.arange(mode + 1, last + 1)
     below = np.arange(mode, first, -1)
@@ -331,7 +373,10 @@ def raised(value: float, used: float | None = None) -> float:
     ``used`` is the sum of all terms before they cancelled, ``value`` itself if nothing did.
     """
     below_floats = 1e-300  # outside the window, or too small for full precision
-    return min(1.0, value + 2 * DELTA_ROUNDING * (value if used is None else used) + below_floats)
+    return min(
+        1.0,
+        value + 2 * DELTA_ROUNDING * (value if used is None else used) + below_floats,
+    )
 
 
 def difference_delta(others: int, sampling: float, epsilon: float) -> float:
@@ -345,14 +390,19 @@ def difference_delta(others: int, sampling: float, epsilon: float) -> float:
     first, p = binomial_window(others, sampling)
     x = first + np.arange(p.size)
     loss = np.log((others + 1) * (1 - sampling) / (others + 1 - x))
-    up, down = loss > epsilon, loss < -epsilon
+    up = loss > epsilon
+    down = loss < -epsilon
     gained = np.sum(p[up] * np.exp(epsilon) * np.expm1(loss[up] - epsilon))
-    gained += sampling ** (others + 1)  # the difference others + 1 is impossible under P
+    gained += sampling ** (
+        others + 1
+    )  # the difference others + 1 is impossible under P
     lost = -np.sum(p[down] * np.expm1(epsilon + loss[down]))
     return raised(float(max(gained, lost)))
 
 
-def exchange_delta(leaving: int, joining: int, sampling: float, epsilon: float) -> float:
+def exchange_delta(
+    leaving: int, joining: int, sampling: float, epsilon: float
+) -> float:
     """``delta`` if one person's answer turns from one value into another.
 
     ``leaving`` and ``joining`` other people have the two values, whose differences are
@@ -380,7 +430,8 @@ def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:
     """Smallest ``epsilon`` with ``curve(epsilon) <= delta``, rounded up; ``inf`` above 50."""
     if curve(MAX_EPSILON) > delta:
         return inf
-    low, high = 0.0, MAX_EPSILON
+    low = 0.0
+    high = MAX_EPSILON
     while high - low > 1e-9 * high + 1e-12:
         middle = (low + high) / 2
         low, high = (low, middle) if curve(middle) <= delta else (middle, high)
@@ -388,7 +439,11 @@ def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:
 
 
 def released_delta(
-    others: Sequence[int], sampling: float, epsilon: float, *, everyone_has_value: bool = False
+    others: Sequence[int],
+    sampling: float,
+    epsilon: float,
+    *,
+    everyone_has_value: bool = False,
 ) -> float:
     """``delta`` at ``epsilon`` if the estimates alone are released; exact.
 
@@ -404,6 +459,8 @@ def released_delta(
     deltas = [0.0]
     if not everyone_has_value:
         deltas.append(difference_delta(counts[0], sampling, epsilon))
-    if len(counts) > 1:  # delta falls in both counts: the two rarest values are the worst
+    if (
+        len(counts) > 1
+    ):  # delta falls in both counts: the two rarest values are the worst
         deltas.append(exchange_delta(counts[0], counts[1], sampling, epsilon))
     return max(deltas)

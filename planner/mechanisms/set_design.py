@@ -25,14 +25,24 @@ from planner.laws.shape import octets
 from planner.laws.source import below
 from planner.limits import DENOMINATOR, MAX_WHOLE_SET
 from planner.mechanisms.collected import Collected, as_bytes
-from planner.mechanisms.counting import Aggregate, Counter, PackedCounter, Reports, SumCounter
+from planner.mechanisms.counting import (
+    Aggregate,
+    Counter,
+    PackedCounter,
+    Reports,
+    SumCounter,
+)
 from planner.mechanisms.rounding import units_above
 from planner.mechanisms.words import Words
 from planner.policy import logodds
 
-_ALL_HITS, _GRID = 30_000, 300  # hits of all sizes up to which each is tried; else so many sizes
+# hits of all sizes up to which each is tried; else so many sizes
+_ALL_HITS = 30_000
+_GRID = 300
 _ALL_STAIRS = 1000  # up to which every place of a short step is tried
-_MOST_NATS = 20.0  # budgets above are not used up: whole numbers over 2^32 could not hold more
+_MOST_NATS = (
+    20.0  # budgets above are not used up: whole numbers over 2^32 could not hold more
+)
 _CHUNK_ELEMENTS = 2**18  # elements of reports at once: what stays in the cache
 
 
@@ -42,7 +52,8 @@ class StaircaseCollected(staircase.Staircase, Collected):
     @classmethod
     def of(cls, levels: Levels, cap: float | None) -> StaircaseCollected:
         """The best design, with its ratios rounded up to whole numbers over 2^32: private."""
-        epsilon, items = levels.least_demanded(), levels.total
+        epsilon = levels.least_demanded()
+        items = levels.total
         size, heights, _ = best_set_design(items, levels.dummies, epsilon, cap)
         possible = -np.diff(heights)[max(0, size - items) : size]
         ratios = np.minimum(units_above(np.exp(possible)), DENOMINATOR)
@@ -56,19 +67,28 @@ class StaircaseCollected(staircase.Staircase, Collected):
     def draw_many(self, own: Whole, words: Words) -> list[Reports]:
         """Of padded sets, shape ``(n, length)``."""
         parts = 1 + len(own) * self.cells // _CHUNK_ELEMENTS
-        return [np.concatenate([self._drawn(one.T, words) for one in np.array_split(own, parts)])]
+        return [
+            np.concatenate(
+                [self._drawn(one.T, words) for one in np.array_split(own, parts)]
+            )
+        ]
 
     def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
         """As :class:`Collected` says, of padded sets that have element ``k`` ``own[k]`` times."""
-        n, (a, b) = int(own.sum()) // self.levels.dummies, self.chances
+        n = int(own.sum()) // self.levels.dummies
+        (a, b) = self.chances
         return Aggregate(n, rng.binomial(own, a) + rng.binomial(n - own, b))
 
     def _counted(self, rows: Reports) -> Whole:
         numbers = rows.view(f"<u{self.width}").astype(np.int64)
-        wrong = (numbers[:, -1] >= self.cells) | (np.diff(numbers, axis=1) <= 0).any(axis=1)
+        wrong = (numbers[:, -1] >= self.cells) | (np.diff(numbers, axis=1) <= 0).any(
+            axis=1
+        )
         for u in np.flatnonzero(wrong):
             allowed = f"{self.held} rising numbers below {self.cells}"
-            raise InputError(f"report {u}", "another one", allowed, "Leave the report out.")
+            raise InputError(
+                f"report {u}", "another one", allowed, "Leave the report out."
+            )
         return np.bincount(numbers.ravel(), minlength=self.cells)
 
     def _drawn(self, own: Whole, words: Words) -> Reports:
@@ -76,15 +96,20 @@ class StaircaseCollected(staircase.Staircase, Collected):
 
         All own elements are there while others are drawn, as often as some were there already.
         """
-        (length, n), width = own.shape, 8 * octets(self.cells)
-        bits, first, hit = np.zeros(n * width, np.bool_), np.arange(n) * width, own < 0
+        (length, n) = own.shape
+        width = 8 * octets(self.cells)
+        bits = np.zeros(n * width, np.bool_)
+        first = np.arange(n) * width
+        hit = own < 0
         left = self._hits_drawn(n, words)
         full = length + self.held - left
         for place in range(length):
             hit[place] = words.below(length - place, n) < left
             left -= hit[place]
         bits[own + first] = True
-        while (missing := full - np.count_nonzero(bits.reshape(n, width), axis=1)).any():
+        while (
+            missing := full - np.count_nonzero(bits.reshape(n, width), axis=1)
+        ).any():
             rows = np.repeat(first, missing)
             bits[rows + words.below(self.cells, rows.size)] = True
         bits[(own + first)[~hit]] = False
@@ -99,7 +124,9 @@ class StaircaseCollected(staircase.Staircase, Collected):
         edges = np.array([(end << 64) // last for end in ends], dtype=np.uint64)
         drawn = words.raw(count)
         places = np.searchsorted(edges, drawn, side="right")
-        for k in np.flatnonzero(np.isin(drawn, edges)):  # 64 bits do not tell: one in 10^18
+        for k in np.flatnonzero(
+            np.isin(drawn, edges)
+        ):  # 64 bits do not tell: one in 10^18
             number = int(drawn[k]) * last + below(words.octets, last)
             places[k] = bisect_right(ends, number >> 64)
         return self.hits[0] + places
@@ -129,7 +156,9 @@ class SetDesign(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def best_set_design(items: int, length: int, epsilon: float, cap: float | None = None) -> SetDesign:
+def best_set_design(
+    items: int, length: int, epsilon: float, cap: float | None = None
+) -> SetDesign:
     """Return the set design of the smallest worst-case error among those tried.
 
     All sizes and staircases where they are few, else a sample (docs/theory/item-sets.md).
@@ -140,7 +169,9 @@ def best_set_design(items: int, length: int, epsilon: float, cap: float | None =
         raise InputError("length", length, allowed, "Shorten it.")
     if not epsilon <= cap <= length * epsilon * (1 + 1e-12):
         allowed = f"{epsilon:g} to {length * epsilon:g}: once to length times the smallest budget"
-        raise InputError("cap", cap, allowed, "Leave it out for one budget of any two sets.")
+        raise InputError(
+            "cap", cap, allowed, "Leave it out for one budget of any two sets."
+        )
     return _best(items, length, _staircases(length, min(epsilon, _MOST_NATS), cap))
 
 
@@ -151,7 +182,9 @@ def set_error_bound(items: int, length: int, epsilon: float, cap: float) -> floa
     ``epsilon`` and any two have ``cap``, in nats.
     """
     others = items - length
-    whole, one = (sinh(budget / 2) ** -2 for budget in (cap, epsilon))  # 4 E / (E - 1)^2
+    whole, one = (
+        sinh(budget / 2) ** -2 for budget in (cap, epsilon)
+    )  # 4 E / (E - 1)^2
     by_cap = length * others / items * ((items - 1) * whole - 1)
     return max(0.0, by_cap, others / (others + 1) * (others * one - 1))
 
@@ -180,7 +213,8 @@ def _staircases(length: int, epsilon: float, cap: float) -> Array:
 
 def _hits(elements: int, length: int, sizes: Whole) -> Array:
     """Chance of each number of hits of a uniform report, up to a factor: (sizes, length + 1)."""
-    j, k = np.arange(length), sizes[:, None]
+    j = np.arange(length)
+    k = sizes[:, None]
     missed = np.maximum(elements - length - k + j + 1, 1e-200)
     with np.errstate(divide="ignore"):
         rises = np.log((length - j) / (j + 1) * np.maximum(k - j, 0) / missed)
@@ -188,7 +222,9 @@ def _hits(elements: int, length: int, sizes: Whole) -> Array:
     return np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
-def _support(items: int, length: int, sizes: Whole, stairs: Array) -> tuple[Array, Array]:
+def _support(
+    items: int, length: int, sizes: Whole, stairs: Array
+) -> tuple[Array, Array]:
     """Chances a and b of a report to have an own and another element: (sizes, stairs)."""
     uniform = _hits(items + length, length, sizes)
     height = np.exp(stairs - stairs[:, -1:]).T
@@ -198,7 +234,8 @@ def _support(items: int, length: int, sizes: Whole, stairs: Array) -> tuple[Arra
 
 def _best(items: int, length: int, stairs: Array) -> SetDesign:
     """The one of these staircases and any size with the smallest worst-case error."""
-    low, high = 1, items + length - 1
+    low = 1
+    high = items + length - 1
     while True:
         sizes = np.arange(low, high + 1)
         if sizes.size > max(_GRID, _ALL_HITS // length):
@@ -209,10 +246,14 @@ def _best(items: int, length: int, stairs: Array) -> SetDesign:
         if sizes.size > high - low:
             support = float(own[best]), float(other[best])
             return SetDesign(int(sizes[size]), tuple(stairs[stair].tolist()), support)
-        low, high = (int(sizes[np.clip(size + side, 0, sizes.size - 1)]) for side in (-1, 1))
+        low, high = (
+            int(sizes[np.clip(size + side, 0, sizes.size - 1)]) for side in (-1, 1)
+        )
 
 
-def rival_supports(items: int, length: int, epsilon: float) -> dict[str, tuple[float, float]]:
+def rival_supports(
+    items: int, length: int, epsilon: float
+) -> dict[str, tuple[float, float]]:
     """Chances (a, b) of rivals by name, where any two sets of up to ``length`` have ``epsilon``.
 
     Padded and sampled GRR with the amplified budget ``ln(length (e^epsilon - 1) + 1)`` (Wang, Li
@@ -229,8 +270,11 @@ def rival_supports(items: int, length: int, epsilon: float) -> dict[str, tuple[f
     privset 3664.17
     wheel 5133.71
     """
-    hit, grown = np.array([[0.0] + [epsilon] * length]), expm1(epsilon)
-    one, other = (float(chance[0, 0]) for chance in _support(items, length, np.array([1]), hit))
+    hit = np.array([[0.0] + [epsilon] * length])
+    grown = expm1(epsilon)
+    one, other = (
+        float(chance[0, 0]) for chance in _support(items, length, np.array([1]), hit)
+    )
     arc = 1 / (3 * length - 1 + length * grown)
     wheel = arc * (1 + grown) / (1 + grown * length * arc), arc
     privset = _best(items, length, hit).support

@@ -30,14 +30,18 @@ from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes, Variances, pooled
 
 _ONE_BIT = np.uint64(1)
-_NEAR_MEAN, _NEAR_WORDS = 0.8, 2**15  # standard deviations, and words at a time: in the cache
+# standard deviations, and words at a time: in the cache
+_NEAR_MEAN = 0.8
+_NEAR_WORDS = 2**15
 _LOOK = 3  # steps between two looks at which rows still miss something
 _FEW_ITEMS = 2**12  # for which 16 random bits are seldom odd
 _Word = type[np.unsignedinteger]
 _FEW: tuple[_Word, _Word] = (np.uint16, np.uint32)
 _MANY: tuple[_Word, _Word] = (np.uint32, np.uint64)
 
-_CHUNK_WORDS = 2**19  # large, as each step of the draws is one call for all rows of a chunk
+_CHUNK_WORDS = (
+    2**19
+)  # large, as each step of the draws is one call for all rows of a chunk
 
 
 class SidesCollected(sides.Sides, Collected):
@@ -88,7 +92,9 @@ class SidesCollected(sides.Sides, Collected):
     def bits(self) -> Whole:
         """The bit of each element, shape ``(elements,)``."""
         firsts, _, places = (np.array(column) for column in self.places)
-        return np.arange(self.levels.elements) + np.repeat(places - firsts, self.levels.item_counts)
+        return np.arange(self.levels.elements) + np.repeat(
+            places - firsts, self.levels.item_counts
+        )
 
     @cached_property
     def output_types(self) -> OutputTypes:
@@ -115,10 +121,12 @@ class SidesCollected(sides.Sides, Collected):
         ones in the exact variance.
         """
         counted.require((self.cells,))
-        n, by_type = counted.users, counted.counts.reshape(len(self.types), -1)
+        n = counted.users
+        by_type = counted.counts.reshape(len(self.types), -1)
         if self.support() is not None:
             return super().estimate(Aggregate(n, by_type[0, 1:]))
-        group, (low, high) = self._group, np.moveaxis(self.estimator, 2, 0)
+        group = self._group
+        (low, high) = np.moveaxis(self.estimator, 2, 0)
         values = (by_type[:, 0] @ low)[group]
         for slope, ones in zip(high - low, by_type[:, 1:], strict=True):
             values += slope[group] * ones  # by type: there may be millions of counts
@@ -145,12 +153,15 @@ class SidesCollected(sides.Sides, Collected):
         """
         counts = np.empty_like(own)
         counts[self.bits] = own
-        group, t, n = self._group, len(self.counts), len(self.types)
+        group = self._group
+        t = len(self.counts)
+        n = len(self.types)
         chances = (np.array(self.weights) / DENOMINATOR).reshape(t, 2 * n)
         mine = rng.multinomial(counts, chances[group]).reshape(counts.size, n, 2)
         people = np.zeros((t, n, 2), dtype=np.int64)
         np.add.at(people, group, mine)
-        items, high = np.array(self.counts), np.array(self.types)
+        items = np.array(self.counts)
+        high = np.array(self.types)
         total = people.sum(axis=(0, 2))
         # Of each type: people of other groups; those of the own one, on its low and its high side.
         # Of two items of one group the own side has one place less.
@@ -158,7 +169,9 @@ class SidesCollected(sides.Sides, Collected):
         asked[:, 0] = (total - people.sum(axis=2)).T[:, group]
         asked[:, 1:] = people[group].transpose(1, 2, 0) - mine.transpose(1, 2, 0)
         places = high[:, None] - np.array([0, 0, 1])[:, None]
-        share = np.clip(places / np.maximum(items - [[0], [1], [1]], 1), 0, 1)[:, :, group]
+        share = np.clip(places / np.maximum(items - [[0], [1], [1]], 1), 0, 1)[
+            :, :, group
+        ]
         ones = mine[:, :, 1].T + rng.binomial(asked, share).sum(axis=1)
         result = np.column_stack([total, ones])
         return Aggregate(int(counts.sum()), result.ravel())
@@ -200,7 +213,8 @@ def draw_sides(
     chunk = rows_at_once(_CHUNK_WORDS, width)
     children = words.split(-(-place.size // chunk))
     reports = np.empty((place.size, width), dtype=np.uint64)
-    lasts, kinds = np.cumsum(item_counts), len(high_counts)
+    lasts = np.cumsum(item_counts)
+    kinds = len(high_counts)
     ends = np.cumsum(integers.reshape(item_counts.size, -1), axis=1)
     ends += np.arange(item_counts.size)[:, None] * DENOMINATOR
 
@@ -210,10 +224,15 @@ def draw_sides(
         level = np.searchsorted(lasts, own, side="right")
         word = level * DENOMINATOR + children[i].half(own.size)
         drawn = np.searchsorted(ends.ravel(), word, side="right") - 2 * kinds * level
-        kind, held = drawn >> 1, (drawn & 1).astype(np.bool_)
-        order = np.argsort(kind.astype(np.uint16) if kinds <= 2**16 else kind, kind="stable")
+        kind = drawn >> 1
+        held = (drawn & 1).astype(np.bool_)
+        order = np.argsort(
+            kind.astype(np.uint16) if kinds <= 2**16 else kind, kind="stable"
+        )
         runs = np.cumsum(np.bincount(kind, minlength=kinds))
-        sets = draw_sets(item_counts, high_counts, runs, own[order], held[order], children[i])
+        sets = draw_sets(
+            item_counts, high_counts, runs, own[order], held[order], children[i]
+        )
         reports[part, 0] = kind
         reports[part][order, 1:] = sets.T
 
@@ -230,16 +249,25 @@ def draw_sides(
 
 
 def draw_sets(
-    item_counts: Whole, targets: Whole, runs: Whole, own: Whole, held: Flags, source: Words
+    item_counts: Whole,
+    targets: Whole,
+    runs: Whole,
+    own: Whole,
+    held: Flags,
+    source: Words,
 ) -> Packed:
     """Packed rows with exact numbers of ones and one given bit each, shape ``(words, rows)``.
 
     Rows are sorted by kind, which ends at row ``runs[kind]`` and has ``targets[kind]`` ones in each
     level. Of each row the bit of item ``own`` is ``held``; the others are drawn.
     """
-    rows, sizes, levels = own.size, item_counts.tolist(), level_bits(item_counts)
+    rows = own.size
+    sizes = item_counts.tolist()
+    levels = level_bits(item_counts)
     firsts = np.cumsum([0, *(level.mask.size for level in levels)])
-    bits = np.zeros((firsts[-1], rows), dtype=np.uint64)  # a word of two levels is there twice
+    bits = np.zeros(
+        (firsts[-1], rows), dtype=np.uint64
+    )  # a word of two levels is there twice
     parts = np.split(bits, firsts[1:-1])
     for kind, (start, end) in enumerate(pairwise([0, *runs.tolist()])):
         wanted = zip(parts, levels, targets[kind].tolist(), sizes, strict=True)
@@ -247,10 +275,13 @@ def draw_sets(
             step = rows_at_once(_NEAR_WORDS, mask.size)
             for row in range(start, end, step):
                 _near(part[:, row : min(row + step, end)], mask, target, size, source)
-    ends, every = np.cumsum(item_counts), np.arange(rows)
-    starts, own_level = ends - item_counts, np.searchsorted(ends, own, side="right")
+    ends = np.cumsum(item_counts)
+    every = np.arange(rows)
+    starts = ends - item_counts
+    own_level = np.searchsorted(ends, own, side="right")
     own_row = (own >> 6) + (firsts[:-1] - (starts >> 6))[own_level]
-    place, shift = own_row * rows + every, (own & 63).astype(np.uint64)
+    place = own_row * rows + every
+    shift = (own & 63).astype(np.uint64)
     flat = bits.reshape(-1)
     flat[place] &= ~(_ONE_BIT << shift)
     kinds = np.repeat(np.arange(runs.size), np.diff(runs, prepend=0))
@@ -259,7 +290,9 @@ def draw_sets(
     # The given bit must never be picked: it looks as if it were right already.
     blocked = need[own_level, every] > 0
     flat[place] |= blocked.astype(np.uint64) << shift
-    for part, start, size, missing in zip(parts, starts.tolist(), sizes, need, strict=True):
+    for part, start, size, missing in zip(
+        parts, starts.tolist(), sizes, need, strict=True
+    ):
         _repair(part, start & 63, size, missing, source)
     flat[place] &= ~(_ONE_BIT << shift)
     flat[place] |= held.astype(np.uint64) << shift
@@ -276,7 +309,9 @@ def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) ->
     Words cost more than all else: so the complements of the last two are tried as well, and of the
     four sets every row gets the one whose size is nearest to the target.
     """
-    share, digits, lanes = target / items, 2, mask[:, None]
+    share = target / items
+    digits = 2
+    lanes = mask[:, None]
     near = _NEAR_MEAN * max(np.sqrt(items * share * (1 - share)), 1.0) / items
     while abs(round(share * 2**digits) / 2**digits - share) > near:
         digits += 1
@@ -284,12 +319,18 @@ def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) ->
     if value in (0, 2**digits):
         part[:] = lanes if value else 0
         return
-    steps = [np.bitwise_or if value >> digit & 1 else np.bitwise_and for digit in range(digits)]
+    steps = [
+        np.bitwise_or if value >> digit & 1 else np.bitwise_and
+        for digit in range(digits)
+    ]
     words = (source.raw(part.size).reshape(part.shape) & lanes for _ in steps)
     for step, word in zip(steps[:-2], words, strict=False):
         step(part, word, out=part)
-    (first, second), (one, two) = steps[-2:], words
-    base, whole, misses = np.empty_like(one), np.empty_like(one), []
+    (first, second) = steps[-2:]
+    (one, two) = words
+    base = np.empty_like(one)
+    whole = np.empty_like(one)
+    misses = []
     for _ in range(2):
         size = _ones(second(first(part, one, out=base), two, out=whole))
         # With a word and with its complement sizes sum to the base's; where or-ed, items more.
@@ -314,17 +355,23 @@ def _repair(part: Packed, first: int, items: int, need: Whole, source: Words) ->
 
     ``part`` has the words of one level, whose ``items`` begin at lane ``first`` of the first.
     """
-    flat, raw = part.reshape(-1), source.raw
+    flat = part.reshape(-1)
+    raw = source.raw
     draw, wide = _FEW if items <= _FEW_ITEMS else _MANY
-    digits, size, offset = wide(8 * draw().itemsize), wide(items), wide(first)
-    odd, lane = draw(2 ** int(digits) % items), wide(63)
+    digits = wide(8 * draw().itemsize)
+    size = wide(items)
+    offset = wide(first)
+    odd = draw(2 ** int(digits) % items)
+    lane = wide(63)
     row = np.flatnonzero(need)
     left = np.abs(need[row])
     wanted = (need[row] > 0).astype(np.uint64)  # what the bit is to become
     step = 0
     while left.size:
         # Lemire: the high half of the product is uniform, given that the low half is not odd.
-        product = raw(-(-left.size * draw().itemsize // 8)).view(draw)[: left.size] * size
+        product = (
+            raw(-(-left.size * draw().itemsize // 8)).view(draw)[: left.size] * size
+        )
         pick = (product >> digits) + offset
         place = (pick >> wide(6)).astype(np.int64) * need.size + row
         pick &= lane
@@ -338,4 +385,6 @@ def _repair(part: Packed, first: int, items: int, need: Whole, source: Words) ->
         step += 1
         if step % _LOOK == 0:
             keep = np.flatnonzero(left)
-            row, wanted, left = row.take(keep), wanted.take(keep), left.take(keep)
+            row = row.take(keep)
+            wanted = wanted.take(keep)
+            left = left.take(keep)

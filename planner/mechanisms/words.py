@@ -57,7 +57,8 @@ class Words:
         chosen = np.empty(count, dtype=np.int64)
         left = np.arange(count)
         while left.size:
-            word, modulus = self.raw(left.size), size[left]
+            word = self.raw(left.size)
+            modulus = size[left]
             rest = word % modulus
             chosen[left] = rest
             left = left[word - rest > np.uint64(0) - modulus]

@@ -66,8 +66,11 @@ class Blanket:
             object.__setattr__(self, name, column)
             if column.shape != self.masses.shape:
                 remedy = "Give masses, first and second one entry per report."
-                raise InputError(name, column.shape, f"of the shape {self.masses.shape}", remedy)
-            least, allowed = float(column.min()), "above 0" if name == "masses" else "not negative"
+                raise InputError(
+                    name, column.shape, f"of the shape {self.masses.shape}", remedy
+                )
+            least = float(column.min())
+            allowed = "above 0" if name == "masses" else "not negative"
             if least < 0 or (name == "masses" and least == 0):
                 remedy = "Leave out reports that nobody's noise sends."
                 raise InputError(name, least, allowed, remedy)
@@ -78,10 +81,14 @@ class Blanket:
             total = float(self.masses @ getattr(self, name))
             if abs(total - 1) > 1e-9:
                 remedy = "Divide Pr[report | answer] by the masses, report by report."
-                raise InputError(f"masses @ {name}", total, "1: the law of a report", remedy)
+                raise InputError(
+                    f"masses @ {name}", total, "1: the law of a report", remedy
+                )
 
     @classmethod
-    def from_numbers(cls, ratio: float, variation: float, others_ratio: float) -> Blanket:
+    def from_numbers(
+        cls, ratio: float, variation: float, others_ratio: float
+    ) -> Blanket:
         """The worst blanket of any mechanism with three numbers of a pair, or less of each.
 
         With ``omega = max(P_x, P_x') / q`` the law of W is, in convex order, at most that of
@@ -102,14 +109,17 @@ class Blanket:
         """
         names = ("ratio", "variation", "others_ratio")
         p, beta, q = map(finite, names, (ratio, variation, others_ratio))
-        if not (1 < p <= q * (1 + 1e-12) and 0 < beta <= (p - 1) / (p + 1) * (1 + 1e-12)):
+        if not (
+            1 < p <= q * (1 + 1e-12) and 0 < beta <= (p - 1) / (p + 1) * (1 + 1e-12)
+        ):
             allowed = "a ratio above 1, a variation up to (p-1)/(p+1), and an others_ratio of p up"
             remedy = "Compute all three from the same pair of answers, which is among the others."
             raise InputError(", ".join(names), (p, beta, q), allowed, remedy)
         alpha = min(beta / (p - 1), 1 / (p + 1))
         same = max(0.0, 1 - (p + 1) * alpha)
         masses = np.array([p * alpha, p * alpha, same]) / q
-        first, second = q * np.array([1, 1 / p, 1]), q * np.array([1 / p, 1, 1])
+        first = q * np.array([1, 1 / p, 1])
+        second = q * np.array([1 / p, 1, 1])
         there = masses > 0
         return cls(masses[there], first[there], second[there])
 
@@ -125,25 +135,34 @@ class Blanket:
         worst = epsilon if worst is None else worst
         if not np.isfinite(worst):
             remedy = "Shuffling hides nobody who is not connected to all others."
-            raise InputError("budget", worst, "finite pair budgets to all answers", remedy)
+            raise InputError(
+                "budget", worst, "finite pair budgets to all answers", remedy
+            )
         ratio = exp(min(epsilon, worst)) * (1 + 1e-12)
-        return cls.from_numbers(ratio, (ratio - 1) / (ratio + 1), exp(worst) * (1 + 2e-12))
+        return cls.from_numbers(
+            ratio, (ratio - 1) / (ratio + 1), exp(worst) * (1 + 2e-12)
+        )
 
     @classmethod
-    def from_laws(cls, first: ArrayLike, second: ArrayLike, others: ArrayLike) -> Blanket:
+    def from_laws(
+        cls, first: ArrayLike, second: ArrayLike, others: ArrayLike
+    ) -> Blanket:
         """The blanket that laws of others, shape ``(answers, reports)``, have in common.
 
         ``first`` and ``second`` are ``P_x`` and ``P_x'``. ``others`` are all that others may
         answer; one alone gives the exact delta of data sets in which everybody else has it.
         InputError for a report that the pair can make and one of the others cannot.
         """
-        one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+        one = np.asarray(first, dtype=np.float64)
+        two = np.asarray(second, dtype=np.float64)
         least = np.min(np.atleast_2d(np.asarray(others, dtype=np.float64)), axis=0)
         for y in np.flatnonzero((least <= 0) & ((one > 0) | (two > 0)))[:1]:
             remedy = "Nobody hides there: no epsilon holds without a delta of its own."
             raise InputError(f"others[:, {y}]", float(least[y]), "above 0", remedy)
         seen = least > 0
-        return cls(least[seen], one[seen] / least[seen], two[seen] / least[seen]).merged()
+        return cls(
+            least[seen], one[seen] / least[seen], two[seen] / least[seen]
+        ).merged()
 
     @property
     def mass(self) -> float:
@@ -156,7 +175,9 @@ class Blanket:
         possible = np.maximum(self.first, self.second) > 0
         if np.any(np.minimum(self.first, self.second)[possible] == 0):
             return float("inf")
-        return float(np.max(np.abs(np.log(self.first[possible] / self.second[possible]))))
+        return float(
+            np.max(np.abs(np.log(self.first[possible] / self.second[possible])))
+        )
 
     def reversed(self) -> Blanket:
         """The same, from ``x'`` to ``x``."""

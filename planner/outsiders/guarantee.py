@@ -19,7 +19,9 @@ from planner.outsiders.positive_part import Bracket, log_positive_part, positive
 from planner.outsiders.shapes import Seen
 from planner.policy.budget_text import delta_text, rounded_up
 
-CONDITION = "holds if a shuffler or a secure sum stands between the people and whoever looks"
+CONDITION = (
+    "holds if a shuffler or a secure sum stands between the people and whoever looks"
+)
 MOST_PEOPLE = 10**9
 _MOST_COMPARED = 30
 _COARSE = 0.01  # of delta; a tenth of it of epsilon
@@ -80,7 +82,12 @@ class ShuffledGuarantee(Framed):
     def pairs(self) -> tuple[tuple[str, str, float, float], ...]:
         """Names of two levels, the budget of one report seen alone, and the epsilon shuffled."""
         return tuple(
-            (self.names[i], self.names[j], float(self.local[i, j]), float(self.epsilons[i, j]))
+            (
+                self.names[i],
+                self.names[j],
+                float(self.local[i, j]),
+                float(self.epsilons[i, j]),
+            )
             for i, j in combinations_with_replacement(range(len(self.names)), 2)
             if not np.isnan(self.epsilons[i, j])
         )
@@ -129,7 +136,10 @@ def shuffled(reports: Seen, people: int, delta: float) -> ShuffledGuarantee:
     epsilons, local = (np.full((size, size), np.nan) for _ in range(2))
     for i, j in _pairs(reports):
         blanket = reports.blanket(i, j)
-        laws = (column.tobytes() for column in (blanket.masses, blanket.first, blanket.second))
+        laws = (
+            column.tobytes()
+            for column in (blanket.masses, blanket.first, blanket.second)
+        )
         epsilons[i, j] = epsilons[j, i] = _kept(tuple(laws), delta, people)
         local[i, j] = local[j, i] = blanket.local_epsilon
     return ShuffledGuarantee(reports.names, people, delta, epsilons, local)
@@ -167,7 +177,9 @@ def central_delta(
     """
     finite("epsilon", epsilon)
     if epsilon < 0:
-        raise InputError("epsilon", epsilon, "not negative", "Give 0 for the strictest guarantee.")
+        raise InputError(
+            "epsilon", epsilon, "not negative", "Give 0 for the strictest guarantee."
+        )
     whole_number("people", people, most=MOST_PEOPLE)
     both = [_one_way(side, epsilon, people, accuracy) for side in _sides(blanket)]
     return Bracket(max(one.lower for one in both), max(one.upper for one in both))
@@ -208,7 +220,8 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
     there = central_delta(blanket, guess, people, _COARSE).upper
     if there > 0:  # the approximation errs by nearly the same factor nearby
         guess = _about(sides, 2 * log(delta) - log(there) + log(people), people, local)
-    kept, step = local, _EPSILON_STEP
+    kept = local
+    step = _EPSILON_STEP
     while kept == local and guess * (1 + step) < local:
         if central_delta(blanket, guess * (1 + step), people, _COARSE).upper <= delta:
             kept = guess * (1 + step)
@@ -219,9 +232,13 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
 def _sides(blanket: Blanket) -> list[Blanket]:
     """Both orders, or one if they are alike."""
     other = blanket.reversed()
-    one, two = (np.lexsort((law.masses, law.second, law.first)) for law in (blanket, other))
+    one, two = (
+        np.lexsort((law.masses, law.second, law.first)) for law in (blanket, other)
+    )
     alike = all(
-        np.allclose(getattr(blanket, name)[one], getattr(other, name)[two], rtol=1e-15, atol=0)
+        np.allclose(
+            getattr(blanket, name)[one], getattr(other, name)[two], rtol=1e-15, atol=0
+        )
         for name in ("masses", "first", "second")
     )
     return [blanket] if alike else [blanket, other]
@@ -229,10 +246,14 @@ def _sides(blanket: Blanket) -> list[Blanket]:
 
 def _about(sides: Sequence[Blanket], target: float, people: int, local: float) -> float:
     """Where an approximation of ``ln(n delta)`` falls to ``target``, by halving."""
-    low, high = 0.0, local
+    low = 0.0
+    high = local
     for _ in range(60):
         middle = (low + high) / 2
-        size = max(log_positive_part(side.masses, _values(side, middle), people) for side in sides)
+        size = max(
+            log_positive_part(side.masses, _values(side, middle), people)
+            for side in sides
+        )
         low, high = (middle, high) if size > target else (low, middle)
         if high - low <= 1e-5 * high:
             break
@@ -259,7 +280,9 @@ def _pairs(reports: Seen) -> list[tuple[int, int]]:
     size = len(reports.names)
     if size > _MOST_COMPARED:
         remedy = "Merge levels with nearly the same budget."
-        raise InputError("levels", size, f"at most {_MOST_COMPARED} to compare all pairs", remedy)
+        raise InputError(
+            "levels", size, f"at most {_MOST_COMPARED} to compare all pairs", remedy
+        )
     pairs = combinations_with_replacement(range(size), 2)
     found = [(i, j) for i, j in pairs if i != j or reports.sizes[i] > 1]
     if not found:

@@ -25,10 +25,15 @@ import numpy as np
 from planner.arrays import Array
 
 _UNIT = 2.0**-52
-_ULPS = 32  # of NumPy's exponential and circular functions, products and sums, generously
+_ULPS = (
+    32  # of NumPy's exponential and circular functions, products and sums, generously
+)
 _MOST_ANGLES = 2**21
-_SMALLEST = 1e-250  # values that are no more than that are left to the bound of single draws
-_ROW, _POINT_BLOCK = 2**8, 2**16
+_SMALLEST = (
+    1e-250  # values that are no more than that are left to the bound of single draws
+)
+_ROW = 2**8
+_POINT_BLOCK = 2**16
 _TILT_CLOSE = 1e-3  # to which the best tilt is found
 
 
@@ -47,7 +52,9 @@ class Bracket:
         return self.upper / self.lower - 1 if self.lower > 0 else inf
 
 
-def positive_part(masses: Array, values: Array, draws: int, accuracy: float = 0.002) -> Bracket:
+def positive_part(
+    masses: Array, values: Array, draws: int, accuracy: float = 0.002
+) -> Bracket:
     """Bracket ``E[(W_1 + ... + W_n)+]`` where ``W`` has ``values`` with ``masses``, else 0.
 
     Examples
@@ -65,14 +72,17 @@ def positive_part(masses: Array, values: Array, draws: int, accuracy: float = 0.
     above = min(float(masses[values > 0].sum()), 1 - 1e-16)
     below = float(masses @ np.maximum(-values, 0))
     alone = single * exp((draws - 1) * log1p(-above)) - (draws - 1) * above * below
-    simple = Bracket(draws * max(0.0, alone) * (1 - 1e-12), draws * single * (1 + 1e-12))
+    simple = Bracket(
+        draws * max(0.0, alone) * (1 - 1e-12), draws * single * (1 + 1e-12)
+    )
     if simple.width <= accuracy:
         return simple
     unit = float(np.abs(values).max())
     if unit < _SMALLEST:
         return simple
     found = _inverted(masses, values / unit, draws, accuracy)
-    lower, upper = found.lower * unit * (1 - 1e-12), found.upper * unit * (1 + 1e-12)
+    lower = found.lower * unit * (1 - 1e-12)
+    upper = found.upper * unit * (1 + 1e-12)
     return Bracket(max(lower, simple.lower), min(upper, simple.upper))
 
 
@@ -94,7 +104,9 @@ def log_positive_part(masses: Array, values: Array, draws: int) -> float:
 def _inverted(masses: Array, values: Array, draws: int, accuracy: float) -> Bracket:
     cumulant = _Cumulant(masses, values, draws)
     tilt, spread = cumulant.best_tilt()
-    estimate = 0.3 / (tilt * max(1.0, tilt * spread))  # of E_lam[f], as if S were normal
+    estimate = 0.3 / (
+        tilt * max(1.0, tilt * spread)
+    )  # of E_lam[f], as if S were normal
     period = max(16 * spread, 50 / tilt)
     while True:
         excess = cumulant.other_periods(tilt, period)
@@ -107,20 +119,26 @@ def _inverted(masses: Array, values: Array, draws: int, accuracy: float) -> Brac
         step = 2 * pi / period
         middle, floats = cumulant.summed(tilt, step, points)
         tail = 1 / (pi * step * (points - 1))
-        low, high = middle - tail - floats - excess, middle + tail + floats
+        low = middle - tail - floats - excess
+        high = middle + tail + floats
         enough = high - low <= accuracy * max(low, 0.0)
         if enough or points == _MOST_ANGLES or high <= 0:
             break
         estimate = min(estimate / 2, max(middle, estimate / 64))
-    exponent, slip = cumulant.at(tilt), cumulant.slip(tilt)
-    return Bracket(max(0.0, low) * exp(exponent - slip), max(0.0, high) * exp(exponent + slip))
+    exponent = cumulant.at(tilt)
+    slip = cumulant.slip(tilt)
+    return Bracket(
+        max(0.0, low) * exp(exponent - slip), max(0.0, high) * exp(exponent + slip)
+    )
 
 
 class _Cumulant:
     """``n log M(t)`` of the sum, with what is derived from it."""
 
     def __init__(self, masses: Array, values: Array, draws: int) -> None:
-        self.masses, self.values, self.draws = masses, values, draws
+        self.masses = masses
+        self.values = values
+        self.draws = draws
 
     def at(self, tilt: float) -> float:
         """``n log M(tilt)``; ``inf`` where it overflows."""
@@ -150,12 +168,15 @@ class _Cumulant:
 
         Its logarithm is convex; each step takes the mean as linear in the tilt.
         """
-        low, high, tilt = 0.0, inf, 0.0
+        low = 0.0
+        high = inf
+        tilt = 0.0
         while True:
             mean, variance = self.moments(tilt)
             low, high = (tilt, high) if tilt * mean < 2 else (low, tilt)
             aside = mean - variance * tilt
-            last, below = tilt, aside + sqrt(aside**2 + 8 * variance)
+            last = tilt
+            below = aside + sqrt(aside**2 + 8 * variance)
             tilt = 4 / below if below > 0 else inf
             if not low < tilt < high:
                 tilt = (low + high) / 2 if high < inf else max(2 * low, 1.0)
@@ -172,15 +193,24 @@ class _Cumulant:
         if half <= 1:
             return inf
         ratio = exp(-2 * half)
-        inside = exp(-half) * (half / (1 - ratio) + 2 * half * ratio / (1 - ratio) ** 2) / tilt
+        inside = (
+            exp(-half)
+            * (half / (1 - ratio) + 2 * half * ratio / (1 - ratio) ** 2)
+            / tilt
+        )
         outside = 1 / (exp(1) * tilt) + 1 / (period * tilt**2)
-        return inside + outside * (self._beyond(tilt, -period / 2) + self._beyond(tilt, period))
+        return inside + outside * (
+            self._beyond(tilt, -period / 2) + self._beyond(tilt, period)
+        )
 
     def _beyond(self, tilt: float, place: float) -> float:
         """Chernoff's bound of ``P_lam[S > place]``, or ``< place`` if it is negative."""
-        start, variance = self.at(tilt), self.moments(tilt)[1]
+        start = self.at(tilt)
+        variance = self.moments(tilt)[1]
         changes = (place / variance * 2.0 ** np.arange(-8, 4)).tolist()
-        return exp(min(0.0, *(self.at(tilt + one) - start - one * place for one in changes)))
+        return exp(
+            min(0.0, *(self.at(tilt + one) - start - one * place for one in changes))
+        )
 
     def summed(self, tilt: float, step: float, points: int) -> tuple[float, float]:
         """``step/(2 pi)`` times the sum over ``|j| < points``, and a bound of its float error.
@@ -194,7 +224,9 @@ class _Cumulant:
         level = 1 + float(real_shift.sum())  # M(tilt)
         size = float(grown.sum() + self.masses.sum()) / level
         reach = float(grown @ np.abs(self.values)) / level
-        total, error, share = -1 / tilt**2, 0.0, grown / level
+        total = -1 / tilt**2
+        error = 0.0
+        share = grown / level
         near = np.expm1(1j * step * np.multiply.outer(np.arange(_ROW), self.values))
         for start in range(0, points, _POINT_BLOCK):
             begin = step * np.arange(start, min(start + _POINT_BLOCK, points), _ROW)
@@ -202,12 +234,17 @@ class _Cumulant:
             far = np.expm1(1j * np.multiply.outer(begin, self.values))
             # M(lam + i theta) / M(lam) - 1, without cancellation where theta is small
             moved = (share * far) @ (1 + near).T + near @ share
-            real, imaginary = moved.real, moved.imag
+            real = moved.real
+            imaginary = moved.imag
             modulus = np.maximum(real * (2 + real) + imaginary**2, -1 + 1e-300)
             height = np.exp(self.draws / 2 * np.log1p(modulus))
             phase = self.draws * np.arctan2(imaginary, 1 + real)
             terms = height * np.exp(1j * phase) / (tilt + 1j * theta) ** 2
             total += 2 * float(terms.real.sum())
-            slips = _ULPS * _UNIT * (4 + self.draws * np.minimum(reach * theta, size + 1) + 1)
+            slips = (
+                _ULPS
+                * _UNIT
+                * (4 + self.draws * np.minimum(reach * theta, size + 1) + 1)
+            )
             error += 2 * float(np.sum(np.minimum(slips, 2.0) / (tilt**2 + theta**2)))
         return step / (2 * pi) * total, step / (2 * pi) * error

@@ -78,13 +78,22 @@ class Seen:
         was sent, a wrong guess is any of the others alike, and right for one of the set all the
         same with probability ``(size - 1) / (answers - 1)``.
         """
-        items, size = self.answers, self.set_size
+        items = self.answers
+        size = self.set_size
         if self.success is None or items > _MOST_GUESSED:
             return None
         if size and (prior is not None or size > items):
             return None
-        chances = np.full(items, 1 / items) if prior is None else number_column("prior", prior)
-        if chances.shape != (items,) or chances.min() < 0 or abs(float(chances.sum()) - 1) > 1e-9:
+        chances = (
+            np.full(items, 1 / items)
+            if prior is None
+            else number_column("prior", prior)
+        )
+        if (
+            chances.shape != (items,)
+            or chances.min() < 0
+            or abs(float(chances.sum()) - 1) > 1e-9
+        ):
             allowed = f"{items} probabilities that add up to 1"
             remedy = "Divide the numbers of people by their total; 0 for an answer that nobody has."
             raise InputError("prior", chances, allowed, remedy)
@@ -103,7 +112,8 @@ def of_policy(policy: PrivacyPolicy) -> Seen:
     >>> round(any_one.blanket(0, 1).local_epsilon, 6), any_one.guess()
     (1.0, None)
     """
-    budgets, leakage = policy.bounds(), policy.leakage_epsilons
+    budgets = policy.bounds()
+    leakage = policy.leakage_epsilons
 
     def blanket(first: int, second: int) -> Blanket:
         worst = float(leakage[[first, second]].max())
@@ -156,13 +166,16 @@ def _of_bits(law: bits.Bits) -> Seen:
     left. A padded and sampled set's report has a mixture of its items' laws, dummies among them, so
     no two sets are told apart better than the worst pair of items.
     """
-    levels, counts = law.levels, list(law.levels.item_counts)
+    levels = law.levels
+    counts = list(law.levels.item_counts)
     counts[levels.dummy_level] += levels.dummies
     a, b = (np.array(column) / DENOMINATOR for column in (law.a, law.b))
 
     def blanket(first: int, second: int) -> Blanket:
         pairs = (a[first], b[second]), (b[first], a[second]), (b[first], b[second])
-        one, two, further = (np.multiply.outer([1 - p, p], [1 - q, q]).ravel() for p, q in pairs)
+        one, two, further = (
+            np.multiply.outer([1 - p, p], [1 - q, q]).ravel() for p, q in pairs
+        )
         return Blanket.from_laws(one, two, [further * np.min((1 - a) / (1 - b))])
 
     def success(prior: Array) -> float:
@@ -173,14 +186,23 @@ def _of_bits(law: bits.Bits) -> Seen:
         ``sum_k b_k v_k prod_(j < k) (1 - b_j) + L prod (1 - b)``.
         """
         own, other = (np.repeat(column, levels.item_counts) for column in (a, b))
-        values, least = prior * own / other, float(np.max(prior * (1 - own) / (1 - other)))
+        values = prior * own / other
+        least = float(np.max(prior * (1 - own) / (1 - other)))
         order = np.argsort(-values, kind="stable")
         order = order[values[order] > least]
         before = np.concatenate([[1.0], np.cumprod(1 - other[order])])
         return float((other[order] * values[order]) @ before[:-1] + least * before[-1])
 
     reach = _reach_of_two(a, b, levels.dummies or 1)
-    return Seen(levels.names, tuple(counts), blanket, levels.total, success, reach, levels.dummies)
+    return Seen(
+        levels.names,
+        tuple(counts),
+        blanket,
+        levels.total,
+        success,
+        reach,
+        levels.dummies,
+    )
 
 
 def _of_sides(law: subset_design.SidesCollected) -> Seen:
@@ -190,12 +212,17 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
     weight times the smallest likelihood of a side on which anybody stands, and the outcomes of a
     pair are the types with the sides of ``x`` and ``x'``: four a type.
     """
-    groups, found = np.array(law.groups), [list[str]() for _ in law.counts]
+    groups = np.array(law.groups)
+    found = [list[str]() for _ in law.counts]
     for name, group in zip(law.levels.names, law.groups, strict=True):
         found[group].append(name)  # levels that differ in name alone are one
-    names = tuple(", ".join(x) if len(x) < 4 else f"{x[0]} and {len(x) - 1} more" for x in found)
-    types, sizes = law.output_types, law.counts
-    likelihoods, counts = (types.low, types.high), (types.low_counts, types.high_counts)
+    names = tuple(
+        ", ".join(x) if len(x) < 4 else f"{x[0]} and {len(x) - 1} more" for x in found
+    )
+    types = law.output_types
+    sizes = law.counts
+    likelihoods = (types.low, types.high)
+    counts = (types.low_counts, types.high_counts)
     hiding = np.where(types.low_counts > 0, types.low, types.high).min(axis=1)
 
     def blanket(one: int, two: int) -> Blanket:
@@ -205,13 +232,18 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
             raise InputError(what, "not", allowed, "Shuffling hides none of them.")
         outcomes = []
         for left, right in product((0, 1), repeat=2):
-            taken = int(one == two and left == right)  # the second stands beside the first
+            taken = int(
+                one == two and left == right
+            )  # the second stands beside the first
             share = counts[left][:, one] / sizes[one]
             share = share * np.maximum(counts[right][:, two] - taken, 0)
             share = share / (sizes[two] - int(one == two))
             there = (share > 0) & (hiding > 0)
             ratios = (likelihoods[left][:, one], likelihoods[right][:, two])
-            columns = types.weights * hiding * share, *(ratio / hiding for ratio in ratios)
+            columns = (
+                types.weights * hiding * share,
+                *(ratio / hiding for ratio in ratios),
+            )
             outcomes.append([column[there] for column in columns])
         return Blanket(*map(np.concatenate, zip(*outcomes, strict=True))).merged()
 
@@ -225,7 +257,9 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
         falling = [np.sort(prior[level_of == i])[::-1] for i in range(len(sizes))]
         total = 0.0
         for o, weight in enumerate(types.weights.tolist()):
-            sides = zip(falling, types.low[o], types.high[o], types.high_counts[o], strict=True)
+            sides = zip(
+                falling, types.low[o], types.high[o], types.high_counts[o], strict=True
+            )
             total += weight * _mean_of_largest([_likeliest(*one) for one in sides])
         return total
 
@@ -246,27 +280,35 @@ def _of_hash(law: hashing.Hash) -> Seen:
     The guess takes hash values of different items as independent and uniform; XXH32 over all seeds
     is near to that.
     """
-    levels, ((own, _), *_), values = law.levels, law.support(), law.values
-    p, q = float(own), (1 - float(own)) / (values - 1)
-    masses, ratios = np.array([q, q, q * (values - 2)]), np.array([p / q, 1.0, 1.0])
+    levels = law.levels
+    ((own, _), *_) = law.support()
+    values = law.values
+    p = float(own)
+    q = (1 - float(own)) / (values - 1)
+    masses = np.array([q, q, q * (values - 2)])
+    ratios = np.array([p / q, 1.0, 1.0])
     there = masses > 0  # the one's value, the other's, any third
     alike = Blanket(masses[there], ratios[there], ratios[[1, 0, 2]][there])
 
     def success(prior: Array) -> float:
         """Each value's likeliest item decides; the k-th item is first at its value by chance."""
-        falling, least = np.sort(prior)[::-1], q * float(prior.max())
+        falling = np.sort(prior)[::-1]
+        least = q * float(prior.max())
         first = (1 - 1 / values) ** np.arange(prior.size)
         empty = values * (1 - 1 / values) ** prior.size
         return float(first @ np.maximum(p * falling, least) + empty * least)
 
-    reach = np.repeat(_reach_of_two(np.array([p]), np.array([1 / values])), len(levels.names))
+    reach = np.repeat(
+        _reach_of_two(np.array([p]), np.array([1 / values])), len(levels.names)
+    )
     size = levels.total
     return Seen(("any answer",), (size,), lambda _, __: alike, size, success, reach)
 
 
 def _of_staircase(law: staircase.Staircase) -> Seen:
     """Any two sets are told apart by at most ``cap``, whatever they hold."""
-    names, counts = law.levels.names, law.levels.item_counts
+    names = law.levels.names
+    counts = law.levels.item_counts
     return of_policy(PrivacyPolicy([law.cap] * len(names), counts, names=names))
 
 
@@ -289,7 +331,9 @@ def _reach_of_two(a: Array, b: Array, length: int = 1) -> Array:
     return np.maximum((1 - b) / gap, 1 + b / gap)
 
 
-def _likeliest(prior: Array, low: float, high: float, high_count: int) -> tuple[Array, Array]:
+def _likeliest(
+    prior: Array, low: float, high: float, high_count: int
+) -> tuple[Array, Array]:
     """Rising values of ``max prior v`` over a level's items, and the chances not to exceed them.
 
     The k-th likeliest item is the first on the high side if those before it all are on the low.

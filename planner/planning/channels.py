@@ -19,7 +19,14 @@ from planner.limits import MAX_EPSILON
 from planner.mechanisms.rivals import bisample_variance
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.kind import Kind, PlanFacts
-from planner.planning.option import Curve, ErrorLaw, Option, Part, choice_curve, mean_curve
+from planner.planning.option import (
+    Curve,
+    ErrorLaw,
+    Option,
+    Part,
+    choice_curve,
+    mean_curve,
+)
 from planner.planning.solve import FORGET, REMEMBERED
 from planner.policy.objective import LEAST_WEIGHT
 from planner.policy.policy import PrivacyPolicy
@@ -34,10 +41,16 @@ WANTED_OF_MEAN = ("sum of answers", "number of answers")
 USUAL_SPREAD = 0.3
 _FIVE_MEANS = (-0.9, -0.5, 0.0, 0.5, 0.9)
 _MOST_GRID_POINTS = MOST_ANSWERS - 1  # and no answer
-_PROVABLE = (8.0, 6.0)  # nats, the first that the solver can prove; noise is next to nothing
+_PROVABLE = (
+    8.0,
+    6.0,
+)  # nats, the first that the solver can prove; noise is next to nothing
 _CAP = 1.02  # where BiSample is optimal, its very error could not be kept to the last digit
-_PROVABLE_ORDERED = 8.0  # nats that the solver can prove; noise is next to nothing above
-_TOLERANCE, _TOLERANCE_FOR_COUNTS = 1e-5, 1e-3
+_PROVABLE_ORDERED = (
+    8.0  # nats that the solver can prove; noise is next to nothing above
+)
+_TOLERANCE = 1e-5
+_TOLERANCE_FOR_COUNTS = 1e-3
 _ADDED = {
     SHARES_UP_TO: "its counts added up",
     COUNTS: "",
@@ -77,16 +90,21 @@ class AssumedAnswers:
     domain: NumericDomain = NumericDomain()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
-        lower, upper = self.domain.lower, self.domain.upper
+        lower = self.domain.lower
+        upper = self.domain.upper
         if not lower <= finite("center", self.center) <= upper:
             remedy = "Give a center within the range of the answers."
-            raise InputError("center", self.center, f"from {lower:g} to {upper:g}", remedy)
+            raise InputError(
+                "center", self.center, f"from {lower:g} to {upper:g}", remedy
+            )
         if finite("spread", self.spread) < 0:
             remedy = "Give a spread of 0 or more; 0 puts everybody at the center."
             raise InputError("spread", self.spread, "at least 0", remedy)
         if not 0 <= finite("missing", self.missing) < 1:
             remedy = "Give the share of people without an answer, such as 0.1 for 10 %."
-            raise InputError("missing", self.missing, "a share of at least 0 and below 1", remedy)
+            raise InputError(
+                "missing", self.missing, "a share of at least 0 and below 1", remedy
+            )
 
     @property
     def mean(self) -> float:
@@ -100,7 +118,9 @@ class AssumedAnswers:
         place = self.domain
         fine = np.linspace(place.lower, place.upper, 2001)
         square = float(self.shares(fine) @ ((fine - place.center) / place.radius) ** 2)
-        return (self.mean - place.center) / place.radius, 1.0 if place.yes_no else square
+        return (
+            self.mean - place.center
+        ) / place.radius, 1.0 if place.yes_no else square
 
     def shares(self, grid: ArrayLike) -> Array:
         """Share of answers at each grid point after unbiased rounding, shape ``(points,)``.
@@ -110,7 +130,9 @@ class AssumedAnswers:
         """
         points = np.asarray(grid, dtype=np.float64)
         beyond = self._beyond(points)
-        slope = -np.diff(beyond) / np.diff(points)  # chance to be above, averaged over a cell
+        slope = -np.diff(beyond) / np.diff(
+            points
+        )  # chance to be above, averaged over a cell
         shares: Array = np.concatenate([[1.0], slope]) - np.append(slope, 0.0)
         shares = np.maximum(shares, 0.0)
         return shares / shares.sum()
@@ -131,13 +153,17 @@ class AssumedAnswers:
         if self.spread:
             z = excess / self.spread
             density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-            excess = self.spread * density + excess * [erfc(-one / sqrt(2)) / 2 for one in z]
+            excess = self.spread * density + excess * [
+                erfc(-one / sqrt(2)) / 2 for one in z
+            ]
         above = np.maximum(excess, 0.0)
         return np.asarray(above[:-1] - above[-1])
 
 
 def five_populations(
-    domain: NumericDomain | None = None, missing: float = 0.1, spread: float | None = None
+    domain: NumericDomain | None = None,
+    missing: float = 0.1,
+    spread: float | None = None,
 ) -> tuple[AssumedAnswers, ...]:
     """Five means over the range, -0.9, -0.5, 0, 0.5 and 0.9 of ``[-1, 1]``.
 
@@ -198,7 +224,9 @@ def best_channel(
     """
     if cap < 1:
         remedy = "Set cap to 1 or more."
-        raise InputError("cap", cap, "at least 1: BiSample itself is one of the channels", remedy)
+        raise InputError(
+            "cap", cap, "at least 1: BiSample itself is one of the channels", remedy
+        )
     assumed = tuple(populations or five_populations())
     size = whole_number("points", points, 2, _MOST_GRID_POINTS)
     place = assumed[0].domain
@@ -206,11 +234,15 @@ def best_channel(
         if one.domain != place:
             allowed = f"[{place.lower:g}, {place.upper:g}], the range of all"
             remedy = "Give all assumed answers the same range."
-            raise InputError("domain", [one.domain.lower, one.domain.upper], allowed, remedy)
+            raise InputError(
+                "domain", [one.domain.lower, one.domain.upper], allowed, remedy
+            )
     grid = np.linspace(place.lower, place.upper, size)
     if np.size(epsilon) not in (1, size + 1):
         allowed = f"a number, or {size + 1} of them: one a grid point, then no answer"
-        raise InputError("epsilon", epsilon, allowed, "Give one budget for all, or one for each.")
+        raise InputError(
+            "epsilon", epsilon, allowed, "Give one budget for all, or one for each."
+        )
     names = [*(f"{value:.12g}" for value in grid), NO_ANSWER]
     budgets = np.full(size + 1, epsilon) if np.ndim(epsilon) == 0 else epsilon
     policy = PrivacyPolicy(budgets, np.ones(size + 1, dtype=int), names=names)
@@ -238,7 +270,9 @@ def proven_channel(
     error of BiSample.
     """
     first, second = (min(epsilon, most) for most in _PROVABLE)
-    solve = partial(best_channel, points=points, stated=stated, cap=_CAP, tolerance=tolerance)
+    solve = partial(
+        best_channel, points=points, stated=stated, cap=_CAP, tolerance=tolerance
+    )
     try:
         return solve(first, assumed)
     except SolverError:
@@ -252,7 +286,11 @@ FORGET.append(proven_channel.cache_clear)
 
 def bisample_error(epsilon: float, assumed: AssumedAnswers) -> float:
     """Error per person of BiSample-MD's mean, in squared units of the question, first order."""
-    about = 1 / np.sinh(epsilon / 2) ** 2, 1 - assumed.missing, np.square(assumed.moments[0])
+    about = (
+        1 / np.sinh(epsilon / 2) ** 2,
+        1 - assumed.missing,
+        np.square(assumed.moments[0]),
+    )
     return float(bisample_variance(*about)) * assumed.domain.radius**2
 
 
@@ -260,7 +298,8 @@ def _solve(
     policy: PrivacyPolicy, grid: Array, scenarios: Sequence[Scenario], tolerance: float
 ) -> Channel:
     """Solve on ``[-1, 1]``, where numbers are near 1, and bring the answer back."""
-    center, radius = (grid[-1] + grid[0]) / 2, (grid[-1] - grid[0]) / 2
+    center = (grid[-1] + grid[0]) / 2
+    radius = (grid[-1] - grid[0]) / 2
     turn = np.array([[radius, center], [0.0, 1.0]])  # wanted = turn @ wanted on [-1, 1]
     unit = []
     for one in scenarios:
@@ -342,12 +381,16 @@ def _judged(weights: Array, *, around: bool) -> Array:
     """Which numbers the error adds up, by the wanted ones, shape ``(p, p)``."""
     if not around:
         return np.diag(np.sqrt(weights))
-    directions = np.diag(np.sqrt(np.append(weights[:-1], weights[-1] + weights[:-1].sum() / 4)))
+    directions = np.diag(
+        np.sqrt(np.append(weights[:-1], weights[-1] + weights[:-1].sum() / 4))
+    )
     directions[:-1, -1] = -directions.diagonal()[:-1] / 2
     return directions
 
 
-def _numbers_wanted(policy: PrivacyPolicy, wanted: str | ArrayLike) -> tuple[Array, Sequence[str]]:
+def _numbers_wanted(
+    policy: PrivacyPolicy, wanted: str | ArrayLike
+) -> tuple[Array, Sequence[str]]:
     size = policy.size
     if isinstance(wanted, str):
         if wanted == SHARES_UP_TO:
@@ -356,7 +399,9 @@ def _numbers_wanted(policy: PrivacyPolicy, wanted: str | ArrayLike) -> tuple[Arr
         if wanted == COUNTS:
             return np.eye(size), policy.names
         remedy = "Choose one of them, or give a score for each answer."
-        raise InputError("wanted", wanted, f"{SHARES_UP_TO!r}, {COUNTS!r} or scores", remedy)
+        raise InputError(
+            "wanted", wanted, f"{SHARES_UP_TO!r}, {COUNTS!r} or scores", remedy
+        )
     scores = number_column("wanted", wanted)
     if scores.size != size or np.ptp(scores) == 0:
         allowed = f"{size} scores, one an answer, not all the same"
@@ -371,19 +416,25 @@ def _weights(weights: ArrayLike | None, size: int) -> Array:
     importance = number_column("weights", weights)
     if importance.size != size or importance.min() < 0 or importance.max() == 0:
         remedy = "Give each number wanted a weight; 0 for one that hardly matters."
-        raise InputError("weights", weights, f"{size} numbers, none negative, not all 0", remedy)
+        raise InputError(
+            "weights", weights, f"{size} numbers, none negative, not all 0", remedy
+        )
     return importance
 
 
 def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
     """A level for every answer of an ``"ordinal"`` question, in order."""
     policy = question.policy
-    level_of = {item: k for k, level in enumerate(question.levels) for item in level.items}
+    level_of = {
+        item: k for k, level in enumerate(question.levels) for item in level.items
+    }
     levels = np.array([level_of[answer] for answer in question.ordered])
     rule: PairRule | Array = policy.rule.mapped(lambda budgets: budgets[levels])
     if not policy.rule.by_level:
         rule = policy.bounds()[np.ix_(levels, levels)]
-    return PrivacyPolicy(policy.epsilons[levels], np.ones_like(levels), rule, question.ordered)
+    return PrivacyPolicy(
+        policy.epsilons[levels], np.ones_like(levels), rule, question.ordered
+    )
 
 
 def _importance(question: Ordinal) -> list[float] | None:
@@ -391,7 +442,9 @@ def _importance(question: Ordinal) -> list[float] | None:
     weights = question.objective.weights
     if question.of_mean or weights is None:
         return None
-    importance = {x: weights[k] for k, level in enumerate(question.levels) for x in level.items}
+    importance = {
+        x: weights[k] for k, level in enumerate(question.levels) for x in level.items
+    }
     return [importance[answer] for answer in question.judged]
 
 
@@ -401,8 +454,12 @@ def _at_most_provable(policy: PrivacyPolicy) -> PrivacyPolicy:
     if bounds[np.isfinite(bounds)].max(initial=0.0) <= _PROVABLE_ORDERED:
         return policy
     by_level = policy.rule.by_level
-    rule = policy.rule if by_level else MatrixRule(np.minimum(bounds, _PROVABLE_ORDERED))
-    return policy.with_changes(np.minimum(policy.epsilons, _PROVABLE_ORDERED), rule=rule)
+    rule = (
+        policy.rule if by_level else MatrixRule(np.minimum(bounds, _PROVABLE_ORDERED))
+    )
+    return policy.with_changes(
+        np.minimum(policy.epsilons, _PROVABLE_ORDERED), rule=rule
+    )
 
 
 def _response(policy: PrivacyPolicy) -> tuple[Array, Array]:
@@ -433,23 +490,35 @@ class OrderedKind(Kind[Ordinal, Channel]):
 
     def shared(self, question: Ordinal, users: int) -> Curve:
         """A mean of scores with BiSample-MD, others with opt0's counts."""
-        policy, weight = question.policy, question.weight
+        policy = question.policy
+        weight = question.weight
         if question.of_mean:
-            return mean_curve(question.name, min(float(policy.bounds().min()), MAX_EPSILON), weight)
-        return choice_curve(question.name, policy, weight, question.objective, errors_of(question))
+            return mean_curve(
+                question.name, min(float(policy.bounds().min()), MAX_EPSILON), weight
+            )
+        return choice_curve(
+            question.name, policy, weight, question.objective, errors_of(question)
+        )
 
     def options(self, part: Part[Ordinal]) -> list[Option]:
         """The channel of least worst-case error of what is wanted."""
         question = part.deployed
-        asked, errors = policy_of_answers(question), errors_of(question)
-        spent, unit = _at_most_provable(asked), question.radius**2 if question.of_mean else 1.0
+        asked = policy_of_answers(question)
+        errors = errors_of(question)
+        spent = _at_most_provable(asked)
+        unit = question.radius**2 if question.of_mean else 1.0
         wanted = question.scores if question.of_mean else question.wanted
-        outside, weights = question.no_answer is not None, _importance(question)
+        outside = question.no_answer is not None
+        weights = _importance(question)
         search = partial(best_ordered_channel, tolerance=_TOLERANCE, no_answer=outside)
-        best = replace(drawn_channel(search(spent, wanted, weights=weights)), policy=asked)
+        best = replace(
+            drawn_channel(search(spent, wanted, weights=weights)), policy=asked
+        )
         if spent is not asked:
             best = replace(best, certificate=None)
-        bound = None if best.certificate is None else best.certificate.lower_bound / unit
+        bound = (
+            None if best.certificate is None else best.certificate.lower_bound / unit
+        )
         return [Option("channel", best.worst_error / unit, errors, best, bound)]
 
     def unsolved(self, part: Part[Ordinal], found: tuple[Option, ...]) -> list[Option]:
@@ -458,14 +527,20 @@ class OrderedKind(Kind[Ordinal, Channel]):
         Those of the best of all mechanisms for counts, where these are not wanted, and those of
         generalised randomised response.
         """
-        question, (best,) = part.deployed, (one.law for one in found)
-        asked, note = policy_of_answers(question), _ADDED[question.wanted]
-        unit, rivals = question.radius**2 if question.of_mean else 1.0, [("grr", *_response(asked))]
+        question = part.deployed
+        (best,) = (one.law for one in found)
+        asked = policy_of_answers(question)
+        note = _ADDED[question.wanted]
+        unit = question.radius**2 if question.of_mean else 1.0
+        rivals = [("grr", *_response(asked))]
         if question.wanted != COUNTS:
             spent = _at_most_provable(asked)
-            counts = best_ordered_channel(spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS)
+            counts = best_ordered_channel(
+                spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS
+            )
             rivals.insert(0, ("subset-design", counts.matrix, counts.estimator))
-        more, beside = list[Option](), replace(best, certificate=None)
+        more = list[Option]()
+        beside = replace(best, certificate=None)
         for name, matrix, counted in rivals:
             one = replace(beside, matrix=matrix, estimator=best.wanted @ counted)
             about = name, one.worst_error / unit, found[0].errors, one
@@ -474,10 +549,12 @@ class OrderedKind(Kind[Ordinal, Channel]):
 
     def total(self, part: Part[Ordinal], planned: Option) -> Option:
         """Whatever the importance of answers."""
-        question, channel = part.asked, planned.law
+        question = part.asked
+        channel = planned.law
         if question.of_mean:
             return planned
-        size, numbers = channel.policy.size, len(channel.wanted_names)
+        size = channel.policy.size
+        numbers = len(channel.wanted_names)
         around = question.no_answer is not None and numbers < size
         wanted = _judged(np.ones(numbers), around=around)
         worst = max(float(channel.error(Scenario(one, wanted))) for one in np.eye(size))
@@ -485,11 +562,14 @@ class OrderedKind(Kind[Ordinal, Channel]):
         errors = replace(planned.errors, spread=planned.errors.spread / largest)
         return replace(planned, value=worst, errors=errors)
 
-    def facts(self, part: Part[Ordinal], planned: Option, mechanism: Channel) -> PlanFacts:
+    def facts(
+        self, part: Part[Ordinal], planned: Option, mechanism: Channel
+    ) -> PlanFacts:
         """The channel, and what estimates would be on average, were all answers alike."""
         if part.asked.of_mean:
             return (planned.law,)
-        channel, size = shares_up_to(planned.law), len(planned.law.symbols)
+        channel = shares_up_to(planned.law)
+        size = len(planned.law.symbols)
         alike = np.full(size, 1 / size)
         spread = channel.covariance(alike, drawn=True) / part.people
         found = ChannelEstimates(channel.wanted @ alike, spread, part.people)

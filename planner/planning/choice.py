@@ -19,7 +19,15 @@ from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.rivals import direct_encoding
 from planner.planning.kind import Importance, Kind, PlanFacts
-from planner.planning.option import AnyPart, Curve, ErrorLaw, Option, Part, at_scale, choice_curve
+from planner.planning.option import (
+    AnyPart,
+    Curve,
+    ErrorLaw,
+    Option,
+    Part,
+    at_scale,
+    choice_curve,
+)
 from planner.planning.shares import Allocation, allocate
 from planner.planning.solve import DESIGN, ROUGH, TIGHT, Certified, solve_for, tried
 from planner.policy.objective import Objective
@@ -29,20 +37,30 @@ from planner.solvers.answers import TwoChances
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
 from planner.survey.levels import Target, wrong_targets
-from planner.survey.questions import BEST, SET_DESIGN, Categorical, Joint, LevelledQuestion
+from planner.survey.questions import (
+    BEST,
+    SET_DESIGN,
+    Categorical,
+    Joint,
+    LevelledQuestion,
+)
 
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000
-STRENGTH, POWER = 0.1, 0.8
+STRENGTH = 0.1
+POWER = 0.8
 """The Cramér's V that people are counted for, and the chance to see it."""
-_Z_LEVEL, _Z_POWER = 1.6448536269514722, 0.8416212335729143  # 95 %, one-sided, and power 80 %
+# 95 %, one-sided, and power 80 %
+_Z_LEVEL = 1.6448536269514722
+_Z_POWER = 0.8416212335729143
 
 
 def achieved(table: Terms, users: float, target: Target) -> float:
     """What ``table`` reaches for ``target``, as a share of ``users``; ``inf`` if undetectable."""
     chosen = _chosen(table, target)
     if target.kind == "detect":
-        noise, signal = table.noise[chosen], table.signal[chosen]
+        noise = table.noise[chosen]
+        signal = table.signal[chosen]
         return float(detectable_frequencies(noise, signal, users).max())
     if target.level is None:
         return float(np.sqrt(table.worst_case_mse / users))
@@ -60,12 +78,15 @@ def users_needed(table: Terms, target: Target, fraction: float = 1.0) -> int:
     2397230
     """
     chosen = _chosen(table, target)
-    noise, signal = table.noise[chosen], table.signal[chosen]
+    noise = table.noise[chosen]
+    signal = table.signal[chosen]
     if target.kind == "detect":
         spread = _Z_POWER * np.sqrt(noise + target.value * signal)
         exact = np.square((_Z_LEVEL * np.sqrt(noise) + spread) / target.value).max()
     else:
-        exact = (table.worst_case_mse if target.level is None else noise.max()) / target.value**2
+        exact = (
+            table.worst_case_mse if target.level is None else noise.max()
+        ) / target.value**2
     return ceil(exact / fraction * (1 - 1e-12))
 
 
@@ -83,7 +104,8 @@ def detectable_frequencies(noise: Array, signal: Array, users: float) -> Array:
     ``x = n f`` and ``t = z_level sd(0)``: ``(x - t)^2 = z_power^2 (n noise + x signal)``, the
     larger root of a quadratic.
     """
-    reach, z2 = _Z_LEVEL * np.sqrt(users * noise), _Z_POWER**2
+    reach = _Z_LEVEL * np.sqrt(users * noise)
+    z2 = _Z_POWER**2
     half = reach + z2 * signal / 2
     root = half + np.sqrt(np.square(half) - np.square(reach) + z2 * users * noise)
     return np.where(root <= users, root / users, np.inf)
@@ -145,30 +167,38 @@ class ByLevel:
     detectable: Array | None
 
 
-def rivals(policy: PrivacyPolicy, most_items: int = _MOST_ITEMS) -> dict[str, CollectedLaw]:
+def rivals(
+    policy: PrivacyPolicy, most_items: int = _MOST_ITEMS
+) -> dict[str, CollectedLaw]:
     """The single-item mechanisms of plain LDP that protect every pair like the strictest.
 
     One is left out above its largest budget; of local hashing that is 20. None with one item or
     more than ``most_items``, or with a budget too small for the grid of 2^-32.
     """
-    epsilon, items = policy.smallest_pair, int(policy.item_counts.sum())
+    epsilon = policy.smallest_pair
+    items = int(policy.item_counts.sum())
     offers = {one.name: one.at for one in CATALOGUE.values() if epsilon <= one.most}
     if not 2 <= items <= most_items:
         return {}
     try:
-        return {name: at(epsilon, items) for name, at in offers.items() if at is not None}
+        return {
+            name: at(epsilon, items) for name, at in offers.items() if at is not None
+        }
     except InputError:
         return {}
 
 
 def errors_of(question: LevelledQuestion) -> ErrorLaw:
     """The error law of a choice, from its objective's value."""
-    objective, items = question.objective, question.policy.item_counts
+    objective = question.objective
+    items = question.policy.item_counts
     weights = np.array(objective.weights or np.ones(items.size))
     if objective.prior is None:
         largest = float(weights.max())
         return ErrorLaw(spread=largest * float(1 - 1 / items.sum()), length=largest)
-    prior = np.array(objective.prior)  # of a level's items as they differ most: all as frequent
+    prior = np.array(
+        objective.prior
+    )  # of a level's items as they differ most: all as frequent
     spread = float(weights @ (prior - np.square(prior) / items))
     return ErrorLaw(spread=spread, length=float(weights @ prior))
 
@@ -178,25 +208,40 @@ class ChoiceKind(Kind[Categorical, Deployed]):
 
     def mechanisms(self, question: Categorical) -> list[str]:
         """Those that are made for so many answers and such budgets."""
-        known = {BEST, *MODELS, *BASELINES, *rivals(question.policy, _MOST_DEPLOYED_ITEMS)}
+        known = {
+            BEST,
+            *MODELS,
+            *BASELINES,
+            *rivals(question.policy, _MOST_DEPLOYED_ITEMS),
+        }
         if question.policy.item_counts.sum() > 1:
             known.add(DESIGN)
         return [name for name in super().mechanisms(question) if name in known]
 
     def shared(self, question: Categorical, users: int) -> Curve:
         """With its own table, or design that can be deployed; else opt0's."""
-        policy, objective, rough = question.policy, question.objective, "opt0"
+        policy = question.policy
+        objective = question.objective
+        rough = "opt0"
         if policy.item_counts.sum() > 1 and question.mechanism in (BEST, DESIGN):
             rough = "opt0" if tried(policy, DESIGN, objective)[1] else DESIGN
         elif policy.item_counts.sum() > 1 and question.mechanism in MODELS:
             rough = question.mechanism
         law = errors_of(question)
-        return choice_curve(question.name, policy, question.weight, objective, law, rough)
+        return choice_curve(
+            question.name, policy, question.weight, objective, law, rough
+        )
 
     def options(self, part: Part[Categorical]) -> list[Option]:
         """Of a design that is proven the best and wanted it alone."""
-        found = _tables(part, [DESIGN] if part.deployed.policy.item_counts.sum() > 1 else [])
-        proven = [x for x in found if not x.refused and x.law.certificate.relative_gap <= TIGHT]
+        found = _tables(
+            part, [DESIGN] if part.deployed.policy.item_counts.sum() > 1 else []
+        )
+        proven = [
+            x
+            for x in found
+            if not x.refused and x.law.certificate.relative_gap <= TIGHT
+        ]
         wanted = part.asked.mechanism in (BEST, DESIGN)
         return found if proven and wanted else [*found, *_others(part)]
 
@@ -205,7 +250,9 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         if planned.name not in (*MODELS, DESIGN):
             return super().curve(part, planned)
         about = part.question.objective, planned.errors, planned.name
-        return choice_curve(part.asked.name, part.deployed.policy, part.asked.weight, *about)
+        return choice_curve(
+            part.asked.name, part.deployed.policy, part.asked.weight, *about
+        )
 
     def searched(
         self, part: Part[Categorical], planned: Option, importance: Importance = None
@@ -213,14 +260,21 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         """Of tables and designs."""
         if planned.name not in (*MODELS, DESIGN):
             return None
-        objective, name = Objective(weights=importance), planned.name
-        return choice_curve(part.asked.name, part.deployed.policy, 1.0, objective, None, name)
+        objective = Objective(weights=importance)
+        name = planned.name
+        return choice_curve(
+            part.asked.name, part.deployed.policy, 1.0, objective, None, name
+        )
 
-    def unsolved(self, part: Part[Categorical], found: tuple[Option, ...]) -> list[Option]:
+    def unsolved(
+        self, part: Part[Categorical], found: tuple[Option, ...]
+    ) -> list[Option]:
         """What such a design beats."""
         return _others(part) if [one.name for one in found] == [DESIGN] else []
 
-    def alike(self, part: Part[Categorical], found: tuple[Option, ...]) -> Option | None:
+    def alike(
+        self, part: Part[Categorical], found: tuple[Option, ...]
+    ) -> Option | None:
         """Beside a design that is proven the best, it is a design, too."""
         if [one.name for one in found] != [DESIGN]:
             return super().alike(part, found)
@@ -247,40 +301,64 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         errors = ErrorLaw(spread=spread, length=1.0)
         return replace(planned, value=planned.law.worst_case_mse, errors=errors)
 
-    def facts(self, part: Part[Categorical], planned: Option, mechanism: Deployed) -> PlanFacts:
+    def facts(
+        self, part: Part[Categorical], planned: Option, mechanism: Deployed
+    ) -> PlanFacts:
         """The table or design, and what it does level by level."""
         return mechanism, levels_of(part, planned)
 
 
 def _tables(part: Part[Categorical], names: Iterable[str]) -> list[Option]:
-    policy, wanted = part.deployed.policy, part.asked.mechanism
+    policy = part.deployed.policy
+    wanted = part.asked.mechanism
     about = part.question.objective, errors_of(part.question)
     return [solved(policy, name, *about, must=name == wanted) for name in names]
 
 
-def _instead(part: Part[Categorical], policy: PrivacyPolicy, name: str) -> Option | None:
+def _instead(
+    part: Part[Categorical], policy: PrivacyPolicy, name: str
+) -> Option | None:
     """What it would have with other budgets, if that can be planned."""
-    found = solved(policy, name, part.question.objective, errors_of(part.question), must=False)
+    found = solved(
+        policy, name, part.question.objective, errors_of(part.question), must=False
+    )
     return None if found.refused else found
 
 
 def _others(part: Part[Categorical]) -> list[Option]:
     """What it can have beside a design, and direct encoding, which is compared alone."""
-    question, policy = part.question, part.deployed.policy
-    objective, errors = question.objective, errors_of(question)
+    question = part.question
+    policy = part.deployed.policy
+    objective = question.objective
+    errors = errors_of(question)
     few = policy.item_counts.sum() <= _MOST_DEPLOYED_ITEMS
-    known = ((name, one) for name, one in rivals(policy).items() if name not in BASELINES)
+    known = (
+        (name, one) for name, one in rivals(policy).items() if name not in BASELINES
+    )
     plain = {name: LevelTerms.alike(policy, one) for name, one in known}
-    if plain and np.ptp(policy.room(np.zeros(policy.size))) > 0:  # else it is that response
+    if (
+        plain and np.ptp(policy.room(np.zeros(policy.size))) > 0
+    ):  # else it is that response
         plain["direct"] = LevelTerms(policy, *direct_encoding(policy))
     return _tables(part, (*MODELS, *BASELINES)) + [
-        Option(name, terms.value(objective), errors, terms, compared=name == "direct" or not few)
+        Option(
+            name,
+            terms.value(objective),
+            errors,
+            terms,
+            compared=name == "direct" or not few,
+        )
         for name, terms in plain.items()
     ]
 
 
 def solved(
-    policy: PrivacyPolicy, name: str, objective: Objective, errors: ErrorLaw, *, must: bool
+    policy: PrivacyPolicy,
+    name: str,
+    objective: Objective,
+    errors: ErrorLaw,
+    *,
+    must: bool,
 ) -> Option:
     """A table or design; if it ``must`` be found, errors of the solver are raised."""
     law: Certified | None
@@ -298,7 +376,9 @@ def solved(
 
 def levels_of(part: AnyPart, planned: Option, length: int | None = None) -> ByLevel:
     """Level by level; of sets at a padding length."""
-    policy, terms, parts = part.deployed.policy, planned.law, part.parts
+    policy = part.deployed.policy
+    terms = planned.law
+    parts = part.parts
     people = part.people / parts  # of a round
     drawn = 1 if planned.name == SET_DESIGN else length or 1
     if_had = terms.b + (terms.a - terms.b) / drawn
@@ -308,7 +388,9 @@ def levels_of(part: AnyPart, planned: Option, length: int | None = None) -> ByLe
         lot = 1 - 1 / parts  # of a person who has it
         detectable = detectable_frequencies(terms.noise, terms.signal + lot, people)
     about = policy.names, policy.item_counts, policy.epsilons, terms.a, terms.b, if_had
-    return ByLevel(*about, terms.least_b, errors, 100 * errors / part.people, detectable)
+    return ByLevel(
+        *about, terms.least_b, errors, 100 * errors / part.people, detectable
+    )
 
 
 def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:
@@ -321,7 +403,9 @@ def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:
     table I, ``prior e^-L`` to ``prior e^L``, follow from these and are wider.
     """
     above, below = leakage
-    with np.errstate(over="ignore"):  # an infinite factor leaves certainty, as it should
+    with np.errstate(
+        over="ignore"
+    ):  # an infinite factor leaves certainty, as it should
         high = prior / (prior + (1 - prior) * np.exp(-above))
         low = prior / (prior + (1 - prior) * np.exp(below))
     return low, high
@@ -355,7 +439,8 @@ class Related:
 
     def _merged(self, kept: Sequence[int]) -> float:
         """Error of the table of some of the parts, for the worst cell: levels treat cells alike."""
-        law, asked = self._law, self.part.asked
+        law = self._law
+        asked = self.part.asked
         answers = [one.plain_levels.item_names() for one in asked.parts]
         merged = merged_cells(asked.ordered, answers, kept)
         firsts = np.cumsum([0, *law.levels.item_counts[:-1]])
@@ -380,13 +465,20 @@ class Related:
         for i, j in combinations(range(len(self.sizes)), 2):
             error = self.table if len(self.sizes) == 2 else self._merged([i, j])
             sizes = self.sizes[i], self.sizes[j]
-            needed = people_for_association(error, sizes, STRENGTH, POWER) if min(sizes) > 1 else 0
-            found[self.names[i], self.names[j]] = int(np.ceil(needed / self.part.fraction))
+            needed = (
+                people_for_association(error, sizes, STRENGTH, POWER)
+                if min(sizes) > 1
+                else 0
+            )
+            found[self.names[i], self.names[j]] = int(
+                np.ceil(needed / self.part.fraction)
+            )
         return found
 
     @cached_property
     def _curves(self) -> list[Curve]:
-        kind, share = ChoiceKind(), self.part.share
+        kind = ChoiceKind()
+        share = self.part.share
         parts = (at_scale(one, share) for one in self.part.question.parts)
         return [kind.shared(one, self.part.people) for one in parts]
 
@@ -403,10 +495,15 @@ class Related:
             shares = (weights / weights.sum()).tolist()
             about = zip(self._curves, shares, strict=True)
             return float(
-                sum(np.log1p(curve.at(share, tolerance=ROUGH).squared) for curve, share in about)
+                sum(
+                    np.log1p(curve.at(share, tolerance=ROUGH).squared)
+                    for curve, share in about
+                )
             )
 
-        start = np.vstack([np.zeros(len(self.sizes) - 1), np.eye(len(self.sizes) - 1)]) / 2
+        start = (
+            np.vstack([np.zeros(len(self.sizes) - 1), np.eye(len(self.sizes) - 1)]) / 2
+        )
         options = {"initial_simplex": start, "xatol": 1e-2, "fatol": 1e-5}
         found = minimize(table, start[0], method="Nelder-Mead", options=options)
         return float(np.expm1(found.fun))
@@ -445,7 +542,9 @@ def joined(parts: Sequence[Part[Categorical]]) -> Part[Joint]:
     kept = ("name", "levels", "rule")
     columns = (
         tuple(Categorical(**{key: getattr(one, key) for key in kept}) for one in column)
-        for column in zip(*((p.asked, p.tolerated, p.question) for p in parts), strict=True)
+        for column in zip(
+            *((p.asked, p.tolerated, p.question) for p in parts), strict=True
+        )
     )
     asked, tolerated, left = (
         Joint(name=" and ".join(names), of=names, parts=one) for one in columns

@@ -48,7 +48,9 @@ class Known(NamedTuple):
     said: str
 
 
-def read_known(path: str | Path, column: AnswerColumn, reading: Reading | None = None) -> Known:
+def read_known(
+    path: str | Path, column: AnswerColumn, reading: Reading | None = None
+) -> Known:
     """Read the true answers to one question.
 
     At most 10 million people with as many items in all.
@@ -62,7 +64,8 @@ def read_known(path: str | Path, column: AnswerColumn, reading: Reading | None =
     if column.asked.decimals:
         numbers = (np.nan if code is None else code for code in file.given())
         return Known(np.fromiter(numbers, np.float64), file.said)
-    names, (found,) = column.asked.levels.item_names(), file.columns
+    names = column.asked.levels.item_names()
+    (found,) = file.columns
     for number, label in found.placed.items():
         names[number] = label
     if column.asked.several:
@@ -73,7 +76,9 @@ def read_known(path: str | Path, column: AnswerColumn, reading: Reading | None =
 
 
 def _sets(file: AnswerFile) -> ItemSets:
-    members, sizes, path = array("i"), array("i", [0]), file.table.path
+    members = array("i")
+    sizes = array("i", [0])
+    path = file.table.path
     for code in file.given():
         sizes.append(len(code))
         members.extend(code)
@@ -109,17 +114,24 @@ def _sums(sets: ItemSets, level_of: Whole | None) -> _Sums:
         for level in range(int(level_of.max()) + 1):
             here = np.bincount(size_of[home == level], minlength=sizes[-1] + 1)
             levels.append(Slots.of(size, here[sizes].astype(np.float64)))
-    return _Sums(Slots.of(size, members.astype(np.float64)), tuple(levels), _pairs(sets, size_of))
+    return _Sums(
+        Slots.of(size, members.astype(np.float64)), tuple(levels), _pairs(sets, size_of)
+    )
 
 
 def _pairs(sets: ItemSets, size_of: Whole) -> Slots:
     order = np.argsort(-size_of, kind="stable")
     sizes, starts = np.unique(-size_of[order], return_index=True)
-    number, inverse = np.zeros(sets.items), np.zeros(sets.items)
-    total, sums = np.zeros(3), [np.zeros(3)]
-    for size, group in zip(-sizes.astype(np.float64), np.split(order, starts[1:]), strict=True):
+    number = np.zeros(sets.items)
+    inverse = np.zeros(sets.items)
+    total = np.zeros(3)
+    sums = [np.zeros(3)]
+    for size, group in zip(
+        -sizes.astype(np.float64), np.split(order, starts[1:]), strict=True
+    ):
         item, count = np.unique(sets.members[group], return_counts=True)
-        before, share = (number[item], inverse[item]), count / size
+        before = (number[item], inverse[item])
+        share = count / size
         number[item] += count
         inverse[item] += share
         after = (number[item], inverse[item])
@@ -152,7 +164,9 @@ class PilotSets:
     def __post_init__(self) -> None:
         if self.sets.users < 2:
             remedy = "Collect a larger pilot."
-            raise InputError("pilot", self.sets.users, "the sets of at least 2 people", remedy)
+            raise InputError(
+                "pilot", self.sets.users, "the sets of at least 2 people", remedy
+            )
         if self.sets.members.size == 0:
             remedy = "Collect a pilot in which somebody has an item."
             raise InputError.because("pilot", "all sets of the pilot are empty", remedy)
@@ -174,7 +188,9 @@ class PilotSets:
 
     def moments(self, length: int | Whole, item_counts: Whole) -> SetMoments:
         """See ``planner.survey.assumed``; ``lost2`` without the bias of squared estimates."""
-        n, slots, squares = self.sets.users, self._sums.slots, self._sums.squares
+        n = self.sets.users
+        slots = self._sums.slots
+        squares = self._sums.squares
         of_one = slots.at(length)
         pairs = squares.at(length).squared  # of all members that share an item
         lost2 = np.maximum(0.0, pairs - of_one.squared) / (n * (n - 1))
@@ -183,9 +199,13 @@ class PilotSets:
         else:
             levels = self._sums.levels
             once = np.zeros((*np.shape(length), item_counts.size))
-            once[..., : len(levels)] = np.stack([one.at(length).once for one in levels], axis=-1)
+            once[..., : len(levels)] = np.stack(
+                [one.at(length).once for one in levels], axis=-1
+            )
         drawn = once / n
-        return SetMoments(lost2, of_one.squared / n, drawn, of_one.twice / n, of_one.lost / n)
+        return SetMoments(
+            lost2, of_one.squared / n, drawn, of_one.twice / n, of_one.lost / n
+        )
 
     def longer(self, length: int, items: int) -> tuple[tuple[int, float], ...]:
         """Upper limits (Clopper and Pearson) that hold together with probability 0.999.
@@ -197,10 +217,13 @@ class PilotSets:
         if length >= items:
             return ()
         limits = [*size_limits(length, min(self.largest, items - 1)), items]
-        n, sizes = self.sets.users, np.sort(self.sets.sizes)
+        n = self.sets.users
+        sizes = np.sort(self.sets.sizes)
         above = n - np.searchsorted(sizes, limits[:-1], side="right")
         miss = SIZES_MISS / above.size
-        shares = np.where(above < n, betaincinv(above + 1.0, np.maximum(n - above, 1), 1 - miss), 1)
+        shares = np.where(
+            above < n, betaincinv(above + 1.0, np.maximum(n - above, 1), 1 - miss), 1
+        )
         return tuple(zip(limits[1:], shares.tolist(), strict=True))
 
 
@@ -221,7 +244,11 @@ def set_model_of(question: ItemSet) -> SetModel | None:
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, _changed: int, column: AnswerColumn, reading: Reading) -> PilotSets:
+def _read(
+    path: Path, _changed: int, column: AnswerColumn, reading: Reading
+) -> PilotSets:
     file = AnswerFile(path, [column], reading)
-    level_of = None if reading.place_unlisted else np.array(column.asked.levels.level_of())
+    level_of = (
+        None if reading.place_unlisted else np.array(column.asked.levels.level_of())
+    )
     return PilotSets(_sets(file), level_of, file.said)

@@ -36,7 +36,9 @@ class Kind(Protocol[Q, M]):
 
     def mechanisms(self, question: Q) -> list[str]:
         """Names of the mechanisms that it can be deployed with; the first is the usual one."""
-        return [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
+        return [
+            name for name, offer in CATALOGUE.items() if question.kind in offer.kinds
+        ]
 
     def check(self, question: Q) -> None:
         """Refuse a mechanism that it cannot be deployed with."""
@@ -77,7 +79,9 @@ class Kind(Protocol[Q, M]):
             every = self.options(part.scaled(scale, level))
             return next(one for one in every if one.name == planned.name)
 
-        return Curve(part.asked.name, part.asked.weight, planned.errors, planned.name, at)
+        return Curve(
+            part.asked.name, part.asked.weight, planned.errors, planned.name, at
+        )
 
     def searched(
         self, part: Part[Q], planned: Option, importance: Importance = None

@@ -24,7 +24,9 @@ Spent = Annotated[float, Field(gt=0, le=1000 * MAX_EPSILON)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, allow_inf_nan=False
+    )
 
 
 class LedgerEntry(_Strict):
@@ -60,14 +62,21 @@ class Ledger(_Strict):
 
     def spent(self, level: str, *, against: bool = False) -> float:
         """Nats that answers of the level have spent so far, or that were said ``against`` them."""
-        columns = [{**one.spent, **(one.against if against else {})} for one in self.collections]
+        columns = [
+            {**one.spent, **(one.against if against else {})}
+            for one in self.collections
+        ]
         return sum(column.get(level, 0.0) for column in columns)
 
     def after(self, collection: LedgerEntry) -> Ledger:
         """The ledger with one more collection; an :class:`InputError` if its name is there."""
         if any(one.survey == collection.survey for one in self.collections):
-            remedy = "A collection counts once; give another round of it a name of its own."
-            raise InputError("survey", collection.survey, "not in the ledger yet", remedy)
+            remedy = (
+                "A collection counts once; give another round of it a name of its own."
+            )
+            raise InputError(
+                "survey", collection.survey, "not in the ledger yet", remedy
+            )
         return Ledger(collections=[*self.collections, collection])
 
     def left(self, policy: PrivacyPolicy) -> PrivacyPolicy:
@@ -87,10 +96,16 @@ class Ledger(_Strict):
         spent = [self.spent(name) for name in names]
         if not any(spent):
             return policy
-        for one in self.collections if policy.size > 1 else ():  # of one level all rules are one
-            if one.rule != policy.rule_name and any(name in one.spent for name in names):
+        for one in (
+            self.collections if policy.size > 1 else ()
+        ):  # of one level all rules are one
+            if one.rule != policy.rule_name and any(
+                name in one.spent for name in names
+            ):
                 remedy = "What was spent under one rule says too little about another's pairs."
-                raise InputError("rule", policy.rule_name, f"{one.rule!r} as in the ledger", remedy)
+                raise InputError(
+                    "rule", policy.rule_name, f"{one.rule!r} as in the ledger", remedy
+                )
         if policy.rule.by_level:
             lowered = np.array([self.spent(name, against=True) for name in names])
             budgets = {"": (policy.epsilons, np.array(spent))}
@@ -98,9 +113,14 @@ class Ledger(_Strict):
                 budgets[", as to what is said against them"] = policy.against, lowered
             for what, (before, taken) in budgets.items():
                 for i in np.flatnonzero(before <= taken):
-                    raise _nothing_left(f"{names[i]!r}{what}", float(before[i]), float(taken[i]))
-            return policy.with_changes(policy.epsilons - spent, rule=policy.rule.without(lowered))
-        before, taken = policy.bounds(), np.maximum.outer(spent, spent)
+                    raise _nothing_left(
+                        f"{names[i]!r}{what}", float(before[i]), float(taken[i])
+                    )
+            return policy.with_changes(
+                policy.epsilons - spent, rule=policy.rule.without(lowered)
+            )
+        before = policy.bounds()
+        taken = np.maximum.outer(spent, spent)
         for i, j in np.argwhere(before <= taken):
             pair = f"{names[i]!r} against {names[j]!r}"
             raise _nothing_left(pair, float(before[i, j]), float(taken[i, j]))
@@ -133,7 +153,9 @@ def write_ledger(path: str | Path, ledger: Ledger) -> None:
     replace_file(path, ledger.model_dump_json(indent=2) + "\n")
 
 
-def record_collection(path: str | Path, planned_with: Ledger, collection: LedgerEntry) -> None:
+def record_collection(
+    path: str | Path, planned_with: Ledger, collection: LedgerEntry
+) -> None:
     """Add a collection to a ledger file, unless that changed since the plan was made."""
     path = Path(path)
     lock = path.with_name(f"{path.name}.lock")  # only one process can make it

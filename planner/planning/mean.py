@@ -17,9 +17,22 @@ from planner.limits import MAX_EPSILON
 from planner.mechanisms.making import bisample_md
 from planner.mechanisms.rivals import bisample_variance, mean_error, missing_variance
 from planner.mechanisms.rounding import drawn_channel
-from planner.planning.channels import USUAL_SPREAD, AssumedAnswers, five_populations, proven_channel
+from planner.planning.channels import (
+    USUAL_SPREAD,
+    AssumedAnswers,
+    five_populations,
+    proven_channel,
+)
 from planner.planning.kind import Importance, Kind, PlanFacts
-from planner.planning.option import AnyPart, Curve, ErrorLaw, Option, Part, flat_region, mean_curve
+from planner.planning.option import (
+    AnyPart,
+    Curve,
+    ErrorLaw,
+    Option,
+    Part,
+    flat_region,
+    mean_curve,
+)
 from planner.solvers.answers import Channel
 from planner.survey.assumed import EmpiricalPreferences, Preferences
 from planner.survey.levels import NumericDomain
@@ -28,10 +41,15 @@ from planner.survey.questions import CHANNEL, Numeric
 BISAMPLE = "bisample-md"
 _COMPARED = ("harmony", "piecewise", "hybrid")
 _NARROWEST = 1e-3  # spread, in radii
-_GRIDS = (9, 5)  # 17 points take seconds, and save one to four per cent of a squared error
+_GRIDS = (
+    9,
+    5,
+)  # 17 points take seconds, and save one to four per cent of a squared error
 _MEANS = 101  # over the range, of the least favourable answers
 _LOWEST = 0.01  # budget that is looked at
-_GRID_POINTS, _FINER = 1000, 5  # and how often a hundred points more stand between two
+# and how often a hundred points more stand between two
+_GRID_POINTS = 1000
+_FINER = 5
 _BUDGETS = 27  # of a curve of best channels, each of which is solved
 _FEWEST = 1e-3  # share who answer, below which no channel is predicted
 _MEAN_TOLERANCE = 1e-3  # to which channels of a curve are solved
@@ -115,11 +133,16 @@ class AnswerRateModel:
 
     def __post_init__(self) -> None:
         whole_number("users", self.users)
-        lower, upper = self.domain.lower, self.domain.upper
+        lower = self.domain.lower
+        upper = self.domain.upper
         if self.mean is not None and not lower <= self.mean <= upper:
             remedy = "Give the expected mean of the answers, within their range."
             raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}", remedy)
-        middle = 0.0 if self.mean is None else float(self.domain.to_unit(np.array(self.mean)))
+        middle = (
+            0.0
+            if self.mean is None
+            else float(self.domain.to_unit(np.array(self.mean)))
+        )
         largest = self.domain.radius * np.sqrt(1 - middle**2)
         if self.sd is not None and not 0 <= self.sd <= largest * (1 + 1e-9):
             allowed = f"from 0 to {largest:.6g}, the largest for this mean and range"
@@ -134,7 +157,8 @@ class AnswerRateModel:
         mean = np.array(self.moments)[:, :1]
         each = missing_variance(np.tanh(self.share * epsilon / 2), rate, mean)
         missing = np.sqrt(each.max(axis=0) / self.users)
-        own, reliable = self.rmse(BISAMPLE, epsilon), rate >= _RELIABLE * missing
+        own = self.rmse(BISAMPLE, epsilon)
+        reliable = rate >= _RELIABLE * missing
         top, drawn = (self.rmse("harmony", epsilon, fake) for fake in ("top", "random"))
         return AnswerRateCurve(epsilon, rate, own, missing, top, drawn, reliable)
 
@@ -158,9 +182,13 @@ class AnswerRateModel:
             found = bisample_variance(1 / np.sinh(epsilon / 2) ** 2, rate)
             return found, np.zeros_like(found)
         mean, square = np.array(self.moments).T[:, :, None]
-        found, bias = np.broadcast_arrays(*mean_error(name, epsilon, rate, mean, square, fake))
+        found, bias = np.broadcast_arrays(
+            *mean_error(name, epsilon, rate, mean, square, fake)
+        )
         worst = np.argmax(found + self.users * bias**2, axis=0)[None]
-        return np.take_along_axis(found, worst, 0)[0], np.take_along_axis(bias, worst, 0)[0]
+        return np.take_along_axis(found, worst, 0)[0], np.take_along_axis(
+            bias, worst, 0
+        )[0]
 
     def best(self) -> BestBudget:
         """The budget with the smallest error of BiSample-MD's mean.
@@ -179,9 +207,13 @@ class AnswerRateModel:
 
     def budgets(self, own: ArrayLike = ()) -> Array:
         """Some at which channels are solved, rising: even ones, kinks, and the ``own``."""
-        kinks, step = self.preferences.kinks, self.highest / _BUDGETS
-        inside = kinks[(kinks > 0) & (kinks <= self.highest)][:: 1 + kinks.size // _BUDGETS]
-        even, own = step * np.arange(1, _BUDGETS + 1), np.atleast_1d(own)
+        kinks = self.preferences.kinks
+        step = self.highest / _BUDGETS
+        inside = kinks[(kinks > 0) & (kinks <= self.highest)][
+            :: 1 + kinks.size // _BUDGETS
+        ]
+        even = step * np.arange(1, _BUDGETS + 1)
+        own = np.atleast_1d(own)
         apart = np.abs(even[:, None] - own).min(axis=1, initial=step) > step / 4
         return np.unique(np.concatenate([even[apart], inside, own]))
 
@@ -211,7 +243,10 @@ class AnswerRateModel:
 
 
 def _least(
-    error: Callable[[Array], Array], model: AnswerRateModel, highest: float, lowest: float = _LOWEST
+    error: Callable[[Array], Array],
+    model: AnswerRateModel,
+    highest: float,
+    lowest: float = _LOWEST,
 ) -> BestBudget:
     """Where an error is least, and the ends of what is within 5 % of it."""
     kinks = model.preferences.kinks
@@ -228,10 +263,16 @@ def _least(
         best = int(np.argmin(values))
         low, high = flat_region(values, best)
         if finer < _FINER:  # around the best, and where the flat region ends
-            cells = {i for i in (best - 1, best, low - 1, high) if 0 <= i < grid.size - 1}
-            parts = [np.linspace(float(grid[i]), float(grid[i + 1]), 100) for i in cells]
+            cells = {
+                i for i in (best - 1, best, low - 1, high) if 0 <= i < grid.size - 1
+            }
+            parts = [
+                np.linspace(float(grid[i]), float(grid[i + 1]), 100) for i in cells
+            ]
             grid = np.unique(np.concatenate([grid, *parts]))
-    epsilon, rmse, lower, upper = map(float, (grid[best], values[best], grid[low], grid[high]))
+    epsilon, rmse, lower, upper = map(
+        float, (grid[best], values[best], grid[low], grid[high])
+    )
     return BestBudget(epsilon, rmse, lower, upper, float(model.answer_rate(epsilon)))
 
 
@@ -271,7 +312,8 @@ class ChannelCurve:
 
     def of_people(self, users: int) -> ChannelCurve:
         """The same of another number of people asked: the channels do not change."""
-        grown, model = np.sqrt(self.model.users / users), replace(self.model, users=users)
+        grown = np.sqrt(self.model.users / users)
+        model = replace(self.model, users=users)
         errors = grown * self.channel_rmse, self.relative_gap, grown * self.noise_rmse
         return ChannelCurve(model, self.epsilon, self.answer_rate, *errors)
 
@@ -281,15 +323,21 @@ class ChannelCurve:
 
         known = np.isfinite(self.channel_rmse)
         # Where there are kinks, without swinging over.
-        smooth = (PchipInterpolator if self.model.preferences.kinks.size else CubicSpline)(
+        smooth = (
+            PchipInterpolator if self.model.preferences.kinks.size else CubicSpline
+        )(
             self.epsilon[known],
             np.log((self.noise_rmse if noise else self.channel_rmse)[known]),
             extrapolate=False,
         )
-        return np.exp(np.nan_to_num(smooth(np.asarray(epsilons, dtype=np.float64)), nan=np.inf))
+        return np.exp(
+            np.nan_to_num(smooth(np.asarray(epsilons, dtype=np.float64)), nan=np.inf)
+        )
 
 
-def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> ChannelCurve:
+def channel_curve(
+    model: AnswerRateModel, epsilons: ArrayLike | None = None
+) -> ChannelCurve:
     """Predict the error of the mean at each budget, with the best channel of that budget.
 
     Each is that of :func:`best_for` at that budget's answer rate, and its error that for the
@@ -311,14 +359,20 @@ def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> 
     """
     chosen = model.budgets() if epsilons is None else epsilons
     budgets = np.unique(positive_numbers("epsilons", chosen, MAX_EPSILON))
-    curve, rate = offered_curve(model), model.answer_rate(budgets)
-    variance, noise, gaps = (np.full(budgets.shape, unknown) for unknown in (np.inf, 1.0, np.nan))
+    curve = offered_curve(model)
+    rate = model.answer_rate(budgets)
+    variance, noise, gaps = (
+        np.full(budgets.shape, unknown) for unknown in (np.inf, 1.0, np.nan)
+    )
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
         with suppress(SolverError):
             found = curve.at(float(budgets[i]), tolerance=_MEAN_TOLERANCE)
-            variance[i], gaps[i] = found.squared, found.law.certificate.relative_gap
+            variance[i] = found.squared
+            gaps[i] = found.law.certificate.relative_gap
             noise[i] = channel_error(model, found.law, 1.0) / model.domain.radius**2
-    rmse, noise_rmse = model.domain.radius * np.sqrt(np.array([variance, noise]) / model.users)
+    rmse, noise_rmse = model.domain.radius * np.sqrt(
+        np.array([variance, noise]) / model.users
+    )
     return ChannelCurve(model, budgets, rate, rmse, gaps, noise_rmse)
 
 
@@ -363,7 +417,9 @@ class AnswerRatePlan:
         """The error of what is planned at budgets, or its ``noise``, if everybody answered."""
         if self.planned is not None:
             return self.planned.channel_errors(epsilon, noise=noise)
-        return self.model.rmse(BISAMPLE, epsilon, rate=np.ones(epsilon.shape) if noise else None)
+        return self.model.rmse(
+            BISAMPLE, epsilon, rate=np.ones(epsilon.shape) if noise else None
+        )
 
 
 def model_of(question: Numeric, users: int, share: float = 1.0) -> AnswerRateModel:
@@ -372,7 +428,13 @@ def model_of(question: Numeric, users: int, share: float = 1.0) -> AnswerRateMod
     BiSample-MD that is asked for by its name, without a mean, is for the least favourable answers.
     """
     everybody = EmpiricalPreferences(values=(float(MAX_EPSILON),))
-    about = question.preferences or everybody, users, question.domain, question.mean, question.sd
+    about = (
+        question.preferences or everybody,
+        users,
+        question.domain,
+        question.mean,
+        question.sd,
+    )
     any_answers = question.mechanism == BISAMPLE and question.mean is None
     return AnswerRateModel(*about, question.refusing, any_answers, share)
 
@@ -412,7 +474,9 @@ def plan_answer_rates(parts: Sequence[AnyPart]) -> dict[str, AnswerRatePlan]:
 
     ``parts`` are those of a planned survey; an :class:`InputError` if it has no such question.
     """
-    stated = [one for one in parts if getattr(one.question, "preferences", None) is not None]
+    stated = [
+        one for one in parts if getattr(one.question, "preferences", None) is not None
+    ]
     if not stated:
         kinds = ", ".join(sorted({one.asked.kind for one in parts})) or "sampled-choice"
         allowed = "'numeric', with [question.preferences], for one question at least"
@@ -425,7 +489,10 @@ def plan_answer_rates(parts: Sequence[AnyPart]) -> dict[str, AnswerRatePlan]:
 
 
 def best_for(
-    model: AnswerRateModel, epsilon: float, missing: float = 0.0, tolerance: float = 1e-5
+    model: AnswerRateModel,
+    epsilon: float,
+    missing: float = 0.0,
+    tolerance: float = 1e-5,
 ) -> Channel:
     """The channel for a mean as it is drawn, on nine grid points, or on five if it must be.
 
@@ -438,7 +505,9 @@ def best_for(
     *finer, last = (2,) if model.domain.yes_no else _GRIDS
     for points in finer:
         with suppress(SolverError):
-            return drawn_channel(proven_channel(epsilon, five, points, stated, tolerance))
+            return drawn_channel(
+                proven_channel(epsilon, five, points, stated, tolerance)
+            )
     return drawn_channel(proven_channel(epsilon, five, last, stated, tolerance))
 
 
@@ -448,19 +517,27 @@ def channel_error(model: AnswerRateModel, channel: Channel, rate: float) -> floa
     Of any answers: those with a mean ``m`` of the least favourable ones are at two grid points, of
     which the error, linear in their shares, is the largest.
     """
-    place, size = model.domain, channel.policy.size - 1
+    place = model.domain
+    size = channel.policy.size - 1
     grid = np.linspace(place.lower, place.upper, size)
     if not model.any_answers:
-        return max(float(channel.error(x.scenario(grid))) for x in model.assumed(1 - rate))
+        return max(
+            float(channel.error(x.scenario(grid))) for x in model.assumed(1 - rate)
+        )
     found = 0.0
     for mean in np.linspace(place.lower, place.upper, _MEANS):
         # What a person adds to the squared error of "sum - mean * number", by what they answer.
         squares = np.square([1, -mean] @ channel.estimator) @ channel.matrix.T
-        answered, none = squares[:-1], squares[-1]
+        answered = squares[:-1]
+        none = squares[-1]
         # Some answer at one point below, and the share ``up`` at one above: this is their mean.
-        below, above = grid <= mean, grid >= mean
-        lower, upper = grid[below, None], grid[above]
-        up = np.clip((mean - lower) / np.maximum(upper - lower, np.finfo(float).tiny), 0, 1)
+        below = grid <= mean
+        above = grid >= mean
+        lower = grid[below, None]
+        upper = grid[above]
+        up = np.clip(
+            (mean - lower) / np.maximum(upper - lower, np.finfo(float).tiny), 0, 1
+        )
         worst = np.max((1 - up) * answered[below, None] + up * answered[above])
         found = max(found, float(rate * worst + (1 - rate) * none) / rate**2)
     return found
@@ -489,7 +566,11 @@ class NumberKind(Kind[Numeric, object]):
         if question.epsilon or question.preferences is None:
             return question
         model = model_of(question, users)
-        best = model.best() if question.mechanism == BISAMPLE else channel_curve(model).best()
+        best = (
+            model.best()
+            if question.mechanism == BISAMPLE
+            else channel_curve(model).best()
+        )
         return question.replacing(epsilon=best.epsilon)
 
     def answer_rate(self, question: Numeric) -> float:
@@ -504,13 +585,20 @@ class NumberKind(Kind[Numeric, object]):
 
     def shared(self, question: Numeric, users: int) -> Curve:
         """With BiSample-MD, at the answer rate, for the people assumed."""
-        rate, model = self.answer_rate(question), model_of(question, users)
-        squares = None if model.any_answers else np.square([mean for mean, _ in model.moments])
+        rate = self.answer_rate(question)
+        model = model_of(question, users)
+        squares = (
+            None
+            if model.any_answers
+            else np.square([mean for mean, _ in model.moments])
+        )
 
         def error(excess: float) -> float:
             return float(np.max(bisample_variance(excess, rate, squares)))
 
-        return mean_curve(question.name, float(question.policy.epsilons[0]), question.weight, error)
+        return mean_curve(
+            question.name, float(question.policy.epsilons[0]), question.weight, error
+        )
 
     def curve(self, part: Part[Numeric], planned: Option) -> Curve:
         """Of BiSample-MD it is a formula."""
@@ -527,7 +615,8 @@ class NumberKind(Kind[Numeric, object]):
 
     def options(self, part: Part[Numeric]) -> list[Option]:
         """The best channel and BiSample-MD, and what is compared alone, for one people."""
-        question, rate = part.question, self.answer_rate(part.question)
+        question = part.question
+        rate = self.answer_rate(part.question)
         model = model_of(question, part.people, part.share)
         try:
             found = [offered_curve(model).at(float(question.policy.epsilons[0]))]
@@ -539,14 +628,20 @@ class NumberKind(Kind[Numeric, object]):
         for name in (BISAMPLE, *_COMPARED):
             errors = model.error(name, epsilon, np.array([rate]))
             (variance,), (bias,) = (column.tolist() for column in errors)
-            law, note = None, f"forced answers at the top, bias {bias * part.whole:+.3g}"
+            law = None
+            note = f"forced answers at the top, bias {bias * part.whole:+.3g}"
             if name == BISAMPLE:
                 law = bisample_md(float(epsilon[0]), question.domain)
                 note = "missing answers stay missing"
-            errors_of, note = ErrorLaw(bias=part.everybody * bias**2), note if rate < 1 else ""
-            found.append(Option(name, variance, errors_of, law, note=note, compared=law is None))
+            errors_of = ErrorLaw(bias=part.everybody * bias**2)
+            note = note if rate < 1 else ""
+            found.append(
+                Option(name, variance, errors_of, law, note=note, compared=law is None)
+            )
         return found
 
-    def facts(self, part: Part[Numeric], planned: Option, mechanism: object) -> PlanFacts:
+    def facts(
+        self, part: Part[Numeric], planned: Option, mechanism: object
+    ) -> PlanFacts:
         """The channel, and what is assumed of the people who answer."""
         return mechanism, model_of(part.question, part.people)

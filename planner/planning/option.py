@@ -85,10 +85,14 @@ class Part(Generic[Q]):
         policies = self.tolerated.policy, self.question.policy
         columns = [one.tolerated.tolist() for one in policies]
         against = self.share * policies[1].largest_pairs(against=True)
-        columns.append((against if policies[1].against is not None else 0 * against).tolist())
+        columns.append(
+            (against if policies[1].against is not None else 0 * against).tolist()
+        )
         return tuple(
             Spending(self.asked.name, level, budget, left, self.share * left, lowered)
-            for level, budget, left, lowered in zip(policies[0].names, *columns, strict=True)
+            for level, budget, left, lowered in zip(
+                policies[0].names, *columns, strict=True
+            )
         )
 
     @property
@@ -140,7 +144,9 @@ def at_scale(question: Q, scale: float, level: str | None = None) -> Q:
     if scale == 1:
         return question
     others = dict[str, object]()
-    for table, key in (("sets", "cap"), ("sampling", "none_epsilon")) if level is None else ():
+    for table, key in (
+        (("sets", "cap"), ("sampling", "none_epsilon")) if level is None else ()
+    ):
         known = getattr(question, table, None)
         if known is not None and (budget := getattr(known, key)) is not None:
             others[table] = known.replacing(**{key: scale * budget})
@@ -150,10 +156,14 @@ def at_scale(question: Q, scale: float, level: str | None = None) -> Q:
 def _with_policy(question: Q, policy: PrivacyPolicy, **changed: object) -> Q:
     budgets = policy.epsilons.tolist()
     if question.levels:
-        lowered = [inf] * policy.size if policy.against is None else policy.against.tolist()
+        lowered = (
+            [inf] * policy.size if policy.against is None else policy.against.tolist()
+        )
         rows = zip(question.levels, budgets, lowered, strict=True)
         changed["levels"] = tuple(
-            one.replacing(epsilon=epsilon, **({} if against == inf else {"against": against}))
+            one.replacing(
+                epsilon=epsilon, **({} if against == inf else {"against": against})
+            )
             for one, epsilon, against in rows
         )
     else:
@@ -182,10 +192,14 @@ class ErrorLaw:
     def error(self, value: float, fraction: float = 1.0) -> float:
         """Squared error per person of the survey where ``fraction`` of them are asked."""
         noise = self.scale * value + self.offset
-        grown = noise if fraction == 1 else (noise + self.spread) / fraction - self.spread
+        grown = (
+            noise if fraction == 1 else (noise + self.spread) / fraction - self.spread
+        )
         return max(grown + self.bias, 0.0)
 
-    def people(self, value: float, target: float, users: int, fraction: float = 1.0) -> int | None:
+    def people(
+        self, value: float, target: float, users: int, fraction: float = 1.0
+    ) -> int | None:
         """The fewest people of the survey at whom its error is ``target``, a share of them.
 
         The bias is that of ``users`` people, per person. None if it alone is too large.
@@ -241,7 +255,9 @@ class Option:
     def title(self) -> str:
         """What it is called, with its note."""
         label = CATALOGUE[self.name].label
-        note = "; ".join(filter(None, (self.note, "not deployed here" if self.compared else "")))
+        note = "; ".join(
+            filter(None, (self.note, "not deployed here" if self.compared else ""))
+        )
         return f"{label}, {note}" if note else label
 
     @property
@@ -272,7 +288,8 @@ def over(error: float, own: float) -> float:
 def flat_region(errors: Array, best: int) -> tuple[int, int]:
     """The first and the last place around the best whose errors are all about as good."""
     far = np.flatnonzero(~(errors <= (1 + FLAT) * errors[best]))
-    before, after = far[far < best].max(initial=-1), far[far > best].min(initial=errors.size)
+    before = far[far < best].max(initial=-1)
+    after = far[far > best].min(initial=errors.size)
     return int(before) + 1, int(after) - 1
 
 
@@ -346,7 +363,9 @@ def choice_curve(
     """
     law = errors or ErrorLaw(spread=float(1 - 1 / policy.item_counts.sum()))
 
-    def at(scale: float = 1.0, level: str | None = None, *, tolerance: float = TIGHT) -> Option:
+    def at(
+        scale: float = 1.0, level: str | None = None, *, tolerance: float = TIGHT
+    ) -> Option:
         found = solve_for(scaled(policy, scale, level), mechanism, objective, tolerance)
         proof = found.certificate
         proven = None if proof is None else proof.solved_bound or proof.lower_bound
@@ -356,10 +375,15 @@ def choice_curve(
     if mechanism != DESIGN or objective.kind != "worst-case" or not closed:
         return Curve(name, weight, law, mechanism, at, convex=mechanism == "opt0")
     item = weight * law.scale * float(objective.item_weights(policy).max())
-    least, most = policy.bounds().min(), policy.bounds().max(axis=0).min()
+    least = policy.bounds().min()
+    most = policy.bounds().max(axis=0).min()
 
     def carried(part: Array, scale: Array, larger: Array) -> Array:
-        lost = np.exp(larger * most) * np.expm1((scale - larger) * least) / np.expm1(scale * least)
+        lost = (
+            np.exp(larger * most)
+            * np.expm1((scale - larger) * least)
+            / np.expm1(scale * least)
+        )
         kept = 1 / (1 - lost)
         return (part + item) * kept**2 - item
 

@@ -103,24 +103,35 @@ def outsider_view(
         return None
     seen = seen_of(law_of(question, mechanism).shape)
     rounds = None if question.rounds is None else question.rounds.deployed
-    parts, among = 1 if rounds is None else rounds.parts, min(people, MOST_PEOPLE)
+    parts = 1 if rounds is None else rounds.parts
+    among = min(people, MOST_PEOPLE)
     stated = negligible(max(1, round(fraction * among))) if delta is None else delta
-    drawn, kept = fraction < parts, stated
+    drawn = fraction < parts
+    kept = stated
     if drawn and 0 < finite("delta", stated) < 1:
         from scipy.stats import binom
 
         # Fewer than so many report, the one who hides among them, with that part of delta at most.
         least = int(binom.ppf(stated / 100, among - 1, fraction / parts))
-        among, kept = 1 + max(0, least), 0.99 * stated
+        among = 1 + max(0, least)
+        kept = 0.99 * stated
     hidden = seen
     if len(seen.names) > _MOST_PAIRED:
         items = int(policy.item_counts.sum())
-        hidden = of_policy(PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"]))
+        hidden = of_policy(
+            PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"])
+        )
     reach = swaying = None
-    if standard_errors is not None and seen.reach is not None:  # a round's, scaled to all people
+    if (
+        standard_errors is not None and seen.reach is not None
+    ):  # a round's, scaled to all people
         reach = parts * seen.reach
         swaying = np.ceil(standard_errors / reach).astype(np.int64)
     central = replace(shuffled(hidden, among, kept), delta=stated)
-    answers = int(question.policy.item_counts.sum()) if question.levels else len(seen.names) - 1
+    answers = (
+        int(question.policy.item_counts.sum())
+        if question.levels
+        else len(seen.names) - 1
+    )
     about = question.name, central, seen.guess(), question.kind, answers, seen.set_size
     return OutsiderView(*about, policy.names, reach, swaying, drawn, rounds)

@@ -65,7 +65,9 @@ class SurveyPlan(Framed):
             if one.name == name:
                 return one
         names = [one.name for one in self.questions]
-        raise InputError.unknown("question", name, names, "Ask for one of the survey's.")
+        raise InputError.unknown(
+            "question", name, names, "Ask for one of the survey's."
+        )
 
     @property
     def one_file(self) -> bool:
@@ -87,7 +89,8 @@ class SurveyPlan(Framed):
     @property
     def better_design(self) -> str | None:
         """The survey's ``design`` that has a smaller objective, or None."""
-        found, split = self.allocation, self.survey.design == "split"
+        found = self.allocation
+        split = self.survey.design == "split"
         if found is None:
             return None
         as_many = found.some_each.asked == found.best_each.asked
@@ -134,7 +137,9 @@ class SurveyPlan(Framed):
         >>> round(view.shuffled.epsilon, 3), round(view.guess.success, 3)
         (0.031, 0.405)
         """
-        group = prod(min(shares.values()) for shares in self.survey.group_shares.values())
+        group = prod(
+            min(shares.values()) for shares in self.survey.group_shares.values()
+        )
         views = {one.name: one.outsiders(delta, group) for one in self.questions}
         known = tuple(view for view in views.values() if view is not None)
         left_out = tuple(name for name, view in views.items() if view is None)
@@ -148,7 +153,9 @@ class SurveyPlan(Framed):
         Who answers so many questions spends so many questions' budgets: the largest per level. An
         :class:`InputError` if the questions have different pair rules, or none shares the budgets.
         """
-        levelled = [q for q in self.questions if q.question.levels and not q.question.apart]
+        levelled = [
+            q for q in self.questions if q.question.levels and not q.question.apart
+        ]
         rules = {q.deployed.policy.rule_name for q in levelled}
         if len(rules) > 1:
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
@@ -157,7 +164,9 @@ class SurveyPlan(Framed):
         spent = self._by_level(lambda row: row.spent)
         if not spent:
             remedy = "What Sampling Privacy reveals does not add up with other budgets."
-            raise InputError.because("spending", "no question shares the budgets", remedy)
+            raise InputError.because(
+                "spending", "no question shares the budgets", remedy
+            )
         against = self._by_level(lambda row: row.against)
         return LedgerEntry.model_validate(
             {
@@ -167,7 +176,9 @@ class SurveyPlan(Framed):
                 "spent": spent,
                 "against": {level: nats for level, nats in against.items() if nats},
                 "times_open": [
-                    q.name for q in levelled if q.question.rounds and q.question.rounds.times_open
+                    q.name
+                    for q in levelled
+                    if q.question.rounds and q.question.rounds.times_open
                 ],
             }
         )
@@ -200,9 +211,13 @@ class SurveyPlan(Framed):
         found: dict[str, list[float]] = {}
         for question in self.questions:
             parts = question.question.together
-            names = product(*([level.name for level in one.levels] or [one.name] for one in parts))
+            names = product(
+                *([level.name for level in one.levels] or [one.name] for one in parts)
+            )
             own: dict[str, float] = {}
-            for cell, row in zip(names, question.spending, strict=False):  # of two rounds no row
+            for cell, row in zip(
+                names, question.spending, strict=False
+            ):  # of two rounds no row
                 own |= {level: max(own.get(level, 0.0), of(row)) for level in cell}
             for level, nats in own.items():
                 found.setdefault(level, []).append(nats)
@@ -221,7 +236,10 @@ class SurveyPlan(Framed):
             return None
         try:
             part = joined(parts)
-            small = len(part.asked.ordered) <= _OFFERED[0] and len(part.asked.levels) <= _OFFERED[1]
+            small = (
+                len(part.asked.ordered) <= _OFFERED[0]
+                and len(part.asked.levels) <= _OFFERED[1]
+            )
             return plan_question(part).fact(Related) if small else None
         except (InputError, SolverError):
             return None
@@ -251,7 +269,9 @@ class SurveyPlan(Framed):
 
 
 def plan_survey(
-    survey: Survey | str | Path, ledger: Ledger | None = None, mechanism: str | None = None
+    survey: Survey | str | Path,
+    ledger: Ledger | None = None,
+    mechanism: str | None = None,
 ) -> SurveyPlan:
     """Plan every question of a survey and the budget they share.
 
@@ -291,14 +311,18 @@ def plan_survey(
             remedy = "Leave it out to plan each question's own."
             raise InputError("mechanism", mechanism, "the name of a mechanism", remedy)
         changed = (
-            one.replacing(mechanism=mechanism) if one.kind in CATALOGUE["opt0"].kinds else one
+            one.replacing(mechanism=mechanism)
+            if one.kind in CATALOGUE["opt0"].kinds
+            else one
             for one in survey.questions
         )
         survey = survey.replacing(questions=tuple(changed))
     ledger = earlier(survey.ledger) if ledger is None else ledger
     parts, allocation = parts_of(survey, ledger)
     sharing = {part.asked.name: part for part in parts}
-    each = (sharing.get(q.name) or Part.alone(q, survey.users) for q in survey.questions)
+    each = (
+        sharing.get(q.name) or Part.alone(q, survey.users) for q in survey.questions
+    )
     return SurveyPlan(survey, tuple(map(plan_question, each)), allocation, ledger)
 
 
@@ -321,22 +345,30 @@ def parts_of(
     for question in survey.questions:
         KINDS[question.kind].check(question)
     ledger = earlier(survey.ledger) if ledger is None else ledger
-    questions, users = [one for one in survey.questions if not one.apart], survey.users
+    questions = [one for one in survey.questions if not one.apart]
+    users = survey.users
     if len(questions) < 2:
         return [part_of(one, users, ledger) for one in questions], None
-    tolerated = [KINDS[question.kind].settled(question, users) for question in questions]
+    tolerated = [
+        KINDS[question.kind].settled(question, users) for question in questions
+    ]
     left = [with_budget_left(question, ledger) for question in tolerated]
     split, some, found = _allocated(left, survey)
     left, shares, fractions = split, found.shares, np.ones(len(left))
     if survey.design != "split":
-        left, shares = some, fractions * found.some_each.share
+        left = some
+        shares = fractions * found.some_each.share
         fractions = found.some_each.fractions
     columns = questions, tolerated, left, shares.tolist(), fractions.tolist()
     return [Part(*one, users) for one in zip(*columns, strict=True)], found
 
 
 def part_of(
-    asked: Question, users: int, ledger: Ledger, share: float = 1.0, fraction: float = 1.0
+    asked: Question,
+    users: int,
+    ledger: Ledger,
+    share: float = 1.0,
+    fraction: float = 1.0,
 ) -> AnyPart:
     """One question's part, settled, at this ``share`` of the budgets and ``fraction`` of people."""
     if asked.apart:
@@ -360,17 +392,27 @@ def _allocated(
     # A plan that splits stands beside one question each, or more if that is better.
     asked = 1 if survey.design == "one-each" else survey.asked
     kinds = [KINDS[question.kind] for question in questions]
-    split = some = [kind.fitted(q, users) for kind, q in zip(kinds, questions, strict=True)]
+    split = some = [
+        kind.fitted(q, users) for kind, q in zip(kinds, questions, strict=True)
+    ]
     for _ in range(_ROUNDS):
         curves, alone = (
             [kind.shared(q, users) for kind, q in zip(kinds, asked_so, strict=True)]
             for asked_so in (split, some)
         )
-        found, made_for = allocate(curves, alone, asked), (split, some)
-        each, columns = found.some_each, (kinds, questions, found.shares.tolist())
-        split = [kind.fitted(q, users, share) for kind, q, share in zip(*columns, strict=True)]
+        found = allocate(curves, alone, asked)
+        made_for = (split, some)
+        each = found.some_each
+        columns = (kinds, questions, found.shares.tolist())
+        split = [
+            kind.fitted(q, users, share)
+            for kind, q, share in zip(*columns, strict=True)
+        ]
         columns = kinds, questions, each.fractions.tolist()
-        some = [kind.fitted(q, f * users, each.share) for kind, q, f in zip(*columns, strict=True)]
+        some = [
+            kind.fitted(q, f * users, each.share)
+            for kind, q, f in zip(*columns, strict=True)
+        ]
         if (split, some) == made_for:
             break
     return *made_for, found
@@ -417,14 +459,18 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, .
     figures = [_figures(plan, against=sided) for plan in (first, second)]
     keys = list(dict.fromkeys(key for found in figures for key in found))
     names = [name for name, *_ in keys]
-    keys.sort(key=lambda key: names.index(key[0]))  # a question's figures stand together
+    keys.sort(
+        key=lambda key: names.index(key[0])
+    )  # a question's figures stand together
     rows = [ComparedRow(*key, *(found.get(key) for found in figures)) for key in keys]
     return tuple(rows)
 
 
 def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], float]:
     """By question, level and what it is; in the order of the plan."""
-    found: dict[tuple[str, str, str], float] = {("", "", "people"): plan.questions[0].everybody}
+    found: dict[tuple[str, str, str], float] = {
+        ("", "", "people"): plan.questions[0].everybody
+    }
     found["", "", "most spent (epsilon)"] = plan.most_spent
     if plan.objective_value is not None:
         found["", "", "objective"] = plan.objective_value
@@ -434,7 +480,9 @@ def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], f
             for i, level in enumerate(levels.names):
                 found[one.name, level, "spent (epsilon)"] = float(levels.epsilons[i])
                 if against:
-                    found[one.name, level, "said against (epsilon)"] = float(one.leakage[1, i])
+                    found[one.name, level, "said against (epsilon)"] = float(
+                        one.leakage[1, i]
+                    )
                 found[one.name, level, "item error, %"] = float(levels.percent[i])
         found[one.name, "", "total error, %"] = 100 * one.error_share
         for name, *both in () if one.again is None else one.again.beside:

@@ -20,7 +20,15 @@ from planner.planning.channels import OrderedKind
 from planner.planning.choice import ByLevel, ChoiceKind, JointKind
 from planner.planning.kind import AnyKind, F, PlanFacts, fact_of
 from planner.planning.mean import NumberKind
-from planner.planning.option import AnyPart, Curve, Option, Spending, least, over, rounded
+from planner.planning.option import (
+    AnyPart,
+    Curve,
+    Option,
+    Spending,
+    least,
+    over,
+    rounded,
+)
 from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.rounds import Scheme, compared, own_ways
 from planner.planning.sampled import SampledKind, SamplingPlan
@@ -29,7 +37,9 @@ from planner.planning.solve import TIGHT, Certified, largest_budgets
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.questions import BEST, Question
 
-_POINTS, _FEW_POINTS = 25, 7  # of a curve; what is no table takes longer
+# of a curve; what is no table takes longer
+_POINTS = 25
+_FEW_POINTS = 7
 
 KINDS: dict[str, AnyKind] = {
     "categorical": ChoiceKind(),
@@ -146,7 +156,8 @@ class QuestionPlan(Framed):
             most = self.cap or policy.smallest_pair
         rows = self.part.spending
         return tuple(
-            replace(one, spent=min(one.spent, most), against=min(one.against, most)) for one in rows
+            replace(one, spent=min(one.spent, most), against=min(one.against, most))
+            for one in rows
         )
 
     @property
@@ -197,7 +208,11 @@ class QuestionPlan(Framed):
     def every(self) -> tuple[Option, ...]:
         """As ``found``, with what a design that is proven the best beats: solved when asked for."""
         more = self.kind.unsolved(self.part, self.found)
-        return _ranked(self.part, [*more, *self.found], self.planned) if more else self.found
+        return (
+            _ranked(self.part, [*more, *self.found], self.planned)
+            if more
+            else self.found
+        )
 
     @cached_property
     def alike(self) -> Option | None:
@@ -244,7 +259,9 @@ class QuestionPlan(Framed):
         """The option called ``name``; an :class:`InputError` if there is none."""
         every = {one.name: one for one in self.options}
         if name not in every:
-            raise InputError.unknown("option", name, every, "Ask for one that is compared.")
+            raise InputError.unknown(
+                "option", name, every, "Ask for one that is compared."
+            )
         return every[name]
 
     def people_for(self, error: float) -> int | None:
@@ -259,7 +276,8 @@ class QuestionPlan(Framed):
         Asked one time. Of sets at their padding length, and of mechanisms that report one item.
         None where nothing is proven.
         """
-        planned, bound = self.planned, self.least_error
+        planned = self.planned
+        bound = self.least_error
         if not planned.of_all:
             if planned.bound is None:
                 return None
@@ -273,8 +291,14 @@ class QuestionPlan(Framed):
         The perturbation alone: what a sample misses is known from above only. None where that is
         not known: for sets, whose error depends on their padding, and means.
         """
-        best = next((one for one in self.found if one.of_all and one.bound is not None), None)
-        return None if best is None else self.part.total(best.squared_bound / self.fraction)
+        best = next(
+            (one for one in self.found if one.of_all and one.bound is not None), None
+        )
+        return (
+            None
+            if best is None
+            else self.part.total(best.squared_bound / self.fraction)
+        )
 
     @property
     def noise_gap(self) -> float | None:
@@ -283,7 +307,11 @@ class QuestionPlan(Framed):
         What a sample misses is the same with any mechanism, and left out. None if not proven.
         """
         least = self.least_error
-        return self.part.total(self.planned.squared / self.fraction) / least - 1 if least else None
+        return (
+            self.part.total(self.planned.squared / self.fraction) / least - 1
+            if least
+            else None
+        )
 
     @property
     def proven_gap(self) -> float | None:
@@ -334,7 +362,9 @@ class QuestionPlan(Framed):
         sampling = self.fact(SamplingPlan)
         return sampling is None or sampling.deployable
 
-    def outsiders(self, delta: float | None = None, group: float = 1.0) -> OutsiderView | None:
+    def outsiders(
+        self, delta: float | None = None, group: float = 1.0
+    ) -> OutsiderView | None:
         """What an outsider learns from reports as they are deployed, beside what is promised.
 
         Computed when asked for, in less than a second. ``delta`` is that of the central guarantee,
@@ -367,29 +397,42 @@ def plan_question(part: AnyPart) -> QuestionPlan:
     kind = KINDS[part.asked.kind]
     found = kind.options(part)
     name = part.asked.mechanism
-    planned = least(found if name == BEST else [one for one in found if one.name == name])
+    planned = least(
+        found if name == BEST else [one for one in found if one.name == name]
+    )
     if planned is None:
         remedy = "Ask for a mechanism by its name to see why."
         raise InputError("mechanism", name, "one that can be planned", remedy)
     found = [one if one is planned else kind.compared(part, one) for one in found]
-    mechanism, ranked = kind.deployed(part, planned), _ranked(part, found, planned)
-    facts, error = kind.facts(part, planned, mechanism), planned.sampled(part.fraction)
+    mechanism = kind.deployed(part, planned)
+    ranked = _ranked(part, found, planned)
+    facts = kind.facts(part, planned, mechanism)
+    error = planned.sampled(part.fraction)
     targets = what_if.answer_targets(kind, part, planned, facts)
     realised = kind.realised(part.deployed, mechanism)
     deployed = part.deployed.replacing(mechanism=planned.name)
-    return QuestionPlan(part, deployed, mechanism, ranked, error, facts, targets, realised)
+    return QuestionPlan(
+        part, deployed, mechanism, ranked, error, facts, targets, realised
+    )
 
 
-def _ranked(part: AnyPart, found: Sequence[Option], planned: Option) -> tuple[Option, ...]:
+def _ranked(
+    part: AnyPart, found: Sequence[Option], planned: Option
+) -> tuple[Option, ...]:
     def total(option: Option) -> float:
         few, one = part.in_round(option)
         return inf if one.refused else part.total(one.sampled(few.fraction))
 
-    own, ranked = total(planned), list[Option]()
+    own = total(planned)
+    ranked = list[Option]()
     for one in found:
         error = total(one)
-        ranked.append(replace(one, error=error, against=0.0 if one.refused else over(error, own)))
-    return tuple(sorted(ranked, key=lambda one: (rounded(one.error), one.name != planned.name)))
+        ranked.append(
+            replace(one, error=error, against=0.0 if one.refused else over(error, own))
+        )
+    return tuple(
+        sorted(ranked, key=lambda one: (rounded(one.error), one.name != planned.name))
+    )
 
 
 def budget_curve(

@@ -87,7 +87,13 @@ class OneReport:
 
     def _scheme(self, name: str, hidden: bool, *noise: float) -> Scheme:
         """From the noise of a round, of averages and changes where answers stay and anew."""
-        spreads = self.spread, self.spread, self.alike * self.spread, 0.0, 2 * self.spread
+        spreads = (
+            self.spread,
+            self.spread,
+            self.alike * self.spread,
+            0.0,
+            2 * self.spread,
+        )
         biases = self.bias, self.bias, self.bias, 0.0, 0.0
         return Scheme(name, hidden, *map(self.sample, noise, spreads, biases))
 
@@ -98,7 +104,8 @@ class OneReport:
 
     def once(self, rounds: int) -> Scheme:
         """One report in one of so many rounds."""
-        both, each = 2 * rounds * (self.error + self.spread), rounds * (self.error + self.spread)
+        both = 2 * rounds * (self.error + self.spread)
+        each = rounds * (self.error + self.spread)
         anew = self.error + (1 - self.alike) * self.spread
         errors = each - self.spread, self.error, anew, both, both - 2 * self.spread
         return self._scheme("one report in one round", True, *errors)
@@ -110,12 +117,19 @@ class OneReport:
         """
         each = (changes + 1) * (self.error + self.length) - self.length
         other = self.spread / self.length if self.length else 1.0
-        errors = each, each, each * (1 - other + other * self.alike), 0.0, 2 * each * other
+        errors = (
+            each,
+            each,
+            each * (1 - other + other * self.alike),
+            0.0,
+            2 * each * other,
+        )
         return self._scheme("one report of one value", False, *errors)
 
     def shared(self, rounds: int) -> Scheme:
         """Such a report in every one of so many rounds."""
-        average, change = self.error / rounds, 2 * self.error
+        average = self.error / rounds
+        change = 2 * self.error
         errors = self.error, average, average, change, change
         return self._scheme("budgets shared by the rounds", True, *errors)
 
@@ -127,14 +141,17 @@ def own_ways(
 
     In as many ``rounds`` as it is asked when omitted.
     """
-    again, errors = part.asked.rounds, planned.errors
+    again = part.asked.rounds
+    errors = planned.errors
     count = rounds or again.count
     changes = count - 1 if again.changes == "any" else again.most_changes
     epochs = min(changes + 1, count)
     least, longer = divmod(count, epochs)
     alike = (epochs * least**2 + longer * (2 * least + 1)) / count**2
     spreads = errors.spread, part.apart(errors).spread
-    one = OneReport(planned.squared - errors.bias, *spreads, alike, part.fraction, errors.bias)
+    one = OneReport(
+        planned.squared - errors.bias, *spreads, alike, part.fraction, errors.bias
+    )
     if not changes:
         return one, [one.always()]
     ways = [one.once(count)]
@@ -152,7 +169,8 @@ def compared(
     where none is proven.
     """
     one, ways = own_ways(part, planned)
-    count, changes = part.asked.rounds.count, part.asked.rounds.most_changes
+    count = part.asked.rounds.count
+    changes = part.asked.rounds.most_changes
     each = shared.at(part.share / count, tolerance=_ROUGH).squared
     ways.append(Scheme("asked one time", True, planned.sampled(part.fraction)))
     ways.append(replace(one, error=each - one.bias).shared(count))
@@ -160,8 +178,13 @@ def compared(
     if not part.asked.draws_one:
         return ways, bound
     policy = part.deployed.policy
-    memoised = memoised_errors(int(policy.item_counts.sum()), float(policy.bounds().min()), changes)
-    ways += [Scheme(name, False, one.sample(each, one.spread)) for name, each in memoised.items()]
+    memoised = memoised_errors(
+        int(policy.item_counts.sum()), float(policy.bounds().min()), changes
+    )
+    ways += [
+        Scheme(name, False, one.sample(each, one.spread))
+        for name, each in memoised.items()
+    ]
     return ways, bound
 
 
@@ -170,14 +193,22 @@ def _bound(part: AnyPart, found: Sequence[Option]) -> float | None:
 
     As answers may stay, that of the best single report; of choices also those of histories.
     """
-    again, deployed = part.asked.rounds, part.deployed
-    changes, policy = again.most_changes, deployed.policy
-    bounds = [one.squared_bound for one in found if one.of_all and one.bound is not None]
+    again = part.asked.rounds
+    deployed = part.deployed
+    changes = again.most_changes
+    policy = deployed.policy
+    bounds = [
+        one.squared_bound for one in found if one.of_all and one.bound is not None
+    ]
     still = not changes and bounds  # what stays is one report
     objective = getattr(deployed, "objective", TOTAL)
     if part.asked.draws_one and objective.kind != "minimax" and not still:
-        factors = [spread(again, changes, m) ** 0.5 for m in policy.item_counts.tolist()]
-        with suppress(InputError, SolverError):  # a matrix of many levels, or tiny budgets
+        factors = [
+            spread(again, changes, m) ** 0.5 for m in policy.item_counts.tolist()
+        ]
+        with suppress(
+            InputError, SolverError
+        ):  # a matrix of many levels, or tiny budgets
             bounds.append(history_bound(policy, objective, np.array(factors)))
     return max(bounds, default=0.0) or None
 
@@ -211,7 +242,9 @@ def spread(again: AskedAgain, changes: int, items: int) -> float:
     if again.times_open:
         epoch = np.arange(rounds) * (changes + 1) // rounds
         alike = (-1.0 / max(items - 1, 1)) ** np.abs(epoch[:, None] - epoch)
-        return float(np.sqrt(np.maximum(np.linalg.eigvalsh(alike), 0)).sum() ** 2 / rounds)
+        return float(
+            np.sqrt(np.maximum(np.linalg.eigvalsh(alike), 0)).sum() ** 2 / rounds
+        )
     if changes >= rounds - 1:
         return float(rounds)
     while sum(comb(rounds - 1, k) for k in range(changes + 1)) > _MOST_HISTORIES:
@@ -221,12 +254,15 @@ def spread(again: AskedAgain, changes: int, items: int) -> float:
     epochs = [np.searchsorted(x, np.arange(rounds), "right") for x in chain(*histories)]
     stays = np.array([epoch[:, None] == epoch for epoch in epochs], dtype=np.float64)
     # R is their mean under a law; multiplicative steps go to that of the largest tr R^(1/2).
-    law, root = np.full(len(stays), 1 / len(stays)), 0.0
+    law = np.full(len(stays), 1 / len(stays))
+    root = 0.0
     for _ in range(300):
         values, vectors = np.linalg.eigh(np.tensordot(law, stays, 1))
         roots = np.sqrt(np.maximum(values, 1e-15))
         root = float(roots.sum())
-        slope = (vectors / roots) @ vectors.T  # R^(-1/2), twice the slope of the trace in R
+        slope = (
+            vectors / roots
+        ) @ vectors.T  # R^(-1/2), twice the slope of the trace in R
         gains = np.tensordot(stays, slope, 2) / root  # mean 1 under the law
         law *= gains
         law /= law.sum()

@@ -75,7 +75,9 @@ class SamplingPlan:
     @property
     def counts(self) -> tuple[int, ...]:
         """How many people are expected to have each value, shape ``(V,)``."""
-        return tuple(count for level in self.question.levels for count in level.yes_counts)
+        return tuple(
+            count for level in self.question.levels for count in level.yes_counts
+        )
 
     @property
     def budgets(self) -> tuple[float, ...]:
@@ -95,9 +97,12 @@ class SamplingPlan:
     @property
     def released_epsilon(self) -> float:
         """Smallest budget at ``delta`` if the estimates alone are released; ``inf`` above 50."""
-        one, released = self.mechanism, sampling_privacy.released_delta
+        one = self.mechanism
+        released = sampling_privacy.released_delta
         everyone = one.everyone_has_value
-        curve = partial(released, self.others, one.sampling, everyone_has_value=everyone)
+        curve = partial(
+            released, self.others, one.sampling, everyone_has_value=everyone
+        )
         return sampling_privacy.smallest_epsilon(curve, self.delta)
 
     def absolute_errors(self) -> Array:
@@ -107,18 +112,23 @@ class SamplingPlan:
         quantile, an approximation for counts below about 10.
         """
         sampling = self.mechanism.sampling
-        spread = np.sqrt(np.array(self.counts, dtype=np.float64) * (1 - sampling) / sampling)
+        spread = np.sqrt(
+            np.array(self.counts, dtype=np.float64) * (1 - sampling) / sampling
+        )
         return normal_quantile(0.975) * spread
 
     @property
     def law(self) -> CollectedLaw:
         """What is deployed, in whole numbers; refused as :meth:`guarantee` is."""
-        drawn, levels = self.mechanism, self.question.plain_levels
+        drawn = self.mechanism
+        levels = self.question.plain_levels
         sampling, zero, decoys = round_die(drawn.sampling, drawn.zero, drawn.decoys)
         everyone = drawn.everyone_has_value
         about = self.budgets[0], everyone, self.guarantee()
         shape = DieCollected(levels, sampling, zero, tuple(decoys), *about)
-        return CollectedLaw("", "sampling-privacy", ItemOrNoneCollected(levels, everyone), shape)
+        return CollectedLaw(
+            "", "sampling-privacy", ItemOrNoneCollected(levels, everyone), shape
+        )
 
     def guarantee(self) -> Document:
         """What a parameter file says of the three views, as plain JSON types.
@@ -128,8 +138,12 @@ class SamplingPlan:
         """
         _check_acknowledged(self.question)
         if self.nothing_promised:
-            reason = f"Released estimates have no finite epsilon at delta {self.delta:g}"
-            raise VerificationError(reason, "Merge rare values, so that more people have each.")
+            reason = (
+                f"Released estimates have no finite epsilon at delta {self.delta:g}"
+            )
+            raise VerificationError(
+                reason, "Merge rare values, so that more people have each."
+            )
         return {
             "relies_on": self.relies_on,
             "acknowledged": self.question.sampling.acknowledged,
@@ -172,7 +186,9 @@ def plan_sampling(question: SampledChoice, population: int) -> SamplingPlan:
     about = question.sampling
     if about.relies_on not in ACKNOWLEDGEMENTS:
         allowed = f"one of {', '.join(ACKNOWLEDGEMENTS)}"
-        remedy = "No deployment can rely on linkable rounds: their privacy loss is infinite."
+        remedy = (
+            "No deployment can rely on linkable rounds: their privacy loss is infinite."
+        )
         raise InputError("relies_on", about.relies_on, allowed, remedy)
     if about.acknowledged is not None:
         _check_acknowledged(question)
@@ -186,13 +202,16 @@ def plan_sampling(question: SampledChoice, population: int) -> SamplingPlan:
         remedy = f"The others have none of the values: set {mark('everyone_has_value')} to false."
         allowed = f"the population, {population}, in total, if everyone has a value"
         raise InputError("yes_counts", counted, allowed, remedy)
-    limits, everyone = (_budgets(question), about.cap, about.floor), about.everyone_has_value
+    limits = (_budgets(question), about.cap, about.floor)
+    everyone = about.everyone_has_value
     mechanism = sampling_privacy.best_sampling(*limits, everyone_has_value=everyone)
     return SamplingPlan(question, mechanism)
 
 
 def _budgets(question: SampledChoice) -> tuple[float, ...]:
-    values = [float(level.epsilon) for level in question.levels for _ in level.yes_counts]
+    values = [
+        float(level.epsilon) for level in question.levels for _ in level.yes_counts
+    ]
     return question.sampling.none_epsilon or min(values), *values
 
 
@@ -226,8 +245,13 @@ class SampledKind(Kind[SampledChoice, SamplingPlan]):
 
     def columns(self, options: Sequence[Option], mechanism: SamplingPlan) -> Columns:
         """One row a value."""
-        counts, errors = mechanism.counts, mechanism.absolute_errors()
-        return {"value": range(1, len(counts) + 1), "expected": counts, "error_95": errors}
+        counts = mechanism.counts
+        errors = mechanism.absolute_errors()
+        return {
+            "value": range(1, len(counts) + 1),
+            "expected": counts,
+            "error_95": errors,
+        }
 
     def law(self, question: SampledChoice, mechanism: SamplingPlan) -> CollectedLaw:
         """Refused where nobody vouches for what it relies on."""

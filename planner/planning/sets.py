@@ -37,7 +37,14 @@ from planner.mechanisms.set_design import (
 from planner.planning.choice import LevelTerms, Terms, levels_of, solved
 from planner.planning.datasets import SetModel, set_model_of
 from planner.planning.kind import Importance, Kind, PlanFacts, fact_of
-from planner.planning.option import Curve, ErrorLaw, Option, Part, choice_curve, flat_region
+from planner.planning.option import (
+    Curve,
+    ErrorLaw,
+    Option,
+    Part,
+    choice_curve,
+    flat_region,
+)
 from planner.planning.solve import TOTAL, solve_for
 from planner.policy import logodds
 from planner.policy.objective import Objective
@@ -131,7 +138,8 @@ def plan_whole_sets(
     >>> [plan_whole_sets(policy, None, users, sets).length for users in (100, 10_000, 1_000_000)]
     [1, 2, 4]
     """
-    items, epsilon = int(policy.item_counts.sum()), policy.plain(1).least_demanded()
+    items = int(policy.item_counts.sum())
+    epsilon = policy.plain(1).least_demanded()
     lengths = tried = np.arange(1, min(sets.largest, items, MAX_WHOLE_SET) + 1)
     if tried.size > _DESIGN_LENGTHS:
         tried = np.unique(np.geomspace(1, tried.size, _DESIGN_LENGTHS).astype(np.int64))
@@ -144,7 +152,13 @@ def plan_whole_sets(
 
 
 def _planned(
-    policy: PrivacyPolicy, users: int, sets: SetModel, noise: Array, signal: Array, *, whole: bool
+    policy: PrivacyPolicy,
+    users: int,
+    sets: SetModel,
+    noise: Array,
+    signal: Array,
+    *,
+    whole: bool,
 ) -> PaddingPlan:
     """For the noise of all items at each length, and the signal of those of each level."""
     whole_number("users", users)
@@ -158,7 +172,9 @@ def _planned(
         at = sets.moments(lengths[part], policy.item_counts)
         bias2[part] = (users - 1) * at.lost2 + at.spread2
         held = np.einsum("lt,lt->l", at.once, 1 + signal[part])
-        variance[part] = scale**2 * noise[part] + scale * length * held - length**2 * at.twice
+        variance[part] = (
+            scale**2 * noise[part] + scale * length * held - length**2 * at.twice
+        )
         lost[part] = at.lost / sets.mean_size
     mse = bias2 + variance
     best = int(np.argmin(mse))
@@ -209,7 +225,8 @@ def law_at(
     >>> [law_at(about, 100, length)[0].prior for length in (1, 2)], law_at(about, 100, 2)[1].bias
     ([(1.0,), (0.75,)], 0.0)
     """
-    sets, length = set_model_of(question), length or question.padding_length or 1
+    sets = set_model_of(question)
+    length = length or question.padding_length or 1
     if sets is None:
         # Noise l^2, and at most l items of signal l (signal + 1) - 1.
         objective = objective or question.objective
@@ -219,7 +236,8 @@ def law_at(
     at = sets.moments(length, question.policy.item_counts)
     # The variance at a length is its square times the expected objective whose prior is what is
     # drawn per level, and an offset; of whole sets, without the square, for what is held.
-    scale, counts = 1 if whole else length, question.policy.item_counts
+    scale = 1 if whole else length
+    counts = question.policy.item_counts
     prior = np.minimum(length // scale * at.once, counts)
     offset = length * scale * float(at.once.sum()) - length**2 * float(at.twice)
     bias = float((users - 1) * at.lost2 + at.spread2)
@@ -254,7 +272,9 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
     def mechanisms(self, question: ItemSet) -> list[str]:
         """Designs are for the total error."""
         total = question.criterion == "total"
-        return [name for name in super().mechanisms(question) if total or name != SET_DESIGN]
+        return [
+            name for name in super().mechanisms(question) if total or name != SET_DESIGN
+        ]
 
     def fitted(self, question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
         """With a padding length: its own, else the best for so many people.
@@ -262,10 +282,14 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         Of ``"best"`` it is that of the set design, or of the best table if its error is smaller.
         """
         least = question.policy.plain(1).least_demanded()
-        if question.cap is not None and question.cap < least:  # no mechanism is made to keep it
+        if (
+            question.cap is not None and question.cap < least
+        ):  # no mechanism is made to keep it
             remedy = "Leave it out for one budget of any two sets, or lower the levels' budgets."
             what = f"cap of question {question.name!r}"
-            raise InputError(what, question.cap, f"at least {least:g}, that of items", remedy)
+            raise InputError(
+                what, question.cap, f"at least {least:g}, that of items", remedy
+            )
         if question.padding_length is not None:
             return question
         sets = set_model_of(question)
@@ -275,24 +299,34 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
                 "people with 0, 1, 2, ... items (sizes) or the file of a pilot."
             )
             place = (f"question {question.name!r}",)
-            raise InputError("sets", None, "given, or a padding length", remedy, place=place)
+            raise InputError(
+                "sets", None, "given, or a padding length", remedy, place=place
+            )
         _refuse_objective(question)
         part = Part.alone(question, max(1, round(users)), share)
-        policy, plans = part.deployed.policy, []
+        policy = part.deployed.policy
+        plans = []
         if question.mechanism in (BEST, SET_DESIGN):
             plans.append(_padding(part, None, sets))
         if question.mechanism != SET_DESIGN and policy.rule.covers_sets:
-            table = solve_for(policy, "opt0" if question.mechanism == BEST else question.mechanism)
+            table = solve_for(
+                policy, "opt0" if question.mechanism == BEST else question.mechanism
+            )
             plans.append(_padding(part, table, sets))
-        return question.replacing(padding_length=min(plans, key=lambda plan: plan.mse.min()).length)
+        return question.replacing(
+            padding_length=min(plans, key=lambda plan: plan.mse.min()).length
+        )
 
     def shared(self, question: ItemSet, users: int) -> Curve:
         """With its set design, if that is deployed, else with tables; at its padding length.
 
         They are compared at its full budgets.
         """
-        name, weight, asked = question.name, question.weight, question.mechanism
-        rough, about = asked if asked in MODELS else "opt0", law_at(question, users)
+        name = question.name
+        weight = question.weight
+        asked = question.mechanism
+        rough = asked if asked in MODELS else "opt0"
+        about = law_at(question, users)
         drawn = choice_curve(name, question.policy, weight, *about, rough)
         if asked not in (BEST, SET_DESIGN):
             return drawn
@@ -302,7 +336,8 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
             found = whole_sets(part, question.padding_length or 1)
             return replace(found, bound=found.value)  # of set designs, it is the best
 
-        found, covered = at(), question.policy.rule.covers_sets
+        found = at()
+        covered = question.policy.rule.covers_sets
         _require_planned(question, found)
         if asked == BEST and covered and drawn.at().squared < found.squared:
             return drawn
@@ -310,9 +345,12 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
 
     def options(self, part: Part[ItemSet]) -> list[Option]:
         """A set design, tables for one item that is drawn of a set, and rivals, at one length."""
-        question, length = part.deployed, part.question.padding_length or 1
-        about, must = law_at(question, part.everybody), part.asked.mechanism
-        names, policy = (*MODELS, *BASELINES), question.policy
+        question = part.deployed
+        length = part.question.padding_length or 1
+        about = law_at(question, part.everybody)
+        must = part.asked.mechanism
+        names = (*MODELS, *BASELINES)
+        policy = question.policy
         found = [solved(policy, name, *about, must=name == must) for name in names]
         if not question.policy.rule.covers_sets:
             reason = "budgets of sets are defined for the rule min alone"
@@ -334,7 +372,8 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         self, part: Part[ItemSet], planned: Option, importance: Importance = None
     ) -> Curve | None:
         """Of tables and set designs, at the best length of each scale, if none is asked for."""
-        whole, sets = planned.name == SET_DESIGN, set_model_of(part.deployed)
+        whole = planned.name == SET_DESIGN
+        sets = set_model_of(part.deployed)
         if not whole and planned.name not in MODELS:
             return None
 
@@ -344,15 +383,20 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
             there = own.scaled(scale, level)
             if whole:
                 found = self.best_whole(there)
-                return replace(found, bound=found.value)  # of set designs, it is the best
-            policy, length = there.deployed.policy, part.asked.padding_length
+                return replace(
+                    found, bound=found.value
+                )  # of set designs, it is the best
+            policy = there.deployed.policy
+            length = part.asked.padding_length
             if length is None and sets is not None:
                 length = _padding(there, solve_for(policy, planned.name), sets).length
             about = law_at(there.deployed, part.everybody, length, TOTAL)
             found = solved(policy, planned.name, *about, must=True)
             return replace(found, note=f"l = {length}")
 
-        return Curve(part.asked.name, part.asked.weight, planned.errors, planned.name, at)
+        return Curve(
+            part.asked.name, part.asked.weight, planned.errors, planned.name, at
+        )
 
     def compared(self, part: Part[ItemSet], option: Option) -> Option:
         """At the padding length that is best for it."""
@@ -374,10 +418,12 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
 
     def deployed(self, part: Part[ItemSet], option: Option) -> CollectedLaw:
         """A law, with what is known of longer sets."""
-        length, sets = part.question.padding_length or 1, set_model_of(part.deployed)
+        length = part.question.padding_length or 1
+        sets = set_model_of(part.deployed)
         whole: CollectedLaw | None = getattr(option.law, "mechanism", None)
         law = padded(unary(option.law), length) if whole is None else whole
-        items, length = law.levels.total, law.levels.dummies
+        items = law.levels.total
+        length = law.levels.dummies
         return law if sets is None else law.with_sizes(sets.longer(length, items))
 
     def total(self, part: Part[ItemSet], planned: Option) -> Option:
@@ -391,11 +437,15 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         self, part: Part[ItemSet], facts: PlanFacts, total: Option, error: float
     ) -> int | None:
         """With more of them another padding length may be best."""
-        found, padded = [super().people_for(part, facts, total, error)], fact_of(facts, Padded)
+        found = [super().people_for(part, facts, total, error)]
+        padded = fact_of(facts, Padded)
         known = None if padded is None else padded.plan
         if known is not None and part.asked.padding_length is None:
             pairs = zip(*every_length(part, known), strict=True)
-            laws = ((ErrorLaw(bias=float(bias)), float(square - bias)) for square, bias in pairs)
+            laws = (
+                (ErrorLaw(bias=float(bias)), float(square - bias))
+                for square, bias in pairs
+            )
             found += [law.people(noise, error, part.everybody) for law, noise in laws]
         return min((one for one in found if one is not None), default=None)
 
@@ -405,33 +455,43 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
         return np.minimum(spent, mechanism.shape.largest())
 
-    def facts(self, part: Part[ItemSet], planned: Option, mechanism: CollectedLaw) -> PlanFacts:
+    def facts(
+        self, part: Part[ItemSet], planned: Option, mechanism: CollectedLaw
+    ) -> PlanFacts:
         """Its levels, what padding costs, the table, or what is promised of whole sets."""
-        length, sets = part.question.padding_length or 1, set_model_of(part.deployed)
+        length = part.question.padding_length or 1
+        sets = set_model_of(part.deployed)
         whole = planned.name == SET_DESIGN
         levels = levels_of(part, planned, length)
-        longer, plan, uncut = mechanism.asked.longer, None, None
+        longer = mechanism.asked.longer
+        plan = None
+        uncut = None
         if sets is not None:
             plan = _padding(part, planned.law, sets)
             if plan.uncut is not None:
                 error = every_length(part, plan)[0][plan.uncut - 1]
                 uncut = plan.uncut, part.total(float(error))
         about = _promises(part, planned) if whole else planned.law
-        said, given = sets.said if sets else "", part.asked.padding_length is not None
+        said = sets.said if sets else ""
+        given = part.asked.padding_length is not None
         return levels, Padded(length, longer, plan, uncut, said, given), about
 
 
 def _require_planned(question: ItemSet, whole: Option) -> None:
     """Where nothing but a set design will do, there must be one."""
-    if whole.refused and (question.mechanism == SET_DESIGN or not question.policy.rule.covers_sets):
+    if whole.refused and (
+        question.mechanism == SET_DESIGN or not question.policy.rule.covers_sets
+    ):
         remedy = 'Change that, or ask for another mechanism, under the rule "min".'
         raise InputError.because(SET_DESIGN, f"{SET_DESIGN}: {whole.refused}", remedy)
 
 
 def whole_sets(part: Part[ItemSet], length: int) -> Option:
     """The set design at a padding length, or why there is none."""
-    question, policy = part.deployed, part.deployed.policy
-    length, cap = min(length, int(policy.item_counts.sum())), question.cap
+    question = part.deployed
+    policy = part.deployed.policy
+    length = min(length, int(policy.item_counts.sum()))
+    cap = question.cap
     if question.objective != TOTAL:
         refused = "it is made for the total error, unweighted"
         return Option(SET_DESIGN, inf, ErrorLaw(), refused=refused)
@@ -446,12 +506,16 @@ def whole_sets(part: Part[ItemSet], length: int) -> Option:
     return Option(SET_DESIGN, *_error_of_whole(part, length, law), law, bound or None)
 
 
-def _error_of_whole(part: Part[ItemSet], length: int, terms: LevelTerms) -> tuple[float, ErrorLaw]:
+def _error_of_whole(
+    part: Part[ItemSet], length: int, terms: LevelTerms
+) -> tuple[float, ErrorLaw]:
     """What reports of whole sets with these two chances have: per person, and its law."""
     question = part.deployed
     if set_model_of(question) is None:
         items = int(question.policy.item_counts.sum())
-        return float(set_error(items, length, terms.a[0], terms.b[0])), ErrorLaw(spread=length)
+        return float(set_error(items, length, terms.a[0], terms.b[0])), ErrorLaw(
+            spread=length
+        )
     objective, errors = law_at(question, part.everybody, length, whole=True)
     return terms.value(objective), errors
 
@@ -460,11 +524,15 @@ def _rivals(part: Part[ItemSet], whole: Option) -> list[Option]:
     """The literature's, beside a set design: formulas, which are compared alone."""
     if whole.refused:
         return []
-    policy, levels, found = part.deployed.policy, whole.law.mechanism.levels, []
+    policy = part.deployed.policy
+    levels = whole.law.mechanism.levels
+    found = []
     about = levels.total, levels.dummies, levels.least_demanded()
     for name, chances in rival_supports(*about).items():
         terms = LevelTerms(policy, *np.outer(chances, np.ones(policy.size)))
-        found.append(Option(name, *_error_of_whole(part, about[1], terms), compared=True))
+        found.append(
+            Option(name, *_error_of_whole(part, about[1], terms), compared=True)
+        )
     return found
 
 
@@ -477,10 +545,17 @@ def _padding(part: Part[ItemSet], law: Terms | None, sets: SetModel) -> PaddingP
 
 
 def _promises(part: Part[ItemSet], planned: Option) -> SetPromises:
-    law, shape = planned.law, planned.law.mechanism.shape
-    levels, bound = shape.levels, _least_of_all(shape.levels, shape.cap)
+    law = planned.law
+    shape = planned.law.mechanism.shape
+    levels = shape.levels
+    bound = _least_of_all(shape.levels, shape.cap)
     error = float(set_error(levels.total, levels.dummies, law.a[0], law.b[0]))
-    about = levels.least_demanded(), shape.cap, levels.dummies, error / bound - 1 if bound else inf
+    about = (
+        levels.least_demanded(),
+        shape.cap,
+        levels.dummies,
+        error / bound - 1 if bound else inf,
+    )
     return SetPromises(*about, _with_larger_cap(part, planned))
 
 
@@ -490,14 +565,19 @@ def _least_of_all(levels: Levels, cap: float | None) -> float:
     return set_error_bound(levels.total, levels.dummies, epsilon, cap or epsilon)
 
 
-def _with_larger_cap(part: Part[ItemSet], planned: Option) -> tuple[float, float] | None:
+def _with_larger_cap(
+    part: Part[ItemSet], planned: Option
+) -> tuple[float, float] | None:
     """A cap of twice the budget, and the total error with it; None if that buys nothing."""
-    shape, known = planned.law.mechanism.shape, part.question.sets or AssumedSets()
+    shape = planned.law.mechanism.shape
+    known = part.question.sets or AssumedSets()
     twice = min(2, part.asked.padding_length or 2) * shape.levels.least_demanded()
     if not shape.cap * (1 + 1e-9) < twice <= MAX_EPSILON * part.share:
         return None
     asked = twice / part.share
-    larger = replace(part, question=part.question.replacing(sets=known.replacing(cap=asked)))
+    larger = replace(
+        part, question=part.question.replacing(sets=known.replacing(cap=asked))
+    )
     error = SetKind().best_whole(larger).sampled(part.fraction)
     better = error < planned.sampled(part.fraction)
     return (asked, part.total(error)) if better else None
@@ -507,7 +587,9 @@ def every_length(part: Part[ItemSet], padding: PaddingPlan) -> tuple[Array, Arra
     """Error per person of the survey, and the bias in it, at every padding length."""
     bias = padding.bias2 / part.people * part.everybody
     spread = law_at(part.question, part.everybody)[1].spread
-    return padding.variance / part.fraction + spread * (1 / part.fraction - 1) + bias, bias
+    return padding.variance / part.fraction + spread * (
+        1 / part.fraction - 1
+    ) + bias, bias
 
 
 def _refuse_objective(question: ItemSet) -> None:
@@ -517,4 +599,6 @@ def _refuse_objective(question: ItemSet) -> None:
             f"expect. Or give {mark('padding_length')} alone."
         )
         what = f"objective of question {question.name!r}"
-        raise InputError(what, question.objective.kind, "the total error, unweighted", remedy)
+        raise InputError(
+            what, question.objective.kind, "the total error, unweighted", remedy
+        )

@@ -32,11 +32,19 @@ from planner.planning.option import Curve, Option
 from planner.planning.solve import DESIGN, ROUGH, TIGHT, crossing
 
 _PROVEN = 1e-6  # largest relative gap of shares of convex errors that are returned
-_ENOUGH, _CLOSE = 0.025, 1e-8  # the gaps at which the search ends, the second if all are convex
-_WAYS = np.linspace(0.01, 1, 100)  # from a share to the next, at which bounds are carried
+# the gaps at which the search ends, the second if all are convex
+_ENOUGH = 0.025
+_CLOSE = 1e-8
+_WAYS = np.linspace(
+    0.01, 1, 100
+)  # from a share to the next, at which bounds are carried
 _HARDLY = 1e-3  # of a bound: what it must rise by once all designs are tried
-_MOST_POINTS, _MOST_DESIGNS = 60, 12  # shares at which a question is solved
-_ASIDE, _NEAR = 1e-5, 1e-8  # a slope is seen from neighbours so near, and no nearer
+# shares at which a question is solved
+_MOST_POINTS = 60
+_MOST_DESIGNS = 12
+# a slope is seen from neighbours so near, and no nearer
+_ASIDE = 1e-5
+_NEAR = 1e-8
 _HALVINGS = 12  # of a step
 _BEYOND = 3.0  # logarithm of by how much a share may be smaller than all tried
 _LOG_PRICES = (-69.0, 69.0)
@@ -110,7 +118,9 @@ class Allocation:
 
 
 def allocate(
-    curves: Sequence[Curve], alone: Sequence[Curve] | None = None, asked: int | None = None
+    curves: Sequence[Curve],
+    alone: Sequence[Curve] | None = None,
+    asked: int | None = None,
 ) -> Allocation:
     """The shares with the smallest weighted sum of the errors per user, with proof.
 
@@ -191,15 +201,21 @@ class _Trace:
         """Solve the question at ``share``, unless it was (of convex errors, nearly there)."""
         aside = _NEAR * share if self.curve.convex else 0.0
         if all(abs(share - tried) > aside for tried, *_ in self._points):
-            found, weight = self.curve.at(share, tolerance=tolerance), self.curve.weight
-            insort(self._points, (share, weight * found.squared, weight * found.squared_bound))
+            found = self.curve.at(share, tolerance=tolerance)
+            weight = self.curve.weight
+            insort(
+                self._points,
+                (share, weight * found.squared, weight * found.squared_bound),
+            )
 
     def refine(self, guess: float, weak: float) -> None:
         """Try what tells most: the slope at the best share, or the step that holds the bound."""
         tried = [share for share, *_ in self._points]
         if self.curve.convex:
             # As far to either side as makes the least of the curve and of what is not proven.
-            unproven = max(0.0, *(1 - bound / error for _, error, bound in self._points))
+            unproven = max(
+                0.0, *(1 - bound / error for _, error, bound in self._points)
+            )
             aside = max(_ASIDE, unproven ** (1 / 3))
             self._slope = guess * (1 - aside), min(guess * (1 + aside), 1.0)
             for share in (*self._slope, guess, weak or tried[0] / 4):
@@ -260,20 +276,29 @@ class _Trace:
         if self.curve.carried is not None:
             ways = x[:-1, None] * (x[1:] / x[:-1])[:, None] ** _WAYS
             lows = self.curve.carried(bound[:-1, None], x[:-1, None], ways)
-            x, bound = np.append(x[0], ways), np.append(bound[0], np.maximum(lows, bound[1:, None]))
-        cell, before, after = np.diff(x), np.full(x.size, np.inf), np.zeros(x.size)
-        if self.curve.convex:  # how steeply the lines fall that come in from before and after
+            x = np.append(x[0], ways)
+            bound = np.append(bound[0], np.maximum(lows, bound[1:, None]))
+        cell = np.diff(x)
+        before = np.full(x.size, np.inf)
+        after = np.zeros(x.size)
+        if (
+            self.curve.convex
+        ):  # how steeply the lines fall that come in from before and after
             before[1:] = np.maximum((error[:-1] - bound[1:]) / cell, 0.0)
             after[:-1] = np.maximum((bound[:-1] - error[1:]) / cell, 0.0)
-        steep, flat = before[:-1], np.where(after[1:] < before[:-1], after[1:], 0.0)
+        steep = before[:-1]
+        flat = np.where(after[1:] < before[:-1], after[1:], 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            over = bound[:-1] - bound[1:] - flat * cell  # of the left end over the flat line
+            over = (
+                bound[:-1] - bound[1:] - flat * cell
+            )  # of the left end over the flat line
             way = np.where(steep > flat, over / (steep - flat), 0.0)
         meet = np.clip(x[:-1] + way, x[:-1], x[1:])
         between = np.arange(1, x.size)
         corners = np.insert(x, between, meet)
         lows = np.insert(bound, between, bound[1:] + flat * (x[1:] - meet))
-        corners, lows = np.append(0.0, corners), np.append(bound[0] + after[0] * x[0], lows)
+        corners = np.append(0.0, corners)
+        lows = np.append(bound[0] + after[0] * x[0], lows)
         return corners, np.minimum.accumulate(lows)
 
 
@@ -297,13 +322,18 @@ def search_shares(curves: Sequence[Curve]) -> tuple[Array, Array, float]:
     for trace in traces:
         for share in (1.0, few, few / 1.5) if few < 1 else ():
             trace.try_share(share, TIGHT if share == 1 else ROUGH)
-    shares, enough = np.full(len(curves), few), _ENOUGH if designs else _CLOSE
+    shares = np.full(len(curves), few)
+    enough = _ENOUGH if designs else _CLOSE
     bound = _Bound(-np.inf, [], [])
     while few < 1:
         still_wanted()
         shares, value = _lower(traces, shares)
-        before, bound = bound.value, _bound(traces)
-        gaps = [one.height(*at) for one, *at in zip(traces, bound.shares, bound.parts, strict=True)]
+        before = bound.value
+        bound = _bound(traces)
+        gaps = [
+            one.height(*at)
+            for one, *at in zip(traces, bound.shares, bound.parts, strict=True)
+        ]
         tried = sum(trace.tried for trace in traces)
         found = zip(traces, shares.tolist(), bound.shares, gaps, strict=True)
         for trace, share, weak, gap in found:
@@ -330,20 +360,24 @@ def _lower(traces: Sequence[_Trace], here: Array) -> tuple[Array, float]:
         return np.array([one.best(at) for one in traces])
 
     def objective(shares: Array) -> float:
-        return sum(one.error(share) for one, share in zip(traces, shares.tolist(), strict=True))
+        return sum(
+            one.error(share) for one, share in zip(traces, shares.tolist(), strict=True)
+        )
 
     found = shares(crossing(lambda at: float(shares(at).sum()) - 1, *_LOG_PRICES))
     found = found / found.sum()
     if not all(one.curve.convex for one in traces):
         return found, objective(found)
-    best, least = here, objective(here)
+    best = here
+    least = objective(here)
     for way in 0.5 ** np.arange(_HALVINGS):
         there = here + way * (found - here)
         for one, share in zip(traces, there.tolist(), strict=True):
             one.try_share(share)
         value = objective(there)
         if value < least:
-            best, least = there, value
+            best = there
+            least = value
         elif best is not here:
             break
     return best, least
@@ -355,10 +389,15 @@ def _bound(traces: Sequence[_Trace]) -> _Bound:
 
     def corners(log_price: float) -> list[tuple[float, float]]:
         """Of each question the share where its bound and the price of budget are least, and it."""
-        found = [(line, int((line[1] + np.exp(log_price) * line[0]).argmin())) for line in lines]
+        found = [
+            (line, int((line[1] + np.exp(log_price) * line[0]).argmin()))
+            for line in lines
+        ]
         return [(float(x[k]), float(lows[k])) for (x, lows), k in found]
 
-    price = crossing(lambda at: sum(share for share, _ in corners(at)) - 1, *_LOG_PRICES)
+    price = crossing(
+        lambda at: sum(share for share, _ in corners(at)) - 1, *_LOG_PRICES
+    )
     shares, parts = map(list, zip(*corners(price), strict=True))
     return _Bound(sum(parts) + float(np.exp(price)) * (sum(shares) - 1), shares, parts)
 
@@ -393,7 +432,9 @@ def some_each(curves: Sequence[Curve], asked: int) -> SomeEach:
     alone = noise / _filled(np.sqrt(weights * noise), asked) + fixed
     fractions = _filled(np.sqrt(weights * (noise + spread)), asked)
     errors = (noise + spread) / fractions + fixed - spread
-    return SomeEach(asked, fractions, errors, float(weights @ errors), float(weights @ alone))
+    return SomeEach(
+        asked, fractions, errors, float(weights @ errors), float(weights @ alone)
+    )
 
 
 def _weights(curves: Sequence[Curve]) -> Array:
@@ -402,7 +443,8 @@ def _weights(curves: Sequence[Curve]) -> Array:
 
 def _filled(wanted: Array, total: int) -> Array:
     """Fractions that sum to ``total``: as ``wanted``, times one number, but at most 1."""
-    fractions, full = np.ones(wanted.size), np.zeros(wanted.size, dtype=bool)
+    fractions = np.ones(wanted.size)
+    full = np.zeros(wanted.size, dtype=bool)
     while not full.all():
         scaled = (total - full.sum()) / wanted[~full].sum() * wanted
         over = ~full & (scaled >= 1)

@@ -22,7 +22,8 @@ from planner.solvers.solving import BASELINES, baseline, solve
 DESIGN = SubsetDesign.model
 """The name of subset designs beside the models of tables."""
 
-TIGHT, ROUGH = 1e-6, 1e-4
+TIGHT = 1e-6
+ROUGH = 1e-4
 """The gaps to which designs are solved: those that are planned, and points of a curve."""
 
 TOTAL = Objective()
@@ -31,7 +32,9 @@ TOTAL = Objective()
 Certified = UnaryTable | SubsetDesign
 """A table or a design, with its proof."""
 
-_NO_BETTER = "no design of so many levels and items is found that is better than the best table"
+_NO_BETTER = (
+    "no design of so many levels and items is found that is better than the best table"
+)
 _MOST_LOST = 1e-4
 _SMALL_PROBLEM = 1_000  # levels of the problems that are remembered
 REMEMBERED = 256
@@ -75,7 +78,9 @@ def forget() -> None:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _solved(policy: PrivacyPolicy, name: str, objective: Objective, tolerance: float) -> Certified:
+def _solved(
+    policy: PrivacyPolicy, name: str, objective: Objective, tolerance: float
+) -> Certified:
     still_wanted()
     if name in BASELINES:
         return baseline(policy, name)
@@ -84,14 +89,17 @@ def _solved(policy: PrivacyPolicy, name: str, objective: Objective, tolerance: f
     return best_design(policy, objective, tolerance)
 
 
-_drawn = lru_cache(maxsize=REMEMBERED)(drawn_design)  # of a design, which is equal to itself alone
+_drawn = lru_cache(maxsize=REMEMBERED)(
+    drawn_design
+)  # of a design, which is equal to itself alone
 FORGET: list[Callable[[], None]] = [_solved.cache_clear, _drawn.cache_clear]
 """What :func:`forget` calls."""
 
 
 def _check_deployable(design: SubsetDesign) -> None:
     """Check that its probabilities fit the grid of 2^-32, and that its reports can be counted."""
-    drawn, least = _drawn(design).objective_value, design.objective_value
+    drawn = _drawn(design).objective_value
+    least = design.objective_value
     if least and drawn > least * (1 + _MOST_LOST):  # 0: every answer is told as it is
         allowed = f"at most {_MOST_LOST:g} of its error"
         remedy = "Take smaller budgets: a grid of 2^-32 is too coarse for these."
@@ -102,7 +110,9 @@ def _check_deployable(design: SubsetDesign) -> None:
         raise InputError("types times items", cells, f"at most {MAX_CELLS}", remedy)
 
 
-def scaled(policy: PrivacyPolicy, scale: float, level: str | None = None) -> PrivacyPolicy:
+def scaled(
+    policy: PrivacyPolicy, scale: float, level: str | None = None
+) -> PrivacyPolicy:
     """``policy`` with all budgets, and all pair budgets of a matrix, times ``scale``.
 
     Or with that of one ``level`` alone, and as many nats more or less in its pairs of a matrix.
@@ -156,20 +166,26 @@ def crossing(
     By Chandrupatla's method (1997): through three points where that is safe, else by halving.
     SciPy has it, too, and takes a seventh of a second to load.
     """
-    x, other, at, there = low, high, excess(low), excess(high)
+    x = low
+    other = high
+    at = excess(low)
+    there = excess(high)
     if at <= 0:
         return low
     if there >= 0:
         return high
     way = at / (at - there) if isfinite(at - there) else 0.5
     while abs(other - x) > 2 * step and at:
-        last, then = x, at
+        last = x
+        then = at
         x += way * (other - x)
         at = excess(x)
         if (at > 0) != (then > 0):
             last, then, other, there = other, there, last, then
-        far, slope = (x - other) / (last - other), (at - there) / (then - there)
-        way, least = 0.5, step / abs(other - x)
+        far = (x - other) / (last - other)
+        slope = (at - there) / (then - there)
+        way = 0.5
+        least = step / abs(other - x)
         if slope**2 < far and (1 - slope) ** 2 < 1 - far:
             way = at / (there - at) * then / (there - then)
             way += (last - x) / (other - x) * at / (then - at) * there / (then - there)

@@ -26,7 +26,14 @@ from planner.patience import still_wanted
 from planner.planning.choice import achieved, check_targets, users_needed
 from planner.planning.kind import AnyKind, Importance, PlanFacts
 from planner.planning.option import AnyPart, Curve, Option, choice_curve
-from planner.planning.solve import DESIGN, ROUGH, TOTAL, crossing, largest_budgets, scaled
+from planner.planning.solve import (
+    DESIGN,
+    ROUGH,
+    TOTAL,
+    crossing,
+    largest_budgets,
+    scaled,
+)
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.models import MODELS
@@ -40,9 +47,13 @@ _TURNS = 5
 _MOST_IMPORTANT = 20.0  # times the least important level: of tables more gains nothing
 _MOST_IMPORTANT_OF_DESIGNS = 50_000.0  # then the others still have an error
 _PROVEN_TARGET = 1e-4  # of an error: what leaves next to nothing of the scale unproven
-_STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale
+# of the logarithm of the scale
+_STEP = 1e-12
+_STEP_OF_DESIGNS = 1e-5
 _FAR = 1.1  # times an excess: how far off it is 0 at most, about
-_TARGET_ROUNDS, _LESS = 2, 0.99  # budgets that one more turn must lower them to
+# budgets that one more turn must lower them to
+_TARGET_ROUNDS = 2
+_LESS = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,9 @@ class Relaxation:
     saving: float
 
 
-def relaxations(curve: Curve, now: Option, fraction: float = 1.0) -> tuple[Relaxation, ...]:
+def relaxations(
+    curve: Curve, now: Option, fraction: float = 1.0
+) -> tuple[Relaxation, ...]:
     """What a little more would buy for each of the ten levels with the highest prices.
 
     ``now`` is the curve's option at these budgets, where a ``fraction`` of the people is asked. Of
@@ -74,7 +87,9 @@ def relaxations(curve: Curve, now: Option, fraction: float = 1.0) -> tuple[Relax
     error = now.sampled(fraction)
     if certified.certificate is None or not error:
         return ()
-    policy, found, largest = certified.policy, [], largest_budgets(certified.policy)
+    policy = certified.policy
+    found = []
+    largest = largest_budgets(certified.policy)
     for i in _worth_trying(now).tolist():
         if largest[i] + RELAX_BY > MAX_EPSILON:
             continue
@@ -96,7 +111,8 @@ def _worth_trying(now: Option) -> NDArray[np.intp]:
     if prices is not None:
         first = np.argsort(-prices)[:_MOST_PRICED]
         return first[prices[first] > 0]
-    epsilons, limit = certified.policy.epsilons, certified.saturation_epsilon
+    epsilons = certified.policy.epsilons
+    limit = certified.saturation_epsilon
     first = np.argsort(epsilons, kind="stable")[:_MOST_WITHOUT_PRICES]
     return first if limit is None else first[epsilons[first] < limit]
 
@@ -132,7 +148,10 @@ class Frontier(Framed):
 
     def columns(self) -> Columns:
         """One row a scale; errors as shares of the users."""
-        levels = {f"error of {name}": self.level_errors[:, i] for i, name in enumerate(self.names)}
+        levels = {
+            f"error of {name}": self.level_errors[:, i]
+            for i, name in enumerate(self.names)
+        }
         return {"scale": self.scale, "total_error": self.total_error, **levels}
 
 
@@ -185,15 +204,20 @@ def frontier_of(
 
     With the errors of the levels that have ``names``; ``about`` says more of each point.
     """
-    found, failures = dict[float, Option](), list[PlannerError]()
+    found = dict[float, Option]()
+    failures = list[PlannerError]()
     for one in sorted(scales.tolist(), key=lambda one: abs(log(one))):
         try:
             found[one] = curve.at(one, **about)
-        except (InputError, SolverError) as error:  # budgets too small or too large for it
+        except (
+            InputError,
+            SolverError,
+        ) as error:  # budgets too small or too large for it
             failures.append(error)
     if not found:
         raise failures[0]
-    solved, (asked, everybody, fraction) = [found[one] for one in sorted(found)], people
+    solved = [found[one] for one in sorted(found)]
+    (asked, everybody, fraction) = people
     proofs = [getattr(one.law, "certificate", None) for one in solved]
     return Frontier(
         names,
@@ -254,29 +278,41 @@ class BudgetAnswer:
 
         Not where a sample's part, known from above alone, is in the error.
         """
-        option, of_all = self.option, all(target.of_all for target in self.targets)
+        option = self.option
+        of_all = all(target.of_all for target in self.targets)
         known = of_all and not self.aside
         return known and option.squared <= (1 + _PROVEN_TARGET) * option.squared_bound
 
 
 def smallest_scale(
-    excess_at: Callable[[float], float], low: float, high: float, start: float, step: float
+    excess_at: Callable[[float], float],
+    low: float,
+    high: float,
+    start: float,
+    step: float,
 ) -> float:
     """The smallest logarithm of a scale, to a ``step``, at which a falling excess is at most 0.
 
     It is a logarithm of errors, which fall about as budgets grow. ``low`` if it is there already;
     ``high`` if it is not even there, which the caller checks.
     """
-    excess, at, width = cache(excess_at), min(max(start, low), high), step
+    excess = cache(excess_at)
+    at = min(max(start, low), high)
+    width = step
     while low < at and excess(at) <= 0:
         width = max(4 * width, -_FAR * excess(at))
-        high, at = at, max(at - width, low)
+        high = at
+        at = max(at - width, low)
     while at < high and excess(at) > 0:
         width = max(4 * width, _FAR * excess(at))
-        low, at = at, min(at + width, high)
+        low = at
+        at = min(at + width, high)
     found = crossing(excess, low, at if excess(at) <= 0 else high, step / 10)
-    while found < high and excess(found) > -1e-14:  # never promise what misses by rounding
-        found, step = min(found + step, high), 2 * step
+    while (
+        found < high and excess(found) > -1e-14
+    ):  # never promise what misses by rounding
+        found = min(found + step, high)
+        step = 2 * step
     return found
 
 
@@ -301,21 +337,29 @@ class _TargetSearch:
         """The answer at this importance."""
         curve = self.curve(self.mechanism, self.importance)
         smallest = min(float(self.policy.epsilons.min()), self.policy.smallest_pair)
-        low, high = log(_SMALLEST_EPSILON / smallest), log(self.largest) - 1e-12
+        low = log(_SMALLEST_EPSILON / smallest)
+        high = log(self.largest) - 1e-12
 
         def excess(at: float) -> float:
             try:
                 option = curve.at(exp(at))
             except ConvergenceError:  # the error cannot be told from rounding
                 return -1.0
-            return max(log(min(self.reach(option, t), 1e300) / t.value) for t in self.targets)
+            return max(
+                log(min(self.reach(option, t), 1e300) / t.value) for t in self.targets
+            )
 
         step = _STEP if self.mechanism in MODELS else _STEP_OF_DESIGNS
         at = smallest_scale(excess, low, high, self.start, step)
-        option, policy = curve.at(exp(at)), scaled(self.policy, exp(at))
+        option = curve.at(exp(at))
+        policy = scaled(self.policy, exp(at))
         possible = at < high or excess(high) <= 0
         limit = getattr(option.law, "saturation_epsilon", None) or inf
-        over = possible and policy.rule.by_level and policy.epsilons.max() > limit * (1 + 1e-9)
+        over = (
+            possible
+            and policy.rule.by_level
+            and policy.epsilons.max() > limit * (1 + 1e-9)
+        )
         if over:  # what is planned keeps these, too
             policy = policy.with_changes(np.minimum(policy.epsilons, limit))
         reached = tuple(self.reach(option, target) for target in self.targets)
@@ -332,8 +376,11 @@ class _TargetSearch:
         size = self.policy.size
         best = (np.inf, np.ones(size))
         parts = [part for target in self.targets for part in self._parts(target)]
-        share, weights = np.full(len(parts), 1 / len(parts)), best[1]
-        least = 1 / (_MOST_IMPORTANT_OF_DESIGNS if self.mechanism == DESIGN else _MOST_IMPORTANT)
+        share = np.full(len(parts), 1 / len(parts))
+        weights = best[1]
+        least = 1 / (
+            _MOST_IMPORTANT_OF_DESIGNS if self.mechanism == DESIGN else _MOST_IMPORTANT
+        )
         for _ in range(_TURNS):
             still_wanted()
             option = self.curve("opt0", tuple(weights.tolist())).at(scale)
@@ -344,7 +391,9 @@ class _TargetSearch:
             share /= share.sum()
             per_item = 1 / (self.policy.item_counts * option.law.noise)
             alike = np.full(size, 1 / option.law.worst_case_mse)
-            pull = [alike if one.level is None else per_item * here for one, here in parts]
+            pull = [
+                alike if one.level is None else per_item * here for one, here in parts
+            ]
             weights = np.sum(share[:, None] * np.array(pull), axis=0)
             weights = np.maximum(weights / weights.max(), least)
         found = best[1] / best[1].min()
@@ -353,9 +402,18 @@ class _TargetSearch:
     def _parts(self, target: Target) -> list[tuple[Target, Array]]:
         """A target of every item is one of every level."""
         names = self.policy.names
-        levels = names if target.kind == "detect" and target.level is None else [target.level]
-        here = [np.array([name == level for name in names], dtype=float) for level in levels]
-        return [(target.replacing(level=one), at) for one, at in zip(levels, here, strict=True)]
+        levels = (
+            names
+            if target.kind == "detect" and target.level is None
+            else [target.level]
+        )
+        here = [
+            np.array([name == level for name in names], dtype=float) for level in levels
+        ]
+        return [
+            (target.replacing(level=one), at)
+            for one, at in zip(levels, here, strict=True)
+        ]
 
     def with_importance(self) -> BudgetAnswer:
         """The answer with the importance of the levels that targets of single ones need."""
@@ -367,17 +425,26 @@ class _TargetSearch:
             importance = self.weighed(best.scale)
             if importance == best.importance or len(set(importance)) == 1:
                 break
-            found = replace(tables, importance=importance, start=log(best.scale)).smallest()
-            if not found.possible or (best.possible and found.scale > _LESS * best.scale):
+            found = replace(
+                tables, importance=importance, start=log(best.scale)
+            ).smallest()
+            if not found.possible or (
+                best.possible and found.scale > _LESS * best.scale
+            ):
                 break
             best = found
         if self.mechanism == "opt0":
             return best
-        return replace(self, importance=best.importance, start=log(best.scale)).smallest()
+        return replace(
+            self, importance=best.importance, start=log(best.scale)
+        ).smallest()
 
 
 def smallest_budgets(
-    policy: PrivacyPolicy, users: int, targets: Target | Sequence[Target], model: str = "opt0"
+    policy: PrivacyPolicy,
+    users: int,
+    targets: Target | Sequence[Target],
+    model: str = "opt0",
 ) -> BudgetAnswer:
     """The smallest common scale of the budgets at which all targets are met; of one answer.
 
@@ -414,7 +481,9 @@ def smallest_budgets(
     check_targets(wanted, policy.names)
 
     def curve(mechanism: str, importance: Importance) -> Curve:
-        return choice_curve("", policy, 1.0, Objective(weights=importance), mechanism=mechanism)
+        return choice_curve(
+            "", policy, 1.0, Objective(weights=importance), mechanism=mechanism
+        )
 
     def reach(option: Option, target: Target) -> float:
         return achieved(option.law, users, target)
@@ -453,21 +522,25 @@ def answer_targets(
     Targets are about the total error, unweighted, whatever the question's objective weighs; of one
     answer also about a level or about what is detected. Asked again, they are of one round.
     """
-    (few, total), answers = part.in_round(kind.total(part, planned)), []
+    (few, total) = part.in_round(kind.total(part, planned))
+    answers = []
     for target in part.asked.targets:
         if not target.of_all and not part.asked.draws_one:
             key = "detect" if target.level is None else "level"
             what = f"{key} in a target of question {part.asked.name!r}"
             remedy = "Of sets, ordered answers and means give the total error alone."
             raise InputError(what, getattr(target, key), "left out", remedy)
-        reached, budgets = _reached(kind, part, planned, target), None
+        reached = _reached(kind, part, planned, target)
+        budgets = None
         if target.of_all:
             people = kind.people_for(few, facts, total, target.value)
         else:
             people = users_needed(planned.law, target, few.fraction)
         if reached > target.value and kind.searched(part, planned) is not None:
             budgets = _smallest(kind, part, planned, target)
-        answers.append(TargetAnswer(target, reached, budgets, people, part.asked.of_mean))
+        answers.append(
+            TargetAnswer(target, reached, budgets, people, part.asked.of_mean)
+        )
     return tuple(answers)
 
 
@@ -479,7 +552,9 @@ def _reached(kind: AnyKind, part: AnyPart, option: Option, target: Target) -> fl
     return achieved(option.law, few.fraction * part.everybody, target)
 
 
-def _smallest(kind: AnyKind, part: AnyPart, planned: Option, target: Target) -> BudgetAnswer:
+def _smallest(
+    kind: AnyKind, part: AnyPart, planned: Option, target: Target
+) -> BudgetAnswer:
     """Which budgets would be enough."""
 
     def curve(mechanism: str, importance: Importance) -> Curve:
@@ -487,11 +562,23 @@ def _smallest(kind: AnyKind, part: AnyPart, planned: Option, target: Target) -> 
         assert found is not None  # noqa: S101 - asked of those that are searched
         return found
 
-    policy, cap = part.deployed.policy, getattr(part.deployed, "cap", None)
+    policy = part.deployed.policy
+    cap = getattr(part.deployed, "cap", None)
     largest = min(_largest_scale(policy), MAX_EPSILON / cap if cap else inf)
-    about = curve, planned.name, policy, (target,), partial(_reached, kind, part), largest
+    about = (
+        curve,
+        planned.name,
+        policy,
+        (target,),
+        partial(_reached, kind, part),
+        largest,
+    )
     found = _TargetSearch(*about).with_importance()
     few, total = part.in_round(kind.total(part, found.option))
     errors = total.errors
-    aside = errors.spread * (1 / few.fraction - 1) / part.everybody if target.of_all else 0.0
+    aside = (
+        errors.spread * (1 / few.fraction - 1) / part.everybody
+        if target.of_all
+        else 0.0
+    )
     return replace(found, aside=sqrt(aside), cut=sqrt(errors.bias / part.everybody))

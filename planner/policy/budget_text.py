@@ -12,9 +12,12 @@ from planner.limits import MAX_EPSILON
 
 _NUMBER_TEXT = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _FACTOR = re.compile(
-    rf"\s*(?P<ln>ln\b\s*)?(?P<open>\(\s*)?(?P<number>{_NUMBER_TEXT})\s*(?P<close>\))?\s*", re.ASCII
+    rf"\s*(?P<ln>ln\b\s*)?(?P<open>\(\s*)?(?P<number>{_NUMBER_TEXT})\s*(?P<close>\))?\s*",
+    re.ASCII,
 )
-_ALLOWED = f'a budget above 0 and at most {MAX_EPSILON:g}, such as 1.5, "ln 4" or "1.2 * ln 6"'
+_ALLOWED = (
+    f'a budget above 0 and at most {MAX_EPSILON:g}, such as 1.5, "ln 4" or "1.2 * ln 6"'
+)
 _MAX_LENGTH = 100
 
 
@@ -70,7 +73,9 @@ def _product(text: str) -> float:
     first, *rest = re.split(r"([*/])", text)
     result = _factor(first)
     for operator, factor in zip(rest[::2], rest[1::2], strict=True):
-        result = result * _factor(factor) if operator == "*" else result / _factor(factor)
+        result = (
+            result * _factor(factor) if operator == "*" else result / _factor(factor)
+        )
     return result
 
 
@@ -102,7 +107,9 @@ def magnitude_up(value: float) -> str:
     >>> magnitude_up(1.21e-9), magnitude_up(1202604.3)
     ('1.3e-9', '1.3e+6')
     """
-    return f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value)):.1e}"
+    return (
+        f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value)):.1e}"
+    )
 
 
 def delta_text(delta: float) -> str:

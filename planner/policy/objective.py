@@ -72,7 +72,9 @@ class Objective:
     def __post_init__(self) -> None:
         if self.kind not in OBJECTIVES:
             remedy = "Take worst-case if you know nothing of the answers' shares."
-            raise InputError("objective", self.kind, f"one of {', '.join(OBJECTIVES)}", remedy)
+            raise InputError(
+                "objective", self.kind, f"one of {', '.join(OBJECTIVES)}", remedy
+            )
         for name in ("weights", "prior"):
             values = getattr(self, name)
             if values is None:
@@ -84,9 +86,13 @@ class Objective:
             object.__setattr__(self, name, tuple(column.tolist()))
         if (self.prior is None) == (self.kind == "expected"):
             remedy = 'Give a prior with the kind "expected", and only with it.'
-            raise InputError("prior", self.prior, f"right for the objective {self.kind!r}", remedy)
+            raise InputError(
+                "prior", self.prior, f"right for the objective {self.kind!r}", remedy
+            )
 
-    def coefficients(self, policy: PrivacyPolicy, least: float = LEAST_WEIGHT) -> Coefficients:
+    def coefficients(
+        self, policy: PrivacyPolicy, least: float = LEAST_WEIGHT
+    ) -> Coefficients:
         """The objective's coefficients for the levels of ``policy``, which it must fit.
 
         Each level counts at least a share ``least`` of the most important: 0 is what was asked for.
@@ -96,7 +102,9 @@ class Objective:
         none = np.zeros(policy.size)
         if not weights.any():
             remedy = "Give a larger weight to the levels that matter."
-            raise InputError("weights", self.weights, "above 0 for at least one level", remedy)
+            raise InputError(
+                "weights", self.weights, "above 0 for at least one level", remedy
+            )
         weights = np.maximum(weights, least * weights.max())
         if self.kind == "worst-case":
             return Coefficients(weights * counts, none, none, weights)
@@ -122,5 +130,7 @@ class Objective:
             return np.full(size, default)
         if len(values) != size:
             remedy = "Give them in the order of the levels."
-            raise InputError(name, values, f"a list of {size} numbers, one per level", remedy)
+            raise InputError(
+                name, values, f"a list of {size} numbers, one per level", remedy
+            )
         return np.array(values, dtype=np.float64)

@@ -22,7 +22,9 @@ from planner.policy.rules import PairRule, rule_of
 
 _MOST_REPEATED = 8
 _MOST_DENSE_LEVELS = 20_000
-_MOST_APART = 50  # levels of which tables tell which have a single item: all pairs are rows then
+_MOST_APART = (
+    50  # levels of which tables tell which have a single item: all pairs are rows then
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -89,7 +91,9 @@ class PrivacyPolicy:
         set_field(self, "item_counts", _counts(item_counts, size))
         lowering = None if against is None else _read_budgets("against", against)
         set_field(self, "rule", rule_of(rule, size, lowering))
-        set_field(self, "_names", None if names is None else _distinct_names(names, size))
+        set_field(
+            self, "_names", None if names is None else _distinct_names(names, size)
+        )
 
     # -- what it is ---------------------------------------------------------
 
@@ -134,9 +138,11 @@ class PrivacyPolicy:
 
     def plain(self, dummies: int = 0) -> Levels:
         """The levels as laws have them, of items without names."""
-        epsilons, counts = tuple(self.epsilons.tolist()), tuple(self.item_counts.tolist())
+        epsilons = tuple(self.epsilons.tolist())
+        counts = tuple(self.item_counts.tolist())
         against = () if self.against is None else tuple(self.against.tolist())
-        rule, none = self.rule.plain(self.epsilons), ((),) * self.size
+        rule = self.rule.plain(self.epsilons)
+        none = ((),) * self.size
         return Levels(tuple(self.names), epsilons, counts, none, rule, dummies, against)
 
     def bounds(self) -> Array:
@@ -146,7 +152,9 @@ class PrivacyPolicy:
         """
         if self.size > _MOST_DENSE_LEVELS:
             allowed = f"at most {_MOST_DENSE_LEVELS} for a dense matrix of pair budgets"
-            raise InputError("levels", self.size, allowed, "Use room(), which never builds it.")
+            raise InputError(
+                "levels", self.size, allowed, "Use room(), which never builds it."
+            )
         return self.rule.bounds(self.epsilons)
 
     def demanded(self) -> Array:
@@ -194,7 +202,9 @@ class PrivacyPolicy:
         budgets = self.epsilons if epsilons is None else np.asarray(epsilons)
         counts = self.item_counts if item_counts is None else item_counts
         names = self._names if budgets.size == self.size else None
-        return PrivacyPolicy(budgets, counts, self.rule if rule is None else rule, names)
+        return PrivacyPolicy(
+            budgets, counts, self.rule if rule is None else rule, names
+        )
 
     # -- what it implies ----------------------------------------------------
 
@@ -245,7 +255,8 @@ class PrivacyPolicy:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        budgets, counts = self.epsilons.tobytes(), self.item_counts.tobytes()
+        budgets = self.epsilons.tobytes()
+        counts = self.item_counts.tobytes()
         return (budgets, counts, self.rule, self._names)
 
 
@@ -270,12 +281,18 @@ def _short(values: ArrayLike) -> str:
         f"{value:.6g}" if type(value) is float else repr(value)
         for value in np.asarray(values).tolist()
     ]
-    more = [f"... {len(texts) - _MOST_REPEATED:,} more"] if len(texts) > _MOST_REPEATED else []
+    more = (
+        [f"... {len(texts) - _MOST_REPEATED:,} more"]
+        if len(texts) > _MOST_REPEATED
+        else []
+    )
     return f"[{', '.join([*texts[:_MOST_REPEATED], *more])}]"
 
 
 def _read_budgets(name: str, values: ArrayLike) -> Array:
-    if isinstance(values, (list, tuple)) and any(isinstance(one, str) for one in values):
+    if isinstance(values, (list, tuple)) and any(
+        isinstance(one, str) for one in values
+    ):
         values = [parse_epsilon(one, f"{name}[{i}]") for i, one in enumerate(values)]
     return arguments.number_column(name, values, finite=False)
 
@@ -289,7 +306,9 @@ def _counts(item_counts: ArrayLike, size: int) -> Whole:
     allowed = f"a whole number from 1 to {MAX_COUNT}"
     whole = (values == np.floor(values)) & (values >= 1) & (values <= MAX_COUNT)
     for i in np.flatnonzero(~whole)[:1]:
-        raise InputError(f"item_counts[{i}]", float(values[i]), allowed, "Count the answers.")
+        raise InputError(
+            f"item_counts[{i}]", float(values[i]), allowed, "Count the answers."
+        )
     counts = values.astype(np.int64)
     counts.setflags(write=False)
     return counts
@@ -299,13 +318,19 @@ def _distinct_names(names: Sequence[str], size: int) -> tuple[str, ...]:
     chosen = tuple(names)
     if isinstance(names, str) or len(chosen) != size:
         remedy = "Name each level, or leave all names out."
-        raise InputError("names", names, f"a list of {size} names, one per level", remedy)
+        raise InputError(
+            "names", names, f"a list of {size} names, one per level", remedy
+        )
     seen: set[str] = set()
     for name in chosen:
         if not isinstance(name, str) or not name.strip():
-            raise InputError("names", name, "text that is not blank", "Give the level a name.")
+            raise InputError(
+                "names", name, "text that is not blank", "Give the level a name."
+            )
         if name in seen:
             remedy = "Rename one of the two, or merge them."
-            raise InputError("names", name, "different from every other level's name", remedy)
+            raise InputError(
+                "names", name, "different from every other level's name", remedy
+            )
         seen.add(name)
     return chosen

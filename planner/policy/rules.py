@@ -68,7 +68,11 @@ class Reduction(NamedTuple):
 
     @classmethod
     def of(
-        cls, kinks: Array, offsets: Array, slopes: Array, prices: Callable[[float], Array]
+        cls,
+        kinks: Array,
+        offsets: Array,
+        slopes: Array,
+        prices: Callable[[float], Array],
     ) -> Reduction:
         """Between the first kink and the last, or where the first coordinate falls to 0."""
         pole = float(np.min(-offsets[1] / slopes[1])) * SHORT_OF_POLE
@@ -82,8 +86,10 @@ class Reduction(NamedTuple):
         These grow with the budget times ``shares``. ``T`` is ``1/2 - z``: no digits of small
         budgets are lost.
         """
-        both, signs = grown.sum(axis=0), np.array([[1.0], [-1.0]])
-        lines, prices = (-signs * grown / 2, signs * (1 + grown)), shares * (1 + grown)
+        both = grown.sum(axis=0)
+        signs = np.array([[1.0], [-1.0]])
+        lines = (-signs * grown / 2, signs * (1 + grown))
+        prices = shares * (1 + grown)
         return cls.of(both / (2 + both) / 2, *lines, lambda t: prices * (0.5 - t))
 
     def at(self, total: float) -> Array:
@@ -95,15 +101,20 @@ class Reduction(NamedTuple):
         import scipy.sparse as sp
 
         total = np.max((x - self.offsets[0]) / self.slopes[0])
-        share = 1 / np.maximum(1.0, np.abs(self.slopes))  # steep ones have large numbers
+        share = 1 / np.maximum(
+            1.0, np.abs(self.slopes)
+        )  # steep ones have large numbers
         levels = sp.vstack([sp.diags_array(one) for one in share])
-        extra, limit = -(share * self.slopes).reshape(-1, 1), (share * self.offsets).ravel()
+        extra = -(share * self.slopes).reshape(-1, 1)
+        limit = (share * self.offsets).ravel()
         prices = [sp.diags_array(one) for one in share * self.prices(float(total))]
         return PrivacyRows.of(levels, extra, limit, sp.hstack(prices))
 
     def saturated(self, total: float) -> tuple[Array, Array]:
         """The share of each level that is saturated just below ``T`` and just above."""
-        return np.where(self.kinks >= total, 1.0, 0.0), np.where(self.kinks > total, 1.0, 0.0)
+        return np.where(self.kinks >= total, 1.0, 0.0), np.where(
+            self.kinks > total, 1.0, 0.0
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,9 +187,13 @@ class PairRule:
         kept = np.where(np.diag(~own), np.inf, matrix.T if against else matrix)
         return np.asarray(kept)
 
-    def room(self, epsilons: Array, used: Array, own: Flags, *, against: bool = False) -> Array:
+    def room(
+        self, epsilons: Array, used: Array, own: Flags, *, against: bool = False
+    ) -> Array:
         """``min_j (r_ij - used_j)``."""
-        return np.asarray(np.min(self.demanded(epsilons, own, against=against) - used, axis=1))
+        return np.asarray(
+            np.min(self.demanded(epsilons, own, against=against) - used, axis=1)
+        )
 
     def leakage(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
         """The tightest bound, over all paths of pairs, from each level to any other item."""
@@ -192,7 +207,9 @@ class PairRule:
         np.fill_diagonal(paths, np.where(own, back.min(axis=1), 0.0))
         return np.asarray(paths.max(axis=1))
 
-    def largest_pairs(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
+    def largest_pairs(
+        self, epsilons: Array, own: Flags, *, against: bool = False
+    ) -> Array:
         """Per level the largest budget of a protected pair that it is part of."""
         matrix = self.demanded(epsilons, own, against=against)
         return np.asarray(np.max(np.where(np.isinf(matrix), 0.0, matrix), axis=1))
@@ -213,7 +230,9 @@ class PairRule:
 
     def relaxed(self, level: int, amount: float) -> PairRule:
         """The rule when ``amount`` nats are added to the budgets of one level."""
-        return self.mapped(lambda budgets: budgets + amount * (np.arange(budgets.size) == level))
+        return self.mapped(
+            lambda budgets: budgets + amount * (np.arange(budgets.size) == level)
+        )
 
     def without(self, spent: Array) -> PairRule:
         """The rule when the levels have spent part of their budgets."""
@@ -244,14 +263,20 @@ class PairRule:
 
         i, j, limit = self._finite_pairs(epsilons, own)
         levels = sp.hstack([_picker(i, epsilons.size), _picker(j, epsilons.size)])
-        return levels, None, limit, self._pair_price(epsilons, i, j, np.ones(limit.size))
+        return (
+            levels,
+            None,
+            limit,
+            self._pair_price(epsilons, i, j, np.ones(limit.size)),
+        )
 
     def half_rows(self, epsilons: Array, own: Flags, b: Array) -> RowParts:
         """Rows ``e^r_ij b_i + b_j >= 1``, divided by ``e^r_ij``, in ``x = 1/2 - b``; likewise."""
         import scipy.sparse as sp
 
         i, j, budgets = self._finite_pairs(epsilons, own)
-        shrink, size = np.exp(-budgets), epsilons.size
+        shrink = np.exp(-budgets)
+        size = epsilons.size
         levels = _picker(i, size) + sp.diags_array(shrink) @ _picker(j, size)
         price = self._pair_price(epsilons, i, j, shrink * (1 - b[j]))
         return levels, None, (1 - shrink) / 2, price
@@ -261,10 +286,14 @@ class PairRule:
         i, j = np.nonzero(np.isfinite(matrix))
         return i, j, matrix[i, j]
 
-    def _pair_price(self, epsilons: Array, i: Index, j: Index, slope: Array) -> sp.csr_array:
+    def _pair_price(
+        self, epsilons: Array, i: Index, j: Index, slope: Array
+    ) -> sp.csr_array:
         import scipy.sparse as sp
 
-        shares = np.concatenate([share * slope for share in self.shares(epsilons, i, j)])
+        shares = np.concatenate(
+            [share * slope for share in self.shares(epsilons, i, j)]
+        )
         places = np.concatenate([i, j]), np.tile(np.arange(i.size), 2)
         return sp.csr_array((shares, places), shape=(epsilons.size, i.size))
 
@@ -273,7 +302,9 @@ def _picker(index: Index, size: int) -> sp.csr_array:
     import scipy.sparse as sp
 
     count = index.size
-    return sp.csr_array((np.ones(count), (np.arange(count), index)), shape=(count, size))
+    return sp.csr_array(
+        (np.ones(count), (np.arange(count), index)), shape=(count, size)
+    )
 
 
 def _largest_other(values: Array, own: Flags) -> Array:
@@ -296,7 +327,9 @@ class MinRule(PairRule):
     saturates: ClassVar[bool] = True
     covers_sets: ClassVar[bool] = True
 
-    def _budgets(self, epsilons: Array, *, against: bool = False) -> tuple[Array, Array]:
+    def _budgets(
+        self, epsilons: Array, *, against: bool = False
+    ) -> tuple[Array, Array]:
         """Of each level how far a report may speak for it, and against it; or the reverse."""
         other = epsilons if self.lowering is None else self.lowering
         return (other, epsilons) if against else (epsilons, other)
@@ -304,16 +337,24 @@ class MinRule(PairRule):
     def bounds(self, epsilons: Array) -> Array:
         return np.minimum.outer(*self._budgets(epsilons))
 
-    def room(self, epsilons: Array, used: Array, own: Flags, *, against: bool = False) -> Array:
+    def room(
+        self, epsilons: Array, used: Array, own: Flags, *, against: bool = False
+    ) -> Array:
         mine, others = self._budgets(epsilons, against=against)
-        return np.minimum(mine - _largest_other(used, own), -_largest_other(used - others, own))
+        return np.minimum(
+            mine - _largest_other(used, own), -_largest_other(used - others, own)
+        )
 
     def leakage(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
         """``min(eps_i, 2 min eps)`` (table I), or the largest other budget if that is less."""
         mine, others = self._budgets(epsilons, against=against)
-        return np.minimum(np.minimum(mine, _largest_other(others, own)), (mine + others).min())
+        return np.minimum(
+            np.minimum(mine, _largest_other(others, own)), (mine + others).min()
+        )
 
-    def largest_pairs(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
+    def largest_pairs(
+        self, epsilons: Array, own: Flags, *, against: bool = False
+    ) -> Array:
         mine, others = self._budgets(epsilons, against=against)
         return np.minimum(mine, _largest_other(others, own))
 
@@ -333,7 +374,8 @@ class MinRule(PairRule):
 
     def reduction(self, epsilons: Array) -> Reduction | None:
         """``s_i + w_i = 2 min(eps_i, T) - T``: a level with ``eps_i >= T`` is saturated."""
-        none, one = np.zeros(epsilons.size), np.ones(epsilons.size)
+        none = np.zeros(epsilons.size)
+        one = np.ones(epsilons.size)
         lines = np.array([none, epsilons]), np.array([one, -one]) / 2
         return Reduction.of(epsilons, *lines, lambda _: np.array([none, one]))
 
@@ -348,11 +390,14 @@ class MinRule(PairRule):
 
         if not own.all():
             return PairRule.log_odds_rows(self, epsilons, own)
-        (up, down), t = self._budgets(epsilons), epsilons.size
+        (up, down) = self._budgets(epsilons)
+        t = epsilons.size
         binds = np.isfinite(down)  # if none does, there is no S
         kept = np.concatenate([np.full(t, binds.any()), np.full(2 * t, True), binds])
-        eye, both = sp.eye_array(t), sp.eye_array(2 * t)
-        one, none = np.ones((t, 1)), np.zeros((t, 1))
+        eye = sp.eye_array(t)
+        both = sp.eye_array(2 * t)
+        one = np.ones((t, 1))
+        none = np.zeros((t, 1))
         extra = np.block([[-one, none], [none, -one], [none, one], [one, none]])[kept]
         limit = np.concatenate([np.zeros(2 * t), up, down])[kept]
         price = sp.hstack([sp.csr_array((t, 2 * t)), eye, eye]).tocsc()[:, kept]
@@ -381,7 +426,9 @@ class OneSidedRule(MinRule):
     def check(self, size: int) -> None:
         if self.lowering.shape != (size,):
             remedy = "Give one budget a level, inf where none is stated."
-            raise InputError("against", self.lowering.tolist(), f"{size} budgets", remedy)
+            raise InputError(
+                "against", self.lowering.tolist(), f"{size} budgets", remedy
+            )
         arguments.require_budgets("against", self.lowering, unlimited=True)
 
     def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
@@ -398,10 +445,14 @@ class OneSidedRule(MinRule):
         """``b_i = max(z, (1 - z) e^-eps_i)``, where nothing else limits what is said against it."""
         if not own.all() or np.isfinite(self.lowering).any():
             return None
-        shrunk, none, one = np.exp(-epsilons), np.zeros(epsilons.size), np.ones(epsilons.size)
+        shrunk = np.exp(-epsilons)
+        none = np.zeros(epsilons.size)
+        one = np.ones(epsilons.size)
         lines = np.array([none, (1 - shrunk) / 2]), np.array([one, -shrunk])
         kinks = np.tanh(epsilons / 2) / 2
-        return Reduction.of(kinks, *lines, lambda t: np.array([none, shrunk * (0.5 + t)]))
+        return Reduction.of(
+            kinks, *lines, lambda t: np.array([none, shrunk * (0.5 + t)])
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -413,14 +464,18 @@ class AvgRule(PairRule):
     def bounds(self, epsilons: Array) -> Array:
         return (epsilons[:, None] + epsilons[None, :]) / 2
 
-    def room(self, epsilons: Array, used: Array, own: Flags, *, against: bool = False) -> Array:
+    def room(
+        self, epsilons: Array, used: Array, own: Flags, *, against: bool = False
+    ) -> Array:
         return epsilons / 2 + np.min(epsilons / 2 - used)
 
     def leakage(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
         """``(eps_i + max eps) / 2``, over other items; no path is tighter."""
         return (epsilons + _largest_other(epsilons, own)) / 2
 
-    def largest_pairs(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
+    def largest_pairs(
+        self, epsilons: Array, own: Flags, *, against: bool = False
+    ) -> Array:
         return (epsilons + epsilons.max()) / 2
 
     def windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...]:
@@ -443,9 +498,15 @@ class AvgRule(PairRule):
         import scipy.sparse as sp
 
         t = epsilons.size
-        eye, one = sp.eye_array(t), np.ones((t, 1))
+        eye = sp.eye_array(t)
+        one = np.ones((t, 1))
         price = sp.hstack([eye, eye]) / 2
-        return sp.eye_array(2 * t), np.concatenate([-one, one]), np.tile(epsilons / 2, 2), price
+        return (
+            sp.eye_array(2 * t),
+            np.concatenate([-one, one]),
+            np.tile(epsilons / 2, 2),
+            price,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -473,13 +534,20 @@ class MatrixRule(PairRule):
             remedy = "Give the pair budgets of all levels in their order."
             allowed = f"a {size} x {size} matrix, one row per level"
             raise InputError("rule", matrix.shape, allowed, remedy)
-        for i, j in np.argwhere(~((matrix > 0) & ((matrix <= MAX_EPSILON) | np.isposinf(matrix)))):
+        for i, j in np.argwhere(
+            ~((matrix > 0) & ((matrix <= MAX_EPSILON) | np.isposinf(matrix)))
+        ):
             allowed = f"{BUDGET_RANGE}, or inf for a pair without protection"
-            remedy = BUDGET_REMEDY if matrix[i, j] > 0 else "Give inf where a pair needs none."
+            remedy = (
+                BUDGET_REMEDY
+                if matrix[i, j] > 0
+                else "Give inf where a pair needs none."
+            )
             raise InputError(f"rule[{i}][{j}]", float(matrix[i, j]), allowed, remedy)
         for i in np.flatnonzero(np.isinf(matrix).all(axis=1)):
             remedy = (
-                "A level that is protected against nothing needs no randomisation: leave it out."
+                "A level that is protected against nothing needs no randomisation: "
+                "leave it out."
             )
             allowed = "finite for at least one pair"
             raise InputError(f"rule[{i}]", "inf everywhere", allowed, remedy)
@@ -498,7 +566,9 @@ class MatrixRule(PairRule):
     def scaled(self, scale: float | Array) -> MatrixRule:
         if np.ndim(scale):
             remedy = "All pair budgets are scaled together."
-            raise InputError("scale", scale, "one number for a matrix of pair budgets", remedy)
+            raise InputError(
+                "scale", scale, "one number for a matrix of pair budgets", remedy
+            )
         return MatrixRule(self.pairs * float(scale))
 
     def relaxed(self, level: int, amount: float) -> MatrixRule:
@@ -517,7 +587,9 @@ DEFAULT_RULE = "min"
 ALLOWED_RULES = '"min", "avg", "one-sided" or a matrix of pair budgets'
 
 
-def rule_of(rule: str | ArrayLike | PairRule, size: int, against: Array | None = None) -> PairRule:
+def rule_of(
+    rule: str | ArrayLike | PairRule, size: int, against: Array | None = None
+) -> PairRule:
     """The rule called ``rule``, or that of a matrix of pair budgets, for ``size`` levels.
 
     ``against`` are budgets of the rule "one-sided" alone, ``inf`` where none is stated.
@@ -533,14 +605,18 @@ def rule_of(rule: str | ArrayLike | PairRule, size: int, against: Array | None =
             found = rule
         case str():
             if rule not in (*_NAMED, ONE_SIDED):
-                raise InputError("rule", rule, ALLOWED_RULES, f'Leave it out for "{DEFAULT_RULE}".')
+                raise InputError(
+                    "rule", rule, ALLOWED_RULES, f'Leave it out for "{DEFAULT_RULE}".'
+                )
             lowering = np.full(size, np.inf) if against is None else against
             found = _NAMED.get(rule) or OneSidedRule(lowering)
         case _:
             found = MatrixRule(_numbers_of(rule))
     if against is not None and found.lowering is not against:
         allowed = f'left out: only the rule "{ONE_SIDED}" tells "for" from "against"'
-        raise InputError("against", against.tolist(), allowed, f'Write rule = "{ONE_SIDED}".')
+        raise InputError(
+            "against", against.tolist(), allowed, f'Write rule = "{ONE_SIDED}".'
+        )
     found.check(size)
     return found
 
@@ -553,5 +629,7 @@ def _numbers_of(matrix: ArrayLike) -> Array:
             raise TypeError
     except (TypeError, ValueError):
         remedy = "One row per level, as many numbers in each; inf where none is needed."
-        raise InputError("rule", matrix, "a rectangular list of numbers", remedy) from None
+        raise InputError(
+            "rule", matrix, "a rectangular list of numbers", remedy
+        ) from None
     return numbers.astype(np.float64)

@@ -103,7 +103,11 @@ def said(
 
 
 def column(
-    heading: str, cells: Iterable[Any], written: Written | None = None, *, bars: bool = False
+    heading: str,
+    cells: Iterable[Any],
+    written: Written | None = None,
+    *,
+    bars: bool = False,
 ) -> Column:
     """A column of words; or of numbers, each as it is ``written``.
 
@@ -111,7 +115,8 @@ def column(
     """
     if written is None:
         return Column(heading, tuple(map(str, cells)), text=True)
-    values, write = list(cells), written if callable(written) else f"{{:{written}}}".format
+    values = list(cells)
+    write = written if callable(written) else f"{{:{written}}}".format
     lengths = tuple(map(float, values)) if bars else ()
     return Column(heading, tuple(map(write, values)), lengths=lengths)
 
@@ -126,7 +131,9 @@ def rows_table(
     """A table of rows of text, of which the first columns are words."""
     cells = list(zip(*rows, strict=True)) or [() for _ in headings]
     pairs = enumerate(zip(headings, cells, strict=True))
-    columns = (Column(heading, tuple(own), place < words) for place, (heading, own) in pairs)
+    columns = (
+        Column(heading, tuple(own), place < words) for place, (heading, own) in pairs
+    )
     return Table(title, tuple(columns), rank)
 
 

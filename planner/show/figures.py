@@ -32,12 +32,20 @@ if TYPE_CHECKING:
     from planner.planning.option import AnyPart, Option
 
 # Okabe and Ito's palette: told apart by colour-blind readers. Where one is now is red alone.
-BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
-RED, SKY, GREY = "#D55E00", "#56B4E9", "#7F7F7F"
+BLUE = "#0072B2"
+ORANGE = "#E69F00"
+GREEN = "#009E73"
+PURPLE = "#CC79A7"
+RED = "#D55E00"
+SKY = "#56B4E9"
+GREY = "#7F7F7F"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 DASHES = ("solid", "dash", "dot", "dashdot")  # not as many: pairs repeat after 20
-_MOST_DRAWN_LEVELS, _MOST_OVER_ROUNDS = 8, 5
-_HIDDEN_ABOVE = 30.0  # times the best error: beyond it the curves would flatten the rest
+_MOST_DRAWN_LEVELS = 8
+_MOST_OVER_ROUNDS = 5
+_HIDDEN_ABOVE = (
+    30.0  # times the best error: beyond it the curves would flatten the rest
+)
 _MORE_PRIVATE = "(left: more private)"
 
 
@@ -115,15 +123,22 @@ def question_figure(plan: QuestionPlan) -> Chart:
     sampling = plan.fact(SamplingPlan)
     if sampling is not None:
         return decoys_figure(sampling)
-    own, lines = plan.planned.name, list[Line]()
+    own = plan.planned.name
+    lines = list[Line]()
     for name, colour, rows in (
         ("this plan", BLUE, [one for one in plan.options if one.name == own]),
         ("others", GREY, [one for one in plan.options if one.name != own]),
     ):
         errors = [one.error for one in rows]
         limits = [0.0] * len(rows), errors
-        lines.append(Line(name, [one.title for one in rows], errors, colour, "", limits))
-    return Chart([one for one in lines if one.x], ("", f"error, {plan.question.unit}"), turned=True)
+        lines.append(
+            Line(name, [one.title for one in rows], errors, colour, "", limits)
+        )
+    return Chart(
+        [one for one in lines if one.x],
+        ("", f"error, {plan.question.unit}"),
+        turned=True,
+    )
 
 
 def frontier_figure(curve: Frontier) -> Chart:
@@ -131,12 +146,19 @@ def frontier_figure(curve: Frontier) -> Chart:
     kept = curve.names[:_MOST_DRAWN_LEVELS]
     levels = [f"a rare item of {name!r}" for name in kept]
     lines = [
-        Line("all items" if kept else "error", curve.scale, _positive(curve.total_error), GREY),
+        Line(
+            "all items" if kept else "error",
+            curve.scale,
+            _positive(curve.total_error),
+            GREY,
+        ),
         *_lines(curve.scale, dict(zip(levels, curve.level_errors.T, strict=False))),
     ]
     titles = f"budgets times {_MORE_PRIVATE}", "error, share of the people"
     here = _upright("these budgets", 1.0, lines, RED)
-    return Chart([*lines, here], titles, "xy", percent=True, left_out=_of(kept, curve.names))
+    return Chart(
+        [*lines, here], titles, "xy", percent=True, left_out=_of(kept, curve.names)
+    )
 
 
 def error_units(plan: QuestionPlan) -> dict[str, Callable[[Any], Any]]:
@@ -152,7 +174,9 @@ def error_units(plan: QuestionPlan) -> dict[str, Callable[[Any], Any]]:
 
 def in_unit(drawn: Chart, unit: str, written: Callable[[Any], Any]) -> Chart:
     """A chart of errors in one of the :func:`error_units`."""
-    lines = [replace(one, values=written(np.asarray(one.values))) for one in drawn.lines]
+    lines = [
+        replace(one, values=written(np.asarray(one.values))) for one in drawn.lines
+    ]
     return replace(drawn, lines=lines, titles=(drawn.titles[0], f"error, {unit}"))
 
 
@@ -161,22 +185,35 @@ def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Cha
 
     With where it is, where the level's budget saturates, and what its targets ask for.
     """
-    whole, policy, drawn = plan.part.whole, plan.deployed.policy, frontier_figure(curve)
+    whole = plan.part.whole
+    policy = plan.deployed.policy
+    drawn = frontier_figure(curve)
     own = float(policy.epsilons[policy.names.index(level)]) if level else 1.0
     *curves, here = (
         replace(one, x=own * np.asarray(one.x), values=whole * np.asarray(one.values))
         for one in drawn.lines
     )
     ends = own * float(curve.scale[0]), own * float(curve.scale[-1])
-    marks, limit = list[Line](), plan.saturation_epsilon
+    marks = list[Line]()
+    limit = plan.saturation_epsilon
     if level and limit is not None and ends[0] < limit < ends[1]:
         marks.append(_upright(f"more buys {level!r} nothing", limit, curves, GREY))
     for target in plan.targets:
-        asked, found = target.target, target.budgets
-        if asked.kind == "error" and (asked.level is None or asked.level in curve.names):
+        asked = target.target
+        found = target.budgets
+        if asked.kind == "error" and (
+            asked.level is None or asked.level in curve.names
+        ):
             whose = "" if asked.level is None else f", {asked.level!r}"
-            marks.append(Line(f"target{whose}", ends, [whole * asked.value] * 2, SKY, "dash"))
-        if found is not None and found.possible and not level and ends[0] < found.scale < ends[1]:
+            marks.append(
+                Line(f"target{whose}", ends, [whole * asked.value] * 2, SKY, "dash")
+            )
+        if (
+            found is not None
+            and found.possible
+            and not level
+            and ends[0] < found.scale < ends[1]
+        ):
             marks.append(_upright("targets met", found.scale, curves, SKY))
     across = f"budget of {level!r}, nats" if level else "all budgets, times"
     titles = f"{across} {_MORE_PRIVATE}", f"error, {plan.question.unit}"
@@ -199,7 +236,9 @@ def padding_figure(padding: PaddingPlan, length: int | None = None) -> Chart:
 
 def error_figure(plan: AnswerRatePlan) -> Chart:
     """Predicted error of a mean against the budget: BiSample-MD, forced answers, a channel."""
-    curve, best, at = plan.curve, plan.best_planned, plan.curve.epsilon
+    curve = plan.curve
+    best = plan.best_planned
+    at = plan.curve.epsilon
     lines = [
         Line("BiSample-MD", at, curve.mean_rmse),
         Line("forced, at the top", at, curve.top_rmse, ORANGE, "dash"),
@@ -207,13 +246,20 @@ def error_figure(plan: AnswerRatePlan) -> Chart:
     ]
     if plan.channels is not None:
         lines.append(Line("best channel", at, plan.channels.channel_errors(at), PURPLE))
-    highest, places = _HIDDEN_ABOVE * plan.best.rmse, list[Line]()
-    lines = [replace(x, values=np.where(x.values < highest, x.values, np.nan)) for x in lines]
+    highest = _HIDDEN_ABOVE * plan.best.rmse
+    places = list[Line]()
+    lines = [
+        replace(x, values=np.where(x.values < highest, x.values, np.nan)) for x in lines
+    ]
     if plan.best.epsilon < curve.epsilon[-1]:
-        flat, (low, high) = [best.flat_lower, best.flat_upper], _reach(lines)
-        band, name = ([low] * 2, [high] * 2), f"within {100 * FLAT:g} % of the best"
+        flat = [best.flat_lower, best.flat_upper]
+        (low, high) = _reach(lines)
+        band = ([low] * 2, [high] * 2)
+        name = f"within {100 * FLAT:g} % of the best"
         places.append(Line(name, flat, [np.nan] * 2, GREY, limits=band))
-    return _over_budgets(plan, [*places, *lines], "predicted error of the mean", log="y")
+    return _over_budgets(
+        plan, [*places, *lines], "predicted error of the mean", log="y"
+    )
 
 
 def answering_figure(plan: AnswerRatePlan) -> Chart:
@@ -229,7 +275,9 @@ def parts_figure(plan: AnswerRatePlan) -> Chart:
     total, noise = (np.where(np.isfinite(x), x, np.nan) for x in errors)
     added = np.sqrt(np.maximum(total**2 - noise**2, 0))
     far = ~(total < _HIDDEN_ABOVE * np.nanmin(total))
-    total, noise, added = (_positive(np.where(far, np.nan, one)) for one in (total, noise, added))
+    total, noise, added = (
+        _positive(np.where(far, np.nan, one)) for one in (total, noise, added)
+    )
     lines = [
         Line("error of the mean", at, total),
         Line("noise, if everybody answered", at, noise, GREEN, "dot"),
@@ -238,7 +286,9 @@ def parts_figure(plan: AnswerRatePlan) -> Chart:
     return _over_budgets(plan, lines, "predicted error of the mean", log="y")
 
 
-def _over_budgets(plan: AnswerRatePlan, lines: list[Line], title: str, **axes: Any) -> Chart:
+def _over_budgets(
+    plan: AnswerRatePlan, lines: list[Line], title: str, **axes: Any
+) -> Chart:
     if plan.offered is not None:
         offered = float(plan.offered.epsilon[0])
         lines = [_upright("this budget", offered, lines, RED), *lines]
@@ -247,14 +297,20 @@ def _over_budgets(plan: AnswerRatePlan, lines: list[Line], title: str, **axes: A
 
 def decoys_figure(plan: SamplingPlan) -> Chart:
     """What a report of a value says in round two, against how often others send it as a decoy."""
-    mechanism, decoys = plan.mechanism, np.array(plan.mechanism.decoys)
+    mechanism = plan.mechanism
+    decoys = np.array(plan.mechanism.decoys)
     ends = max(decoys.min() / 4, 1e-9), min(4 * decoys.max(), 1 - mechanism.sampling)
-    across, levels = np.geomspace(*ends, 50), plan.question.levels[:_MOST_DRAWN_LEVELS]
+    across = np.geomspace(*ends, 50)
+    levels = plan.question.levels[:_MOST_DRAWN_LEVELS]
     sampled = f"{100 * mechanism.sampling:.3g} % are sampled"
     firsts = np.cumsum([0, *(len(one.yes_counts) for one in levels)])
     lines = [Line(sampled, across, mechanism.losses_with(across), GREY)]
-    for level, at, colour in zip(levels, decoys[firsts[:-1]], cycle(CYCLE), strict=False):
-        lines.append(Line(f"{level.name!r}", [at], mechanism.losses_with([at]), colour, ""))
+    for level, at, colour in zip(
+        levels, decoys[firsts[:-1]], cycle(CYCLE), strict=False
+    ):
+        lines.append(
+            Line(f"{level.name!r}", [at], mechanism.losses_with([at]), colour, "")
+        )
     titles = "chance of a decoy, of each value", "loss in round two, nats"
     return Chart(lines, titles, "x", left_out=_of(levels, plan.question.levels))
 
@@ -264,22 +320,29 @@ def _of(shown: Sized, every: Sized, what: str = "levels") -> str:
     return f"{len(shown)} of {len(every)} {what}" if len(shown) < len(every) else ""
 
 
-def ordered_figure(estimates: OrderedEstimates, truth: ArrayLike | None = None) -> Chart:
+def ordered_figure(
+    estimates: OrderedEstimates, truth: ArrayLike | None = None
+) -> Chart:
     """Consistent cumulative shares in their band, and between which answers the median lies.
 
     ``truth`` are true shares up to each answer, shape ``(d,)``, if they are known.
     """
-    answers, median = list(estimates.answers), estimates.quantile()
+    answers = list(estimates.answers)
+    median = estimates.quantile()
     between = answers[answers.index(median.lower) : answers.index(median.upper) + 1]
     said = f"estimated; the band holds all at once, {100 * estimates.confidence:.3g} % confidence"
-    where = f"median {median.answer}{', and where it may be' if len(between) > 1 else ''}"
+    where = (
+        f"median {median.answer}{', and where it may be' if len(between) > 1 else ''}"
+    )
     lines = [
         Line(said, answers, estimates.consistent, limits=estimates.band, marked=True),
         Line(where, between, [0.5] * len(between), RED, marked=True),
     ]
     if truth is not None:
         lines.append(Line("true", answers, np.asarray(truth), ORANGE, ""))
-    return Chart(lines, ("answer, the lowest first", "people up to the answer"), percent=True)
+    return Chart(
+        lines, ("answer, the lowest first", "people up to the answer"), percent=True
+    )
 
 
 def one_survey_figure(survey: OneSurvey) -> Chart:
@@ -301,7 +364,8 @@ def beliefs_figure(
     held = [prior] * len(names)
     ends = Line("after a report", names, held, BLUE, "", (low, high))
     before = Line("before", names, held, ORANGE, "")
-    titles, cut = ("", "held to be so likely"), _of(names, range(every))
+    titles = ("", "held to be so likely")
+    cut = _of(names, range(every))
     return Chart([ends, before], titles, percent=True, turned=True, left_out=cut)
 
 
@@ -315,7 +379,9 @@ def rounds_figure(part: AnyPart, planned: Option) -> Chart:
         "a change, if answers stay": [one.change_stays for one in found],
     }
     known = {name: line for name, line in errors.items() if None not in line}
-    lines = _lines(counts, {name: [*map(part.total, line)] for name, line in known.items()})
+    lines = _lines(
+        counts, {name: [*map(part.total, line)] for name, line in known.items()}
+    )
     here = _upright("these rounds", part.asked.rounds.count, lines, RED)
     return Chart([*lines, here], ("rounds", f"error, {part.asked.unit}"), "y")
 
@@ -323,24 +389,36 @@ def rounds_figure(part: AnyPart, planned: Option) -> Chart:
 def estimates_figure(rows: DataFrame) -> Chart:
     """Estimated people by answer, with their intervals; rows are those of an estimates file."""
     limits = rows["lower"].to_numpy(), rows["upper"].to_numpy()
-    line = Line("people", rows["answer"].tolist(), rows["estimate"].to_numpy(), BLUE, "", limits)
+    line = Line(
+        "people", rows["answer"].tolist(), rows["estimate"].to_numpy(), BLUE, "", limits
+    )
     return Chart([line], ("", "people"), turned=True)
 
 
 def over_rounds_figure(rows: DataFrame) -> Chart:
     """The answers with the largest estimates over the rounds, with their intervals as bands."""
-    by_answer, lines = rows.groupby("answer")["estimate"].sum(), list[Line]()
-    for answer, colour in zip(by_answer.nlargest(_MOST_OVER_ROUNDS).index, CYCLE, strict=False):
+    by_answer = rows.groupby("answer")["estimate"].sum()
+    lines = list[Line]()
+    for answer, colour in zip(
+        by_answer.nlargest(_MOST_OVER_ROUNDS).index, CYCLE, strict=False
+    ):
         own = rows[rows["answer"] == answer]
-        x, limits = own["of"].str.removeprefix("round ").astype(int), (own["lower"], own["upper"])
-        lines.append(Line(answer, x, own["estimate"], colour, limits=limits, marked=True))
-    return Chart(lines, ("round", "estimate"), left_out=_of(lines, by_answer, "answers"))
+        x = own["of"].str.removeprefix("round ").astype(int)
+        limits = (own["lower"], own["upper"])
+        lines.append(
+            Line(answer, x, own["estimate"], colour, limits=limits, marked=True)
+        )
+    return Chart(
+        lines, ("round", "estimate"), left_out=_of(lines, by_answer, "answers")
+    )
 
 
 def _lines(x: Any, values: Mapping[str, ArrayLike]) -> list[Line]:
     """Lines by their names, on an axis that is logarithmic, in colours and dashes of their own."""
     styles = zip(values.items(), cycle(CYCLE), cycle(DASHES))
-    return [Line(name, x, _positive(y), colour, dash) for (name, y), colour, dash in styles]
+    return [
+        Line(name, x, _positive(y), colour, dash) for (name, y), colour, dash in styles
+    ]
 
 
 def _positive(values: ArrayLike) -> Any:
@@ -361,7 +439,8 @@ def plotly_of(drawn: Chart) -> Figure:
     """The chart as a plotly figure. Names are shown as they are: plotly knows some of HTML."""
     from plotly.graph_objects import Figure
 
-    made, (across, along) = Figure(), "yx" if drawn.turned else "xy"
+    made = Figure()
+    (across, along) = "yx" if drawn.turned else "xy"
     for line in drawn.lines:
         x = [_as_it_is(one) if isinstance(one, str) else one for one in line.x]
         style: dict[str, Any] = {"line": {"color": line.colour, "dash": line.dash}}
@@ -370,33 +449,66 @@ def plotly_of(drawn: Chart) -> Figure:
         if not line.dash:
             style = {"marker": {"color": line.colour, "size": 8}}
             if line.limits is None:
-                style["marker"] |= {"symbol": "diamond-open", "size": 12, "line": {"width": 2}}
+                style["marker"] |= {
+                    "symbol": "diamond-open",
+                    "size": 12,
+                    "line": {"width": 2},
+                }
             else:
-                ends = (np.abs(limit - np.asarray(line.values)) for limit in line.limits)
-                less, more = (np.where(np.isfinite(end), end, 0) for end in ends)  # none is known
-                style[f"error_{along}"] = {"array": more, "arrayminus": less, "symmetric": False}
-        mode = "markers" if not line.dash else "lines+markers" if line.marked else "lines"
+                ends = (
+                    np.abs(limit - np.asarray(line.values)) for limit in line.limits
+                )
+                less, more = (
+                    np.where(np.isfinite(end), end, 0) for end in ends
+                )  # none is known
+                style[f"error_{along}"] = {
+                    "array": more,
+                    "arrayminus": less,
+                    "symmetric": False,
+                }
+        mode = (
+            "markers" if not line.dash else "lines+markers" if line.marked else "lines"
+        )
         values = {across: x, along: line.values}
         made.add_scatter(**values, name=_as_it_is(line.name), mode=mode, **style)
     legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
-    made.update_layout(height=370, margin={"l": 8, "r": 8, "t": 56, "b": 40}, legend=legend)
+    made.update_layout(
+        height=370, margin={"l": 8, "r": 8, "t": 56, "b": 40}, legend=legend
+    )
     for axis, title in ((across, drawn.across), (along, drawn.titles[1])):
-        kind = {"type": "log", "dtick": "D2", "tickformat": "~g"} if axis in drawn.log else {}
-        made.update_layout({f"{axis}axis": {"title": title, "automargin": True, **kind}})
+        kind = (
+            {"type": "log", "dtick": "D2", "tickformat": "~g"}
+            if axis in drawn.log
+            else {}
+        )
+        made.update_layout(
+            {f"{axis}axis": {"title": title, "automargin": True, **kind}}
+        )
     if drawn.turned:
         height = 110 + 26 * max(len(drawn.lines[0].x), 2)
-        made.update_layout(height=height, yaxis={"type": "category", "autorange": "reversed"})
+        made.update_layout(
+            height=height, yaxis={"type": "category", "autorange": "reversed"}
+        )
     if drawn.percent:
         made.update_layout({f"{along}axis": {"tickformat": ".2~%"}})
     return made
 
 
 def _add_band(made: Figure, x: Sequence[Any], line: Line) -> None:
-    light = ",".join(str(int(line.colour[place : place + 2], 16)) for place in (1, 3, 5))
-    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+    light = ",".join(
+        str(int(line.colour[place : place + 2], 16)) for place in (1, 3, 5)
+    )
+    edge = {
+        "mode": "lines",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
     lower, upper = line.limits or ((), ())
     made.add_scatter(x=x, y=lower, **edge)
-    made.add_scatter(x=x, y=upper, fill="tonexty", fillcolor=f"rgba({light},0.25)", **edge)
+    made.add_scatter(
+        x=x, y=upper, fill="tonexty", fillcolor=f"rgba({light},0.25)", **edge
+    )
 
 
 def _as_it_is(text: str) -> str:

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from planner.policy.budget_text import rounded_up
-from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table, said
+from planner.show.blocks import (
+    Block,
+    Column,
+    Facts,
+    Figure,
+    Heading,
+    Sentence,
+    Table,
+    said,
+)
 from planner.show.figures import Chart, Line, figure_of, question_figure
 from planner.show.plan import costs, plan_blocks
 from planner.show.promises import outsider_blocks, promises, promises_of
@@ -26,8 +35,14 @@ if TYPE_CHECKING:
 Place = Callable[[Any], float]
 """Where a value or a name stands in a drawing."""
 _MOST_PAGE_ROWS = 40
-_WIDTH, _LEFT, _RIGHT, _PLOT, _SVG_SIZES = 560, 78, 548, 280, 20  # readable on a telephone
-_MOST_AXIS_NAMES, _MOST_LETTERS = 8, 24
+# readable on a telephone
+_WIDTH = 560
+_LEFT = 78
+_RIGHT = 548
+_PLOT = 280
+_SVG_SIZES = 20
+_MOST_AXIS_NAMES = 8
+_MOST_LETTERS = 24
 _DASHES = {"dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3", "longdash": "10 4"}
 _PAGE_HEAD = """<!DOCTYPE html>
 <html lang="en">
@@ -160,14 +175,18 @@ def _html(block: Block) -> str:
         case Table(title, columns, _, accent):
             more = len(columns[0].cells) - _MOST_PAGE_ROWS
             left = f"<p>... and {more:,} more.</p>" if more > 0 else ""
-            return table_html(columns, accent, f"<caption>{escape(title)}</caption>\n") + left
+            return (
+                table_html(columns, accent, f"<caption>{escape(title)}</caption>\n")
+                + left
+            )
         case Figure(title, draw, alt):
             return f"<h3>{escape(title)}</h3>\n<figure>{svg_of(draw(), alt)}</figure>"
 
 
 def table_html(columns: Sequence[Column], accent: int | None, caption: str = "") -> str:
     """The first rows of a table, with bars from zero behind some; a row may stand out."""
-    heads, bodies = "", []
+    heads = ""
+    bodies = []
     for one in columns:
         kind = "text" if one.text else "bar number" if one.lengths else "number"
         heads += f'<th class="{kind}">{escape(one.heading)}</th>'
@@ -175,7 +194,9 @@ def table_html(columns: Sequence[Column], accent: int | None, caption: str = "")
         shares = [100 * max(0.0, length) / full for length in one.lengths]
         sizes = [f' style="background-size:{share:.1f}% 100%"' for share in shares]
         cells = zip(one.cells[:_MOST_PAGE_ROWS], sizes or repeat(""), strict=False)
-        bodies.append([f'<td class="{kind}"{size}>{escape(cell)}</td>' for cell, size in cells])
+        bodies.append(
+            [f'<td class="{kind}"{size}>{escape(cell)}</td>' for cell, size in cells]
+        )
     own = ' class="accent"'
     rows = [
         f"<tr{own if place == accent else ''}>{''.join(cells)}</tr>"
@@ -187,11 +208,20 @@ def table_html(columns: Sequence[Column], accent: int | None, caption: str = "")
 
 def svg_of(drawn: Chart, alt: str) -> str:
     """The drawing of a chart: its legend above, lines, points and bands below."""
-    top, named = _SVG_SIZES * (len(drawn.lines) + 2), [x for line in drawn.lines for x in line.x]
+    top = _SVG_SIZES * (len(drawn.lines) + 2)
+    named = [x for line in drawn.lines for x in line.x]
     limits = [limit for line in drawn.lines for limit in line.limits or ()]
-    numbers = [y for values in (*(line.values for line in drawn.lines), *limits) for y in values]
-    axes = [(named, "x" in drawn.log, drawn.across), (numbers, "y" in drawn.log, drawn.titles[1])]
-    left, bottom = _LEFT, top + _PLOT
+    numbers = [
+        y
+        for values in (*(line.values for line in drawn.lines), *limits)
+        for y in values
+    ]
+    axes = [
+        (named, "x" in drawn.log, drawn.across),
+        (numbers, "y" in drawn.log, drawn.titles[1]),
+    ]
+    left = _LEFT
+    bottom = top + _PLOT
     if drawn.turned:
         axes.reverse()
         left = 16 + 8 * min(max(map(len, named)), _MOST_LETTERS)
@@ -207,7 +237,11 @@ def svg_of(drawn: Chart, alt: str) -> str:
 
     def said(value: Any, *, percent: bool) -> str:
         if isinstance(value, str):
-            return value if len(value) <= _MOST_LETTERS else f"{value[: _MOST_LETTERS - 1]}\u2026"
+            return (
+                value
+                if len(value) <= _MOST_LETTERS
+                else f"{value[: _MOST_LETTERS - 1]}\u2026"
+            )
         return f"{100 * value:.3g} %" if percent else f"{value:,.4g}"
 
     shares = drawn.percent and drawn.turned
@@ -223,7 +257,9 @@ def svg_of(drawn: Chart, alt: str) -> str:
         parts += _drawn(line, at)
     parts.append(_text((left + _RIGHT) / 2, bottom + 42, below))
     parts.append(_text(4, top - 10, above, "start"))
-    size = f'viewBox="0 0 {_WIDTH} {bottom + 50}" width="{_WIDTH}" height="{bottom + 50}"'
+    size = (
+        f'viewBox="0 0 {_WIDTH} {bottom + 50}" width="{_WIDTH}" height="{bottom + 50}"'
+    )
     title = f"<title>{escape(alt)}</title>"
     opening = f'<svg {size} role="img" font-size="14" fill="currentColor">'
     return "\n".join([f"{opening}{title}", *parts, "</svg>"])
@@ -261,7 +297,8 @@ def _axis(
     scaled: Place = log10 if log else float
     known = [scaled(value) for value in values if isfinite(value)] or [0.0, 1.0]
     pad = 0.04 * (max(known) - min(known)) or 0.5
-    low, high = min(known) - pad, max(known) + pad
+    low = min(known) - pad
+    high = max(known) + pad
 
     def place(value: float) -> float:
         return start + (end - start) * (scaled(value) - low) / (high - low)
@@ -280,7 +317,9 @@ def _places(points: Iterable[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
-def _path(points: list[tuple[float, float]], colour: str, width: int, dash: str = "") -> str:
+def _path(
+    points: list[tuple[float, float]], colour: str, width: int, dash: str = ""
+) -> str:
     dashes = f' stroke-dasharray="{_DASHES[dash]}"' if dash in _DASHES else ""
     style = f'stroke="{colour}" stroke-width="{width}"{dashes} fill="none"'
     return f'<polyline points="{_places(points)}" {style}/>'

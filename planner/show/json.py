@@ -26,10 +26,17 @@ from planner.planning.shares import Allocation
 from planner.planning.what_if import TargetAnswer
 from planner.show import kinds
 from planner.show.plan import better_design, budgets_sentence, left_out
-from planner.show.promises import odds_sentence, promises_of, together_sentence, view_sentences
+from planner.show.promises import (
+    odds_sentence,
+    promises_of,
+    together_sentence,
+    view_sentences,
+)
 
 _MOST_EXPLAINED = 40  # levels
-_NAMES_OF: dict[type, str] = {  # values and properties, beside or in place of the fields
+_NAMES_OF: dict[
+    type, str
+] = {  # values and properties, beside or in place of the fields
     QuestionPlan: "name share fraction users total_error error_share drawn_error lower_bound "
     "proven_gap saturation_epsilon spending realised relaxations options",
     ByLevel: "names items epsilons a b if_had standard_errors percent detectable",
@@ -59,13 +66,17 @@ _SAID: dict[type, dict[str, Callable[[Any], object]]] = {  # and in words
     },
     Allocation: {"reason": better_design},
     Related: {
-        "people_for_association": lambda found: [[*two, n] for two, n in found.people.items()]
+        "people_for_association": lambda found: [
+            [*two, n] for two, n in found.people.items()
+        ]
     },
     OutsiderView: {
         "guessed": lambda view: kinds.WORDS[view.kind].guessed(view),
         "sentences": view_sentences,
     },
-    SurveyOutsiderView: {"sentences": lambda view: [*filter(None, [together_sentence(view)])]},
+    SurveyOutsiderView: {
+        "sentences": lambda view: [*filter(None, [together_sentence(view)])]
+    },
     SamplingPlan: {"sentences": kinds.views_in_words},
 }
 
@@ -102,7 +113,8 @@ def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
 
 def plan_json(plan: SurveyPlan, parameters: Parameters | None = None) -> Document:
     """A planned survey; ``parameters`` is null where there is no one file."""
-    survey, found = plan.survey, plan.allocation
+    survey = plan.survey
+    found = plan.allocation
     about = {
         "name": survey.name,
         "users": survey.users,
@@ -121,8 +133,11 @@ def plan_json(plan: SurveyPlan, parameters: Parameters | None = None) -> Documen
 
 def question_json(question: QuestionPlan) -> Document:
     """One question's plan."""
-    levels, padded = question.fact(ByLevel), question.fact(Padded)
-    targets = [(to_json(one), budgets_sentence(question, one)) for one in question.targets]
+    levels = question.fact(ByLevel)
+    padded = question.fact(Padded)
+    targets = [
+        (to_json(one), budgets_sentence(question, one)) for one in question.targets
+    ]
     shown = range(min(len(levels.names), _MOST_EXPLAINED) if levels else 0)
     odds = [odds_sentence(question, level) for level in shown]
     document: Document = {
@@ -139,6 +154,8 @@ def question_json(question: QuestionPlan) -> Document:
         ways, bound = question.ways()
         beside = [] if question.again is None else question.again.beside
         total = question.part.total
-        errors = {name: {"stays": total(one), "anew": total(two)} for name, one, two in beside}
+        errors = {
+            name: {"stays": total(one), "anew": total(two)} for name, one, two in beside
+        }
         document["rounds"] = to_json({"errors": errors, "ways": ways, "bound": bound})
     return document

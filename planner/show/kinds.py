@@ -43,7 +43,9 @@ _FOR = {
     "minimax": "for an answer that few people have",
 }
 COST = "About one of them alone a report may say as much as about all together."
-_APART = "Answers to different questions cannot be related: their reports are not linked."
+_APART = (
+    "Answers to different questions cannot be related: their reports are not linked."
+)
 
 
 # What is said of one kind alone
@@ -84,7 +86,11 @@ class KindWords:
         if asked.of_mean:
             return "the mean is off"
         worst = asked.objective.kind == "minimax"
-        return "an answer's count is off" if worst else "the counts of all answers are off together"
+        return (
+            "an answer's count is off"
+            if worst
+            else "the counts of all answers are off together"
+        )
 
     def assumed(self, plan: QuestionPlan) -> str:
         """What is assumed as the survey does not state it; empty for nothing."""
@@ -92,9 +98,11 @@ class KindWords:
 
     def report(self, plan: QuestionPlan) -> list[str]:
         """What a report says and how large it is."""
-        found, design = [CATALOGUE[plan.deployed.mechanism].report], plan.fact(SubsetDesign)
+        found = [CATALOGUE[plan.deployed.mechanism].report]
+        design = plan.fact(SubsetDesign)
         if design is not None:
-            items, types = int(design.policy.item_counts.sum()), design.types.size
+            items = int(design.policy.item_counts.sum())
+            types = design.types.size
             found.append(
                 f"The design has {types} type{'s' * (types > 1)} of reports. Each says its type "
                 f"and the sides of all {items:,} answers, {TYPE_BYTES + octets(items):,} bytes."
@@ -112,7 +120,8 @@ class KindWords:
 class _OfSets(KindWords):
     """Several answers."""
 
-    between, whose = "a set of answers and any other", "where the least protected is"
+    between = "a set of answers and any other"
+    whose = "where the least protected is"
 
     def answers(self, plan: QuestionPlan) -> str:
         padded = plan.fact(Padded)
@@ -124,7 +133,8 @@ class _OfSets(KindWords):
         return f"Pilot r{padded.said[1:]}" if padded is not None and padded.said else ""
 
     def report(self, plan: QuestionPlan) -> list[str]:
-        padded, (first, *rest) = plan.fact(Padded), super().report(plan)
+        padded = plan.fact(Padded)
+        (first, *rest) = super().report(plan)
         if padded is None or plan.fact(SetPromises) is not None:
             return [first, *rest]
         drawn = f"One of a person's answers, padded or cut to {padded.length}, is drawn as their"
@@ -158,7 +168,8 @@ class _OfScales(KindWords):
 class _OfNumbers(KindWords):
     """A number, or none."""
 
-    between, points = "two numbers, or a number and no answer,", ", for these points and no answer,"
+    between = "two numbers, or a number and no answer,"
+    points = ", for these points and no answer,"
 
     def guessed(self, view: OutsiderView) -> str:
         what = "the lowest number, the highest"
@@ -175,7 +186,8 @@ class _OfNumbers(KindWords):
 
     def assumed(self, plan: QuestionPlan) -> str:
         about: Any = plan.part.question
-        model, unknown = plan.fact(AnswerRateModel), []
+        model = plan.fact(AnswerRateModel)
+        unknown = []
         if about.refusals is None and about.preferences is None:
             unknown.append(f"{percent(about.refusing)} of the people give no answer")
         if about.sd is None and not about.yes_no and not (model and model.any_answers):
@@ -219,7 +231,11 @@ def whose_answers(model: AnswerRateModel) -> str:
     """For whose answers the error of a mean is predicted."""
     if model.any_answers:
         return "the least favourable answers"
-    place = "the worst of five means" if model.mean is None else f"answers around {model.mean:g}"
+    place = (
+        "the worst of five means"
+        if model.mean is None
+        else f"answers around {model.mean:g}"
+    )
     return place if model.domain.yes_no else f"{place} (spread {model.spread:.6g})"
 
 
@@ -235,7 +251,11 @@ def objective_name(plan: QuestionPlan) -> str:
 
 def answers(plan: QuestionPlan) -> str:
     """For which answers that error holds, and of whom it is an error where not all are asked."""
-    asked = f", among the {plan.users:,} people asked" if plan.users < plan.everybody else ""
+    asked = (
+        f", among the {plan.users:,} people asked"
+        if plan.users < plan.everybody
+        else ""
+    )
     return f"{words(plan).answers(plan)}{asked}"
 
 
@@ -293,12 +313,16 @@ def certificate_sentences(question: QuestionPlan) -> list[str]:
 
 def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
     """What is proven, first of what is most like the plan."""
-    sets, channel = question.fact(SetPromises), question.fact(Channel)
-    table, what = question.fact(UnaryTable), objective_name(question)
+    sets = question.fact(SetPromises)
+    channel = question.fact(Channel)
+    table = question.fact(UnaryTable)
+    what = objective_name(question)
     if sets is not None and math.isfinite(sets.gap):
         among = "mechanism of any kind that keeps these budgets, with any unbiased estimates,"
         worst = f"the worst set of {sets.length}"
-        yield _Proof(math.sqrt(1 + sets.gap) - 1, among, f"error for {worst}", f" for {worst}")
+        yield _Proof(
+            math.sqrt(1 + sets.gap) - 1, among, f"error for {worst}", f" for {worst}"
+        )
     elif channel is not None and channel.certificate is not None:
         proof = channel.certificate
         among = f"mechanism of any kind{words(question).points} that keeps these budgets and"
@@ -317,7 +341,9 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
             among = "mechanism of any kind that keeps these budgets and answers once, with any"
             asked = "" if question.fraction == 1 else ", as of those who are asked,"
             where = "" if table is None else " of all mechanisms"
-            of_all = _Proof(question.noise_gap, f"{among} unbiased estimate,", what + asked, where)
+            of_all = _Proof(
+                question.noise_gap, f"{among} unbiased estimate,", what + asked, where
+            )
             # Where no design is better than a table, that is what is said of it in short.
             none_better = any(one.of_all and one.refused for one in question.found)
             proofs.insert(0 if none_better else len(proofs), of_all)
@@ -332,13 +358,17 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
     padded = question.fact(Padded)
     if padded is None:
         return []
-    length, plan, longer = padded.length, padded.plan, padded.longer
+    length = padded.length
+    plan = padded.plan
+    longer = padded.longer
     if longer is None:
         unknown = "how many people have such sets is not known, and the errors are for the others"
         return [Sentence(f"Sets of more than {length} items are cut; {unknown}.")]
     if plan is None or not longer.sizes:
         return [Sentence(f"No set has more than {length} items: none is cut.")]
-    low, high, most = plan.flat_lower, plan.flat_upper, longer.largest_bias(question.users)
+    low = plan.flat_lower
+    high = plan.flat_upper
+    most = longer.largest_bias(question.users)
     flat = f"any from {low} to {high} is within 5 % of the best, {plan.length}"
     lost = plan.lost[min(length, int(plan.lengths[-1])) - 1]  # beyond, nothing changes
     found: list[Block] = [
@@ -353,7 +383,9 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
         if padded.uncut is not None:
             whole, error = padded.uncut
             figure = f"none of these sets: {people(error)} people of error."
-            found.append(Sentence(f"A padding length of {whole} cuts {figure}", "details"))
+            found.append(
+                Sentence(f"A padding length of {whole} cuts {figure}", "details")
+            )
         if not padded.said:  # no pilot
             assumed = "Which items the long sets hold is assumed: a pilot tells more."
             found.append(Sentence(assumed, "details"))
@@ -411,13 +443,19 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     within_error = f"{question.total_error:,.1f} people"
     people_asked = Fact("people asked, twice", f"{question.users:,}")
     figures = people_asked, Fact("every count, at 95 %, within", within_error)
-    sampled = Fact(f"sampled, limited by the {plan.limited_by}", f"{mechanism.sampling:.4f}")
+    sampled = Fact(
+        f"sampled, limited by the {plan.limited_by}", f"{mechanism.sampling:.4f}"
+    )
     parameters = sampled, Fact("staying at none", f"{mechanism.zero:.4f}")
     alone, linkable, released = views_in_words(plan)
     values = (
         column("value", question.question.plain_levels.item_names()),
         column("epsilon", plan.budgets[1:], ".3f"),
-        column("lost in round two", mechanism.output_losses[1:], lambda loss: rounded_up(loss, 3)),
+        column(
+            "lost in round two",
+            mechanism.output_losses[1:],
+            lambda loss: rounded_up(loss, 3),
+        ),
         column("decoy", mechanism.decoys, ".4f"),
         column("expected", plan.counts, ","),
         column("error, people", plan.absolute_errors(), people, bars=True),
@@ -427,8 +465,14 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
         Sentence("A sampled few move to their true answer in round two.", "details"),
         Sentence(reliance_sentence(plan), tone="met" if plan.deployable else "missed"),
         Sentence(linkable, tone="item"),
-        Sentence(released, "everybody" if plan.relies_on != "round-two" else "details", "item"),
-        Sentence(alone, "everybody" if plan.relies_on == "round-two" else "details", "item"),
+        Sentence(
+            released,
+            "everybody" if plan.relies_on != "round-two" else "details",
+            "item",
+        ),
+        Sentence(
+            alone, "everybody" if plan.relies_on == "round-two" else "details", "item"
+        ),
         Facts(parameters, "details"),
         Table("Values: budget, loss in round two, error at 95 %", values),
     ]
@@ -441,7 +485,11 @@ def drawn_anew(again: AskedAgain) -> str:
     """How often answers change that do not stay."""
     if not isinstance(again.changes, int) or again.changes >= again.count - 1:
         return "if drawn anew every round"
-    return "if drawn anew once" if again.changes == 1 else f"if drawn anew {again.changes} times"
+    return (
+        "if drawn anew once"
+        if again.changes == 1
+        else f"if drawn anew {again.changes} times"
+    )
 
 
 def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
@@ -450,24 +498,42 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
     if again is None:
         return []
     ways, bound = question.ways(others=details)
-    own, anew = ways[0], drawn_anew(again)
+    own = ways[0]
+    anew = drawn_anew(again)
 
     def error(*squared: float | None) -> str:
-        return " / ".join(people(question.part.total(one)) for one in squared if one is not None)
+        return " / ".join(
+            people(question.part.total(one)) for one in squared if one is not None
+        )
 
     seen = "" if own.hidden else ", and an observer may see when an answer changes"
-    note = "L-OSUE, LOLOHA and RAPPOR are by their own accounting, at the smallest budget."
+    note = (
+        "L-OSUE, LOLOHA and RAPPOR are by their own accounting, at the smallest budget."
+    )
     columns = (
         column("way", (one.name for one in ways)),
         column("changes", ("hidden" if one.hidden else "seen" for one in ways)),
-        column("a round", [question.part.total(one.each) for one in ways], people, bars=True),
-        column("average", (error(one.average_stays, one.average_anew) for one in ways), str),
-        column("change", (error(one.change_stays, one.change_anew) for one in ways), str),
+        column(
+            "a round",
+            [question.part.total(one.each) for one in ways],
+            people,
+            bars=True,
+        ),
+        column(
+            "average", (error(one.average_stays, one.average_anew) for one in ways), str
+        ),
+        column(
+            "change", (error(one.change_stays, one.change_anew) for one in ways), str
+        ),
     )
     blocks: list[Block] = [
         Sentence(f"Asked {again.count} times, {own.name} a person{seen}."),
         Heading("Other ways of asking again", "details", 3),
-        Table(f"Error, {question.question.unit}: if answers stay / {anew}", columns, accent=0),
+        Table(
+            f"Error, {question.question.unit}: if answers stay / {anew}",
+            columns,
+            accent=0,
+        ),
     ]
     blocks += said([note] * any(one.name == "L-OSUE" for one in ways), rank="details")
     if bound is not None:
@@ -487,7 +553,8 @@ def related_blocks(question: QuestionPlan) -> list[Block]:
     found = question.fact(Related)
     if found is None:
         return []
-    alone, asked = found.margins_apart, question.part.people
+    alone = found.margins_apart
+    asked = question.part.people
     together = np.sqrt(np.array([found.table, *found.margins]) / asked)
     split = np.sqrt(np.array([found.apart, *alone.errors]) / asked)
     each = np.sqrt(alone.some_each.errors / asked)

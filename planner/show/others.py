@@ -37,12 +37,20 @@ from planner.show.blocks import (
     rows_table,
     said,
 )
-from planner.show.figures import Chart, error_figure, error_units, one_survey_figure, ordered_figure
+from planner.show.figures import (
+    Chart,
+    error_figure,
+    error_units,
+    one_survey_figure,
+    ordered_figure,
+)
 from planner.show.plan import lots_sentence
 from planner.trial.simulate import OneSurvey, Simulated, Trial
 
 _ROWS = 9
-_MOST_MOVED, _MOST_OTHERS = 6, 8  # levels, in a sentence
+# levels, in a sentence
+_MOST_MOVED = 6
+_MOST_OTHERS = 8
 _STILL = 0.005  # of an error: less has not moved
 _SEEN_ROUNDING = 1e-9
 _SEEN_LITTLE = 0.01  # of an error: less is no reason for a larger budget
@@ -53,9 +61,12 @@ _COMPARISON = (
 )
 
 
-def comparison_blocks(found: Sequence[ComparedRow], names: tuple[str, str]) -> list[Block]:
+def comparison_blocks(
+    found: Sequence[ComparedRow], names: tuple[str, str]
+) -> list[Block]:
     """Two scenarios side by side; a name stands once over all its figures."""
-    rows, before = [], ("", "")
+    rows = []
+    before = ("", "")
     for row in found:
         own = row.question, row.level
         question = "" if own[0] == before[0] else own[0]
@@ -72,15 +83,19 @@ def comparison_blocks(found: Sequence[ComparedRow], names: tuple[str, str]) -> l
 
 def changed_sentence(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> str:
     """What moved, against the survey as it is, in one sentence."""
-    written, name = error_units(plan)[unit], kinds.objective_name(plan)
+    written = error_units(plan)[unit]
+    name = kinds.objective_name(plan)
     now = people(float(error_units(explored)[unit](explored.total_error)))
     if explored is plan:
         return f"As in the survey: {name} {now} {unit}."
     text = f"{name.capitalize()} from {people(float(written(plan.total_error)))} to {now} {unit}"
-    before, after = plan.fact(ByLevel), explored.fact(ByLevel)
+    before = plan.fact(ByLevel)
+    after = explored.fact(ByLevel)
     if before is None or after is None or len(before.names) != len(after.names):
         return f"{text}."
-    pairs = zip(before.names, before.standard_errors, after.standard_errors, strict=True)
+    pairs = zip(
+        before.names, before.standard_errors, after.standard_errors, strict=True
+    )
     others = [(one, old, new) for one, old, new in pairs if abs(new / old - 1) > _STILL]
     moved = [f"{one!r} from {people(old)} to {people(new)}" for one, old, new in others]
     if not moved:
@@ -94,11 +109,15 @@ def others_sentence(plan: QuestionPlan) -> str:
     levels = plan.fact(ByLevel)
     if levels is None:
         return ""
-    worst, errors = people(levels.standard_errors.max()), map(people, levels.standard_errors)
+    worst = people(levels.standard_errors.max())
+    errors = map(people, levels.standard_errors)
     pairs = zip(levels.names, errors, strict=True)
     others = [f"{error} for {name!r}" for name, error in pairs if error != worst]
-    few, of = listed(others, _MOST_OTHERS), kinds.in_round(plan)
-    return f"Standard error of other answers' counts{of}, people: {few}." if others else ""
+    few = listed(others, _MOST_OTHERS)
+    of = kinds.in_round(plan)
+    return (
+        f"Standard error of other answers' counts{of}, people: {few}." if others else ""
+    )
 
 
 def relied_on(plan: SurveyPlan) -> list[str]:
@@ -108,8 +127,12 @@ def relied_on(plan: SurveyPlan) -> list[str]:
         "Every report is randomised on the person's own device, with the operating system's "
         "randomness, by the exported parameters and nothing else.",
     ]
-    if any(not one.question.apart and one.question.rounds is None for one in plan.questions):
-        relied.append("Each person reports once. Asked again, a person spends the budget again.")
+    if any(
+        not one.question.apart and one.question.rounds is None for one in plan.questions
+    ):
+        relied.append(
+            "Each person reports once. Asked again, a person spends the budget again."
+        )
     relied += filter(None, [lots_sentence(plan)])
     relied += [
         f"{one.name}: each person reports as said once, by a client that remembers it. One whose "
@@ -128,13 +151,17 @@ def relied_on(plan: SurveyPlan) -> list[str]:
 
 def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
     """The best budget, the curve around it, and what it rests on."""
-    best, whose = plan.best_planned, f"for {kinds.whose_answers(plan.model)}"
+    best = plan.best_planned
+    whose = f"for {kinds.whose_answers(plan.model)}"
     facts = (
         Fact("best budget", f"epsilon {best.epsilon:.3f}"),
         Fact("who answer", percent(best.answer_rate)),
-        Fact("error of the mean", people(best.rmse), f"{whose} of people drawn at random"),
+        Fact(
+            "error of the mean", people(best.rmse), f"{whose} of people drawn at random"
+        ),
     )
-    low, high = rounded_up(best.flat_lower, 2), lowered(best.flat_upper, 2)
+    low = rounded_up(best.flat_lower, 2)
+    high = lowered(best.flat_upper, 2)
     flat = (
         f"Any epsilon in {low} to {high} is within {percent(FLAT)} of the best; the smallest of "
         "them protects people most."
@@ -151,7 +178,11 @@ def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
         "Too few people answer for this prediction: even the answer rate is hardly "
         "distinguishable from 0. Ask more people."
     )
-    usual = "" if plan.model.sd is not None else " Its spread, left open, is 0.3 of half the range."
+    usual = (
+        ""
+        if plan.model.sd is not None
+        else " Its spread, left open, is 0.3 of half the range."
+    )
     explained = (
         "Forced: those who would rather not answer must (Harmony), and send the largest value or a "
         f"random one. 'missing' is the error of the missing rate.{usual}"
@@ -169,7 +200,8 @@ def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
 
 
 def _curves(plan: AnswerRatePlan) -> list[Table]:
-    named, channels = {plan.best.epsilon: "best for BiSample-MD"}, plan.channels
+    named = {plan.best.epsilon: "best for BiSample-MD"}
+    channels = plan.channels
     if channels is not None:
         named[channels.best().epsilon] = "best channel"
     if plan.offered is not None:
@@ -185,7 +217,9 @@ def _curves(plan: AnswerRatePlan) -> list[Table]:
     columns = [
         *places,
         column("answer, %", 100 * curve.answer_rate, ".1f"),
-        column("BiSample-MD", (people(e) if ok else "unreliable" for e, ok in rated), str),
+        column(
+            "BiSample-MD", (people(e) if ok else "unreliable" for e, ok in rated), str
+        ),
     ]
     if channels is not None:
         columns.append(column("channel", channels.channel_errors(budgets), people))
@@ -221,7 +255,8 @@ def simulation_json(trial: Trial, results: Sequence[Simulated]) -> Document:
 
 def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]:
     """Measured errors beside predicted ones."""
-    plan, best = trial.planned, min(results, key=lambda one: one.predicted)
+    plan = trial.planned
+    best = min(results, key=lambda one: one.predicted)
     columns = [
         column("mechanism", (one.label for one in results)),
         column(plan.question.unit, [one.error for one in results], people, bars=True),
@@ -236,7 +271,9 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
     if plan.question.rounds is not None:
         again = " What is asked again is tried in one round."
     if not plan.question.levels:
-        again += " These people are given; the plan's error is of people drawn at random."
+        again += (
+            " These people are given; the plan's error is of people drawn at random."
+        )
     error = kinds.objective_name(plan)
     title = f"{error.capitalize()}, measured and predicted"
     return [
@@ -253,24 +290,42 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
 def measured_facts(trial: Trial, own: Simulated) -> Facts:
     """What the plan's own mechanism has, and what was predicted of it."""
     spread = "" if own.spread is None else f" ± {people(own.spread)}"
-    measured = Fact(f"measured {kinds.objective_name(trial.planned)}", people(own.error) + spread)
+    measured = Fact(
+        f"measured {kinds.objective_name(trial.planned)}", people(own.error) + spread
+    )
     return Facts((measured, Fact("predicted", people(own.predicted))))
 
 
-def one_survey(trial: Trial, found: OneSurvey | OrderedEstimates) -> tuple[Chart, str, str]:
+def one_survey(
+    trial: Trial, found: OneSurvey | OrderedEstimates
+) -> tuple[Chart, str, str]:
     """One survey beside the truth: its picture, what it shows, and whether intervals hold it."""
     if isinstance(found, OneSurvey):
-        cut = "" if np.isfinite(found.upper).all() else " Sets are cut: upper ends are open."
+        cut = (
+            ""
+            if np.isfinite(found.upper).all()
+            else " Sets are cut: upper ends are open."
+        )
         alt = "The truth and one survey's estimates with their intervals."
-        held = np.count_nonzero((found.lower <= found.truth) & (found.truth <= found.upper))
+        held = np.count_nonzero(
+            (found.lower <= found.truth) & (found.truth <= found.upper)
+        )
         which = f"{held} of {len(found.labels)} intervals hold"
         if len(found.labels) == 1:
             which = f"The interval {'holds' if held else 'does not hold'}"
         return one_survey_figure(found), alt, f"{which} the truth.{cut}"
-    truth, (lower, upper), median = trial.shares_up_to, found.band, found.quantile()
+    truth = trial.shares_up_to
+    (lower, upper) = found.band
+    median = found.quantile()
     alt = "True and estimated shares of the people up to each answer, with their band."
-    inside = np.all((lower <= truth + _SEEN_ROUNDING) & (truth <= upper + _SEEN_ROUNDING))
-    where = "" if median.lower == median.upper else f", from {median.lower} to {median.upper}"
+    inside = np.all(
+        (lower <= truth + _SEEN_ROUNDING) & (truth <= upper + _SEEN_ROUNDING)
+    )
+    where = (
+        ""
+        if median.lower == median.upper
+        else f", from {median.lower} to {median.upper}"
+    )
     told = (
         f"The band {'holds' if inside else 'does not hold'} the truth. Median "
         f"{median.answer}{where}; truly {found.answers[int(np.argmax(truth >= 0.5))]}."
@@ -300,11 +355,21 @@ def beside_truth(table: CrossTable, truth: Array) -> list[Block]:
     first, second = table.names
     errors = table.people_in(np.eye(truth.size)).standard_errors.reshape(truth.shape)
     rows = [
-        [answer, *(f"{x:,.0f} ± {e:,.0f} ({true:,.0f})" for x, e, true in zip(*own, strict=True))]
-        for answer, *own in zip(table.answers[0], table.counts, errors, truth, strict=True)
+        [
+            answer,
+            *(
+                f"{x:,.0f} ± {e:,.0f} ({true:,.0f})"
+                for x, e, true in zip(*own, strict=True)
+            ),
+        ]
+        for answer, *own in zip(
+            table.answers[0], table.counts, errors, truth, strict=True
+        )
     ]
     even = np.outer(truth.sum(axis=1), truth.sum(axis=0)) / truth.sum()
-    phi2 = np.divide((truth - even) ** 2, even, where=even > 0, out=np.zeros(truth.shape)).sum()
+    phi2 = np.divide(
+        (truth - even) ** 2, even, where=even > 0, out=np.zeros(truth.shape)
+    ).sum()
     true = sqrt(phi2 / truth.sum() / max(min(truth.shape) - 1, 1))
     title = f"{first} and {second}: people ± standard error (and truly)"
     headings = (first, *(f"{second} = {one}" for one in table.answers[1]))

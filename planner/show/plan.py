@@ -35,7 +35,12 @@ from planner.show.blocks import (
     percent,
     said,
 )
-from planner.show.figures import explored_figure, ordered_figure, padding_figure, rounds_figure
+from planner.show.figures import (
+    explored_figure,
+    ordered_figure,
+    padding_figure,
+    rounds_figure,
+)
 from planner.show.promises import promises_of, unused_sentence
 
 ALLOCATION_ERRORS = (
@@ -46,7 +51,9 @@ _GROUPS_ARE_SEEN = (
     "Groups spend no budget and are not hidden: who sees a report sees of which group it is, and a "
     "person hides among the people of the group alone."
 )
-_LARGE_EPSILON = 5.0  # above it a report may say almost everything: odds change 148-fold
+_LARGE_EPSILON = (
+    5.0  # above it a report may say almost everything: odds change 148-fold
+)
 _FEW_PEOPLE = 100
 _MOST_NAMED = 6  # levels, in a sentence
 _USUAL = 0.01  # what the people are counted for where no target is stated
@@ -65,13 +72,22 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
     """What the questions share, and what a person spends."""
     survey = plan.survey
     blocks: list[Block] = [Heading(f"{survey.name}: {survey.users:,} people", level=1)]
-    if survey.ledger and not plan.ledger.collections:  # a misspelt name must not pass in silence
-        blocks += said([f"No collection is in {survey.ledger} yet: all budgets are left."], "note")
+    if (
+        survey.ledger and not plan.ledger.collections
+    ):  # a misspelt name must not pass in silence
+        blocks += said(
+            [f"No collection is in {survey.ledger} yet: all budgets are left."], "note"
+        )
     found = plan.allocation
     if found is not None:
         design = design_sentence(plan, found), lots_sentence(plan)
-        blocks += [*said([*design, *kinds.apart_sentences(plan)]), _sharing(plan, found)]
-        blocks += said([ALLOCATION_ERRORS, shares_sentence(plan, found)], rank="details")
+        blocks += [
+            *said([*design, *kinds.apart_sentences(plan)]),
+            _sharing(plan, found),
+        ]
+        blocks += said(
+            [ALLOCATION_ERRORS, shares_sentence(plan, found)], rank="details"
+        )
     if found is not None or any(row.left < row.tolerated for row in plan.spending):
         blocks += [_spending(plan)]
     if plan.spending:
@@ -110,7 +126,12 @@ def question_blocks(
     sampling = question.fact(SamplingPlan)
     if sampling is not None:
         return blocks + kinds.sampled_blocks(question, sampling)
-    apart = several or question.share < 1 or question.fraction < 1 or question.question.of_mean
+    apart = (
+        several
+        or question.share < 1
+        or question.fraction < 1
+        or question.question.of_mean
+    )
     asked = f"{asked_sentence(question)} " if apart else ""
     blocks += said([asked + _how(question)])
     blocks += [headline(question), *kinds.round_blocks(question, details=details)]
@@ -118,7 +139,9 @@ def question_blocks(
     blocks += said(cautions(question), "note")
     blocks += [*kinds.set_blocks(question), *kinds.related_blocks(question)]
     for target in question.targets:
-        sentence = target_sentence(question, target, in_headline=len(question.targets) == 1)
+        sentence = target_sentence(
+            question, target, in_headline=len(question.targets) == 1
+        )
         blocks += said([sentence], "met" if target.met else "missed")
     advice = _advice(question)
     blocks += said([*promises_of(question), kinds.cap_sentence(question), *advice])
@@ -133,7 +156,9 @@ def pictures(question: QuestionPlan) -> list[Block]:
     planned = [one.name for one in ranked].index(question.deployed.mechanism)
     columns = (
         column("mechanism", (one.title for one in ranked)),
-        column(question.question.unit, [one.error for one in ranked], people, bars=True),
+        column(
+            question.question.unit, [one.error for one in ranked], people, bars=True
+        ),
         column("against the plan", (one.against for one in ranked), change),
     )
     blocks: list[Block] = [
@@ -142,14 +167,20 @@ def pictures(question: QuestionPlan) -> list[Block]:
         *said(left_out(question), rank="details"),
     ]
     if question.again is not None:
-        alt = "Errors of a round, the average and a change against the number of rounds."
-        title, about = "If it were asked less or more often", (question.part, question.planned)
-        blocks.append(Figure(title, partial(rounds_figure, *about), alt, "rounds", "page"))
+        alt = (
+            "Errors of a round, the average and a change against the number of rounds."
+        )
+        title = "If it were asked less or more often"
+        about = (question.part, question.planned)
+        blocks.append(
+            Figure(title, partial(rounds_figure, *about), alt, "rounds", "page")
+        )
     return blocks
 
 
 def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
-    blocks, levels = pictures(question), question.fact(ByLevel)
+    blocks = pictures(question)
+    levels = question.fact(ByLevel)
     if levels is not None:
         of = kinds.in_round(question)
         blocks += [Heading("Level by level", "details", 3), _levels(levels, of)]
@@ -163,10 +194,19 @@ def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
 
 def asked_sentence(question: QuestionPlan) -> str:
     """Who answers, and with which share of the budgets."""
-    part = "" if question.share == 1 else f", with {percent(question.share)} of its budgets"
-    fewer, drawn = question.answering < question.users, question.users < question.everybody
-    asked = f"are asked, and about {question.answering:,} answer" if fewer else "answer it"
-    of_all = f" of {question.everybody:,} people, drawn at random," if drawn else " people"
+    part = (
+        ""
+        if question.share == 1
+        else f", with {percent(question.share)} of its budgets"
+    )
+    fewer = question.answering < question.users
+    drawn = question.users < question.everybody
+    asked = (
+        f"are asked, and about {question.answering:,} answer" if fewer else "answer it"
+    )
+    of_all = (
+        f" of {question.everybody:,} people, drawn at random," if drawn else " people"
+    )
     return f"{question.users:,}{of_all} {asked}{part}."
 
 
@@ -199,16 +239,23 @@ def costs(plan: SurveyPlan) -> list[str]:
 
 def headline(question: QuestionPlan) -> Facts:
     """The figures that decide: the error, its share, the weakest level, people for the targets."""
-    of, facts, levels = kinds.in_round(question), _errors(question), question.fact(ByLevel)
+    of = kinds.in_round(question)
+    facts = _errors(question)
+    levels = question.fact(ByLevel)
     if levels is not None and len(levels.names) > 1:
         errors = levels.standard_errors
         name = f"least exact, an answer of {levels.names[errors.argmax()]!r}"
         name = name if len({*map(people, errors)}) > 1 else "error of each answer"
-        seen, absent = levels.detectable, "rarer answers look absent"
+        seen = levels.detectable
+        absent = "rarer answers look absent"
         means = "" if seen is None else f"seen from {percent(seen.max())}: {absent}"
-        facts.append(Fact(f"{name}{of}", f"{people(errors.max())} people", meaning=means))
+        facts.append(
+            Fact(f"{name}{of}", f"{people(errors.max())} people", meaning=means)
+        )
     needed = [one.users for one in question.targets] or [question.people_for(_USUAL)]
-    for_what = "the targets" if question.targets else f"an error of {percent(_USUAL)}{of}"
+    for_what = (
+        "the targets" if question.targets else f"an error of {percent(_USUAL)}{of}"
+    )
     for_what += "" if question.drawn_error is None else " among those asked"
     known = [one for one in needed if one is not None]
     never = "no number is enough, as long sets are cut"
@@ -219,16 +266,24 @@ def headline(question: QuestionPlan) -> Facts:
 
 def _errors(question: QuestionPlan) -> list[Fact]:
     """The error and its share, of one round if it is asked again, and then of what else."""
-    again, part = question.again, question.part
-    of, unit = kinds.in_round(question), " people" * (not question.question.of_mean)
-    name, error = f"{kinds.objective_name(question)}{of}", people(question.total_error) + unit
+    again = question.again
+    part = question.part
+    of = kinds.in_round(question)
+    unit = " people" * (not question.question.of_mean)
+    name = f"{kinds.objective_name(question)}{of}"
+    error = people(question.total_error) + unit
     typically = f"how far {kinds.words(question).off(question.question)}, typically"
     facts = [Fact(name, error, kinds.answers(question), typically)]
-    share, whole = percent(question.error_share), f"the same, of {part.whole:,.6g}"
-    facts.append(Fact(f"as a share of {kinds.share_of(question)}", share, meaning=whole))
+    share = percent(question.error_share)
+    whole = f"the same, of {part.whole:,.6g}"
+    facts.append(
+        Fact(f"as a share of {kinds.share_of(question)}", share, meaning=whole)
+    )
     if (drawn := question.drawn_error) is not None:
         of_half = percent(drawn / part.whole)
-        facts.append(Fact("of people drawn at random, at most", f"{people(drawn)} ({of_half})"))
+        facts.append(
+            Fact("of people drawn at random, at most", f"{people(drawn)} ({of_half})")
+        )
     rounds = question.question.rounds
     if again is None or rounds is None:
         return facts
@@ -241,8 +296,11 @@ def _errors(question: QuestionPlan) -> list[Fact]:
 
 def cautions(question: QuestionPlan) -> list[str]:
     """What a reader should be told before the figures are believed."""
-    policy, found = question.part.tolerated.policy, list[str]()
-    name, epsilon = max(zip(policy.names, policy.epsilons.tolist(), strict=True), key=itemgetter(1))
+    policy = question.part.tolerated.policy
+    found = list[str]()
+    name, epsilon = max(
+        zip(policy.names, policy.epsilons.tolist(), strict=True), key=itemgetter(1)
+    )
     if epsilon > _LARGE_EPSILON:
         found.append(
             f"{name!r} has a budget of {epsilon:.4g}: a report may change the odds between two "
@@ -270,7 +328,9 @@ def target_sentence(
     text = f"Target, {wanted}: {verdict}, reached {reached}."
     if answer.met:
         return text
-    instead = "no number of people would do, as truncated or missing answers bias the result"
+    instead = (
+        "no number of people would do, as truncated or missing answers bias the result"
+    )
     if answer.users is not None:
         instead = "ask more people" if in_headline else f"ask {answer.users:,} people"
     budgets = budgets_sentence(question, answer)
@@ -278,7 +338,8 @@ def target_sentence(
 
 
 def _wanted(answer: TargetAnswer) -> str:
-    target, share = answer.target, percent(answer.target.value)
+    target = answer.target
+    share = percent(answer.target.value)
     if answer.of_mean:
         return f"error of the mean at most {share} of half the range"
     of = "" if target.level is None else f" of {target.level!r}"
@@ -324,7 +385,9 @@ def smallest_sentence(found: BudgetAnswer) -> str:
         opening = "The targets are met even with next to no budget"
     elif found.proven:
         form = "" if option.of_all else f" with {_short(CATALOGUE[option.name].label)}"
-        opening = f"These are the smallest budgets in proportion that meet the targets{form}"
+        opening = (
+            f"These are the smallest budgets in proportion that meet the targets{form}"
+        )
     pairs = zip(found.policy.names, found.policy.epsilons, strict=True)
     named = [f"{name} {digits_up(epsilon)}" for name, epsilon in pairs]
     factor = f"a little {'more' if found.scale > 1 else 'less'} than they are"
@@ -333,7 +396,9 @@ def smallest_sentence(found: BudgetAnswer) -> str:
     if found.saturated:
         factor += ", or where more buys nothing"
     note = f", {option.note}" if option.note else ""
-    levels = zip(found.policy.names, found.importance or (), strict=found.importance is not None)
+    levels = zip(
+        found.policy.names, found.importance or (), strict=found.importance is not None
+    )
     counted = [f"{one:g} for {name!r}" for name, one in levels if one > 1][:_MOST_NAMED]
     count = f", with importance {', '.join(counted)}" if counted else ""
     return f"{opening}: {listed(named, _MOST_NAMED)} ({factor}){note}{count}."
@@ -350,7 +415,9 @@ def design_sentence(plan: SurveyPlan, found: Allocation) -> str:
 
 def better_design(found: Allocation) -> str:
     """Which design has the smaller error, and by how much."""
-    split, each, number = found.value, found.best_each.value, each_in_words(found.best_each)
+    split = found.value
+    each = found.best_each.value
+    number = each_in_words(found.best_each)
     if found.better == "split":
         return (
             f"Ask everybody everything: squared errors, weighted, may be {each / split:.3g} times "
@@ -363,13 +430,19 @@ def better_design(found: Allocation) -> str:
 
 def each_in_words(some: SomeEach) -> str:
     """How many questions each person answers, such as ``"2 of 5 questions"``."""
-    return "one question" if some.asked == 1 else f"{some.asked} of {len(some.errors)} questions"
+    return (
+        "one question"
+        if some.asked == 1
+        else f"{some.asked} of {len(some.errors)} questions"
+    )
 
 
 def left_out(question: QuestionPlan) -> list[str]:
     """Why mechanisms have no error here, or are not deployed."""
     refused = [one for one in question.every if one.refused]
-    return [f"{CATALOGUE[one.name].label} is left out: {one.refused}." for one in refused]
+    return [
+        f"{CATALOGUE[one.name].label} is left out: {one.refused}." for one in refused
+    ]
 
 
 def shares_sentence(plan: SurveyPlan, found: Allocation) -> str:
@@ -381,7 +454,11 @@ def shares_sentence(plan: SurveyPlan, found: Allocation) -> str:
         if not one.question.apart
         and (label := CATALOGUE[one.shared.mechanism].label) != one.mechanism_label
     )
-    return f"{proven} if {had}, whose errors they are planned with." if had else f"{proven}."
+    return (
+        f"{proven} if {had}, whose errors they are planned with."
+        if had
+        else f"{proven}."
+    )
 
 
 def spending_sentence(plan: SurveyPlan) -> str:
@@ -396,7 +473,8 @@ def spending_sentence(plan: SurveyPlan) -> str:
 
 def _how(question: QuestionPlan) -> str:
     """The mechanism in a few words: what is proven of it, and what discriminating gains."""
-    proven, own = kinds.proven_in_short(question), question.planned
+    proven = kinds.proven_in_short(question)
+    own = question.planned
     text = f"Mechanism: {_short(question.mechanism_label)}{f', {proven}' if proven else ''}."
     if question.fact(ByLevel) is None or not own.by_level:
         return text
@@ -408,7 +486,9 @@ def _how(question: QuestionPlan) -> str:
 
 def _advice(question: QuestionPlan) -> list[str]:
     """One recommendation: another mechanism that can be deployed, or more of one level's budget."""
-    better = [one for one in question.found if one.against < -0.005 and not one.compared]
+    better = [
+        one for one in question.found if one.against < -0.005 and not one.compared
+    ]
     if better:
         return [f"{_short(better[0].title)} would have {_against(better[0])} error."]
     if all(answer.met for answer in question.targets) and not _drowned(question):
@@ -425,8 +505,12 @@ def _prices(question: QuestionPlan) -> list[str]:
         f"{rounded_up(math.exp(one.amount), 2)} times as much."
         for one in question.relaxations
     ]
-    policy, point = question.deployed.policy, question.saturation_epsilon or np.inf
-    over = [repr(policy.names[i]) for i in np.flatnonzero(policy.epsilons > point * (1 + 1e-9))]
+    policy = question.deployed.policy
+    point = question.saturation_epsilon or np.inf
+    over = [
+        repr(policy.names[i])
+        for i in np.flatnonzero(policy.epsilons > point * (1 + 1e-9))
+    ]
     if over:
         few = over if len(over) < 4 else [*over[:2], f"{len(over) - 2} more levels"]
         found.append(
@@ -471,17 +555,25 @@ def _levels(levels: ByLevel, of: str) -> Table:
         columns.append(column("seen from", levels.detectable, percent))
     seen = "; seen from: told apart from nobody's, 95 % sure, power 80 %"
     about = f"Standard error of a rare item's count{of}"
-    return Table(f"{about}{seen if levels.detectable is not None else ''}", tuple(columns))
+    return Table(
+        f"{about}{seen if levels.detectable is not None else ''}", tuple(columns)
+    )
 
 
 def _sharing(plan: SurveyPlan, found: Allocation) -> Table:
-    some, users = found.some_each, plan.survey.users
+    some = found.some_each
+    users = plan.survey.users
     columns = (
         column("question", found.names),
         column("share if split, %", 100 * found.shares, ".1f"),
         column("its error", np.sqrt(found.errors / users), percent, bars=True),
         column(f"asked {each_in_words(some)}, %", 100 * some.fractions, ".1f"),
-        column("their error", np.sqrt(np.maximum(some.errors, 0.0) / users), percent, bars=True),
+        column(
+            "their error",
+            np.sqrt(np.maximum(some.errors, 0.0) / users),
+            percent,
+            bars=True,
+        ),
     )
     return Table("One survey, one budget a person", columns, "page")
 
@@ -502,19 +594,28 @@ def _spending(plan: SurveyPlan) -> Table:
 
 
 def _figures(question: QuestionPlan) -> list[Block]:
-    padded, expected, found = question.fact(Padded), question.fact(OrderedEstimates), []
+    padded = question.fact(Padded)
+    expected = question.fact(OrderedEstimates)
+    found = []
     if padded is not None and padded.plan is not None:
         alt = "Expected error against the padding length, and its two parts."
         draw = partial(padding_figure, padded.plan)
         found.append(Figure("The padding length", draw, alt, "padding"))
     if expected is not None:
         title = "What the result would look like if all answers were alike"
-        alt = "Shares of the people up to each answer, in the band that covers them all."
+        alt = (
+            "Shares of the people up to each answer, in the band that covers them all."
+        )
         found.append(Figure(title, partial(ordered_figure, expected), alt, "expected"))
     alt = "Error falls as all budgets are scaled up; today's budgets are at factor 1."
     title = "If all budgets were larger or smaller"
     found.append(
-        Figure(title, lambda: explored_figure(question, budget_curve(question)), alt, "scale")
+        Figure(
+            title,
+            lambda: explored_figure(question, budget_curve(question)),
+            alt,
+            "scale",
+        )
     )
     return [*found]
 
@@ -525,4 +626,6 @@ def _drowned(plan: QuestionPlan) -> str:
     name = kinds.objective_name(plan)
     if plan.question.of_mean:
         return f"The {name} is larger than half the range: it says nothing."
-    return f"The {name} is larger than the number of people: {kinds.words(plan).drowned}."
+    return (
+        f"The {name} is larger than the number of people: {kinds.words(plan).drowned}."
+    )

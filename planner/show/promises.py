@@ -66,13 +66,17 @@ def odds_sentence(plan: QuestionPlan, level: int) -> str:
     Of 100 people whose answer about diagnosis is one of 'severe', 59 send a 1 for it; of 100
     with another answer, 33 do.
     """
-    found, padded = plan.fact(ByLevel), plan.fact(Padded)
+    found = plan.fact(ByLevel)
+    padded = plan.fact(Padded)
     assert found is not None  # noqa: S101 - asked of questions with levels
-    name, sends = found.names[level], CATALOGUE[plan.deployed.mechanism].sends
-    whose, other = f"whose answer about {plan.name} is one of {name!r}", "with another answer"
+    name = found.names[level]
+    sends = CATALOGUE[plan.deployed.mechanism].sends
+    whose = f"whose answer about {plan.name} is one of {name!r}"
+    other = "with another answer"
     if padded is not None:
         most = f"up to {padded.length} answers about {plan.name}"
-        whose, other = f"with a certain one of {name!r} among {most}", "without it"
+        whose = f"with a certain one of {name!r} among {most}"
+        other = "without it"
     least, others = (_of_hundred(sent[level]) for sent in (found.least_b, found.b))
     if least != others:
         others = f"{least} to {others}"
@@ -85,15 +89,22 @@ def drawn_by(plan: QuestionPlan) -> dict[str, Sequence[int]]:
 
     These are the whole numbers that are deployed; nothing of other kinds.
     """
-    shape, about = cast("Any", plan.law.shape), cast("Any", plan.question)
+    shape = cast("Any", plan.law.shape)
+    about = cast("Any", plan.question)
     channel = plan.fact(Channel)
     if channel is None:
-        ends = (f"{about.lower:g}", f"{about.upper:g}", "no answer") if about.of_mean else ()
+        ends = (
+            (f"{about.lower:g}", f"{about.upper:g}", "no answer")
+            if about.of_mean
+            else ()
+        )
         return dict(zip(ends, shape.rows if ends else (), strict=True))
     return dict(zip(channel.symbols, shape.rows, strict=True))
 
 
-def apart_sentence(plan: QuestionPlan, first: str, second: str) -> tuple[str, float, float]:
+def apart_sentence(
+    plan: QuestionPlan, first: str, second: str
+) -> tuple[str, float, float]:
     """How well a report tells two answers of a scale or a number apart, and the two shares.
 
     Reports that are likelier with the first answer speak for it: whoever guesses by them is right
@@ -108,7 +119,8 @@ def apart_sentence(plan: QuestionPlan, first: str, second: str) -> tuple[str, fl
     against '0'; of 100 with '0', 23 do.
     """
     rows = drawn_by(plan)
-    one, other = np.array(rows[first]), np.array(rows[second])
+    one = np.array(rows[first])
+    other = np.array(rows[second])
     shares = [float(row[one > other].sum() / row.sum()) for row in (one, other)]
     own, others = map(_of_hundred, shares)
     text = (
@@ -125,7 +137,9 @@ def _of_hundred(probability: float) -> str:
     return f"{shown:.2g}" if shown < 1 else f"{shown:.4g}"
 
 
-def beliefs_columns(names: Sequence[str], low: Array, high: Array) -> tuple[Column, ...]:
+def beliefs_columns(
+    names: Sequence[str], low: Array, high: Array
+) -> tuple[Column, ...]:
     """Between what an answer of each level may be held likely, rounded outwards."""
     return (
         column("an answer of", names),
@@ -154,7 +168,11 @@ def unprotected(levels: Levels) -> str:
     groups = [", ".join(map(repr, one)) for one in levels.apart()]
     if len(groups) == 1:
         return ""
-    few = groups if len(groups) <= _NAMED_LEVELS else [*groups[:2], f"{len(groups) - 2} more"]
+    few = (
+        groups
+        if len(groups) <= _NAMED_LEVELS
+        else [*groups[:2], f"{len(groups) - 2} more"]
+    )
     return (
         f"NO BUDGET PROTECTS {' FROM '.join(few)}: every report tells for certain which of these "
         "its answer is from, to whoever sees it."
@@ -169,7 +187,11 @@ def _odds_change(between: str, most: str) -> str:
 def factor_up(epsilon: float) -> str:
     """By how much odds change at most, rounded up."""
     factor = math.exp(epsilon)
-    return f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}" if factor < 1e6 else magnitude_up(factor)
+    return (
+        f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}"
+        if factor < 1e6
+        else magnitude_up(factor)
+    )
 
 
 # What is promised
@@ -177,7 +199,9 @@ def factor_up(epsilon: float) -> str:
 
 def promises(plan: SurveyPlan) -> list[str]:
     """What every question promises."""
-    return [f"{one.name}: {text}" for one in plan.questions for text in promises_of(one)]
+    return [
+        f"{one.name}: {text}" for one in plan.questions for text in promises_of(one)
+    ]
 
 
 def promises_of(plan: QuestionPlan) -> list[str]:
@@ -185,10 +209,13 @@ def promises_of(plan: QuestionPlan) -> list[str]:
 
     A sentence, or one for each view of its guarantee.
     """
-    sampling, sets = plan.fact(SamplingPlan), plan.fact(SetPromises)
+    sampling = plan.fact(SamplingPlan)
+    sets = plan.fact(SetPromises)
     if sampling is not None:
         return [*views_in_words(sampling)]
-    policy, between, openly = plan.deployed.policy, words(plan).between, ""
+    policy = plan.deployed.policy
+    between = words(plan).between
+    openly = ""
     if sets is not None:
         found = [_odds_change(between, f"{factor_up(sets.cap)}-fold")]
         if sets.cap > sets.epsilon:
@@ -204,7 +231,9 @@ def promises_of(plan: QuestionPlan) -> list[str]:
     raised, lowered = plan.realised
     if not raised.any():
         return [openly]
-    most, at_worst = (_by_level(policy.names, one, words(plan).whose) for one in (raised, lowered))
+    most, at_worst = (
+        _by_level(policy.names, one, words(plan).whose) for one in (raised, lowered)
+    )
     promise = _odds_change(between, most)
     if not np.allclose(raised, lowered, rtol=_ALIKE):
         without = ": somebody may become known to be WITHOUT an answer"
@@ -220,7 +249,8 @@ def unused_sentence(plan: QuestionPlan) -> str:
     """Which budgets are above what reports use of them; empty where none are."""
     if plan.fact(Padded) is not None or plan.question.apart:
         return ""
-    policy, used = plan.deployed.policy, plan.realised
+    policy = plan.deployed.policy
+    used = plan.realised
     spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
     unused = np.flatnonzero((used < 0.99 * spent).any(axis=0) & (used > 0).all(axis=0))
 
@@ -249,16 +279,26 @@ def pair_rows(law: Law) -> list[Document]:
 def pairs_table(law: Law) -> Table:
     """What is proven of a law, pair by pair of levels."""
     rows = [
-        (level, against, rounded_up(realised, 12), "none" if most is None else lowered(most, 12))
+        (
+            level,
+            against,
+            rounded_up(realised, 12),
+            "none" if most is None else lowered(most, 12),
+        )
         for level, against, realised, most in (row.values() for row in pair_rows(law))
     ]
-    return rows_table(law.name, ("level", "against", "realised epsilon", "promised epsilon"), rows)
+    return rows_table(
+        law.name, ("level", "against", "realised epsilon", "promised epsilon"), rows
+    )
 
 
 def verification_blocks(parameters: Parameters) -> list[Block]:
     """What is proven again of parameters, pair by pair."""
     title = f"{parameters.survey}: parameters for {parameters.users:,} people"
-    blocks: list[Block] = [Heading(title, level=1), *map(pairs_table, parameters.questions)]
+    blocks: list[Block] = [
+        Heading(title, level=1),
+        *map(pairs_table, parameters.questions),
+    ]
     openly = [unprotected(one.shape.levels) for one in parameters.questions]
     which = " that has one" if any(openly) else ""
     proven = f"Every pair{which} keeps its promised budget, proven in exact integer arithmetic."
@@ -273,7 +313,11 @@ def verification_blocks(parameters: Parameters) -> list[Block]:
 def outsider_blocks(view: SurveyOutsiderView | None) -> list[Block]:
     """What outsiders learn."""
     if view is None:
-        return [Sentence(f"{_UNHIDDEN.capitalize()}: what outsiders learn is what it promises.")]
+        return [
+            Sentence(
+                f"{_UNHIDDEN.capitalize()}: what outsiders learn is what it promises."
+            )
+        ]
     blocks: list[Block] = []
     headings = "between", "and", "one report", "if shuffled"
     for one in view.questions:
@@ -292,8 +336,12 @@ def outsider_blocks(view: SurveyOutsiderView | None) -> list[Block]:
 
 def view_sentences(view: OutsiderView) -> list[str]:
     """What is said of one question, the local guarantee first."""
-    shuffled, rounds, among = view.shuffled, view.rounds, f"{view.shuffled.people:,} people"
-    local, central, delta = shuffled.local_epsilon, shuffled.epsilon, shuffled.delta
+    shuffled = view.shuffled
+    rounds = view.rounds
+    among = f"{view.shuffled.people:,} people"
+    local = shuffled.local_epsilon
+    central = shuffled.epsilon
+    delta = shuffled.delta
     if view.drawn:
         among = f"at least {among} who report" + " in the same round" * bool(rounds)
     condition = f"this second view {CONDITION}."
@@ -310,7 +358,9 @@ def view_sentences(view: OutsiderView) -> list[str]:
     ]
     if view.guess is not None:
         success = of_hundred(view.guess.success)
-        blind = of_hundred(view.guess.blind, ROUND_FLOOR)  # so that no gain looks smaller
+        blind = of_hundred(
+            view.guess.blind, ROUND_FLOOR
+        )  # so that no gain looks smaller
         found.append(
             f"Guessing {WORDS[view.kind].guessed(view)} is right for {success} of 100 people after "
             f"one report, and for {blind} without any."
@@ -334,7 +384,11 @@ def together_sentence(view: SurveyOutsiderView) -> str:
         names = ", ".join(map(repr, view.left_out))
         nothing = f"Nothing is said here of {names}: {_UNHIDDEN}."
         return f"{nothing} So no epsilon is claimed for all questions together."
-    each = "all their reports" if view.asked is None else "the reports of the questions they get"
+    each = (
+        "all their reports"
+        if view.asked is None
+        else "the reports of the questions they get"
+    )
     return (
         f"All questions together, each shuffled separately: {each} hide a person with epsilon "
         f"{rounded_up(view.epsilon, 5)} at delta {delta_text(view.delta)}. This second view "
@@ -348,7 +402,9 @@ def _right_at_most(epsilon: float, delta: float = 0.0) -> str:
     Whatever is seen, one answer is at most e^epsilon times as likely as the other, but for delta:
     as many as ``(e^epsilon + delta) / (1 + e^epsilon)`` are right.
     """
-    return of_hundred(min(1.0, (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))))
+    return of_hundred(
+        min(1.0, (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon)))
+    )
 
 
 def of_hundred(share: float, rounding: str = ROUND_CEILING) -> str:
@@ -362,7 +418,9 @@ def of_hundred(share: float, rounding: str = ROUND_CEILING) -> str:
     ('88.08', '50', '0.13', '33.33')
     """
     digits = 2 if share >= 0.01 else -math.floor(math.log10(share)) - 1
-    return f"{_rounded(share, digits + 2, rounding).scaleb(2):f}".rstrip("0").rstrip(".")
+    return f"{_rounded(share, digits + 2, rounding).scaleb(2):f}".rstrip("0").rstrip(
+        "."
+    )
 
 
 def reach_up(people: float) -> str:

@@ -41,8 +41,10 @@ if TYPE_CHECKING:
 _Row = Any  # of a table of estimates
 _MOST_FILES = 20
 _MOST_ANSWERS = 20
-_MOST_ODDS, _MOST_COLUMNS = 3, 12
-_LIMITS, _SHARES = ["estimate", "lower", "upper"], ["share", "share_lower", "share_upper"]
+_MOST_ODDS = 3
+_MOST_COLUMNS = 12
+_LIMITS = ["estimate", "lower", "upper"]
+_SHARES = ["share", "share_lower", "share_upper"]
 _INTERVALS = (
     "Intervals cover the randomness of the reports, not of who was asked; those of means of "
     "numbers or scores, whose spread reports do not tell, of both."
@@ -54,10 +56,16 @@ _NO_TESTS = (
 
 
 def result_blocks(
-    parameters: Parameters, collection: Collection, estimates: Columns, confidence: float
+    parameters: Parameters,
+    collection: Collection,
+    estimates: Columns,
+    confidence: float,
 ) -> list[Block]:
     """Everything of a result: the survey, what was counted, and each question under a heading."""
-    blocks: list[Block] = [Heading(parameters.survey, level=1), *files_blocks(collection)]
+    blocks: list[Block] = [
+        Heading(parameters.survey, level=1),
+        *files_blocks(collection),
+    ]
     return [*blocks, *_questions(parameters, estimates, confidence)]
 
 
@@ -70,14 +78,19 @@ def receiving_blocks(
     number = Counter({law.name: 0 for law in parameters.questions})
     for (question, _), one in sums.items():
         number[question] += one.users
-    rows = [(name, f"{count:,}", f"{parameters.users:,}") for name, count in number.items()]
+    rows = [
+        (name, f"{count:,}", f"{parameters.users:,}") for name, count in number.items()
+    ]
     enough = {key: one for key, one in sums.items() if number[key[0]] >= least}
     few = ", ".join(name for name, count in number.items() if count < least)
     blocks: list[Block] = [
         Heading(f"{parameters.survey}: reports so far", level=1),
         *said([share and f"To share: {share}"]),
         rows_table("Received", ("question", "reports", "people planned"), rows, 1),
-        *said([few and f"Of {few} there are no estimates before {least:,} reports."], "note"),
+        *said(
+            [few and f"Of {few} there are no estimates before {least:,} reports."],
+            "note",
+        ),
     ]
     if enough:
         blocks += _questions(parameters, estimates_table(parameters, enough), 0.95)
@@ -86,14 +99,19 @@ def receiving_blocks(
 
 def difference_blocks(estimates: Columns, confidence: float) -> list[Block]:
     """The differences of two collections, question by question."""
-    frame, blocks = estimates.to_pandas(), list[Block]()
+    frame = estimates.to_pandas()
+    blocks = list[Block]()
     for name, own in frame.groupby("question", sort=False):
         blocks += [Heading(str(name)), *_groups(own, confidence)]
-    independent = "People of the two collections are taken for independent, and for a sample."
+    independent = (
+        "People of the two collections are taken for independent, and for a sample."
+    )
     return [*blocks, Sentence(independent, tone="note")]
 
 
-def _questions(parameters: Parameters, estimates: Columns, confidence: float) -> Iterator[Block]:
+def _questions(
+    parameters: Parameters, estimates: Columns, confidence: float
+) -> Iterator[Block]:
     frame = estimates.to_pandas()
     for law in parameters.questions:
         own = frame[frame["question"] == law.name]
@@ -108,36 +126,51 @@ def _question(
     law: CollectedLaw, own: DataFrame, parts: Sequence[str], confidence: float
 ) -> Iterator[Block]:
     """One question: its answers, what can be told apart, its groups, its rounds, its promise."""
-    everybody, ordered = own[own["group"] == ""], law.asked.in_order
+    everybody = own[own["group"] == ""]
+    ordered = law.asked.in_order
     rounds = everybody[everybody["of"].str.startswith("round ")]
     last = rounds["of"].iloc[-1] if len(rounds) else ""
     for part in dict.fromkeys(("", last, "average of rounds")):
         rows = everybody[(everybody["of"] == part) & everybody["estimate"].notna()]
         if not len(rows):
             continue
-        rows = rows if ordered else rows.sort_values("estimate", ascending=False, kind="stable")
-        few, left = rows.head(_MOST_ANSWERS), len(rows) - _MOST_ANSWERS
+        rows = (
+            rows
+            if ordered
+            else rows.sort_values("estimate", ascending=False, kind="stable")
+        )
+        few = rows.head(_MOST_ANSWERS)
+        left = len(rows) - _MOST_ANSWERS
         yield _answers(few, part, confidence)
-        yield from said([f"... and {left:,} more answers (see --json or --out)." * (left > 0)])
+        yield from said(
+            [f"... and {left:,} more answers (see --json or --out)." * (left > 0)]
+        )
         if not ordered and rows["share"].notna().all():
             yield from said([_told_apart(few)])
-            draw, key = partial(estimates_figure, few), f"answers {law.name} {part}"
+            draw = partial(estimates_figure, few)
+            key = f"answers {law.name} {part}"
             alt = f"Estimated people by answer; bars are {confidence:.0%} intervals."
             yield Figure("People by answer", draw, alt, key, "page")
     if len(rounds):
         draw = partial(over_rounds_figure, rounds[rounds["estimate"].notna()])
         alt = "Estimates of the largest answers, round by round; bands are "
         alt += f"{confidence:.0%} intervals."
-        yield Figure(f"{law.name}, round by round", draw, alt, f"rounds {law.name}", "page")
+        yield Figure(
+            f"{law.name}, round by round", draw, alt, f"rounds {law.name}", "page"
+        )
     yield from _grid_blocks(everybody, parts, confidence)
-    own = own[~own["of"].isin([of for *_, related in _relations(parts) for of in related])]
+    own = own[
+        ~own["of"].isin([of for *_, related in _relations(parts) for of in related])
+    ]
     yield from _groups(own, confidence)
     remarks = filter(None, dict.fromkeys(own["remark"]))
     yield from said(f"{remark[0].upper()}{remark[1:]}." for remark in remarks)
     most = max((one.demanded for one in law.pairs), default=np.inf)
     if isfinite(most):
         odds = f"odds of more than {exp(most):,.3g} to 1."
-        yield from said([f"Promised: no report tells two answers apart by {odds}"], "proof")
+        yield from said(
+            [f"Promised: no report tells two answers apart by {odds}"], "proof"
+        )
 
 
 def _answers(rows: DataFrame, part: str, confidence: float) -> Table:
@@ -155,10 +188,12 @@ def _answers(rows: DataFrame, part: str, confidence: float) -> Table:
 
 def _told_apart(rows: DataFrame) -> str:
     """Which answers, largest first, have more people than the next, at the joint confidence."""
-    names, ends = rows["answer"].tolist(), rows[["joint_lower", "joint_upper"]].to_numpy()
+    names = rows["answer"].tolist()
+    ends = rows[["joint_lower", "joint_upper"]].to_numpy()
     if len(names) < 2 or np.isnan(ends).any():
         return ""
-    runs, lowest = [[names[0]]], ends[0, 0]
+    runs = [[names[0]]]
+    lowest = ends[0, 0]
     for name, (low, high) in zip(names[1:], ends[1:], strict=True):
         if high < lowest:  # below all of the run
             runs.append([name])
@@ -170,7 +205,10 @@ def _told_apart(rows: DataFrame) -> str:
         return "The reports do not tell which of these answers more people have."
     told = ", then ".join(" or ".join(map(repr, run)) for run in runs)
     alike = any(len(run) > 1 for run in runs)
-    return f"Most people first: {told}." + " What stands with 'or' is not told apart." * alike
+    return (
+        f"Most people first: {told}."
+        + " What stands with 'or' is not told apart." * alike
+    )
 
 
 def _groups(own: DataFrame, confidence: float) -> Iterator[Block]:
@@ -197,7 +235,9 @@ def _groups(own: DataFrame, confidence: float) -> Iterator[Block]:
         yield Table("Differences, most certain first", tuple(columns), "everybody")
     weighted = own[own["group"].str.startswith("weighted") & own["estimate"].notna()]
     for part, rows in weighted.groupby("of", sort=False):
-        yield _answers(rows.head(_MOST_ANSWERS), f"{rows['group'].iloc[0]} {part}", confidence)
+        yield _answers(
+            rows.head(_MOST_ANSWERS), f"{rows['group'].iloc[0]} {part}", confidence
+        )
 
 
 def _interval(row: _Row) -> str:
@@ -222,24 +262,32 @@ def _shares(row: _Row) -> str:
 
 def files_blocks(collection: Collection) -> list[Block]:
     """What was counted, and what was left out."""
-    reports, files = sum(one.users for one in collection.counted), len(collection.counted)
+    reports = sum(one.users for one in collection.counted)
+    files = len(collection.counted)
     told = [f"{reports:,} reports in {files:,} file{'s' * (files != 1)} counted."]
     if collection.resumed:
         told.append(f"{collection.resumed:,} of the files had been counted before.")
     if collection.repeated:
-        told.append(f"{collection.repeated:,} times a report came again; each counts once.")
+        told.append(
+            f"{collection.repeated:,} times a report came again; each counts once."
+        )
     told += [
         f"{n:,} people reported on {name!r}, more than were planned: was somebody counted twice, "
         "by reports drawn anew?"
         for name, n in collection.crowded.items()
     ]
-    apart = [f"TAKEN OUT {path}: was counted earlier and is missing" for path in collection.dropped]
+    apart = [
+        f"TAKEN OUT {path}: was counted earlier and is missing"
+        for path in collection.dropped
+    ]
     apart += [f"LEFT OUT {path}: {reason}" for path, reason in collection.quarantined]
     told += apart[:_MOST_FILES]
     if len(apart) > _MOST_FILES:
         told.append(f"... and {len(apart) - _MOST_FILES:,} more files (see --json).")
     if collection.quarantined:
-        told.append("Have what was left out written or sent again, and run the same command again.")
+        told.append(
+            "Have what was left out written or sent again, and run the same command again."
+        )
     # On one line each: a name with line ends must not look like another message.
     return [*said(one.replace("\n", "\\n") for one in told)]
 
@@ -253,7 +301,9 @@ def collection_json(collection: Collection, estimates: Columns) -> Document:
         "repeated_reports": collection.repeated,
         "more_people_than_planned": collection.crowded,
         "taken_out": collection.dropped,
-        "quarantined": [{"file": str(p), "reason": why} for p, why in collection.quarantined],
+        "quarantined": [
+            {"file": str(p), "reason": why} for p, why in collection.quarantined
+        ],
         "estimates": estimates.to_pylist(),
         "note": _NO_TESTS,
     }
@@ -265,12 +315,18 @@ def collection_json(collection: Collection, estimates: Columns) -> Document:
 def _relations(parts: Sequence[str]) -> list[tuple[str, str, list[str]]]:
     """Every two parts of a joint question, and what the rows that relate them are ``of``."""
     return [
-        (one, other, [f"{one} with {other}", f"{one} among {other}", f"{other} among {one}"])
+        (
+            one,
+            other,
+            [f"{one} with {other}", f"{one} among {other}", f"{other} among {one}"],
+        )
         for one, other in combinations(parts, 2)
     ]
 
 
-def _grid_blocks(own: DataFrame, parts: Sequence[str], confidence: float) -> Iterator[Block]:
+def _grid_blocks(
+    own: DataFrame, parts: Sequence[str], confidence: float
+) -> Iterator[Block]:
     """The tables of a joint question's result, with what they tell."""
     for first, second, (association, *_) in _relations(parts):
         told = own[own["of"] == association]
@@ -280,18 +336,27 @@ def _grid_blocks(own: DataFrame, parts: Sequence[str], confidence: float) -> Ite
             yield from said(_association(told.set_index("answer"), first, second))
 
 
-def _grid(own: DataFrame, first: str, second: str, confidence: float) -> Iterator[Block]:
+def _grid(
+    own: DataFrame, first: str, second: str, confidence: float
+) -> Iterator[Block]:
     """People of each pair of answers, and shares with limits within rows and within columns."""
     parts = dict(iter(own.groupby("of")))
     rows, columns = (parts[name]["answer"].tolist() for name in (first, second))
     if len(columns) > _MOST_COLUMNS:
-        yield Sentence(f"{len(columns)} columns are too many here: see --json or --out.")
+        yield Sentence(
+            f"{len(columns)} columns are too many here: see --json or --out."
+        )
         return
 
     def counted(part: DataFrame) -> list[str]:
-        return [f"{one.estimate:,.0f} ± {one.standard_error:,.0f}" for one in part.itertuples()]
+        return [
+            f"{one.estimate:,.0f} ± {one.standard_error:,.0f}"
+            for one in part.itertuples()
+        ]
 
-    def grid(part: DataFrame, cells: list[str], below: Sequence[str] = ()) -> list[Column]:
+    def grid(
+        part: DataFrame, cells: list[str], below: Sequence[str] = ()
+    ) -> list[Column]:
         told = dict(zip(part["answer"], cells, strict=True))
         found = [column(first, [*rows, *["all"] * bool(below)])]
         for place, name in enumerate(columns):
@@ -302,12 +367,17 @@ def _grid(own: DataFrame, first: str, second: str, confidence: float) -> Iterato
 
     cells = parts.get(f"{first} and {second}", parts[""])
     beside = [*counted(parts[first]), f"{own['users'].iloc[0]:,}"]
-    table = [*grid(cells, counted(cells), counted(parts[second])), column("all", beside, str)]
+    table = [
+        *grid(cells, counted(cells), counted(parts[second])),
+        column("all", beside, str),
+    ]
     yield Table("People ± standard error", tuple(table), "everybody")
     for of, among in ((second, first), (first, second)):
         part = parts[f"{of} among {among}"]
         shares = [
-            "not told" if np.isnan(x) else f"{100 * x:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+            "not told"
+            if np.isnan(x)
+            else f"{100 * x:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
             for x, low, high in part[_SHARES].itertuples(index=False)
         ]
         title = f"{of} among {among}, {confidence:.0%} interval"
@@ -315,7 +385,8 @@ def _grid(own: DataFrame, first: str, second: str, confidence: float) -> Iterato
 
 
 def _association(rows: DataFrame, first: str, second: str) -> list[str]:
-    test, strength = rows.loc[INDEPENDENCE], rows.loc[CRAMERS_V]
+    test = rows.loc[INDEPENDENCE]
+    strength = rows.loc[CRAMERS_V]
     value, low, high = strength[_LIMITS]
     found = [
         f"Independence of {first} and {second}: Q = {test['estimate']:.4g}, p = {test['p']:.2g}; "
@@ -329,5 +400,7 @@ def _association(rows: DataFrame, first: str, second: str) -> list[str]:
         value, low, high = odds.loc[name, _LIMITS]
         limits = f"{low:.3g} or more" if np.isnan(high) else f"{low:.3g} to {high:.3g}"
         told = "not told" if np.isnan(value) else f"{value:.3g}"
-        found.append(f"{name[0].upper()}{name[1:]} against all others: {told} ({limits}).")
+        found.append(
+            f"{name[0].upper()}{name[1:]} against all others: {told} ({limits})."
+        )
     return found

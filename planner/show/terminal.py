@@ -29,7 +29,11 @@ class _Console(Console):
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=visible(segment.text))
+            yield (
+                segment
+                if segment.control
+                else segment._replace(text=visible(segment.text))
+            )
 
 
 def terminal(*, stderr: bool = False) -> Console:
@@ -63,7 +67,9 @@ def print_blocks(console: Console, blocks: Iterable[Block], *, details: bool) ->
                 lead = {"note": "Note. ", "item": "- "}.get(tone, "")
                 console.print(Text(lead + visible(text), _STYLES.get(tone, "")))
             case Facts(facts):
-                said = visible("; ".join(f"{x.name}: {x.value} {x.why}".rstrip() for x in facts))
+                said = visible(
+                    "; ".join(f"{x.name}: {x.value} {x.why}".rstrip() for x in facts)
+                )
                 console.print(Text(f"{said[:1].upper()}{said[1:]}."))
             case Table():
                 _print_table(console, block)
@@ -73,14 +79,18 @@ def print_blocks(console: Console, blocks: Iterable[Block], *, details: bool) ->
 
 def _print_table(console: Console, table: Table) -> None:
     title = f"\n{visible(table.title)}"
-    grid = Grid(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    grid = Grid(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
+    )
     grid.show_edge = False
     for column in table.columns:
         heading = visible(column.heading)
         if column.text:
             grid.add_column(heading, overflow="fold")
         else:  # a number is never cut in two, but its heading may be
-            grid.add_column(fill(heading, _HEADING_WIDTH), justify="right", no_wrap=True)
+            grid.add_column(
+                fill(heading, _HEADING_WIDTH), justify="right", no_wrap=True
+            )
     rows = list(zip(*(column.cells for column in table.columns), strict=True))
     for place, row in enumerate(rows[:_MOST_ROWS]):
         accent = place == table.accent

@@ -21,8 +21,12 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.types import NO_SPLIT, OutputTypes, Variances
 
-_SAME = 1e-6  # of an error: what rounding may take from it before nothing is claimed of it
-_UNBIASED = 1e-7  # of a report's largest value: below the noise of fewer than 10^14 people
+_SAME = (
+    1e-6  # of an error: what rounding may take from it before nothing is claimed of it
+)
+_UNBIASED = (
+    1e-7  # of a report's largest value: below the noise of fewer than 10^14 people
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +57,17 @@ class Certificate:
     solved_bound: float | None = None
 
     @classmethod
-    def of(cls, value: float, bound: float, over: str, solved: float | None = None) -> Certificate:
+    def of(
+        cls, value: float, bound: float, over: str, solved: float | None = None
+    ) -> Certificate:
         """Of an answer's error and a bound; no error is below 0.
 
         An error below its bound is one whose digits are used up.
         """
         if bound > value * (1 + _SAME):
-            raise ConvergenceError("Rounding hides the error at these budgets", "Take larger ones.")
+            raise ConvergenceError(
+                "Rounding hides the error at these budgets", "Take larger ones."
+            )
         bound = max(0.0, min(bound, value))
         gap = (value - bound) / bound if bound > 0 else np.inf if value > 0 else 0.0
         return cls(bound, float(gap), over, solved)
@@ -67,7 +75,9 @@ class Certificate:
     @property
     def estimates(self) -> str:
         """The estimates that a bound over mechanisms is about, in words."""
-        return "unbiased linear estimate" if "linear" in self.over else "unbiased estimate"
+        return (
+            "unbiased linear estimate" if "linear" in self.over else "unbiased estimate"
+        )
 
 
 class _Solved:
@@ -143,7 +153,9 @@ class UnaryTable(TwoChances, Framed):
         level (all pairs that its budget limits), shape ``(t,)``; ``None`` for baselines.
     """
 
-    design: ClassVar[None] = None  # answers are drawn bit by bit, not from a subset design
+    design: ClassVar[None] = (
+        None  # answers are drawn bit by bit, not from a subset design
+    )
 
     policy: PrivacyPolicy
     a: Array
@@ -165,7 +177,9 @@ class UnaryTable(TwoChances, Framed):
         for i in np.flatnonzero(~((self.b > 0) & (self.b < self.a) & (self.a < 1))):
             pair = (float(self.a[i]), float(self.b[i]))
             remedy = "Is b, the chance of a false 1, swapped with a?"
-            raise InputError(f"(a, b) of level {i}", pair, "such that 0 < b < a < 1", remedy)
+            raise InputError(
+                f"(a, b) of level {i}", pair, "such that 0 < b < a < 1", remedy
+            )
 
     @property
     def pair_losses(self) -> Array:
@@ -197,7 +211,9 @@ class UnaryTable(TwoChances, Framed):
         if self.certificate is None:
             return f"{words}; plain local differential privacy at the smallest pair budget."
         gap = self.certificate.relative_gap
-        return f"{words}; every pair keeps its budget, proven optimal to within {gap:.1g}."
+        return (
+            f"{words}; every pair keeps its budget, proven optimal to within {gap:.1g}."
+        )
 
     def columns(self) -> Columns:
         """One row a level: its budget, its probabilities, and what they cost.
@@ -261,18 +277,31 @@ class SubsetDesign(_Solved):
     certificate: Certificate | None = None
 
     def __post_init__(self) -> None:
-        groups, size = np.array(self.groups, dtype=np.int64), self.types.item_counts.size
+        groups = np.array(self.groups, dtype=np.int64)
+        size = self.types.item_counts.size
         groups.setflags(write=False)
         for name, value in (("groups", groups), ("prior", _frozen(self.prior))):
             object.__setattr__(self, name, value)
         if self.prior.shape != (size,):
             allowed = f"one share per group, shape ({size},)"
-            raise InputError("prior", self.prior.shape, allowed, "Give every group its share.")
-        pooled = groups.shape == (self.policy.size,) and groups.min() >= 0 and groups.max() < size
-        items = np.bincount(groups, self.policy.item_counts, size) if pooled else np.zeros(size)
+            raise InputError(
+                "prior", self.prior.shape, allowed, "Give every group its share."
+            )
+        pooled = (
+            groups.shape == (self.policy.size,)
+            and groups.min() >= 0
+            and groups.max() < size
+        )
+        items = (
+            np.bincount(groups, self.policy.item_counts, size)
+            if pooled
+            else np.zeros(size)
+        )
         if (items != self.types.item_counts).any():
             allowed = "the groups of the types, with the items of all their levels"
-            raise InputError("groups", groups.tolist(), allowed, "Group the levels again.")
+            raise InputError(
+                "groups", groups.tolist(), allowed, "Group the levels again."
+            )
 
     @property
     def design(self) -> SubsetDesign:
@@ -293,7 +322,9 @@ class SubsetDesign(_Solved):
         """The same, an item's error weighted by its level."""
         other, own = self.variances
         total = np.bincount(self.groups, weights * self.policy.item_counts)
-        return (other @ total)[self.groups] + weights * (own - np.diag(other))[self.groups]
+        return (other @ total)[self.groups] + weights * (own - np.diag(other))[
+            self.groups
+        ]
 
     def value(self, objective: Objective) -> float:
         """The error per user in the sense of another objective, with the same estimator."""
@@ -301,7 +332,9 @@ class SubsetDesign(_Solved):
         if objective.kind == "minimax":
             return float((weights * self.noise).max())
         errors = self._errors(weights)
-        return float(errors.max() if objective.prior is None else objective.prior @ errors)
+        return float(
+            errors.max() if objective.prior is None else objective.prior @ errors
+        )
 
     @property
     def a(self) -> Array:
@@ -316,7 +349,9 @@ class SubsetDesign(_Solved):
     @property
     def least_b(self) -> Array:
         """The smallest such probability, shape ``(t,)``."""
-        alone = np.diag(self.types.item_counts == 1)  # no other item of the answer's own group
+        alone = np.diag(
+            self.types.item_counts == 1
+        )  # no other item of the answer's own group
         return np.where(alone, np.inf, self._high_side[0]).min(axis=0)[self.groups]
 
     @property
@@ -332,7 +367,11 @@ class SubsetDesign(_Solved):
     @property
     def saturation_epsilon(self) -> float | None:
         """Twice the smallest budget: no mechanism can use more (rule ``"min"``, else ``None``)."""
-        return 2 * float(self.policy.epsilons.min()) if self.policy.rule.saturates else None
+        return (
+            2 * float(self.policy.epsilons.min())
+            if self.policy.rule.saturates
+            else None
+        )
 
     @property
     def pair_losses(self) -> Array:
@@ -382,7 +421,8 @@ class Scenario:
     cap: float | None = None
 
     def __post_init__(self) -> None:
-        shares, directions = _frozen(self.population), _frozen(self.directions)
+        shares = _frozen(self.population)
+        directions = _frozen(self.directions)
         total = float(shares.sum()) if shares.ndim == 1 else np.nan
         if not (abs(total - 1) <= 1e-9 and shares.min() >= 0):
             allowed = "a column of shares, none negative, that sum to 1"
@@ -390,7 +430,9 @@ class Scenario:
             raise InputError("population", self.population, allowed, remedy)
         if directions.ndim != 2 or not np.isfinite(directions).all():
             allowed = "a matrix, one row a combination"
-            remedy = "Give a list of rows, each with one finite weight per wanted number."
+            remedy = (
+                "Give a list of rows, each with one finite weight per wanted number."
+            )
             raise InputError("directions", self.directions, allowed, remedy)
         if self.cap is not None and not 0 < self.cap < np.inf:
             remedy = "None means that this population's error has no limit."
@@ -401,7 +443,9 @@ class Scenario:
     def known(self, wanted: Array) -> float:
         """What is taken off the expected square to get the variance."""
         if self.drawn:
-            return float(np.sum(np.square(self.directions @ (wanted @ self.population))))
+            return float(
+                np.sum(np.square(self.directions @ (wanted @ self.population)))
+            )
         return float(np.square(self.directions @ wanted).sum(axis=0) @ self.population)
 
 
@@ -443,7 +487,9 @@ class Channel:
             object.__setattr__(self, name, _frozen(getattr(self, name)))
         object.__setattr__(self, "wanted_names", tuple(self.wanted_names))
         object.__setattr__(self, "scenarios", tuple(self.scenarios))
-        p, m, outputs = len(self.wanted_names), self.policy.size, self.matrix.shape[-1]
+        p = len(self.wanted_names)
+        m = self.policy.size
+        outputs = self.matrix.shape[-1]
         shapes = {"wanted": (p, m), "matrix": (m, outputs), "estimator": (p, outputs)}
         for name, shape in shapes.items():
             if (given := getattr(self, name).shape) != shape:
@@ -452,7 +498,9 @@ class Channel:
         sums = self.matrix.sum(axis=1)
         if not (self.matrix.min() >= 0 and np.abs(sums - 1).max() <= 1e-12):
             allowed = "probabilities whose rows sum to 1"
-            remedy = "Divide each row by its sum; Pr[report | symbol] belongs in row symbol."
+            remedy = (
+                "Divide each row by its sum; Pr[report | symbol] belongs in row symbol."
+            )
             raise InputError("matrix", float(np.abs(sums - 1).max()), allowed, remedy)
         if self.bias > _UNBIASED * float(np.abs(self.estimator).max()):
             allowed = "unbiased: matrix @ estimator.T == wanted.T"
@@ -512,9 +560,13 @@ class Channel:
         ``sum_x pi_x E[T^2 | x]`` less the squared mean: of a given mean linear in the shares
         ``pi``, so that two symbols have the largest, one with the share that makes it so.
         """
-        mean, square = self.wanted[0], self.matrix @ np.square(self.estimator[0])
-        gap, rise = mean[:, None] - mean, square[:, None] - square
-        share = np.clip((rise - 2 * gap * mean) / np.where(gap == 0, 1, 2 * gap**2), 0, 1)
+        mean = self.wanted[0]
+        square = self.matrix @ np.square(self.estimator[0])
+        gap = mean[:, None] - mean
+        rise = square[:, None] - square
+        share = np.clip(
+            (rise - 2 * gap * mean) / np.where(gap == 0, 1, 2 * gap**2), 0, 1
+        )
         return float((square + share * rise - np.square(mean + share * gap)).max())
 
     @property
@@ -528,11 +580,17 @@ class Channel:
         return max(self.error(one) for one in self.scenarios if one.cap is None)
 
     def __repr__(self) -> str:
-        error = f", largest error {self.worst_error:.6g} per person" if self.scenarios else ""
+        error = (
+            f", largest error {self.worst_error:.6g} per person"
+            if self.scenarios
+            else ""
+        )
         return f"<Channel: {self.policy.size} symbols, {self.outputs} reports{error}>"
 
 
-def nearest_unbiased(estimator: Array, wanted: Array, matrix: Array, told: float = 1e-7) -> Array:
+def nearest_unbiased(
+    estimator: Array, wanted: Array, matrix: Array, told: float = 1e-7
+) -> Array:
     """The nearest estimator whose expectations are right, to the last digits, ``(p, outputs)``.
 
     What a channel's ``matrix`` tells apart by less than ``told``, relatively, is left: of rounded

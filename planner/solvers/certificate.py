@@ -48,21 +48,31 @@ class _Tangent:
 
         self.rows = rows = program.model.rows(program.policy, v0)
         self.pieces = total, branches, slope, own = program.pieces(v0)
-        extra, (c, t) = rows.matrix.shape[1] - v0.size, v0.shape
+        extra = rows.matrix.shape[1] - v0.size
+        (c, t) = v0.shape
         self.unit = unit = abs(total + branches.max())
         if unit <= _RESOLVED * max(np.max(one) for one in program.coefficients[1::2]):
             reason = (
-                f"The error at these budgets, {unit:.0e}, is too small to be told from rounding"
+                f"The error at these budgets, {unit:.0e}, "
+                "is too small to be told from rounding"
             )
-            raise ConvergenceError(reason, "Lower the largest budgets; the error stays negligible.")
-        self.cost = np.concatenate([(slope * v0).ravel() / unit, np.zeros(extra), [1.0]])
+            raise ConvergenceError(
+                reason, "Lower the largest budgets; the error stays negligible."
+            )
+        self.cost = np.concatenate(
+            [(slope * v0).ravel() / unit, np.zeros(extra), [1.0]]
+        )
         planes = np.vstack([own * v0 / unit, np.full(t, -1.0)])
-        where = np.vstack([np.arange(v0.size).reshape(c, t), np.full(t, self.cost.size - 1)])
+        where = np.vstack(
+            [np.arange(v0.size).reshape(c, t), np.full(t, self.cost.size - 1)]
+        )
         step = np.append(v0.ravel(), np.full(extra, v0.max()))
         privacy = rows.matrix.data * step[rows.matrix.indices]
         entries = np.append(planes.T, privacy), np.append(where.T, rows.matrix.indices)
         begins = np.append(np.arange(t) * (c + 1), t * (c + 1) + rows.matrix.indptr)
-        self.matrix = sp.csr_array((*entries, begins), shape=(begins.size - 1, self.cost.size))
+        self.matrix = sp.csr_array(
+            (*entries, begins), shape=(begins.size - 1, self.cost.size)
+        )
         self.limit = np.append((np.sum(own * v0, axis=0) - branches) / unit, rows.limit)
 
 
@@ -77,21 +87,29 @@ def prove(program: Program, v0: Array) -> Proof:
     from scipy.optimize import linprog
 
     at = _Tangent(program, v0)
-    (total, branches, slope, _), cost, unit, t = at.pieces, at.cost, at.unit, v0.shape[1]
-    extra, ceiling = cost.size - 1 - v0.size, program.model.ceiling(program.policy) / v0
+    (total, branches, slope, _) = at.pieces
+    cost = at.cost
+    unit = at.unit
+    t = v0.shape[1]
+    extra = cost.size - 1 - v0.size
+    ceiling = program.model.ceiling(program.policy) / v0
     # No auxiliary exceeds the largest budget.
     far = np.full(extra, 10 * float(np.max(program.policy.epsilons)) / v0.max())
-    low, high = np.append(np.zeros(v0.size), -far), np.append(ceiling.ravel(), far)
+    low = np.append(np.zeros(v0.size), -far)
+    high = np.append(ceiling.ravel(), far)
     ends = np.column_stack([np.append(low, -np.inf), np.append(high, np.inf)])
     answer = linprog(cost, A_ub=at.matrix, b_ub=at.limit, bounds=ends, method="highs")
     if answer.status != 0:
         remedy = "Try another method, or budgets that differ less."
-        raise ConvergenceError(f"The certificate's linear program failed: {answer.message}", remedy)
+        raise ConvergenceError(
+            f"The certificate's linear program failed: {answer.message}", remedy
+        )
 
     # Any multipliers that are not negative, those of the planes summing to 1, prove the constant,
     # less limit @ multipliers, and with each variable at the end where its reduced cost is least.
     multipliers = np.maximum(-answer.ineqlin.marginals, 0.0)
-    weights, prices = multipliers[:t] / multipliers[:t].sum(), multipliers[t:]
+    weights = multipliers[:t] / multipliers[:t].sum()
+    prices = multipliers[t:]
     multipliers = np.append(weights, prices)
     reduced = (cost + at.matrix.T @ multipliers)[:-1]
     rest = np.minimum(reduced * low, reduced * high)
@@ -99,7 +117,9 @@ def prove(program: Program, v0: Array) -> Proof:
     # Sums are off by at most their terms' number and sizes: this is charged, too.
     entries = np.bincount(at.matrix.indices, minlength=cost.size) + 3
     doubt = (entries * (abs(cost) + abs(at.matrix).T @ multipliers))[:-1]
-    sizes = abs(at.limit) @ multipliers + abs(rest).sum() + np.abs(branches / unit).max()
+    sizes = (
+        abs(at.limit) @ multipliers + abs(rest).sum() + np.abs(branches / unit).max()
+    )
     sizes += (abs(total) + np.sum(np.abs(slope * v0))) / unit
     charged = doubt @ np.maximum(abs(low), abs(high)) + multipliers.size * sizes
     bound = constant - at.limit @ multipliers + rest.sum() - ROUNDING * charged
@@ -112,10 +132,13 @@ def newton_step(program: Program, v: Array, weights: Array) -> Array:
     import scipy.sparse as sp
 
     at = _Tangent(program, v)
-    c, size = v.shape[0], v.size
+    c = v.shape[0]
+    size = v.size
     # Unknowns: relative steps d with v -> v (1 + d), auxiliaries, and the maximum's epigraph.
     curvature = program.curvature(v, weights) * v[:, None] * v[None, :] / at.unit
-    curvature[np.diag_indices(c)] += _STAY  # levels that do not matter must not wander off
+    curvature[np.diag_indices(c)] += (
+        _STAY  # levels that do not matter must not wander off
+    )
     place = np.broadcast_to(np.arange(size).reshape(v.shape), curvature.shape)
     where = place.swapaxes(0, 1).ravel(), place.ravel()
     quadratic = sp.coo_array((curvature.ravel(), where), shape=(at.cost.size,) * 2)
@@ -137,4 +160,6 @@ def newton_step(program: Program, v: Array, weights: Array) -> Array:
         step = np.asarray(answer.x)[:size].reshape(v.shape)
         if str(answer.status) in ("Solved", "AlmostSolved") and np.isfinite(step).all():
             return v * (1 + step)
-    raise ConvergenceError(f"The Newton step failed: {answer.status}", "Try another method.")
+    raise ConvergenceError(
+        f"The Newton step failed: {answer.status}", "Try another method."
+    )

@@ -66,27 +66,42 @@ def solve_channel(
         raise InputError("symbols", policy.size, allowed, "Group neighbours.")
     if len(components_of(policy)) > 1:
         remedy = "Give some pair between the unconnected symbols a finite budget."
-        raise InputError("rule", "inf between groups", "finite along some chain", remedy)
+        raise InputError(
+            "rule", "inf between groups", "finite along some chain", remedy
+        )
     table = np.atleast_2d(np.array(wanted, dtype=np.float64))
     question = _ChannelProblem(policy, table, scenarios)
     oracle = Ends(question, windows_of(policy, np.arange(policy.size)))
-    game = None if asked is None else question.seen_in(table, scenarios, np.asarray(asked))
+    game = (
+        None if asked is None else question.seen_in(table, scenarios, np.asarray(asked))
+    )
     found = generate(question.game, oracle, tolerance, game)
     answer = found.answer
     off = np.abs(answer.weights @ found.columns.sums - 1).max() > _MOST_MISSING
     if off and not question.game.free.all():  # the price of a cap grew without end
-        raise InfeasibleError("The caps cannot be kept", "Raise the caps, or the budgets.")
+        raise InfeasibleError(
+            "The caps cannot be kept", "Raise the caps, or the budgets."
+        )
     meanings = question.meanings(found)
     live, weights = fewest(question.moments(found.columns, meanings).T, answer.weights)
     sums = found.columns.sums[live]
     matrix, kept = whole_columns(sums, weights, float(policy.bounds().min()))
-    estimators = [best_estimator(table, scenarios, answer.multipliers.scenarios, matrix)]
+    estimators = [
+        best_estimator(table, scenarios, answer.multipliers.scenarios, matrix)
+    ]
     if question.turn is not None:
         # Right where a cap does not bind, and its directions have no multiplier.
-        estimators.append(unbiased(question.turn @ meanings[live][kept].T, table, matrix))
+        estimators.append(
+            unbiased(question.turn @ meanings[live][kept].T, table, matrix)
+        )
     names = tuple(wanted_names or (f"number {j + 1}" for j in range(len(table))))
-    made = [Channel(policy, table, names, matrix, one, tuple(scenarios)) for one in estimators]
-    channel = min(made, key=lambda one: (_excess(one) > 10 * tolerance, one.worst_error))
+    made = [
+        Channel(policy, table, names, matrix, one, tuple(scenarios))
+        for one in estimators
+    ]
+    channel = min(
+        made, key=lambda one: (_excess(one) > 10 * tolerance, one.worst_error)
+    )
     if _excess(channel) > 10 * tolerance:
         reason = f"The caps cannot be kept: one is exceeded by {_excess(channel):.1%}"
         raise InfeasibleError(reason, "Raise the caps, or the budgets.")
@@ -101,7 +116,9 @@ def _claim(scenarios: Sequence[Scenario]) -> str:
     With one population, or where everybody may have any answer, none does.
     """
     anybody = all(np.max(one.population) == 1 and not one.drawn for one in scenarios)
-    alike = all(np.array_equal(one.directions, scenarios[0].directions) for one in scenarios)
+    alike = all(
+        np.array_equal(one.directions, scenarios[0].directions) for one in scenarios
+    )
     capped = any(one.cap is not None for one in scenarios)
     if capped or not (len(scenarios) == 1 or (anybody and alike)):
         return "linear mechanisms"
@@ -115,15 +132,22 @@ class _ChannelProblem:
     from the game's numbers to those wanted, where there are as many and forms differ.
     """
 
-    def __init__(self, policy: PrivacyPolicy, wanted: Array, scenarios: Sequence[Scenario]) -> None:
+    def __init__(
+        self, policy: PrivacyPolicy, wanted: Array, scenarios: Sequence[Scenario]
+    ) -> None:
         directions = [scenario.directions for scenario in scenarios]
         squares = np.array([one.T @ one for one in directions])
-        common = bool(np.abs(squares - squares[0]).max() <= 1e-12 * np.abs(squares[0]).max())
+        common = bool(
+            np.abs(squares - squares[0]).max() <= 1e-12 * np.abs(squares[0]).max()
+        )
         _, sizes, seen = np.linalg.svd(np.vstack(directions[: 1 if common else None]))
         seen = seen[: sizes.size][sizes > 1e-12 * sizes.max()]
-        forms, inner = seen @ squares @ seen.T, seen @ wanted
+        forms = seen @ squares @ seen.T
+        inner = seen @ wanted
         self.populations = np.array([scenario.population for scenario in scenarios])
-        known = np.array([scenario.known(wanted) + (scenario.cap or 0.0) for scenario in scenarios])
+        known = np.array(
+            [scenario.known(wanted) + (scenario.cap or 0.0) for scenario in scenarios]
+        )
         size = np.einsum("px,kpq,qx,kx->k", inner, forms, inner, self.populations)
         # About the error of a number of size 1: that of randomised response.
         hardness = float(1 + 1 / np.sinh(float(policy.bounds().min()) / 2) ** 2)
@@ -136,9 +160,13 @@ class _ChannelProblem:
         square = not common and seen.shape[0] == seen.shape[1]
         self.turn = seen.T * np.sqrt(self.unit) if square else None
 
-    def seen_in(self, wanted: Array, scenarios: Sequence[Scenario], directions: Array) -> Game:
+    def seen_in(
+        self, wanted: Array, scenarios: Sequence[Scenario], directions: Array
+    ) -> Game:
         """The game, the directions of all scenarios being others."""
-        offsets = [replace(one, directions=directions).known(wanted) for one in scenarios]
+        offsets = [
+            replace(one, directions=directions).known(wanted) for one in scenarios
+        ]
         part = directions @ wanted / np.sqrt(self.unit)
         return self.game._replace(wanted=(part,), offsets=np.array(offsets) / self.unit)
 
@@ -147,12 +175,16 @@ class _ChannelProblem:
         likelihoods = np.exp(logs - logs.max(axis=1, keepdims=True))
         likelihoods /= likelihoods.mean(axis=1, keepdims=True)
         people = likelihoods @ self.populations.T
-        return GameColumns((likelihoods,), people, likelihoods, np.arange(len(logs))[:, None])
+        return GameColumns(
+            (likelihoods,), people, likelihoods, np.arange(len(logs))[:, None]
+        )
 
     def meanings(self, found: Generated) -> Array:
         """What each column adds to the game's numbers, shape ``(N, p)``."""
-        (part,), at = found.columns.parts, found.answer.multipliers
-        (alpha,), weighed = at.alpha, found.columns.people * at.scenarios
+        (part,) = found.columns.parts
+        at = found.answer.multipliers
+        (alpha,) = at.alpha
+        weighed = found.columns.people * at.scenarios
         if self.game.forms is None:
             return np.asarray(part @ alpha / weighed.sum(axis=1, keepdims=True))
         forms = np.einsum("os,spq->opq", weighed, self.game.forms)
@@ -160,10 +192,13 @@ class _ChannelProblem:
 
     def moments(self, columns: GameColumns, meanings: Array) -> Array:
         """What is linear in the columns' weights while meanings stay: sums, numbers, errors."""
-        (part,), people = columns.parts, columns.people
+        (part,) = columns.parts
+        people = columns.people
         squares = people * np.square(meanings).sum(axis=1, keepdims=True)
         if self.game.forms is not None:
-            squares = people * np.einsum("op,spq,oq->os", meanings, self.game.forms, meanings)
+            squares = people * np.einsum(
+                "op,spq,oq->os", meanings, self.game.forms, meanings
+            )
         wanted = np.einsum("op,om->opm", meanings, part).reshape(len(part), -1)
         return np.hstack([part, wanted, squares])
 
@@ -176,12 +211,17 @@ class Ends:
     """
 
     def __init__(self, question: _ChannelProblem, windows: Windows) -> None:
-        self.question, (low, high) = question, windows
+        self.question = question
+        (low, high) = windows
         m = low.shape[1]
-        highs = (np.arange(2**m)[:, None] >> np.arange(m) & 1) > 0  # every subset of the symbols
+        highs = (
+            np.arange(2**m)[:, None] >> np.arange(m) & 1
+        ) > 0  # every subset of the symbols
         self.logs, first = [low], np.ones(len(low), dtype=bool)
         if (low < high).any():
-            self.logs = [np.where(highs, up, down) for down, up in zip(low, high, strict=True)]
+            self.logs = [
+                np.where(highs, up, down) for down, up in zip(low, high, strict=True)
+            ]
             # All if they are few, else those whose high symbols are neighbours, or all others.
             changes = (highs != np.roll(highs, 1, axis=1)).sum(axis=1)
             first = (changes <= 2) | (m <= _FEW_ANSWERS)
@@ -201,7 +241,9 @@ class Ends:
         game = self.question.game
         seen = [worst(game, multipliers, columns) for columns in self.every]
         chosen = [found.about[:, 0] for found, _ in seen]
-        return worst(game, multipliers, self._found(chosen))[0], max(ratio for _, ratio in seen)
+        return worst(game, multipliers, self._found(chosen))[0], max(
+            ratio for _, ratio in seen
+        )
 
     price = prove
 
@@ -225,7 +267,9 @@ def whole_columns(
     joint = (columns[kept] * weights[kept, None]).T
     sums = joint.sum(axis=1)
     if not np.abs(sums - 1).max() < _MOST_MISSING:
-        raise ConvergenceError("The outputs' probabilities do not sum to 1", "Use fewer symbols.")
+        raise ConvergenceError(
+            "The outputs' probabilities do not sum to 1", "Use fewer symbols."
+        )
     joint /= sums.max()
     missing = 1 - joint.sum(axis=1)
     # After the factor 1 - delta, delta + (1 - delta) missing must keep the smallest budget.
@@ -248,11 +292,14 @@ def best_estimator(
     populations = np.array([scenario.population for scenario in scenarios])
     expected = populations @ matrix * weights[:, None]  # (k, outputs)
     squares = np.array([one.directions.T @ one.directions for one in scenarios])
-    total, (p, m) = expected.sum(axis=0), (len(wanted), len(matrix))
+    total = expected.sum(axis=0)
+    (p, m) = (len(wanted), len(matrix))
     forms = np.einsum("ko,kpq->opq", expected, squares)
     floor = _SECONDARY * np.trace(forms.sum(axis=0)) / p * total / total.sum()
     inverses = np.linalg.inv(forms + floor[:, None, None] * np.eye(p))
-    system = np.einsum("xo,zo,opq->xpzq", matrix, matrix, inverses).reshape(m * p, m * p)
+    system = np.einsum("xo,zo,opq->xpzq", matrix, matrix, inverses).reshape(
+        m * p, m * p
+    )
     alpha = np.linalg.lstsq(system, wanted.T.ravel())[0].reshape(m, p)
     estimator = np.einsum("opq,xq,xo->po", inverses, alpha, matrix)
     return unbiased(estimator, wanted, matrix)
@@ -261,13 +308,19 @@ def best_estimator(
 def unbiased(estimator: Array, wanted: Array, matrix: Array) -> Array:
     """The nearest one; ConvergenceError where there is none."""
     estimator = nearest_unbiased(estimator, wanted, matrix, told=1e-12)
-    if np.abs(estimator @ matrix.T - wanted).max() > 1e-10 * max(1.0, np.abs(wanted).max()):
+    if np.abs(estimator @ matrix.T - wanted).max() > 1e-10 * max(
+        1.0, np.abs(wanted).max()
+    ):
         remedy = "Add a scenario that needs them, or give it a cap."
-        raise ConvergenceError("The best reports do not tell all the wanted numbers", remedy)
+        raise ConvergenceError(
+            "The best reports do not tell all the wanted numbers", remedy
+        )
     return estimator
 
 
 def _excess(channel: Channel) -> float:
     """By which share the worst kept cap is exceeded, at most; negative if none is."""
     capped = [one for one in channel.scenarios if one.cap]
-    return max((channel.error(one) / (one.cap or 1) - 1 for one in capped), default=-1.0)
+    return max(
+        (channel.error(one) / (one.cap or 1) - 1 for one in capped), default=-1.0
+    )

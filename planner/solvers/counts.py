@@ -22,11 +22,21 @@ import numpy as np
 
 from planner.arrays import Array, Flags, Whole
 from planner.patience import still_wanted
-from planner.solvers.game import MOST_NEW, SLACK, Game, GameColumns, Multipliers, ratios, worst
+from planner.solvers.game import (
+    MOST_NEW,
+    SLACK,
+    Game,
+    GameColumns,
+    Multipliers,
+    ratios,
+    worst,
+)
 from planner.solvers.rays import Windows
 
 _ROUNDED = 2.0**-52  # of a window's high end: more than both of its ends are off by
-_MOST_SEARCHED, _MOST_BITS = 5, 16  # levels, or counts of all of them, that are all bounded
+# levels, or counts of all of them, that are all bounded
+_MOST_SEARCHED = 5
+_MOST_BITS = 16
 _SWEEPS = 12
 _WORK = 100_000  # boxes divided
 _MOST_BOXES = 4096  # bounded at once: a limit on memory
@@ -71,7 +81,9 @@ class DesignProblem:
 
     def game(self, weights: Array) -> Game:
         """The game in which these are the weights of the levels' errors; values are per item."""
-        M, root, m = self.items, np.sqrt(weights), self.item_counts
+        M = self.items
+        root = np.sqrt(weights)
+        m = self.item_counts
         within = [np.array([[root[i] * np.sqrt((m[i] - 1) / M)]]) for i in self.several]
         wanted = (np.diag(root) / M, *within)
         offsets = weights / M
@@ -92,7 +104,9 @@ class DesignProblem:
         Likelihoods that small budgets bring near each other would lose their digits.
         """
         low, high = self.windows
-        return np.asarray(np.where(high > low, np.expm1(high - low + _ROUNDED * high), 0.0))
+        return np.asarray(
+            np.where(high > low, np.expm1(high - low + _ROUNDED * high), 0.0)
+        )
 
     def scale(self, about: Whole) -> Array:
         """Mean likelihood over all items of types whose smallest is 1, shape ``(n,)``."""
@@ -105,12 +119,15 @@ class DesignProblem:
         scale = self.scale(about)[:, None]
         low = self.sides(about)[0] / scale
         gap = low * self.rises[about[:, 0]]
-        m, x = self.item_counts, about[:, 1:] / self.item_counts
+        m = self.item_counts
+        x = about[:, 1:] / self.item_counts
         mean = low + gap * x
         spread = np.square(gap) * x * ((m - about[:, 1:]) / m)
         within = [np.sqrt(spread[:, [i]] * (m[i] / (m[i] - 1))) for i in self.several]
         people = mean if self.prior is None else mean @ self.prior[:, None]
-        return GameColumns((mean * np.sqrt(m / self.items), *within), people, mean, about)
+        return GameColumns(
+            (mean * np.sqrt(m / self.items), *within), people, mean, about
+        )
 
 
 def split_types(problem: DesignProblem) -> Whole:
@@ -119,13 +136,16 @@ def split_types(problem: DesignProblem) -> Whole:
     "Some" are as many as with that level alone. Whole levels are high, too: these corners enclose
     what probabilities must sum to, so that some weights do.
     """
-    m, (low, high) = problem.item_counts, problem.windows
+    m = problem.item_counts
+    (low, high) = problem.windows
     corners = m * (np.arange(2**m.size)[:, None] >> np.arange(m.size) & 1)
     tables = []
     for window, rise in enumerate(high - low):
         some = np.maximum(1, np.rint(m / (1 + np.exp(rise))).astype(np.int64))
         rows = np.vstack([some, np.diag(some), some - np.diag(some), corners])
-        tables.append(np.column_stack([np.full(len(rows), window), np.where(rise > 0, rows, 0)]))
+        tables.append(
+            np.column_stack([np.full(len(rows), window), np.where(rise > 0, rows, 0)])
+        )
     return np.unique(np.vstack(tables), axis=0)
 
 
@@ -149,7 +169,9 @@ class Counts:
     """Climbs to types that refute multipliers, and proves by branch and bound what none exceeds."""
 
     def __init__(self, problem: DesignProblem, tolerance: float, first: Whole) -> None:
-        self.problem, self.slack, self.first = problem, tolerance / 400, first
+        self.problem = problem
+        self.slack = tolerance / 400
+        self.first = first
         self.game = problem.game(problem.weights)
         m = problem.item_counts
         self.searched = m.size <= _MOST_SEARCHED or np.log2(m + 1.0).sum() <= _MOST_BITS
@@ -158,10 +180,14 @@ class Counts:
         """The types to begin with."""
         return self.problem.columns(self.first)
 
-    def price(self, multipliers: Multipliers, columns: GameColumns) -> tuple[GameColumns, float]:
+    def price(
+        self, multipliers: Multipliers, columns: GameColumns
+    ) -> tuple[GameColumns, float]:
         """Types with large ratios, climbed to from those at hand and from corners."""
         priced = Priced(self, multipliers)
-        found = np.unique(priced.improved(np.vstack([columns.about, priced.corners()])), axis=0)
+        found = np.unique(
+            priced.improved(np.vstack([columns.about, priced.corners()])), axis=0
+        )
         most = max(MOST_NEW, len(columns.sums) // 3)
         return worst(self.game, multipliers, self.problem.columns(found), most)
 
@@ -178,16 +204,22 @@ class Priced:
     """Charges and covers of all types for given multipliers, each times its people."""
 
     def __init__(self, oracle: Counts, multipliers: Multipliers) -> None:
-        self.game, self.problem, self.multipliers = oracle.game, oracle.problem, multipliers
-        problem, self.m = oracle.problem, oracle.problem.item_counts
+        self.game = oracle.game
+        self.problem = oracle.problem
+        self.multipliers = multipliers
+        problem = oracle.problem
+        self.m = oracle.problem.item_counts
         middle = problem.windows.high.max(axis=1, keepdims=True)
         self.low = np.exp(problem.windows.low - middle)
         self.gap = self.low * problem.rises
         means, *within = multipliers.alpha
         half = means.T * np.sqrt(self.m / problem.items)
         self.square = half.T @ half
-        self.rows, sigma = multipliers.rows, multipliers.scenarios
-        self.people = sigma if problem.prior is None else float(sigma[0]) * problem.prior
+        self.rows = multipliers.rows
+        sigma = multipliers.scenarios
+        self.people = (
+            sigma if problem.prior is None else float(sigma[0]) * problem.prior
+        )
         factor = np.zeros(self.m.size)
         for i, one in zip(problem.several, within, strict=True):
             factor[i] = one[0, 0] ** 2 * self.m[i] / (self.m[i] - 1)
@@ -197,7 +229,9 @@ class Priced:
     def every(self) -> Boxes:
         """All types: a box for every window."""
         windows = np.arange(len(self.gap))
-        return Boxes(windows, 0 * self.gap.astype(np.int64), np.where(self.gap > 0, self.m, 0))
+        return Boxes(
+            windows, 0 * self.gap.astype(np.int64), np.where(self.gap > 0, self.m, 0)
+        )
 
     def ratios(self, types: Whole) -> Array:
         """Rounded up; infinite where the multipliers do not cover a type."""
@@ -212,14 +246,18 @@ class Priced:
 
     def _hessian(self, window: Whole, core: Array) -> Array:
         """Second derivatives in ``x``, shape ``(n, t, t)``."""
-        gap, place = self.gap[window], np.arange(self.m.size)
+        gap = self.gap[window]
+        place = np.arange(self.m.size)
         hessian = gap[:, :, None] * core * gap[:, None, :]
         hessian[:, place, place] -= 2 * self.curve[window]
         return hessian
 
-    def _value_and_slope(self, window: Whole, x: Array, core: Array) -> tuple[Array, Array]:
+    def _value_and_slope(
+        self, window: Whole, x: Array, core: Array
+    ) -> tuple[Array, Array]:
         """The quadratic and its gradient in ``x``, shapes ``(n,)`` and ``(n, t)``."""
-        gap, curve = self.gap[window], self.curve[window]
+        gap = self.gap[window]
+        curve = self.curve[window]
         mean = self.low[window] + gap * x
         pull = mean @ core
         value = (curve * x * (1 - x)).sum(axis=1) + (pull * mean).sum(axis=1) / 2
@@ -229,8 +267,12 @@ class Priced:
 
     def improved(self, types: Whole) -> Whole:
         """Climb from types, one level's count at a time, to whole counts."""
-        window, k, m = types[:, 0], types[:, 1:].copy(), self.m
-        core, gap, curve = self._core(1.0), self.gap[window], self.curve[window]
+        window = types[:, 0]
+        k = types[:, 1:].copy()
+        m = self.m
+        core = self._core(1.0)
+        gap = self.gap[window]
+        curve = self.curve[window]
         bends = np.square(gap) * np.diag(core) - 2 * curve
         pull = (self.low[window] + gap * (k / m)) @ core
         rows = np.arange(len(k))
@@ -254,7 +296,9 @@ class Priced:
     def corners(self) -> Whole:
         """The split of every window that the rows cover least."""
         corner = np.where(self.rows < 0, self.m, 0)
-        return np.column_stack([np.arange(len(self.low)), np.tile(corner, (len(self.low), 1))])
+        return np.column_stack(
+            [np.arange(len(self.low)), np.tile(corner, (len(self.low), 1))]
+        )
 
     # -- proof ----------------------------------------------------------------
 
@@ -268,7 +312,9 @@ class Priced:
         the box and never smaller; a tangent plane of that bounds it at the box's corners.
         """
         window, low, high = boxes
-        start, width, wide = low / self.m, (high - low) / self.m, high > low
+        start = low / self.m
+        width = (high - low) / self.m
+        wide = high > low
         core = self._core(rho)
         hessian = self._hessian(window, core) * width[:, :, None] * width[:, None, :]
         bends = np.linalg.eigvalsh(hessian)[:, -1]
@@ -280,9 +326,13 @@ class Priced:
             return value, slope * width + nu[:, None] * (1 - 2 * y) * wide
 
         y = np.where(wide, 0.5, 0.0)
-        y = _peak(y, raised(y)[1], hessian - 2 * nu[:, None, None] * np.eye(self.m.size), wide)
+        y = _peak(
+            y, raised(y)[1], hessian - 2 * nu[:, None, None] * np.eye(self.m.size), wide
+        )
         value, slope = raised(y)
-        above_it = np.where(slope > 0, slope * (1 - y), -slope * y).sum(axis=1)  # at some corner
+        above_it = np.where(slope > 0, slope * (1 - y), -slope * y).sum(
+            axis=1
+        )  # at some corner
         least = self.low[window] + self.gap[window] * start
         most = least + self.gap[window] * width
         # What rounding may hide: of the sizes of all terms where they are largest.
@@ -293,7 +343,9 @@ class Priced:
         # The quadratic over what covers a type, times its people, is by how much its ratio exceeds.
         covered = np.maximum(np.where(self.rows > 0, least, most) @ self.rows, 0)
         with np.errstate(divide="ignore"):
-            ceiling = np.where(top > 0, rho + top / (covered * (least @ self.people)), rho)
+            ceiling = np.where(
+                top > 0, rho + top / (covered * (least @ self.people)), rho
+            )
         return top > 0, ceiling, y, width.argmax(axis=1)
 
 
@@ -316,31 +368,38 @@ def _peak(y: Array, slope: Array, bent: Array, wide: Flags) -> Array:
 def _promising(count: Whole, items: int, slope: Array, bend: Array) -> Whole:
     """The present count, none, all, and those next to the peak of the parabola, ``(5, n)``."""
     tries = np.zeros((5, count.size), dtype=np.int64)
-    tries[0], tries[1] = count, items
+    tries[0] = count
+    tries[1] = items
     peak = np.divide(-slope * items, bend, out=np.zeros(count.size), where=bend < 0)
     tries[2] = np.minimum(np.maximum(np.floor(count + peak), 0), items)
     tries[3] = np.minimum(tries[2] + 1, items)
     return tries
 
 
-def largest_ratio(priced: Priced, boxes: Boxes, seen: float, slack: float) -> tuple[Whole, float]:
+def largest_ratio(
+    priced: Priced, boxes: Boxes, seen: float, slack: float
+) -> tuple[Whole, float]:
     """Types with the largest ratios, and a ratio that none in the boxes exceeds.
 
     Boxes of counts are divided until each is known to hold no ratio above ``(1 + slack)`` times
     the largest seen. Once ``_WORK`` of them are bounded, those still open are charged to the bound,
     which is true in any case.
     """
-    work, ceiling, best = 0, 0.0, np.zeros((0, 1 + boxes.low.shape[1]), dtype=np.int64)
+    work = 0
+    ceiling = 0.0
+    best = np.zeros((0, 1 + boxes.low.shape[1]), dtype=np.int64)
     while boxes.window.size and np.isfinite(seen):
         still_wanted()
-        here, boxes = boxes.chosen(slice(_MOST_BOXES)), boxes.chosen(slice(_MOST_BOXES, None))
+        here = boxes.chosen(slice(_MOST_BOXES))
+        boxes = boxes.chosen(slice(_MOST_BOXES, None))
         work += here.window.size
         above, top, y, side = priced.bounded(here, seen * (1 + slack))
         counts = here.low + np.rint(y * (here.high - here.low)).astype(np.int64)
         types = np.column_stack([here.window, counts])[above]
         ratio = priced.ratios(types)
         if ratio.max(initial=0.0) > seen:
-            seen, best = float(ratio.max()), np.vstack([best, types[[int(ratio.argmax())]]])
+            seen = float(ratio.max())
+            best = np.vstack([best, types[[int(ratio.argmax())]]])
         if work > _WORK:
             ceiling = max(ceiling, float(top[above].max(initial=0.0)))
         else:
@@ -352,9 +411,11 @@ def largest_ratio(priced: Priced, boxes: Boxes, seen: float, slack: float) -> tu
 def _halves(boxes: Boxes, y: Array, side: Whole) -> Boxes:
     """Every box in two, divided near the point on the given side."""
     rows = np.arange(side.size)
-    left, right = boxes.low[rows, side], boxes.high[rows, side]
+    left = boxes.low[rows, side]
+    right = boxes.high[rows, side]
     share = np.clip(y[rows, side], 0.2, 0.8)
-    low, high = boxes.low.copy(), boxes.high.copy()
+    low = boxes.low.copy()
+    high = boxes.high.copy()
     high[rows, side] = np.floor(left + share * (right - left)).astype(np.int64)
     low[rows, side] = high[rows, side] + 1
     return Boxes(boxes.window, boxes.low, high).joined(boxes._replace(low=low))

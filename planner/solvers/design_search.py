@@ -22,16 +22,24 @@ from planner.solvers.types import OutputTypes, grouped, pooled
 
 _FIRST = 25  # types to begin with, for each level
 _CLOSE_BOUND = 1e-5  # to which bounds of histories are solved
-_NEAR_BOUND = 1e-5  # of a table's error: no design is looked for that may be so much better
+_NEAR_BOUND = (
+    1e-5  # of a table's error: no design is looked for that may be so much better
+)
 _AS_LITTLE = 1e-9  # of the largest cost, weight or people: what is less is as little
 _CLOSE_GROUPS = 1e-3  # to which those of groups are solved
-_PROVEN_LEVELS = 3  # of which a design is proven the best: a table is compared where it is not
-_MOST_THINNED = 500  # numbers that weights keep when types are left out: each is a long sum
+_PROVEN_LEVELS = (
+    3  # of which a design is proven the best: a table is compared where it is not
+)
+_MOST_THINNED = (
+    500  # numbers that weights keep when types are left out: each is a long sum
+)
 _MOST_DESIGNED = 64  # levels of a design: it takes about half their square of types
 
 
 def best_design(
-    policy: PrivacyPolicy, objective: Objective | str | None = None, tolerance: float = 1e-6
+    policy: PrivacyPolicy,
+    objective: Objective | str | None = None,
+    tolerance: float = 1e-6,
 ) -> SubsetDesign | UnaryTable:
     """Find the mechanism with the smallest error of all that keep ``policy``, with proof.
 
@@ -82,13 +90,21 @@ def best_design(
     chosen = Objective(chosen) if isinstance(chosen, str) else chosen
     if chosen.kind == "minimax":
         allowed = '"worst-case" or "expected" for the best of all mechanisms'
-        raise InputError("objective", chosen.kind, allowed, "Use solve() for the best table.")
+        raise InputError(
+            "objective", chosen.kind, allowed, "Use solve() for the best table."
+        )
     if not 0 < tolerance < 1:
-        raise InputError("tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6.")
+        raise InputError(
+            "tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6."
+        )
     groups, asked = _merged(policy, chosen)
     few = asked.policy.size <= _PROVEN_LEVELS
-    answers: list[SubsetDesign | UnaryTable] = [*_tables(policy, chosen)] if not few else []
-    found = _solve(asked, tolerance, min((one.objective_value for one in answers), default=np.inf))
+    answers: list[SubsetDesign | UnaryTable] = (
+        [*_tables(policy, chosen)] if not few else []
+    )
+    found = _solve(
+        asked, tolerance, min((one.objective_value for one in answers), default=np.inf)
+    )
     solved, bound = found.bounds
     if found.types is not None and found.types.tells_apart(found.prior):
         answers.append(SubsetDesign(policy, found.types, groups, found.prior, chosen))
@@ -110,7 +126,9 @@ def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) ->
     ``(t,)``: docs/theory/rounds.md, theorem 3. Any change of budgets is the caller's to rule out.
     """
     _, asked = _merged(policy, objective, spread)
-    merged, prior, bounds = asked.policy, asked.prior, [0.0]
+    merged = asked.policy
+    prior = asked.prior
+    bounds = [0.0]
     for at in components_of(merged):
         mass = 1.0 if prior is None else float(prior[at].sum())
         if mass and merged.item_counts[at].sum() > 1:
@@ -137,17 +155,27 @@ class _Asked(NamedTuple):
         if people is not None:
             people = people / people.sum() if people.any() else None
         spread = None if self.spread is None else self.spread[at]
-        m, (solved, asked) = self.policy.item_counts[at], self.weights[:, at]
-        return DesignProblem(m, windows_of(self.policy, at), solved, people, asked, spread)
+        m = self.policy.item_counts[at]
+        (solved, asked) = self.weights[:, at]
+        return DesignProblem(
+            m, windows_of(self.policy, at), solved, people, asked, spread
+        )
 
     def pooled(self, groups: Whole) -> _Asked:
         """Over fewer groups that may do more, and whose errors count less."""
-        policy, items = pooled(self.policy, groups, np.maximum), self.policy.item_counts
+        policy = pooled(self.policy, groups, np.maximum)
+        items = self.policy.item_counts
         prior = self.prior
         if prior is not None:
-            prior = grouped(prior / items, groups, np.minimum) * grouped(items, groups, np.add)
-        spread = None if self.spread is None else grouped(self.spread, groups, np.minimum)
-        return _Asked(policy, grouped(self.weights.T, groups, np.minimum).T, prior, spread)
+            prior = grouped(prior / items, groups, np.minimum) * grouped(
+                items, groups, np.add
+            )
+        spread = (
+            None if self.spread is None else grouped(self.spread, groups, np.minimum)
+        )
+        return _Asked(
+            policy, grouped(self.weights.T, groups, np.minimum).T, prior, spread
+        )
 
 
 def _merged(
@@ -159,7 +187,9 @@ def _merged(
     budget above twice the smallest is of no use. Levels of a matrix are never merged.
     """
     weights = [objective.item_weights(policy, least) for least in (LEAST_WEIGHT, 0.0)]
-    prior, items, groups = _prior(objective), policy.item_counts, np.arange(policy.size)
+    prior = _prior(objective)
+    items = policy.item_counts
+    groups = np.arange(policy.size)
     most = 2 * policy.epsilons.min() if policy.rule.saturates else np.inf
     used = PrivacyPolicy(np.minimum(policy.epsilons, most), items, policy.rule)
     if policy.rule.by_level:
@@ -167,7 +197,9 @@ def _merged(
         people = 0 * items if prior is None else prior / items
         extra = 0 * items if spread is None else spread
         alike = np.column_stack([used.epsilons, against, *weights, people, extra])
-        _, first, kind = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+        _, first, kind = np.unique(
+            alike, axis=0, return_index=True, return_inverse=True
+        )
         groups = first.argsort().argsort()[kind.reshape(-1)]
     shares = None if prior is None else grouped(prior, groups, np.add)
     means = np.array([grouped(one, groups, np.minimum) for one in weights])
@@ -202,7 +234,8 @@ class _SolvedDesign(NamedTuple):
 
 def _solve(asked: _Asked, close: float, table: float) -> _SolvedDesign:
     """Each component alone: nobody of another one can be taken for somebody of this."""
-    policy, components = asked.policy, components_of(asked.policy)
+    policy = asked.policy
+    components = components_of(asked.policy)
     parts = [_solve_component(asked, at, close, table) for at in components]
     if len(parts) == 1:
         return parts[0]
@@ -214,10 +247,13 @@ def _solve(asked: _Asked, close: float, table: float) -> _SolvedDesign:
     total = sum(types.size for types in every)
     low, high = np.zeros((2, total, policy.size))
     counts = np.zeros((total, policy.size), dtype=np.int64)
-    shares, first = np.zeros(policy.size), 0
+    shares = np.zeros(policy.size)
+    first = 0
     for levels, part, types in zip(components, parts, every, strict=True):
         place = np.ix_(np.arange(first, first + types.size), levels)
-        low[place], high[place], counts[place] = types.low, types.high, types.high_counts
+        low[place] = types.low
+        high[place] = types.high
+        counts[place] = types.high_counts
         shares[levels] = part.prior / len(parts)
         first += types.size
     amounts = np.concatenate([types.weights for types in every])
@@ -225,15 +261,21 @@ def _solve(asked: _Asked, close: float, table: float) -> _SolvedDesign:
     return _SolvedDesign(types, shares, bounds)
 
 
-def _solve_component(asked: _Asked, at: Whole, close: float, table: float) -> _SolvedDesign:
+def _solve_component(
+    asked: _Asked, at: Whole, close: float, table: float
+) -> _SolvedDesign:
     """The bound is the component's part of the objective: times its share of assumed people."""
-    m, mass = asked.policy.item_counts[at], 1.0
+    m = asked.policy.item_counts[at]
+    mass = 1.0
     if asked.prior is not None:
         mass = float(asked.prior[at].sum())
     if m.sum() == 1:  # nothing to tell it from: its answer is known
         one = np.ones((1, 1))
-        return _SolvedDesign(OutputTypes(m, one[0], one, one, m[None]), one[0], np.zeros(2))
-    problem, scaled = asked.problem(at), mass * int(m.sum())
+        return _SolvedDesign(
+            OutputTypes(m, one[0], one, one, m[None]), one[0], np.zeros(2)
+        )
+    problem = asked.problem(at)
+    scaled = mass * int(m.sum())
     if at.size <= _PROVEN_LEVELS:
         found = _generated(problem, close, split_types(problem), np.full(2, -np.inf))
         if found is not None and found.answer.value <= (1 + close) * found.solved:
@@ -242,7 +284,9 @@ def _solve_component(asked: _Asked, at: Whole, close: float, table: float) -> _S
     beaten = table > (1 + max(close, _NEAR_BOUND)) * scaled * bound.bounds[1]
     if beaten and bound.people.size == at.size <= _MOST_DESIGNED:
         size = max(_FIRST * at.size, round(1.3 * at.size * (at.size + 1) / 2))
-        found = _generated(problem, close, types_near(problem, bound, size), bound.bounds)
+        found = _generated(
+            problem, close, types_near(problem, bound, size), bound.bounds
+        )
         if found is not None:
             return _designed(problem, found, scaled)
     return _SolvedDesign(None, bound.people, scaled * np.maximum(bound.bounds, 0.0))
@@ -254,21 +298,29 @@ def _generated(
     """None where digits do not tell the items apart."""
     oracle = Counts(problem, close, first)
     with suppress(ConvergenceError):
-        return generate(oracle.game, oracle, close, problem.game(problem.both_weights[1]), known)
+        return generate(
+            oracle.game, oracle, close, problem.game(problem.both_weights[1]), known
+        )
     return None
 
 
 def _designed(problem: DesignProblem, found: Generated, scaled: float) -> _SolvedDesign:
-    people = found.answer.multipliers.scenarios if problem.prior is None else problem.prior
+    people = (
+        found.answer.multipliers.scenarios if problem.prior is None else problem.prior
+    )
     bounds = scaled * np.maximum(np.array([found.solved, found.bound]), 0.0)
     return _SolvedDesign(_types_of(problem, found), people / people.sum(), bounds)
 
 
 def _bound(asked: _Asked, at: Whole, close: float) -> Relaxed:
     """What no mechanism undercuts, per item: of too many levels that of groups, budgets raised."""
-    if at.size > MOST_LEVELS and (asked.prior is not None or not one_window(asked.policy)):
+    if at.size > MOST_LEVELS and (
+        asked.prior is not None or not one_window(asked.policy)
+    ):
         few = asked.pooled(_coarser(asked))
-        return relaxed(few.problem(np.arange(few.policy.size)), max(close, _CLOSE_GROUPS))
+        return relaxed(
+            few.problem(np.arange(few.policy.size)), max(close, _CLOSE_GROUPS)
+        )
     return relaxed(asked.problem(at), close)
 
 
@@ -277,11 +329,17 @@ def _coarser(asked: _Asked) -> Whole:
 
     Halved in turn is the group where one of these differs most, costly levels before others.
     """
-    items, weights = asked.policy.item_counts, asked.weights[1]
+    items = asked.policy.item_counts
+    weights = asked.weights[1]
     cost = np.sinh(asked.policy.epsilons / 2) ** -2.0
-    people = np.ones(items.size) if asked.prior is None else (asked.prior / items) ** 0.3
-    logs = np.log([np.maximum(one, _AS_LITTLE * one.max()) for one in (cost, weights, people)]).T
-    parts, groups = weights * items * cost**2, np.zeros(items.size, dtype=np.int64)
+    people = (
+        np.ones(items.size) if asked.prior is None else (asked.prior / items) ** 0.3
+    )
+    logs = np.log(
+        [np.maximum(one, _AS_LITTLE * one.max()) for one in (cost, weights, people)]
+    ).T
+    parts = weights * items * cost**2
+    groups = np.zeros(items.size, dtype=np.int64)
     for new in range(1, MOST_LEVELS - 2):
         low, high = (grouped(logs, groups, end) for end in (np.minimum, np.maximum))
         spans = (high - low) * grouped(parts, groups, np.add)[:, None]
@@ -297,17 +355,23 @@ def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes | None:
 
     None where the digits that are left make no such weights.
     """
-    columns, amounts = found.columns, found.answer.weights
+    columns = found.columns
+    amounts = found.answer.weights
     people = columns.people @ found.answer.multipliers.scenarios
     mean, *within = columns.parts
     first, second = np.triu_indices(mean.shape[1])
-    rows = np.hstack([mean[:, first] * mean[:, second], *(part**2 for part in within)]).T / people
+    rows = (
+        np.hstack([mean[:, first] * mean[:, second], *(part**2 for part in within)]).T
+        / people
+    )
     live = np.arange(amounts.size)
     if len(rows) <= _MOST_THINNED or live.size > len(rows):
         live, amounts = fewest(rows, amounts)
-    about, amounts = columns.about[live], amounts / problem.scale(columns.about[live])
+    about = columns.about[live]
+    amounts = amounts / problem.scale(columns.about[live])
     for _ in range(3):
-        about, amounts = about[amounts > 0], amounts[amounts > 0]
+        about = about[amounts > 0]
+        amounts = amounts[amounts > 0]
         low, high = problem.sides(about)
         total = low + (high - low) * (about[:, 1:] / problem.item_counts)
         sway = total * amounts[:, None]

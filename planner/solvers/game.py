@@ -53,13 +53,19 @@ class GameColumns(NamedTuple):
     def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> GameColumns:
         """Some of them."""
         parts = tuple(part[which] for part in self.parts)
-        return GameColumns(parts, self.people[which], self.sums[which], self.about[which])
+        return GameColumns(
+            parts, self.people[which], self.sums[which], self.about[which]
+        )
 
     def joined(self, *others: GameColumns) -> GameColumns:
         """All together, each once: these first."""
         every = (self, *others)
-        parts = tuple(np.vstack(blocks) for blocks in zip(*(c.parts for c in every), strict=True))
-        found = GameColumns(parts, *(np.vstack([c[i] for c in every]) for i in (1, 2, 3)))
+        parts = tuple(
+            np.vstack(blocks) for blocks in zip(*(c.parts for c in every), strict=True)
+        )
+        found = GameColumns(
+            parts, *(np.vstack([c[i] for c in every]) for i in (1, 2, 3))
+        )
         order, rows = found.order()
         first = np.ones(order.size, dtype=np.bool_)
         first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
@@ -100,7 +106,9 @@ def ratios(game: Game, multipliers: Multipliers, columns: GameColumns) -> Array:
 
 def quotient(charge: Array, covered: Array) -> Array:
     """Charges over what covers them; infinite where that is not above 0."""
-    return np.divide(charge, covered, out=np.full(charge.shape, np.inf), where=covered > 0)
+    return np.divide(
+        charge, covered, out=np.full(charge.shape, np.inf), where=covered > 0
+    )
 
 
 def worst(
@@ -129,25 +137,32 @@ def lower_bound(game: Game, multipliers: Multipliers, largest: float) -> float:
     weight = float(game.free @ sigma)
     if not (reach > 0 and total > 0 and 0 < largest < np.inf and weight > 0):
         return -np.inf
-    square, taken = reach * reach / (largest * total), float(game.offsets @ sigma)
+    square = reach * reach / (largest * total)
+    taken = float(game.offsets @ sigma)
     size = square + float(np.abs(game.offsets) @ sigma)
     return float((square - taken - SLACK * size) / weight)
 
 
-def _sides(game: Game, multipliers: Multipliers, columns: GameColumns) -> tuple[Array, Array]:
+def _sides(
+    game: Game, multipliers: Multipliers, columns: GameColumns
+) -> tuple[Array, Array]:
     """Charges, rounded up, and what covers them, rounded down."""
     alpha, rows, sigma = multipliers
     if game.forms is None:
         people = columns.people @ sigma * (1 - SLACK)
         charge = np.zeros(people.size)
         for part, one in zip(columns.parts, alpha, strict=True):
-            moved, doubt = part @ one, SLACK * (np.abs(part) @ np.linalg.norm(one, axis=1))
+            moved = part @ one
+            doubt = SLACK * (np.abs(part) @ np.linalg.norm(one, axis=1))
             charge += np.square(np.sqrt(np.einsum("op,op->o", moved, moved)) + doubt)
         charge = quotient(charge, people)
     else:
-        (part,), (one,) = columns.parts, alpha
+        (part,) = columns.parts
+        (one,) = alpha
         doubt = SLACK * np.linalg.norm(np.abs(part) @ np.abs(one), axis=1)
-        values, axes = np.linalg.eigh(np.einsum("os,s,spq->opq", columns.people, sigma, game.forms))
+        values, axes = np.linalg.eigh(
+            np.einsum("os,s,spq->opq", columns.people, sigma, game.forms)
+        )
         values -= SLACK * values[:, -1:]
         turned = np.abs(np.einsum("opq,op->oq", axes, part @ one)) + doubt[:, None]
         charge = quotient(np.square(turned), values).sum(axis=1)

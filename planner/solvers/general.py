@@ -12,7 +12,11 @@ from planner.errors import ConvergenceError, InfeasibleError, UnboundedError
 from planner.solvers.models import Program
 
 _CONE_TOLERANCES = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
-_STEP_FRACTIONS = (0.99, 0.9, 0.5)  # shorter steps are slower, and survive steeper cones
+_STEP_FRACTIONS = (
+    0.99,
+    0.9,
+    0.5,
+)  # shorter steps are slower, and survive steeper cones
 _REMEDY = 'Use method="slsqp", or "reduced" for the rules min and avg.'
 
 
@@ -29,7 +33,9 @@ def solve_slsqp(program: Program) -> Array:
     """
     start = program.model.start(program.policy)
     rows = program.model.rows(program.policy, start)
-    t, size, extra = start.shape[1], start.size, rows.matrix.shape[1] - start.size
+    t = start.shape[1]
+    size = start.size
+    extra = rows.matrix.shape[1] - start.size
     unit = abs(program.value(start)) or 1.0
     # Over u = (v / start, auxiliaries, z); unit * z bounds the maximum.
     step = np.concatenate([start.ravel(), np.full(extra, start.max())])
@@ -93,7 +99,9 @@ def solve_conic(program: Program) -> Array:
     auxiliaries = cp.Variable(extra) if extra else np.zeros(0)
     noise, signal, constraints = program.model.expressions(u, start)
     total = (noise_sum / unit) @ noise + (signal_sum / unit) @ signal
-    worst = cp.max(cp.multiply(noise_max / unit, noise) + cp.multiply(signal_max / unit, signal))
+    worst = cp.max(
+        cp.multiply(noise_max / unit, noise) + cp.multiply(signal_max / unit, signal)
+    )
     point = cp.hstack([cp.vec(cp.multiply(start, u), order="C"), auxiliaries])
     constraints.append(rows.matrix @ point <= rows.limit)
     problem = cp.Problem(cp.Minimize(total + worst), constraints)
@@ -101,17 +109,25 @@ def solve_conic(program: Program) -> Array:
     for fraction in _STEP_FRACTIONS:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # an inaccurate answer: the certificate judges it
-                problem.solve(solver=cp.CLARABEL, max_step_fraction=fraction, **_CONE_TOLERANCES)
+                warnings.simplefilter(
+                    "ignore"
+                )  # an inaccurate answer: the certificate judges it
+                problem.solve(
+                    solver=cp.CLARABEL, max_step_fraction=fraction, **_CONE_TOLERANCES
+                )
             break
         except cp.SolverError as error:
             failure = error
     else:
         raise ConvergenceError(f"Clarabel failed: {failure}", _REMEDY) from failure
     if problem.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
-        raise InfeasibleError("No table keeps all the pair budgets", "Raise the tightest budgets.")
+        raise InfeasibleError(
+            "No table keeps all the pair budgets", "Raise the tightest budgets."
+        )
     if problem.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
-        raise UnboundedError("The error has no minimum", "Give every level a finite pair budget.")
+        raise UnboundedError(
+            "The error has no minimum", "Give every level a finite pair budget."
+        )
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE) or u.value is None:
         raise ConvergenceError(f"Clarabel stopped early: {problem.status}", _REMEDY)
     return start * u.value

@@ -15,7 +15,9 @@ from planner.solvers.saddle import SaddlePoint, continued, saddle
 
 _GENERATION_ROUNDS = 60
 _PATIENCE = 12  # rounds without a better bound after which digits are used up
-_TIGHT, _SENT = 0.05, 1e-3  # below 1, and of the largest weight: other columns go
+# below 1, and of the largest weight: other columns go
+_TIGHT = 0.05
+_SENT = 1e-3
 _CUBES = 6e8  # cubes of columns at hand, after which what was found is enough
 _KEPT = 0.7  # of columns, when a few are left out that weigh little
 _PROVEN_DIGITS = 1e-12
@@ -35,7 +37,9 @@ class Oracle(Protocol):
     def start(self) -> GameColumns:
         """Some hundred that tell all symbols apart."""
 
-    def price(self, multipliers: Multipliers, columns: GameColumns, /) -> tuple[GameColumns, float]:
+    def price(
+        self, multipliers: Multipliers, columns: GameColumns, /
+    ) -> tuple[GameColumns, float]:
         """Those that exceed most, and the largest ratio seen; ``columns`` are those at hand."""
 
     def prove(self, multipliers: Multipliers) -> tuple[GameColumns, float]:
@@ -73,14 +77,16 @@ def generate(
             break
         growth.drop()
         growth.solve(growth.answer)
-    columns, answer = growth.columns, growth.answer
+    columns = growth.columns
+    answer = growth.answer
     if oracle.searched:
         answer = continued(game, columns, answer, _PROVEN_DIGITS)
     else:
         most = answer.value + (answer.value - growth.bounds[0]) / 10
         columns, answer = _heaviest(game, columns, answer, most, growth.close)
     order, _ = columns.order()  # whatever order they were found in
-    columns, answer = columns.take(order), answer._replace(weights=answer.weights[order])
+    columns = columns.take(order)
+    answer = answer._replace(weights=answer.weights[order])
     return Generated(columns, answer, *growth.bounds[::-1].tolist())
 
 
@@ -102,17 +108,28 @@ class _Growth:
         asked: Game,
         known: Array | tuple[float, float],
     ) -> None:
-        self.game, self.oracle, self.tolerance, self.asked = game, oracle, tolerance, asked
+        self.game = game
+        self.oracle = oracle
+        self.tolerance = tolerance
+        self.asked = asked
         self.columns, self.news = oracle.start(), list[GameColumns]()
         self.bounds = np.array(known)
-        self.likely, self.gap, self.closest, self.lowest = -np.inf, np.inf, np.inf, np.inf
-        self.stuck, self.work, self.reached, self.close = 0, 0, 0.0, 0.0
+        self.likely = -np.inf
+        self.gap = np.inf
+        self.closest = np.inf
+        self.lowest = np.inf
+        self.stuck = 0
+        self.work = 0
+        self.reached = 0.0
+        self.close = 0.0
 
     def solve(self, near: SaddlePoint | None) -> None:
         """The best weights of all columns found, from those of the first of them."""
         self.columns = self.columns.joined(*self.news)
         # Where the bound does not move, multipliers that are hardly charged need more digits.
-        self.close = max(_PROVEN_DIGITS, max(self.tolerance, self.reached) / 100 / 10**self.stuck)
+        self.close = max(
+            _PROVEN_DIGITS, max(self.tolerance, self.reached) / 100 / 10**self.stuck
+        )
         self.answer = saddle(self.game, self.columns, self.close, near)
         self.work += len(self.columns.sums) ** 3
         if not self.oracle.searched:
@@ -122,7 +139,9 @@ class _Growth:
     def enough(self) -> bool:
         """Whether the bound is near enough."""
         bound = float(self.bounds[0])
-        value = self.answer.value * (1 + self.answer.distance)  # far from its conditions, nothing
+        value = self.answer.value * (
+            1 + self.answer.distance
+        )  # far from its conditions, nothing
         return value - bound <= self.tolerance * bound
 
     def price(self, *, last: bool) -> bool:
@@ -132,16 +151,23 @@ class _Growth:
         self.news = [new]
         value = lower_bound(self.game, newest, max(1.0, largest))
         if value > self.likely:
-            self.likely, self.centre = value, newest
+            self.likely = value
+            self.centre = newest
         if self.likely == -np.inf:  # nothing will be proven by any so far
             return last or self.work > 4 * _CUBES
-        self._charge(self.news)  # a new column may exceed the best multipliers after all
+        self._charge(
+            self.news
+        )  # a new column may exceed the best multipliers after all
         self.gap = self.answer.value - self.likely
         fallen = self.gap < 0.9 * self.closest
-        self.stuck, self.closest = (0, self.gap) if fallen else (self.stuck + 1, self.closest)
+        self.stuck, self.closest = (
+            (0, self.gap) if fallen else (self.stuck + 1, self.closest)
+        )
         over = last or self.stuck >= _PATIENCE
         near = self.tolerance / 2 * self.likely
-        if not self.oracle.searched:  # a tenth of a gap that stays is not worth more columns
+        if (
+            not self.oracle.searched
+        ):  # a tenth of a gap that stays is not worth more columns
             over |= self.work > _CUBES * min(max(1.0, self.reached / 1e-3), 4.0)
             near = max(near, (self.answer.value - self.bounds[0]) / 10)
         return (over or self.gap <= near) and self._prove(over=over)
@@ -157,7 +183,9 @@ class _Growth:
         return over or self.enough or not len(missed.sums)
 
     def _charge(self, news: list[GameColumns]) -> None:
-        largest = max(float(ratios(self.game, self.centre, new).max(initial=1.0)) for new in news)
+        largest = max(
+            float(ratios(self.game, self.centre, new).max(initial=1.0)) for new in news
+        )
         self.likely = min(self.likely, lower_bound(self.game, self.centre, largest))
 
     def drop(self) -> None:
@@ -173,7 +201,8 @@ class _Growth:
         tight = 1 - min(_TIGHT, self.gap / abs(self.likely))
         charged = ratios(self.game, answer.multipliers, self.columns)
         kept = (charged > tight) | (share > _SENT * share.max())
-        self.columns, self.lowest = self.columns.take(kept), answer.value
+        self.columns = self.columns.take(kept)
+        self.lowest = answer.value
         self.answer = answer._replace(weights=answer.weights[kept])
 
 
@@ -185,11 +214,13 @@ def _heaviest(
         while True:
             share = answer.weights * columns.sums.max(axis=1)
             kept = np.argsort(-share)[: round(_KEPT * share.size)]
-            fewer, near = columns.take(kept), answer._replace(weights=answer.weights[kept])
+            fewer = columns.take(kept)
+            near = answer._replace(weights=answer.weights[kept])
             found = saddle(game, fewer, close, near)
             if not found.value <= most:
                 break
-            columns, answer = fewer, found
+            columns = fewer
+            answer = found
     return columns, answer
 
 
@@ -203,27 +234,35 @@ def fewest(rows: Array, weights: Array) -> tuple[NDArray[np.int64], Array]:
     weights = weights[live]
     while True:
         sums = rows[:, live] * weights
-        sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), np.finfo(float).tiny)
+        sums /= np.maximum(
+            np.linalg.norm(sums, axis=1, keepdims=True), np.finfo(float).tiny
+        )
         sizes, axes = np.linalg.svd(sums)[1:]
         share = _spared(sums, axes[np.count_nonzero(sizes > _RANK * sizes[0]) :])
         if share.all():
             return live, weights
-        live, weights = live[share > 0], (weights * share)[share > 0]
+        live = live[share > 0]
+        weights = (weights * share)[share > 0]
 
 
 def _spared(sums: Array, directions: Array) -> Array:
     """Shares of the columns, some of them 0, with the same sums: moved along these directions."""
     share = np.ones(sums.shape[1])
     while len(directions):
-        direction, directions = directions[-1], directions[:-1]
+        direction = directions[-1]
+        directions = directions[:-1]
         reach = np.divide(direction, share, out=np.zeros(share.size), where=share > 0)
         first = int(np.abs(reach).argmax())  # to become 0
         if np.abs(direction[first]) < _LOST * np.abs(direction).max():
             break
-        moved = np.where(share > 0, np.maximum(share - direction / reach[first], 0.0), 0.0)
+        moved = np.where(
+            share > 0, np.maximum(share - direction / reach[first], 0.0), 0.0
+        )
         moved[first] = 0.0
         if np.abs(sums @ (moved - 1)).max() > _MOVED:
             break  # of columns alike, a difference of directions is noise
         share = moved
-        directions = directions - np.outer(directions[:, first] / direction[first], direction)
+        directions = directions - np.outer(
+            directions[:, first] / direction[first], direction
+        )
     return share

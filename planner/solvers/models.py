@@ -56,17 +56,25 @@ class _Opt0:
 
     name: ClassVar[str] = "opt0"
     mix: ClassVar[Array] = np.eye(2)  # of the coordinates, to (s, w)
-    balance: ClassVar[Array] = np.array([[1.0], [-1.0]])  # their step along (s - w) / 2, if free
+    balance: ClassVar[Array] = np.array(
+        [[1.0], [-1.0]]
+    )  # their step along (s - w) / 2, if free
 
     def atoms(self, v: Array) -> Atoms:
         p, q = logodds.p(v)
-        dp, dq = logodds.p_slope(p), logodds.p_slope(q)
-        return Atoms(p * (1 + q), q - p, np.array([dp * (1 + q), p * dq]), np.array([-dp, dq]))
+        dp = logodds.p_slope(p)
+        dq = logodds.p_slope(q)
+        return Atoms(
+            p * (1 + q), q - p, np.array([dp * (1 + q), p * dq]), np.array([-dp, dq])
+        )
 
     def curvature(self, v: Array) -> Curvature:
         p, q = logodds.p(v)
-        dp, dq = logodds.p_slope(p), logodds.p_slope(q)
-        d2p, d2q, none = logodds.p_curvature(p), logodds.p_curvature(q), np.zeros_like(p)
+        dp = logodds.p_slope(p)
+        dq = logodds.p_slope(q)
+        d2p = logodds.p_curvature(p)
+        d2q = logodds.p_curvature(q)
+        none = np.zeros_like(p)
         noise = np.array([[d2p * (1 + q), dp * dq], [dp * dq, p * d2q]])
         return Curvature(noise, np.array([[-d2p, none], [none, d2q]]))
 
@@ -74,15 +82,24 @@ class _Opt0:
         """``noise``, ``signal`` and constraints at ``u * unit`` for cvxpy variables near 1."""
         import cvxpy as cp
 
-        (log_p, log_q), (p0, q0) = (_log_p(u[c], unit[c]) for c in (0, 1)), logodds.p(unit)
+        (log_p, log_q) = (_log_p(u[c], unit[c]) for c in (0, 1))
+        (p0, q0) = logodds.p(unit)
         p, q, product = (cp.Variable(p0.size) for _ in range(3))
         # Equality holds at the optimum: the net weight of p(s) is never negative.
-        tight = [p >= cp.exp(log_p), q >= cp.exp(log_q), product >= cp.exp(log_p + log_q)]
-        p, q, product = cp.multiply(p0, p), cp.multiply(q0, q), cp.multiply(p0 * q0, product)
+        tight = [
+            p >= cp.exp(log_p),
+            q >= cp.exp(log_q),
+            product >= cp.exp(log_p + log_q),
+        ]
+        p = cp.multiply(p0, p)
+        q = cp.multiply(q0, q)
+        product = cp.multiply(p0 * q0, product)
         return p + product, q - p, tight
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> PrivacyRows:  # noqa: ARG002 - prices are constant
-        return PrivacyRows.of(*policy.rule.log_odds_rows(policy.epsilons, policy.own_pairs))
+        return PrivacyRows.of(
+            *policy.rule.log_odds_rows(policy.epsilons, policy.own_pairs)
+        )
 
     def reduction(self, policy: PrivacyPolicy) -> Reduction | None:
         return policy.rule.reduction(policy.epsilons)
@@ -121,7 +138,8 @@ class _Opt1(_Opt0):
     def expressions(self, u: Expression, unit: Array) -> Expressions:
         import cvxpy as cp
 
-        log_p, p0 = _log_p(u[0], unit[0]), logodds.p(unit[0])
+        log_p = _log_p(u[0], unit[0])
+        p0 = logodds.p(unit[0])
         noise = cp.multiply(p0, cp.exp(log_p)) + cp.multiply(p0**2, cp.exp(2 * log_p))
         return noise, cp.Constant(np.zeros(p0.size)), []
 
@@ -129,7 +147,9 @@ class _Opt1(_Opt0):
         import scipy.sparse as sp
 
         levels, *rest = policy.rule.log_odds_rows(policy.epsilons, policy.own_pairs)
-        return PrivacyRows.of(levels @ sp.kron(self.mix, sp.eye_array(policy.size)), *rest)
+        return PrivacyRows.of(
+            levels @ sp.kron(self.mix, sp.eye_array(policy.size)), *rest
+        )
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
         return super().ceiling(policy).min(axis=0)[None]
@@ -148,7 +168,9 @@ class _Opt2:
 
     def atoms(self, v: Array) -> Atoms:
         square = 0.25 / np.square(v[0])
-        noise = (0.5 - v[0]) * (0.5 + v[0]) * 4 * square  # square - 1, with all its digits
+        noise = (
+            (0.5 - v[0]) * (0.5 + v[0]) * 4 * square
+        )  # square - 1, with all its digits
         return Atoms(noise, np.ones_like(noise), -2 * square / v, np.zeros_like(v))
 
     def curvature(self, v: Array) -> Curvature:
@@ -164,7 +186,9 @@ class _Opt2:
         half = self.reduction(policy)
         if half is not None:
             return half.rows(v[0])
-        return PrivacyRows.of(*policy.rule.half_rows(policy.epsilons, policy.own_pairs, 0.5 - v[0]))
+        return PrivacyRows.of(
+            *policy.rule.half_rows(policy.epsilons, policy.own_pairs, 0.5 - v[0])
+        )
 
     def reduction(self, policy: PrivacyPolicy) -> Reduction | None:
         return policy.rule.half_reduction(policy.epsilons, policy.own_pairs)
@@ -194,7 +218,9 @@ MODELS: dict[str, Model] = {"opt0": _Opt0(), "opt1": _Opt1(), "opt2": _Opt2()}
 def model_named(name: str) -> Model:
     """The model called ``name``."""
     if name not in MODELS:
-        raise InputError("model", name, f"one of {', '.join(MODELS)}", "Choose one of them.")
+        raise InputError(
+            "model", name, f"one of {', '.join(MODELS)}", "Choose one of them."
+        )
     return MODELS[name]
 
 
@@ -244,7 +270,8 @@ class Program:
         """Second derivatives ``(c, c, t)`` of the sum plus the weighted branches."""
         noise_sum, signal_sum, noise_max, signal_max = self.coefficients
         noise, signal = self.model.curvature(v)
-        of_noise, of_signal = noise_sum + weights * noise_max, signal_sum + weights * signal_max
+        of_noise = noise_sum + weights * noise_max
+        of_signal = signal_sum + weights * signal_max
         return of_noise * noise + of_signal * signal
 
 

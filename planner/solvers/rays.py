@@ -23,7 +23,9 @@ from planner.policy.policy import PrivacyPolicy
 
 Point = tuple[int, ...]
 
-_MOST_WALKED, _MOST_ENDS = 8, 10  # connected, under a matrix of pair budgets
+# connected, under a matrix of pair budgets
+_MOST_WALKED = 8
+_MOST_ENDS = 10
 _MOST_RAYS = 20_000  # vertices
 
 
@@ -113,13 +115,16 @@ def vertices(nodes: int, rows: dict[tuple[int, int], int]) -> list[Point]:
         if moved is None:  # guards the callers: they connect all nodes
             raise AssertionError("the nodes are not connected by rows")
         z = moved
-    seen, todo = {z}, [z]
+    seen = {z}
+    todo = [z]
     sets = np.arange(1, everything)
     while todo:
         still_wanted()
         z = todo.pop()
         tight = _tight(z, rows)
-        left = np.zeros(sets.size, dtype=bool)  # by a tight row, with its first node inside alone
+        left = np.zeros(
+            sets.size, dtype=bool
+        )  # by a tight row, with its first node inside alone
         for x, y in tight:
             left |= ((sets >> x) & 1) > ((sets >> y) & 1)
         for part in sets[~left].tolist():  # nodes as bits of one number
@@ -131,7 +136,9 @@ def vertices(nodes: int, rows: dict[tuple[int, int], int]) -> list[Point]:
                 seen.add(other)
                 todo.append(other)
         if len(seen) > _MOST_RAYS:
-            raise InputError("rule", "a matrix of too many windows", _FEW_LEVELS, _MERGE_REMEDY)
+            raise InputError(
+                "rule", "a matrix of too many windows", _FEW_LEVELS, _MERGE_REMEDY
+            )
     return sorted(seen)
 
 
@@ -142,7 +149,9 @@ def _tight(z: Point, rows: dict[tuple[int, int], int]) -> list[tuple[int, int]]:
 def _raised(z: Point, part: int, rows: dict[tuple[int, int], int]) -> Point | None:
     """The next vertex when a set of nodes is raised, if a row ever stops it."""
     leaving = (
-        limit - z[x] + z[y] for (x, y), limit in rows.items() if part >> x & 1 and not part >> y & 1
+        limit - z[x] + z[y]
+        for (x, y), limit in rows.items()
+        if part >> x & 1 and not part >> y & 1
     )
     step = min(leaving, default=None)
     if step is None:
@@ -155,7 +164,8 @@ def _raised(z: Point, part: int, rows: dict[tuple[int, int], int]) -> Point | No
 def _reached(start: int, edges: list[tuple[int, int]], within: int) -> int:
     """The nodes within a set that edges join to the start, all as bits of one number."""
     joins = [one for one in (1 << x | 1 << y for x, y in edges) if one & within == one]
-    reached, before = start, 0
+    reached = start
+    before = 0
     while reached != before:
         before = reached
         for one in joins:
@@ -166,19 +176,25 @@ def _reached(start: int, edges: list[tuple[int, int]], within: int) -> int:
 
 def _listed_windows(bounds: Array, several: NDArray[np.bool_]) -> Windows:
     """Vertices over the low and the high ends of all levels, those that no other contains."""
-    t, nodes = several.size, several.size + int(several.sum())
+    t = several.size
+    nodes = several.size + int(several.sum())
     if t > _MOST_WALKED or nodes > _MOST_ENDS:
-        raise InputError("rule", f"a matrix of {t} connected levels", _FEW_LEVELS, _MERGE_REMEDY)
+        raise InputError(
+            "rule", f"a matrix of {t} connected levels", _FEW_LEVELS, _MERGE_REMEDY
+        )
     low = np.arange(t)
     high = np.where(several, t + np.cumsum(several) - 1, low)
     ratios = {
-        (int(high[i]), int(low[j])): float(bounds[i, j]).as_integer_ratio()  # high_i - low_j <= r
+        (int(high[i]), int(low[j])): float(
+            bounds[i, j]
+        ).as_integer_ratio()  # high_i - low_j <= r
         for i, j in np.argwhere(np.isfinite(bounds))
     }
     ratios |= {(int(low[i]), int(high[i])): (0, 1) for i in np.flatnonzero(several)}
     unit = max(denominator for _, denominator in ratios.values())  # powers of two
     rows = {pair: over * (unit // under) for pair, (over, under) in ratios.items()}
-    highs, lows = set(high[several].tolist()), set(low[several].tolist())
+    highs = set(high[several].tolist())
+    lows = set(low[several].tolist())
     points = []
     for point in vertices(nodes, rows):
         # Windows inside another prove nothing new: no end of these can be moved outwards.
@@ -190,6 +206,7 @@ def _listed_windows(bounds: Array, several: NDArray[np.bool_]) -> Windows:
 
 
 _FEW_LEVELS = (
-    f"of at most {_MOST_WALKED} levels, 5 of them of several items, and {_MOST_RAYS} windows"
+    f"of at most {_MOST_WALKED} levels, 5 of them of several items, "
+    f"and {_MOST_RAYS} windows"
 )
 _MERGE_REMEDY = "Merge levels with similar budgets, or use solve()."

@@ -25,10 +25,14 @@ from planner.solvers.certificate import Proof
 from planner.solvers.models import Program
 
 _FLAT = 1e-6  # largest relative slope that still counts as 0
-_SUMS = 2.0**-47  # charged for rounding, of all terms' sizes: NumPy adds them up in pairs
+_SUMS = (
+    2.0**-47
+)  # charged for rounding, of all terms' sizes: NumPy adds them up in pairs
 
 
-def solve_reduced(program: Program, asked: Program | None = None) -> tuple[Array, Proof]:
+def solve_reduced(
+    program: Program, asked: Program | None = None
+) -> tuple[Array, Proof]:
     """Minimise the program's objective and prove it, in O(t) time and memory per step.
 
     Returns the coordinates, shape ``(c, t)``, and the proof: of ``asked``, if given, which differs
@@ -37,7 +41,9 @@ def solve_reduced(program: Program, asked: Program | None = None) -> tuple[Array
     reduction = program.model.reduction(program.policy)
     if reduction is None:
         allowed = f'"slsqp" or "conic" for the rule {program.policy.rule_name!r}'
-        raise InputError("method", "reduced", allowed, 'Use method="auto", which picks one.')
+        raise InputError(
+            "method", "reduced", allowed, 'Use method="auto", which picks one.'
+        )
     return _KinkSearch(program, reduction, asked or program).solve()
 
 
@@ -76,7 +82,11 @@ class Minimum:
 
 
 def minimise_convex(
-    faces: Callable[[float], tuple[Face, Face]], low: float, high: float, guess: float, kinks: Array
+    faces: Callable[[float], tuple[Face, Face]],
+    low: float,
+    high: float,
+    guess: float,
+    kinks: Array,
 ) -> Minimum:
     """Bracketing Newton search for the point where the slope changes sign.
 
@@ -92,7 +102,8 @@ def minimise_convex(
     kinks = kinks[(kinks >= low) & (kinks <= high)]
     below: Face | None = None
     above: Face | None = None
-    x, width = guess, high - low
+    x = guess
+    width = high - low
     for step in range(200):
         halved = step % 3 == 0 and step and high - low > width / 2
         width = width if step % 3 else high - low
@@ -105,16 +116,22 @@ def minimise_convex(
             return Minimum(x, left, right)
         face = right if right.slope < 0 else left
         if right.slope < 0:
-            low, below, kinks = x, right, kinks[kinks > x]
+            low = x
+            below = right
+            kinks = kinks[kinks > x]
         else:
-            high, above, kinks = x, left, kinks[kinks < x]
+            high = x
+            above = left
+            kinks = kinks[kinks < x]
         # Convexity: nothing between the ends is better by more than this.
         if abs(face.slope) * (high - low) <= 1e-15 * abs(face.value):
             return Minimum(x, face, face)
         if below and above and high - low <= 4 * np.spacing(max(abs(low), abs(high))):
             return Minimum(low, below, above)
         x = x - face.slope / face.curvature if face.curvature > 0 else np.inf
-    raise ConvergenceError("The search for the optimum did not end", 'Use method="conic".')
+    raise ConvergenceError(
+        "The search for the optimum did not end", 'Use method="conic".'
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +143,11 @@ class _KinkSearch:
     asked: Program
 
     def solve(self) -> tuple[Array, Proof]:
-        reduction, balanced = self.reduction, self.program.model.balance.any()
+        reduction = self.reduction
+        balanced = self.program.model.balance.any()
         low, high = reduction.ends
-        start, delta = min(1.5 * low, (low + high) / 2), 0.0
+        start = min(1.5 * low, (low + high) / 2)
+        delta = 0.0
 
         def faces(total: float) -> tuple[Face, Face]:
             nonlocal delta
@@ -151,7 +170,9 @@ class _KinkSearch:
 
     def _balance(self, total: float, guess: float) -> Minimum:
         """The best ``delta`` at ``T``."""
-        centre, step, none = self.reduction.at(total), self.program.model.balance, np.zeros(0)
+        centre = self.reduction.at(total)
+        step = self.program.model.balance
+        none = np.zeros(0)
 
         def faces(delta: float) -> tuple[Face, Face]:
             return self._faces(centre + delta * step, (step, step), (none, none))
@@ -167,10 +188,12 @@ class _KinkSearch:
         top = float(branches.max())
         ties = np.flatnonzero(branches >= top - 1e-14 * (abs(total) + abs(top)))
         rises = [np.sum(own * way, axis=0) for way in ways]
-        first, last = ties[rises[0][ties].argmin()], ties[rises[1][ties].argmax()]
+        first = ties[rises[0][ties].argmin()]
+        last = ties[rises[1][ties].argmax()]
 
         def face(side: int, branch: int) -> Face:
-            way, weights = ways[side], np.zeros(v.shape[1])
+            way = ways[side]
+            weights = np.zeros(v.shape[1])
             weights[branch] = 1.0
             bend = np.einsum("cdt,ct,dt", self.program.curvature(v, weights), way, way)
             rise = float(np.sum(slope * way) + rises[side][branch])
@@ -198,27 +221,40 @@ class _KinkSearch:
         # The mixed faces' tangent plane is below the error: its value, and what it loses on the way
         # to the worst corner of (T, delta), bound the optimum. Where more than two branches meet no
         # mix of the two at hand need have slope 0; the bound holds all the same.
-        reduction, step = self.reduction, self.program.model.balance
+        reduction = self.reduction
+        step = self.program.model.balance
         weights = found.mixed(found.left.weights, found.right.weights)
         v = reduction.at(found.x) + delta * step
         value, branches, slope, own = self.asked.pieces(v)
-        size, along_total, across = abs(value) + float(weights @ np.abs(branches)), 0.0, 0.0
-        prices, terms = np.zeros(branches.size), (reduction.offsets, reduction.slopes * found.x)
+        size = abs(value) + float(weights @ np.abs(branches))
+        along_total = 0.0
+        across = 0.0
+        prices = np.zeros(branches.size)
+        terms = (reduction.offsets, reduction.slopes * found.x)
         for share, face in ((found.share, found.left), (1 - found.share, found.right)):
             plane = share * (slope + face.weights * own)
             both = plane.sum(axis=0)
-            along_total += float(np.sum(both * _mixed(reduction.slopes, face.saturated)))
+            along_total += float(
+                np.sum(both * _mixed(reduction.slopes, face.saturated))
+            )
             across += float(np.sum(plane * step))
             prices -= both * _mixed(reduction.prices(found.x), face.saturated)
-            size += float(np.sum(np.abs(plane) * _mixed(np.abs(terms).sum(axis=0), face.saturated)))
+            size += float(
+                np.sum(
+                    np.abs(plane) * _mixed(np.abs(terms).sum(axis=0), face.saturated)
+                )
+            )
         corners = [
-            along_total * (end - found.x) + across * (side * reduction.at(end).min() - delta)
+            along_total * (end - found.x)
+            + across * (side * reduction.at(end).min() - delta)
             for end in reduction.ends
             for side in (-1, 1)
         ]
         proven = value + float(weights @ branches)
         stationary = (abs(along_total) + abs(across)) * v.max() <= _FLAT * abs(proven)
-        return v, Proof(proven + min(corners) - _SUMS * size, prices, weights, stationary)
+        return v, Proof(
+            proven + min(corners) - _SUMS * size, prices, weights, stationary
+        )
 
 
 def _mixed(lines: Array, saturated: Array) -> Array:

@@ -31,13 +31,30 @@ from planner.solvers.saddle import positive_solved
 MOST_LEVELS = 28
 """Levels for which all windows' matrices are found together: a step then takes 0.1 seconds."""
 
-_MOST_CUT, _WORTH_CUTS = 16, 1e-3  # levels and bounds for which whole counts are worth a program
-_EXACT_LEVELS = 2000  # levels up to which an explicit bound has its eigenvalues to the last digit
+# levels and bounds for which whole counts are worth a program
+_MOST_CUT = 16
+_WORTH_CUTS = 1e-3
+_EXACT_LEVELS = (
+    2000  # levels up to which an explicit bound has its eigenvalues to the last digit
+)
 _BEGUN = 0.3  # to which a point is found from which whole counts start, too
-_SHORTER, _CENTRED = 4.0, 3.0  # by which the barrier falls, and how near its centre that is
-_WAY_OUT = 0.6  # of the way to where something is no longer positive: digits end near there
-_FORM_STEPS, _FORM_HALVINGS = 400, 40
-_BENT = (0.0, 1e-11, 1e-9, 1e-7, 1e-5, 1e-3, 0.1)  # of a matrix that rounding left indefinite
+# by which the barrier falls, and how near its centre that is
+_SHORTER = 4.0
+_CENTRED = 3.0
+_WAY_OUT = (
+    0.6  # of the way to where something is no longer positive: digits end near there
+)
+_FORM_STEPS = 400
+_FORM_HALVINGS = 40
+_BENT = (
+    0.0,
+    1e-11,
+    1e-9,
+    1e-7,
+    1e-5,
+    1e-3,
+    0.1,
+)  # of a matrix that rounding left indefinite
 _EVERY_SIDE = 8  # levels up to which types of every window have some level on one side
 _DRAWN_TYPES = 10  # types for each that is kept
 
@@ -80,7 +97,8 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     >>> round(240 * float(found.bounds[0]), 3)  # the best table has 290.489
     282.894
     """
-    (k, t), m = problem.windows.low.shape, problem.item_counts
+    (k, t) = problem.windows.low.shape
+    m = problem.item_counts
     together = k == 1 and problem.windows.low.max() < problem.windows.high.min()
     together = together and problem.prior is None
     if together and (t > MOST_LEVELS or close > _WORTH_CUTS):
@@ -94,7 +112,9 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     if not cut:
         return first
     low, high = box_of(problem)
-    share = np.divide(first.mean - low, high - low, out=np.zeros_like(low), where=high > low)
+    share = np.divide(
+        first.mean - low, high - low, out=np.zeros_like(low), where=high > low
+    )
     whole = np.floor(np.clip(share * m + 1e-6, 0, m - 1))
     # The only item of a level has no count between its two: below both is one that cuts nothing.
     forms = _Forms(problem, np.where(m > 1, whole, -1.0))
@@ -114,28 +134,39 @@ def box_of(problem: DesignProblem) -> tuple[Array, Array]:
 
 def explicit(problem: DesignProblem) -> Relaxed:
     """The bound of one window in closed form, but for one search in one dimension (theorem 5)."""
-    f, weights = problem.item_counts / problem.items, problem.weights
+    f = problem.item_counts / problem.items
+    weights = problem.weights
     if problem.spread is not None:
         weights = weights * problem.spread**2
-    root, ((low,), (high,)) = np.sqrt(f), box_of(problem)
-    low, high = low / root, high / root
-    most, least = 1 / low.max(), 1 / high.min()
+    root = np.sqrt(f)
+    ((low,), (high,)) = box_of(problem)
+    low = low / root
+    high = high / root
+    most = 1 / low.max()
+    least = 1 / high.min()
 
-    for _ in range(100):  # the sum of weights over rooms is convex: its slope says where it ends
+    for _ in range(
+        100
+    ):  # the sum of weights over rooms is convex: its slope says where it ends
         c = (least + most) / 2
         room = (1 - c * low) * (c * high - 1)
         rising = low + high - 2 * c * low * high
-        least, most = (c, most) if np.sum(weights * f * rising / room**2) > 0 else (least, c)
+        least, most = (
+            (c, most) if np.sum(weights * f * rising / room**2) > 0 else (least, c)
+        )
     d = weights / room**2
-    middle, both = f * d * (low + high) / 2, float(np.sum(f * d * low * high))
+    middle = f * d * (low + high) / 2
+    both = float(np.sum(f * d * low * high))
     # What Lambda is without differences of near numbers, and what ends are rounded by.
-    half, off = (high - low) / 2, (high + low) / 2 - middle.sum() / (f @ d)
+    half = (high - low) / 2
+    off = (high + low) / 2 - middle.sum() / (f @ d)
     room_left = (f * d) @ (half**2 - off**2 + 2 * SLACK * high * (half + np.abs(off)))
     total = float(f @ d * room_left / both)
     people = middle / middle.sum()
     q = middle / root
     if f.size > _EXACT_LEVELS:
-        bounds, none = _bounds(problem, d, d, d, total, people), np.zeros((1, 0, 0))
+        bounds = _bounds(problem, d, d, d, total, people)
+        none = np.zeros((1, 0, 0))
         return Relaxed(bounds, people, np.ones(1), root[None] / c, none, d, none[0])
     shared = np.outer(q, q) / both - np.diag(d)
     turned = np.eye(f.size) - np.outer(root, people / root)
@@ -144,19 +175,31 @@ def explicit(problem: DesignProblem) -> Relaxed:
     spread = (high - 1 / c) * (1 / c - low)
     varied = np.diag(spread) - np.outer(spread * q, spread * q) / (spread @ q**2)
     return Relaxed(
-        bounds, people, np.ones(1), root[None] / c, varied[None] / problem.items, d, shared
+        bounds,
+        people,
+        np.ones(1),
+        root[None] / c,
+        varied[None] / problem.items,
+        d,
+        shared,
     )
 
 
 def _bounds(
-    problem: DesignProblem, within: Array, square: Array, doubt: Array, total: float, people: Array
+    problem: DesignProblem,
+    within: Array,
+    square: Array,
+    doubt: Array,
+    total: float,
+    people: Array,
 ) -> Array:
     """``reach^2 / (4 total) - people's weights``, rounded down.
 
     ``square`` is ``A' A``, ``doubt`` the sizes of what was added up for it; or both are ``d``: one
     eigenvalue of what explicit bounds add to it is below 0, so that all but the largest stay.
     """
-    one, found = 1 / problem.items, []
+    one = 1 / problem.items
+    found = []
     several = 2 * one * problem.differences
     for weights in problem.both_weights:
         if square.ndim == 1:
@@ -196,7 +239,8 @@ class _Forms:
     """
 
     def __init__(self, problem: DesignProblem, counts: Array | None = None) -> None:
-        self.problem, m = problem, problem.item_counts
+        self.problem = problem
+        m = problem.item_counts
         self.root, (low, high) = np.sqrt(m / problem.items), box_of(problem)
         pairs = [(low, high)]
         if counts is not None:
@@ -204,7 +248,8 @@ class _Forms:
             pairs.append((low + counts * step, low + (counts + 1) * step))
         middle = np.hstack([(a + b) / 2 for a, b in pairs])
         self.half = np.hstack([(b - a) / 2 for a, b in pairs]) ** 2  # 0 where flat
-        (k, c), t = middle.shape, m.size
+        (k, c) = middle.shape
+        t = m.size
         self.sign = np.where(np.arange(c) < t, 1.0, -1.0)
         self.columns = np.zeros((k, t + 1, c))
         self.columns[:, np.arange(c) % t, np.arange(c)] = 1
@@ -227,8 +272,11 @@ class _Forms:
         ``begun`` is one found to ``_BEGUN``.
         """
         at = self._start() if begun is None else begun
-        barriers = self.half.size + sum(self.columns.shape[:2]) * len(self.half) + at.rows.size
-        mu, left = float(self.root @ at.rows) / barriers, _FORM_STEPS
+        barriers = (
+            self.half.size + sum(self.columns.shape[:2]) * len(self.half) + at.rows.size
+        )
+        mu = float(self.root @ at.rows) / barriers
+        left = _FORM_STEPS
         mu *= 1.0 if begun is None else _BEGUN
         while left > 0:
             left -= 1
@@ -252,22 +300,32 @@ class _Forms:
         """A point inside: about the middle of a box a form grows faster than the box costs."""
         t = self.root.size
         p = np.maximum(self.people, 1e-3 / t) / self.root
-        half = np.maximum(self.half[:, :t], 0.002 * self.half[:, :t].max(axis=1, keepdims=True))
+        half = np.maximum(
+            self.half[:, :t], 0.002 * self.half[:, :t].max(axis=1, keepdims=True)
+        )
         half = np.maximum(half, 1e-6 * self.root**2)
         x = p / np.sqrt(half)
         forms = np.hstack([x, np.full((len(x), self.sign.size - t), 1e-3 * x.mean())])
-        point = _Point(forms, 0 * np.eye(t), p, self.people / self.root, x.min(axis=0) / 2)
-        rise, turn = 1.0, 1e-3 * float(x.mean())
+        point = _Point(
+            forms, 0 * np.eye(t), p, self.people / self.root, x.min(axis=0) / 2
+        )
+        rise = 1.0
+        turn = 1e-3 * float(x.mean())
         for _ in range(_FORM_HALVINGS):
             both = rise * np.outer(p, point.people)
-            point = point._replace(shared=(both + both.T) / 2 - turn * np.eye(t), rows=rise * p)
+            point = point._replace(
+                shared=(both + both.T) / 2 - turn * np.eye(t), rows=rise * p
+            )
             if np.linalg.eigvalsh(self._forms(point)).min() > 0:
                 break
-            rise, turn = 2 * rise, turn / 2
+            rise = 2 * rise
+            turn = turn / 2
             point.forms[:, t:] /= 2
         # At the best scale the sum of l is the bound, about what a table's error is.
         widest = np.maximum(self.half[:, :t].max(axis=0), 1e-6 * self.root**2)
-        size = float(self.problem.weights @ (self.root**4 / widest) / (self.root @ point.rows))
+        size = float(
+            self.problem.weights @ (self.root**4 / widest) / (self.root @ point.rows)
+        )
         return _Point(*(size * one for one in point))._replace(people=point.people)
 
     def cut(self, at: _Point) -> _Point:
@@ -282,14 +340,22 @@ class _Forms:
     def _forms(self, at: _Point) -> Array:
         """The matrix of every window, ``(k, t + 1, t + 1)``."""
         forms = self._summed(self.columns, self.sign * at.forms, -self.half, at.shared)
-        forms[self.flat[:, :, None] & self.flat[:, None] & np.eye(len(forms[0]), dtype=bool)] = 1
+        forms[
+            self.flat[:, :, None]
+            & self.flat[:, None]
+            & np.eye(len(forms[0]), dtype=bool)
+        ] = 1
         return forms
 
     def _inverse(self, at: _Point) -> Array:
         """Of these matrices: moments of types, up to a factor."""
-        return np.asarray(self.put @ np.linalg.inv(self._forms(at)) @ self.put.transpose(0, 2, 1))
+        return np.asarray(
+            self.put @ np.linalg.inv(self._forms(at)) @ self.put.transpose(0, 2, 1)
+        )
 
-    def _summed(self, columns: Array, sizes: Array, half: Array, shared: Array) -> Array:
+    def _summed(
+        self, columns: Array, sizes: Array, half: Array, shared: Array
+    ) -> Array:
         forms = (columns * sizes[:, None]) @ columns.transpose(0, 2, 1)
         forms[:, -1, -1] += (sizes * half).sum(axis=1)
         forms[:, :-1, :-1] += shared
@@ -301,10 +367,15 @@ class _Forms:
         return np.asarray((both + both.T) / 2 - at.shared)
 
     def _gain(self, at: _Point) -> float:
-        problem, root = self.problem, np.sqrt(self.problem.weights)
+        problem = self.problem
+        root = np.sqrt(self.problem.weights)
         values = np.linalg.eigvalsh(root[:, None] * self._square(at) * root)
         several = problem.differences * np.sqrt(problem.weights * at.within)
-        reach = 2 * float(several.sum() + np.sqrt(np.maximum(values, 0)).sum()) / problem.items
+        reach = (
+            2
+            * float(several.sum() + np.sqrt(np.maximum(values, 0)).sum())
+            / problem.items
+        )
         taken = float(problem.weights * self.root @ at.people) / problem.items
         return reach - float(self.root @ at.rows) - taken
 
@@ -315,20 +386,29 @@ class _Forms:
 
     def _volume(self, at: _Point) -> float:
         """The logarithms of all that has to be positive; ``-inf`` outside."""
-        slack, d = self._slack(at), at.within[self.problem.item_counts > 1]
+        slack = self._slack(at)
+        d = at.within[self.problem.item_counts > 1]
         people = np.ones(1) if self.assumed else at.people
         if min(slack.min(), d.min(initial=1.0), people.min()) <= 0:
             return -np.inf
         try:
-            factors = np.linalg.cholesky(self._forms(at)), np.linalg.cholesky(self._square(at))
+            factors = (
+                np.linalg.cholesky(self._forms(at)),
+                np.linalg.cholesky(self._square(at)),
+            )
         except np.linalg.LinAlgError:
             return -np.inf
-        volume = sum(2 * np.log(np.diagonal(one, axis1=-2, axis2=-1)).sum() for one in factors)
+        volume = sum(
+            2 * np.log(np.diagonal(one, axis1=-2, axis2=-1)).sum() for one in factors
+        )
         return float(volume + np.log(slack).sum() + np.log(people).sum())
 
-    def _searched(self, at: _Point, mu: float, by: _Point, rise: float) -> _Point | None:
+    def _searched(
+        self, at: _Point, mu: float, by: _Point, rise: float
+    ) -> _Point | None:
         """The first point on the way that gains enough, halving the step; None if none does."""
-        here, way = self._gain(at) + mu * self._volume(at), 1.0
+        here = self._gain(at) + mu * self._volume(at)
+        way = 1.0
         for _ in range(_FORM_HALVINGS):
             then = at.moved(by, way)
             if self._volume(at.moved(by, way / _WAY_OUT)) > -np.inf:
@@ -344,9 +424,13 @@ class _Forms:
         Unknowns are ``S`` on and above its diagonal, ``l``, ``d`` and ``p``, in this order; ``H``
         is minus the second derivatives, ``g`` the first.
         """
-        t, problem, inverse = self.root.size, self.problem, self._inverse(at)
-        (i, j), once = _pairs(t), np.where(np.eye(t) > 0, 0.5, 1.0)[_pairs(t)]
-        n, size = i.size, i.size + 3 * t
+        t = self.root.size
+        problem = self.problem
+        inverse = self._inverse(at)
+        (i, j) = _pairs(t)
+        once = np.where(np.eye(t) > 0, 0.5, 1.0)[_pairs(t)]
+        n = i.size
+        size = i.size + 3 * t
         rows, within, people = (slice(n + x * t, n + x * t + t) for x in range(3))
         slope, of_square = self._of_square(at, mu)
         # From S, l and p to A' A = (l p' + p l') / 2 - S.
@@ -354,8 +438,10 @@ class _Forms:
         for side, other in zip(to, (at.people, at.rows), strict=True):
             np.add.at(side, (np.arange(n), i), other[j] / 2)
             np.add.at(side, (np.arange(n), j), other[i] / 2)
-        way, where = np.hstack([-np.eye(n), *to]), np.r_[: n + t, people]
-        H, g = np.zeros((size, size)), np.zeros(size)
+        way = np.hstack([-np.eye(n), *to])
+        where = np.r_[: n + t, people]
+        H = np.zeros((size, size))
+        g = np.zeros(size)
         H[np.ix_(where, where)] = way.T @ of_square @ way
         H[:n, :n] += _curvature(inverse[:, :t, :t], np.full(len(inverse), mu))
         H[rows, people] -= slope
@@ -365,7 +451,9 @@ class _Forms:
         g[people] = slope @ at.rows - problem.weights * self.root / problem.items
         only = problem.item_counts == 1  # of such levels d plays no part, and stays
         d = np.where(only, 1.0, at.within)
-        g[within] = problem.differences * np.sqrt(problem.weights) / problem.items / np.sqrt(d)
+        g[within] = (
+            problem.differences * np.sqrt(problem.weights) / problem.items / np.sqrt(d)
+        )
         H[within, within] += np.diag(g[within] / (2 * d) + only)
         if not self.assumed:
             H[people, people] += np.diag(mu / at.people**2)
@@ -373,17 +461,21 @@ class _Forms:
         # Of every window x and y, whose part is eliminated.
         slack = self._slack(at)
         push = np.where(self.bounded, mu / slack, 0.0)
-        bend, x = push**2 / mu, np.arange(t)
+        bend = push**2 / mu
+        x = np.arange(t)
         g[within] -= push[:, :t].sum(axis=0)
         H[within, within] += np.diag(bend[:, :t].sum(axis=0))
         rise, mixed, across = self._of_windows(inverse, mu)
-        rise, across = rise + push, np.pad(across, ((0, 0), (0, 3 * t), (0, 0)))
+        rise = rise + push
+        across = np.pad(across, ((0, 0), (0, 3 * t), (0, 0)))
         mixed[:, np.arange(bend.shape[1]), np.arange(bend.shape[1])] += bend
         across[:, n + t + x, x] = -bend[:, :t]
         part = across @ np.linalg.inv(mixed)
         H -= np.tensordot(part, across, axes=([0, 2], [0, 2]))
         by = self._solved(H, g - np.einsum("kuc,kc->u", part, rise), people.start)
-        forms = np.linalg.solve(mixed, (rise - np.einsum("kuc,u->kc", across, by))[..., None])
+        forms = np.linalg.solve(
+            mixed, (rise - np.einsum("kuc,u->kc", across, by))[..., None]
+        )
         shared = np.zeros((t, t))
         shared[i, j] = shared[j, i] = by[:n]
         step = _Point(forms[..., 0], shared, by[rows], by[people], by[within])
@@ -394,78 +486,113 @@ class _Forms:
 
         The roots' trace has divided differences as its curvature: a few products of vectors.
         """
-        weight, square = np.sqrt(self.problem.weights), self._square(at)
+        weight = np.sqrt(self.problem.weights)
+        square = self._square(at)
         values, axes = np.linalg.eigh(weight[:, None] * square * weight)
-        roots, turned = np.sqrt(np.maximum(values, np.finfo(float).tiny)), weight[:, None] * axes
-        kernel = 1 / ((roots[:, None] + roots) * np.outer(roots, roots)) / self.problem.items
+        roots = np.sqrt(np.maximum(values, np.finfo(float).tiny))
+        turned = weight[:, None] * axes
+        kernel = (
+            1 / ((roots[:, None] + roots) * np.outer(roots, roots)) / self.problem.items
+        )
         sizes, kernels = np.linalg.eigh(kernel)
         kept = np.abs(sizes) > 1e-9 * np.abs(sizes).max()
         stack = np.einsum("ia,as,ja->sij", turned, kernels[:, kept], turned)
         back = np.linalg.inv(square)
         slope = (turned / roots) @ turned.T / self.problem.items + mu * back
-        return slope, _curvature(np.vstack([stack, back[None]]), np.append(sizes[kept], mu))
+        return slope, _curvature(
+            np.vstack([stack, back[None]]), np.append(sizes[kept], mu)
+        )
 
     def _of_windows(self, inverse: Array, mu: float) -> tuple[Array, Array, Array]:
         """Of the determinants: slopes by ``x`` and ``y``, and minus their second derivatives.
 
         Those by two of them, ``(k, c, c)``, and by ``S`` and one of them, ``(k, n, c)``.
         """
-        columns, half, sign, t = self.columns, self.half, self.sign, self.root.size
+        columns = self.columns
+        half = self.half
+        sign = self.sign
+        t = self.root.size
         i, j = _pairs(t)
-        moved, side = inverse @ columns, inverse[:, :t, t]
-        last, corner = moved[:, t], inverse[:, t, t, None]
+        moved = inverse @ columns
+        side = inverse[:, :t, t]
+        last = moved[:, t]
+        corner = inverse[:, t, t, None]
         product = columns.transpose(0, 2, 1) @ moved
         rise = mu * sign * (np.diagonal(product, axis1=1, axis2=2) - half * corner)
         mixed = product**2 + half[:, :, None] * half[:, None] * corner[:, :, None] ** 2
-        mixed -= half[:, :, None] * last[:, None] ** 2 + half[:, None] * last[:, :, None] ** 2
+        mixed -= (
+            half[:, :, None] * last[:, None] ** 2
+            + half[:, None] * last[:, :, None] ** 2
+        )
         mixed *= mu * np.outer(sign, sign)
         put = np.abs(columns).sum(axis=1) == 0
         mixed += np.eye(sign.size) * put[:, None]
-        across = moved[:, i] * moved[:, j] - (side[:, i] * side[:, j])[:, :, None] * half[:, None]
+        across = (
+            moved[:, i] * moved[:, j]
+            - (side[:, i] * side[:, j])[:, :, None] * half[:, None]
+        )
         return rise, mixed, across * (mu * np.where(i == j, 1.0, 2.0))[:, None] * sign
 
     def _solved(self, H: Array, g: Array, fixed: int) -> Array:
         """``H x = g``, people's shares summing to 1: where they bend it upwards they stay."""
         scale = 1 / np.sqrt(np.maximum(np.abs(np.diag(H)), np.finfo(float).tiny))
-        H, g = H * np.outer(scale, scale), g * scale
+        H = H * np.outer(scale, scale)
+        g = g * scale
         plane = np.append(np.zeros(fixed), self.root) * scale
         plane /= np.linalg.norm(plane)
         if not self.assumed:
             with suppress(np.linalg.LinAlgError):
                 both = np.column_stack([g, plane])
                 found, back = positive_solved(H + np.outer(plane, plane), both).T
-                return np.asarray((found - back * (plane @ found) / (plane @ back)) * scale)
+                return np.asarray(
+                    (found - back * (plane @ found) / (plane @ back)) * scale
+                )
         for bent in _BENT:
             with suppress(np.linalg.LinAlgError):
-                found = positive_solved(H[:fixed, :fixed] + bent * np.eye(fixed), g[:fixed])
+                found = positive_solved(
+                    H[:fixed, :fixed] + bent * np.eye(fixed), g[:fixed]
+                )
                 return np.pad(found, (0, self.root.size)) * scale
         raise np.linalg.LinAlgError
 
     def proven(self, at: _Point) -> Relaxed:
         """What holds after rounding: what that may take from a form, more of people gives back."""
-        t, (low, high) = self.root.size, box_of(self.problem)
+        t = self.root.size
+        (low, high) = box_of(self.problem)
         people = at.people * self.root
         people = people / people.sum()
         at = at._replace(people=people / self.root)
         forms = self._forms(at)
-        terms = self._summed(np.abs(self.columns), at.forms, self.half, np.abs(at.shared))
+        terms = self._summed(
+            np.abs(self.columns), at.forms, self.half, np.abs(at.shared)
+        )
         scale = np.hstack([1 / high, np.ones((len(high), 1))])
         scale = scale[:, :, None] * scale[:, None]
         least = np.linalg.eigvalsh(forms * scale)[:, 0]
         least -= SLACK * np.linalg.norm(terms * scale, axis=(1, 2))
         # Scaled means are at most 1, of t levels.
         short = float((np.maximum(0, -least) * (t + 1) / (low @ at.people) ** 2).max())
-        total = float(self.root @ at.rows + SLACK * (self.root @ np.abs(at.rows))) + short
+        total = (
+            float(self.root @ at.rows + SLACK * (self.root @ np.abs(at.rows))) + short
+        )
         sizes = np.abs(np.outer(at.rows, at.people))
         doubt = (sizes + sizes.T) / 2 + np.abs(at.shared)
-        bounds = _bounds(self.problem, at.within, self._square(at), doubt, total, people)
+        bounds = _bounds(
+            self.problem, at.within, self._square(at), doubt, total, people
+        )
         # Moments of types, up to a factor; where digits are used up, about.
         values, axes = np.linalg.eigh(forms)
-        axes = self.put @ (axes / np.sqrt(np.maximum(values, SLACK * values[:, -1:]))[:, None])
+        axes = self.put @ (
+            axes / np.sqrt(np.maximum(values, SLACK * values[:, -1:]))[:, None]
+        )
         inverse = axes @ axes.transpose(0, 2, 1)
-        reports, side = inverse[:, t, t], inverse[:, :t, t]
+        reports = inverse[:, t, t]
+        side = inverse[:, :t, t]
         mean = side / reports[:, None]
-        varied = inverse[:, :t, :t] / reports[:, None, None] - mean[:, :, None] * mean[:, None]
+        varied = (
+            inverse[:, :t, :t] / reports[:, None, None]
+            - mean[:, :, None] * mean[:, None]
+        )
         return Relaxed(bounds, people, reports, mean, varied, at.within, at.shared)
 
 
@@ -479,10 +606,16 @@ def _curvature(stack: Array, factors: Array) -> Array:
     """Of the sum of ``f tr(Y X Y X)`` over matrices ``Y``, by entries of a symmetric ``X``."""
     t = stack.shape[1]
     i, j = _pairs(t)
-    flat, once = stack.reshape(len(stack), -1), np.where(i == j, 0.5, 1.0)
+    flat = stack.reshape(len(stack), -1)
+    once = np.where(i == j, 0.5, 1.0)
     every = ((flat.T * factors) @ flat).reshape(t, t, t, t)
-    a, b, c, d = i[:, None], i, j[:, None], j
-    return np.asarray(2 * (every[a, b, c, d] + every[a, d, c, b]) * np.outer(once, once))
+    a = i[:, None]
+    b = i
+    c = j[:, None]
+    d = j
+    return np.asarray(
+        2 * (every[a, b, c, d] + every[a, d, c, b]) * np.outer(once, once)
+    )
 
 
 def types_near(problem: DesignProblem, found: Relaxed, size: int) -> Whole:
@@ -490,11 +623,14 @@ def types_near(problem: DesignProblem, found: Relaxed, size: int) -> Whole:
 
     Of ten draws for each the nearest ones to where the bound is reached are kept.
     """
-    rng, m = np.random.default_rng(0), problem.item_counts
+    rng = np.random.default_rng(0)
+    m = problem.item_counts
     low, high = box_of(problem)
     share = found.reports * (found.mean @ np.sqrt(m / problem.items))
     rows = []
-    for e, part in enumerate(np.maximum(2, size * share / share.sum()).astype(np.int64).tolist()):
+    for e, part in enumerate(
+        np.maximum(2, size * share / share.sum()).astype(np.int64).tolist()
+    ):
         gap = high[e] - low[e]
         step = np.where(gap > 0, gap / m, 1.0)
         middle = np.clip((found.mean[e] - low[e]) / step, 0, m)
@@ -505,16 +641,22 @@ def types_near(problem: DesignProblem, found: Relaxed, size: int) -> Whole:
         count = np.floor(np.clip(middle + u / step, 0, m) + rng.random(u.shape))
         count = np.where(gap > 0, np.clip(count, 0, m), 0)
         u = low[e] + gap * count / m
-        room = ((u @ found.shared) * u).sum(axis=1) - ((high[e] - u) * (u - low[e])) @ found.within
+        room = ((u @ found.shared) * u).sum(axis=1) - (
+            (high[e] - u) * (u - low[e])
+        ) @ found.within
         best = np.argsort(room / (u @ (found.people / np.sqrt(m))) ** 2)[:part]
-        rows.append(np.column_stack([np.full(best.size, e), count[best].astype(np.int64)]))
+        rows.append(
+            np.column_stack([np.full(best.size, e), count[best].astype(np.int64)])
+        )
         if m.size <= _EVERY_SIDE or e == share.argmax():
             # All items of one level on a side: these tell any levels apart.
             inside = np.minimum(np.maximum(1, np.rint(middle)), m - 1)
             every = np.tile(inside, (2, m.size, 1))
             every[:, np.arange(m.size), np.arange(m.size)] = 0 * m, m
             every = np.vstack([inside, every.reshape(-1, m.size)]).astype(np.int64)
-            rows.append(np.column_stack([np.full(len(every), e), np.where(gap > 0, every, 0)]))
+            rows.append(
+                np.column_stack([np.full(len(every), e), np.where(gap > 0, every, 0)])
+            )
     rows.append(_enclosing(problem))
     return np.unique(np.vstack(rows), axis=0)
 
@@ -526,9 +668,12 @@ def _enclosing(problem: DesignProblem) -> Whole:
     """
     low, high = (np.exp(end - problem.windows.high.max()) for end in problem.windows)
     ends = low.max(axis=1), high.min(axis=1)
-    e, m = int(np.argmax(ends[1] / ends[0])), problem.item_counts
+    e = int(np.argmax(ends[1] / ends[0]))
+    m = problem.item_counts
     gap = high[e] - low[e]
-    share = np.divide((ends[0][e] + ends[1][e]) / 2 - low[e], gap, out=0 * gap, where=gap > 0)
+    share = np.divide(
+        (ends[0][e] + ends[1][e]) / 2 - low[e], gap, out=0 * gap, where=gap > 0
+    )
     place = np.argsort(np.argsort(-share))
     corners = np.where((np.arange(m.size + 1)[:, None] > place) & (gap > 0), m, 0)
     return np.column_stack([np.full(m.size + 1, e), corners])

@@ -19,12 +19,17 @@ from planner.errors import ConvergenceError
 from planner.patience import still_wanted
 from planner.solvers.game import Game, GameColumns, Multipliers
 
-_MOST_STEPS_TAKEN, _STEP_HALVINGS = 100, 25
-_WORTH_LOADING = 128  # columns: with fewer a library of factors takes longer to load than it saves
+_MOST_STEPS_TAKEN = 100
+_STEP_HALVINGS = 25
+_WORTH_LOADING = (
+    128  # columns: with fewer a library of factors takes longer to load than it saves
+)
 _ROOM = 0.01  # of the value: slack to begin with
 _NEARER = 0.1  # share of the complementarity that a step leaves
 _STEP_SHARE = 0.99  # of the way to the boundary
-_MOST_CONDITION = 1e15  # beyond, a direction that columns do not tell apart is taken for noise
+_MOST_CONDITION = (
+    1e15  # beyond, a direction that columns do not tell apart is taken for noise
+)
 _SAME_SUMS = 1e-10  # of columns' sums: a smaller singular value is none
 _NOT_TOLD = 1e-6  # of what is wanted: more must not lie in such directions
 
@@ -49,18 +54,25 @@ class _Iterate:
     ``missing`` says how far they are off, and ``sizes`` what that weighs beside the value.
     """
 
-    def __init__(self, game: Game, columns: GameColumns, point: Array, second: _Second) -> None:
-        (n, r), k = columns.sums.shape, game.free.size
-        self.point, self.second = point, second
+    def __init__(
+        self, game: Game, columns: GameColumns, point: Array, second: _Second
+    ) -> None:
+        (n, r) = columns.sums.shape
+        k = game.free.size
+        self.point = point
+        self.second = second
         parts = np.split(point, np.cumsum([n, k, n, k, r]))
         self.theta, self.sigma, self.z, self.y, self.rows, nu = parts
         self.products = point[: n + k] * point[n + k : 2 * (n + k)]
         self.met = float(point[: n + k] @ point[n + k : 2 * (n + k)])
         charged = columns.sums @ self.rows - second.charges - self.z
         erring = nu * game.free - second.errors - self.y
-        summed, shared = columns.sums.T @ self.theta - 1, [game.free @ self.sigma - 1]
+        summed = columns.sums.T @ self.theta - 1
+        shared = [game.free @ self.sigma - 1]
         self.missing = np.concatenate([charged, erring, summed, shared])
-        self.sizes = np.concatenate([point[: n + k], np.abs(self.rows), [abs(second.value)]])
+        self.sizes = np.concatenate(
+            [point[: n + k], np.abs(self.rows), [abs(second.value)]]
+        )
 
 
 class SaddlePoint(NamedTuple):
@@ -74,7 +86,10 @@ class SaddlePoint(NamedTuple):
 
 
 def saddle(
-    game: Game, columns: GameColumns, close: float = 1e-9, near: SaddlePoint | None = None
+    game: Game,
+    columns: GameColumns,
+    close: float = 1e-9,
+    near: SaddlePoint | None = None,
 ) -> SaddlePoint:
     """The best weights of these columns and their multipliers: the best point seen.
 
@@ -86,12 +101,14 @@ def saddle(
     ConvergenceError
         These columns cannot tell apart what is wanted.
     """
-    (n, k), R = columns.people.shape, columns.sums
+    (n, k) = columns.people.shape
+    R = columns.sums
     theta = np.full(n, R.shape[1] / R.sum())
     sigma = np.full(k, 1 / game.free.sum())
     if near is not None:
         known = np.pad(near.weights, (0, n - near.weights.size))
-        theta, sigma = known + _ROOM * theta, near.multipliers.scenarios + _ROOM * sigma
+        theta = known + _ROOM * theta
+        sigma = near.multipliers.scenarios + _ROOM * sigma
     second = _second_order(game, columns, theta, sigma)
     if second is None:
         reason = "Rounding hides at these budgets what tells the numbers wanted apart"
@@ -101,24 +118,33 @@ def saddle(
     rows = np.linalg.lstsq(R, second.charges, rcond=None)[0]
     short = max(0.0, float(((second.charges - R @ rows) / R.sum(axis=1)).max()))
     rows += short + room / R.shape[1]
-    slack, nu = R @ rows - second.charges, (second.errors * game.free).max()
+    slack = R @ rows - second.charges
+    nu = (second.errors * game.free).max()
     point = np.concatenate([theta, sigma, slack, np.full(k, room), rows, [nu]])
     return _descended(game, columns, _Iterate(game, columns, point, second), close)
 
 
-def continued(game: Game, columns: GameColumns, answer: SaddlePoint, close: float) -> SaddlePoint:
+def continued(
+    game: Game, columns: GameColumns, answer: SaddlePoint, close: float
+) -> SaddlePoint:
     """An answer about the same columns, with more digits."""
     second = _second_order(game, columns, answer.weights, answer.multipliers.scenarios)
     if second is None:
         return answer
-    return _descended(game, columns, _Iterate(game, columns, answer.point, second), close)
+    return _descended(
+        game, columns, _Iterate(game, columns, answer.point, second), close
+    )
 
 
-def _descended(game: Game, columns: GameColumns, here: _Iterate, close: float) -> SaddlePoint:
+def _descended(
+    game: Game, columns: GameColumns, here: _Iterate, close: float
+) -> SaddlePoint:
     best = None
     for _ in range(_MOST_STEPS_TAKEN):
         still_wanted()
-        theta, sigma, second = here.theta, here.sigma, here.second
+        theta = here.theta
+        sigma = here.sigma
+        second = here.second
         off = here.sizes * np.abs(here.missing)
         kinds = (0, theta.size, theta.size + sigma.size, off.size - 1)
         farthest = max(here.met, float(np.add.reduceat(off, kinds).max()))
@@ -153,14 +179,19 @@ def _step(
         return None
 
     def merit(one: _Iterate) -> float:
-        return float(np.linalg.norm(np.append(here.sizes * one.missing, one.products - mu)))
+        return float(
+            np.linalg.norm(np.append(here.sizes * one.missing, one.products - mu))
+        )
 
     down = np.flatnonzero(by[: 2 * inside] < 0)
     room = float(np.min(-here.point[down] / by[down], initial=np.inf))
-    before, step = merit(here), min(1.0, _STEP_SHARE * room)
+    before = merit(here)
+    step = min(1.0, _STEP_SHARE * room)
     for _ in range(_STEP_HALVINGS):
         point = here.point + step * by
-        second = _second_order(game, columns, *np.split(point[:inside], [here.theta.size]))
+        second = _second_order(
+            game, columns, *np.split(point[:inside], [here.theta.size])
+        )
         if second is not None:
             then = _Iterate(game, columns, point, second)
             if merit(then) < before:
@@ -176,24 +207,35 @@ def _direction(
 
     Columns that treat two symbols ``alike`` give one condition twice: any multipliers do.
     """
-    theta, sigma, z, y, second = here.theta, here.sigma, here.z, here.y, here.second
-    (n, r), k, free = columns.sums.shape, sigma.size, game.free
+    theta = here.theta
+    sigma = here.sigma
+    z = here.z
+    y = here.y
+    second = here.second
+    (n, r) = columns.sums.shape
+    k = sigma.size
+    free = game.free
     root = np.sqrt(theta)
     curved = root[:, None] * second.K * root
     curved.flat[:: n + 1] += z
     corner = np.zeros((k + r + 1, k + r + 1))
     corner[:k, :k] = second.Y - np.diag(y / sigma)
     corner[:k, -1] = corner[-1, :k] = -free
-    lacking = np.append(here.missing[n : n + k] + y - mu / sigma, -here.missing[n + k :])
+    lacking = np.append(
+        here.missing[n : n + k] + y - mu / sigma, -here.missing[n + k :]
+    )
     lacking[-1] *= -1
     push = mu / theta - z - here.missing[:n]
     pull = np.column_stack([second.X, columns.sums, np.zeros(n), push])
     beside = pull[:, :-1]
     solved = root[:, None] * _solved(curved, root[:, None] * pull)
-    left, right = corner - beside.T @ solved[:, :-1], lacking - beside.T @ solved[:, -1]
+    left = corner - beside.T @ solved[:, :-1]
+    right = lacking - beside.T @ solved[:, -1]
     move = np.linalg.lstsq(left, right)[0] if alike else np.linalg.solve(left, right)
-    dt, ds = solved[:, -1] - solved[:, :-1] @ move, move[:k]
-    dz, dy = (mu - z * dt) / theta - z, (mu - y * ds) / sigma - y
+    dt = solved[:, -1] - solved[:, :-1] @ move
+    ds = move[:k]
+    dz = (mu - z * dt) / theta - z
+    dy = (mu - y * ds) / sigma - y
     return np.concatenate([dt, ds, dz, dy, move[k:]])
 
 
@@ -216,7 +258,9 @@ def positive_solved(matrix: Array, sides: Array) -> Array:
     return np.asarray(cho_solve(factor, sides, check_finite=False), dtype=np.float64)
 
 
-def _second_order(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _Second | None:
+def _second_order(
+    game: Game, columns: GameColumns, theta: Array, sigma: Array
+) -> _Second | None:
     """None where the columns do not tell apart what is wanted."""
     try:
         with np.errstate(all="ignore"):
@@ -227,7 +271,9 @@ def _second_order(game: Game, columns: GameColumns, theta: Array, sigma: Array) 
     return second if np.isfinite(second.value) and np.isfinite(second.K).all() else None
 
 
-def _of_one_form(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _Second:
+def _of_one_form(
+    game: Game, columns: GameColumns, theta: Array, sigma: Array
+) -> _Second:
     people = columns.people
     w = people @ sigma
     share = theta / w
@@ -235,12 +281,15 @@ def _of_one_form(game: Game, columns: GameColumns, theta: Array, sigma: Array) -
     inverse = _inverse((first * share[:, None]).T @ first, game.wanted[0])
     one = inverse @ game.wanted[0].T
     moved = first @ one
-    charges, over = np.square(moved).sum(axis=1) / w, 1 / w[:, None]
+    charges = np.square(moved).sum(axis=1) / w
+    over = 1 / w[:, None]
     K = (moved * over) @ (moved * (2 * over)).T
     K *= first @ inverse @ first.T
-    value, alpha = float((game.wanted[0] * one.T).sum()), [one]
+    value = float((game.wanted[0] * one.T).sum())
+    alpha = [one]
     if thin:  # of one number each, which need no matrices
-        squares, wanted = np.square(np.hstack(thin)), np.hstack(game.wanted[1:]).ravel()
+        squares = np.square(np.hstack(thin))
+        wanted = np.hstack(game.wanted[1:]).ravel()
         known = share @ squares
         each = wanted / known
         charges += squares @ each**2 / w
@@ -250,7 +299,9 @@ def _of_one_form(game: Game, columns: GameColumns, theta: Array, sigma: Array) -
     used = share[:, None] * people
     X = (charges / w)[:, None] * people - K @ used
     Y = used.T @ K @ used - 2 * people.T @ ((theta * charges / w**2)[:, None] * people)
-    return _Second(value, tuple(alpha), charges, used.T @ charges - game.offsets, K, X, Y)
+    return _Second(
+        value, tuple(alpha), charges, used.T @ charges - game.offsets, K, X, Y
+    )
 
 
 def _inverse(J: Array, wanted: Array) -> Array:
@@ -273,10 +324,16 @@ def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _
 
     Sums over columns are products of matrices: paths of ``einsum`` take longer than they save.
     """
-    (part,), (wanted,), forms = columns.parts, game.wanted, game.forms
+    (part,) = columns.parts
+    (wanted,) = game.wanted
+    forms = game.forms
     assert forms is not None  # noqa: S101 - the caller asks for it
-    people, (n, m), (k, p, _) = columns.people, part.shape, forms.shape
-    inverses = np.linalg.inv(((people * sigma) @ forms.reshape(k, p * p)).reshape(n, p, p))
+    people = columns.people
+    (n, m) = part.shape
+    (k, p, _) = forms.shape
+    inverses = np.linalg.inv(
+        ((people * sigma) @ forms.reshape(k, p * p)).reshape(n, p, p)
+    )
     squares = (part[:, :, None] * part[:, None, :]).reshape(n, m * m)
     J = squares.T @ (theta[:, None] * inverses.reshape(n, p * p))
     J = J.reshape(m, m, p, p).transpose(0, 2, 1, 3).reshape(m * p, m * p)
@@ -290,7 +347,12 @@ def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _
     seen = people * (GT @ T[:, :, None])[:, :, 0]  # each scenario's share of the charge
     met = people[:, :, None] * GT
     HGT = theta[:, None, None] * (met @ inverses)
-    E = (part.T @ HGT.reshape(n, k * p)).reshape(m, k, p).transpose(1, 0, 2).reshape(k, m * p)
+    E = (
+        (part.T @ HGT.reshape(n, k * p))
+        .reshape(m, k, p)
+        .transpose(1, 0, 2)
+        .reshape(k, m * p)
+    )
     X = seen - 2 * turned @ E.T
     twice = np.tensordot(met, HGT, axes=([0, 2], [0, 2]))
     Y = 2 * E @ inverse @ E.T - 2 * twice

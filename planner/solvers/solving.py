@@ -24,7 +24,9 @@ _PROVEN_TABLE = 1e-6  # largest proven relative gap of a table that solve return
 _TIGHT_ENOUGH = 1e-10  # a gap worth another Newton step
 _SMALL = 12  # levels up to which SLSQP beats the conic solver's set-up time
 _LARGE = 2_000  # levels beyond which the full linear program is not worth its time
-_DENSE = 100  # levels up to which SLSQP's dense rows fit: the second try when conic fails
+_DENSE = (
+    100  # levels up to which SLSQP's dense rows fit: the second try when conic fails
+)
 _LEAST_B = 2.0**-1000  # keeps ln b finite where 1/2 - x rounds to 0
 
 
@@ -77,7 +79,9 @@ def solve(
     """
     require_policy(policy)
     if method not in METHODS:
-        raise InputError("method", method, f"one of {', '.join(METHODS)}", "Choose one of them.")
+        raise InputError(
+            "method", method, f"one of {', '.join(METHODS)}", "Choose one of them."
+        )
     if isinstance(objective, str):
         objective = Objective(objective)
     program = Program.of(policy, objective, model_named(model))
@@ -105,7 +109,9 @@ def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
     """
     require_policy(policy)
     if model not in BASELINES:
-        raise InputError("model", model, f"one of {', '.join(BASELINES)}", "Choose one of them.")
+        raise InputError(
+            "model", model, f"one of {', '.join(BASELINES)}", "Choose one of them."
+        )
     inner = model_named("opt1" if model == "rappor" else "opt2")
     smallest = smallest_budget(policy)
     plain = PrivacyPolicy(np.full(policy.size, smallest), policy.item_counts)
@@ -127,7 +133,9 @@ def smallest_budget(policy: PrivacyPolicy) -> float:
     smallest = policy.smallest_pair
     if smallest < LEAST_EPSILON:
         allowed = f"at least {LEAST_EPSILON:g}, or deployed probabilities cannot tell it from 0"
-        raise InputError("smallest pair budget", smallest, allowed, "Raise the smallest budgets.")
+        raise InputError(
+            "smallest pair budget", smallest, allowed, "Raise the smallest budgets."
+        )
     return smallest
 
 
@@ -136,9 +144,15 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
         v, proof = reduced.solve_reduced(program)
         if not _settled(program, v, proof):
             # The reduction's proof misses some ties of the maximum.
-            proof = max(proof, prove(program, v), key=lambda one: (one.stationary, one.lower_bound))
+            proof = max(
+                proof,
+                prove(program, v),
+                key=lambda one: (one.stationary, one.lower_bound),
+            )
     else:
-        from planner.solvers import general  # SciPy's and cvxpy's solvers take long to load
+        from planner.solvers import (
+            general,
+        )  # SciPy's and cvxpy's solvers take long to load
 
         solve_by = general.solve_slsqp if method == "slsqp" else general.solve_conic
         v = program.model.repair(program.policy, solve_by(program))
@@ -149,7 +163,8 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
     if not gap <= _PROVEN_TABLE:
         reason = f"The method {method!r} is proven optimal only to a relative {gap:.1e}"
         remedy = (
-            "Use another method; where the error is next to nothing, lower the largest budgets."
+            "Use another method; where the error is next to nothing, "
+            "lower the largest budgets."
         )
         raise ConvergenceError(reason, remedy)
     asked = program.asked
@@ -158,13 +173,17 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
     large = program.policy.size > _LARGE and method == "reduced"
     of_asked = reduced.solve_reduced(program, asked)[1] if large else prove(asked, v)
     bound = min(proof.lower_bound, of_asked.lower_bound)
-    certificate = Certificate.of(table.objective_value, bound, "tables", proof.lower_bound)
+    certificate = Certificate.of(
+        table.objective_value, bound, "tables", proof.lower_bound
+    )
     return replace(table, certificate=certificate)
 
 
 def _settled(program: Program, v: Array, proof: Proof) -> bool:
     """Whether the proof is tight, or the problem so large that a tighter one is not worth it."""
-    tight = program.value(v) - proof.lower_bound <= _TIGHT_ENOUGH * abs(proof.lower_bound)
+    tight = program.value(v) - proof.lower_bound <= _TIGHT_ENOUGH * abs(
+        proof.lower_bound
+    )
     return program.policy.size > _LARGE or (tight and proof.stationary)
 
 
@@ -175,7 +194,9 @@ def _tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:
         if _settled(program, *best):
             break
         try:
-            v = program.model.repair(program.policy, newton_step(program, v, best[1].weights))
+            v = program.model.repair(
+                program.policy, newton_step(program, v, best[1].weights)
+            )
             proof = prove(program, v)
         except ConvergenceError:
             break  # the proof so far stands; solve() judges whether it is good enough
@@ -187,24 +208,33 @@ def _tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:
 def proven_table(program: Program, v: Array, proof: Proof, method: str) -> UnaryTable:
     """The table at ``v``, moved inward by rounding errors, with its proof."""
     a, b = _inward(v, program.model.to_probabilities, program.policy)
-    table = UnaryTable(program.policy, a, b, program.model.name, method, program.objective)
-    certificate = Certificate.of(table.objective_value, float(proof.lower_bound), "tables")
+    table = UnaryTable(
+        program.policy, a, b, program.model.name, method, program.objective
+    )
+    certificate = Certificate.of(
+        table.objective_value, float(proof.lower_bound), "tables"
+    )
     prices = np.maximum(proof.shadow_prices, 0.0)
     return replace(table, certificate=certificate, shadow_prices=prices)
 
 
 def _inward(
-    v: Array, to_probabilities: Callable[[Array], tuple[Array, Array]], policy: PrivacyPolicy
+    v: Array,
+    to_probabilities: Callable[[Array], tuple[Array, Array]],
+    policy: PrivacyPolicy,
 ) -> tuple[Array, Array]:
     """``(a, b)`` of ``v``, moved inward by rounding errors until every pair keeps its budget."""
     shrink = 1e-15
     for _ in range(60):
         a, b = to_probabilities(v)
-        a, b = np.minimum(a, 1 - 2.0**-53), np.maximum(b, _LEAST_B)
+        a = np.minimum(a, 1 - 2.0**-53)
+        b = np.maximum(b, _LEAST_B)
         s, w = logodds.to_log_odds(a, b)
         outside = (s > policy.room(w)) | (w > policy.room(s, against=True))
         if not outside.any():
             return a, b
         v = np.where(outside, v * (1 - shrink), v)
         shrink *= 2
-    raise ConvergenceError("Rounding alone breaks a pair's budget", "Report the policy.")
+    raise ConvergenceError(
+        "Rounding alone breaks a pair's budget", "Report the policy."
+    )

@@ -83,7 +83,9 @@ class OutputTypes:
             free = name in ("item_counts", "weights")
             expected = (value.size,) if free else (self.size, self.item_counts.size)
             if value.shape != expected:
-                raise InputError(name, value.shape, f"of shape {expected}", "Check the types.")
+                raise InputError(
+                    name, value.shape, f"of shape {expected}", "Check the types."
+                )
             value.setflags(write=False)
             object.__setattr__(self, name, value)
         sides = (self.low >= 0) & (self.low <= self.high) & np.isfinite(self.high)
@@ -116,7 +118,9 @@ class OutputTypes:
     @property
     def probabilities(self) -> Array:
         """``Pr[type, own side | level]``, shape ``(t, n, 2)``; side 0 is low, 1 is high."""
-        return (self._values * self._counts / self.item_counts[:, None]).transpose(1, 0, 2)
+        return (self._values * self._counts / self.item_counts[:, None]).transpose(
+            1, 0, 2
+        )
 
     @property
     def _counts(self) -> NDArray[np.int64]:
@@ -154,12 +158,19 @@ class OutputTypes:
         >>> types.estimator([1.0]).round(4).tolist()  # the counts sum to the people
         [[[-0.3333, 1.6667]]]
         """
-        m, gap, x = self.item_counts, self.high - self.low, self.high_counts / self.item_counts
-        means, expected = self.means, self.means @ np.asarray(prior, dtype=np.float64)
+        m = self.item_counts
+        gap = self.high - self.low
+        x = self.high_counts / self.item_counts
+        means = self.means
+        expected = self.means @ np.asarray(prior, dtype=np.float64)
         if not (expected > 0).all():
-            raise InputError("prior", prior, "above 0 in a level of every type", "Spread it.")
+            raise InputError(
+                "prior", prior, "above 0 in a level of every type", "Spread it."
+            )
         if not self.tells_apart(prior):
-            raise InputError("types", self.size, "enough to tell all items apart", "Add types.")
+            raise InputError(
+                "types", self.size, "enough to tell all items apart", "Add types."
+            )
         within, sent = self._information(expected)
         totals = np.linalg.lstsq(sent @ means, means.T)[0].T
         # Small budgets lose digits above; what is left of the bias is seen, and taken out.
@@ -171,13 +182,17 @@ class OutputTypes:
 
     def tells_apart(self, prior: ArrayLike) -> bool:
         """Whether every item can be estimated, if answers follow ``prior``, above 0."""
-        within, sent = self._information(self.means @ np.asarray(prior, dtype=np.float64))
+        within, sent = self._information(
+            self.means @ np.asarray(prior, dtype=np.float64)
+        )
         whole = np.linalg.matrix_rank(sent @ self.means) == self.item_counts.size
         return bool(whole and (within[self.item_counts > 1] > 0).all())
 
     def _information(self, expected: Array) -> tuple[Array, Array]:
         """On differences within levels, ``(t,)``, and each type's means, weighted, ``(t, n)``."""
-        m, gap, x = self.item_counts, self.high - self.low, self.high_counts / self.item_counts
+        m = self.item_counts
+        gap = self.high - self.low
+        x = self.high_counts / self.item_counts
         share = self.weights / expected
         # Of each level sum over items of (v - mean)^2 / (m - 1).
         within = share @ (np.square(gap) * x * self.low_counts / np.maximum(m - 1, 1))
@@ -190,14 +205,17 @@ class OutputTypes:
         NaN on the diagonal of a level with a single item, which has no pair.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
-            low, high = np.log(self.low), np.log(self.high)
+            low = np.log(self.low)
+            high = np.log(self.high)
             # A side on which nobody stands is in no report.
             most = np.where(self.high_counts > 0, high, low)
             least = np.where(self.low_counts > 0, low, high)
             # NaN where neither level ever sends the type.
             losses = np.nanmax(most[:, :, None] - least[:, None, :], axis=0)
         alone = self.item_counts == 1
-        losses[np.diag_indices(losses.shape[0])] = np.where(alone, np.nan, np.diag(losses))
+        losses[np.diag_indices(losses.shape[0])] = np.where(
+            alone, np.nan, np.diag(losses)
+        )
         return np.asarray(losses)
 
     def variances(self, estimator: Array) -> Variances:
@@ -230,12 +248,16 @@ class OutputTypes:
         >>> abs(other).round(12).tolist(), own.round(12).tolist()
         ([[0.0]], [1.0])
         """
-        m, counts, values = self.item_counts, self._counts, self._values
+        m = self.item_counts
+        counts = self._counts
+        values = self._values
         shares = counts / m[:, None]
         other = (values * shares).sum(axis=2).T @ (numbers * shares).sum(axis=2)
         # Two different items of one level: the second side has one item less to offer.
         rest = (counts[:, :, None, :] - np.eye(2)) / np.maximum(m - 1, 1)[:, None, None]
-        within = np.einsum("ois,oisr,oir->i", values * shares, np.maximum(rest, 0), numbers)
+        within = np.einsum(
+            "ois,oisr,oir->i", values * shares, np.maximum(rest, 0), numbers
+        )
         np.fill_diagonal(other, np.where(m > 1, within, 0.0))
         return other, np.einsum("ois,ois->i", values * shares, numbers)
 
@@ -256,15 +278,19 @@ class OutputTypes:
         >>> types.second_moments(estimator, level_of, shares, each).round(4).tolist()
         [[1.8889, -0.4444, -0.4444], [-0.4444, 0.5556, -0.1111], [-0.4444, -0.1111, 0.5556]]
         """
-        low, slope = estimator[..., 0], estimator[..., 1] - estimator[..., 0]
-        size, chances = self.item_counts.size, self.probabilities
+        low = estimator[..., 0]
+        slope = estimator[..., 1] - estimator[..., 0]
+        size = self.item_counts.size
+        chances = self.probabilities
         people = np.bincount(level_of, shares, size)
-        apart, beside = np.zeros((size, size)), np.zeros((size, size))
+        apart = np.zeros((size, size))
+        beside = np.zeros((size, size))
         for g in range(size):  # the level of the person's own item
             one = np.eye(size)[g]
             rest = np.maximum(self.item_counts - one, 1.0)
             for side in (0, 1):
-                high, weight = self.high_counts - side * one, chances[g, :, side]
+                high = self.high_counts - side * one
+                weight = chances[g, :, side]
                 first = np.maximum(high, 0) / rest
                 mean = low + slope * first
                 both = np.einsum("o,oi,ok->ik", weight, mean, mean)
@@ -274,12 +300,15 @@ class OutputTypes:
                 apart += people[g] * both
                 beside[g] += (weight * estimator[:, g, side]) @ mean - both[g]
         levels = np.eye(size)[level_of]
-        whole, own = sums @ levels, (sums * shares) @ levels @ beside @ (sums @ levels).T
+        whole = sums @ levels
+        own = (sums * shares) @ levels @ beside @ (sums @ levels).T
         other, mine = self.expectations(np.square(estimator))
         alone = (people @ other)[level_of] - shares * (np.diag(other) - mine)[level_of]
         # An item with itself is no pair of items.
         alone -= np.diag(apart)[level_of] + 2 * shares * np.diag(beside)[level_of]
-        return np.asarray(whole @ apart @ whole.T + own + own.T + (sums * alone) @ sums.T)
+        return np.asarray(
+            whole @ apart @ whole.T + own + own.T + (sums * alone) @ sums.T
+        )
 
 
 def pooled(
@@ -296,7 +325,8 @@ def pooled(
     >>> groups.epsilons.tolist(), groups.item_counts.tolist()
     ([1.0, 2.0], [10, 2])
     """
-    items, epsilons = grouped(policy.item_counts, groups, np.add), policy.epsilons
+    items = grouped(policy.item_counts, groups, np.add)
+    epsilons = policy.epsilons
     if policy.rule.by_level:
         by_group = policy.rule.mapped(lambda budgets: grouped(budgets, groups, least))
         return PrivacyPolicy(grouped(epsilons, groups, least), items, by_group)

@@ -40,11 +40,21 @@ from planner.laws.schema import Json
 from planner.survey.description import Description, at, named, told_apart, wrong
 from planner.survey.reading import AnswerColumn, AnswerFile
 from planner.survey.tables import Reading, counted
-from planner.survey.values import Budget, Finite, Masses, NamedFile, Numbers, Positive, read_path
+from planner.survey.values import (
+    Budget,
+    Finite,
+    Masses,
+    NamedFile,
+    Numbers,
+    Positive,
+    read_path,
+)
 
 _MAX_SIZE = 100_000
 _MOST_TOLERATED = 1e6
-_MOST_LIMITS = 16  # of the sizes of longer sets: enough for a few per cent, few in a file
+_MOST_LIMITS = (
+    16  # of the sizes of longer sets: enough for a few per cent, few in a file
+)
 
 
 class NormalPreferences(Description):
@@ -91,11 +101,15 @@ class HistogramPreferences(Description):
     def _check(self) -> Self:
         if len(self.edges) != len(self.shares) + 1:
             allowed = f"one more than the shares: {len(self.shares) + 1}"
-            remedy = "Each share has a lower and an upper edge, shared with its neighbours."
+            remedy = (
+                "Each share has a lower and an upper edge, shared with its neighbours."
+            )
             raise InputError("number of edges", len(self.edges), allowed, remedy)
         for i in np.flatnonzero(np.diff(self.edges) <= 0)[:1]:
             remedy = "Sort the edges, and leave out repeated ones."
-            error = InputError("edge", self.edges[i + 1], f"above {self.edges[i]!r}", remedy)
+            error = InputError(
+                "edge", self.edges[i + 1], f"above {self.edges[i]!r}", remedy
+            )
             raise at("edges", int(i) + 1, error=error)
         return self
 
@@ -143,9 +157,12 @@ class EmpiricalPreferences(Description):
         if type(table) is not dict or "file" not in table:
             return table
         if "values" in table:
-            reason, remedy = 'a sample needs one of "file" and "values", not both', "Keep one."
+            reason = 'a sample needs one of "file" and "values", not both'
+            remedy = "Keep one."
             raise InputError.because("values", reason, remedy)
-        rest = {key: cell for key, cell in table.items() if key not in ("file", "column")}
+        rest = {
+            key: cell for key, cell in table.items() if key not in ("file", "column")
+        }
         path = read_path(table["file"], about)
         return rest | {"values": read_preferences(path, table.get("column")).values}
 
@@ -165,16 +182,22 @@ class EmpiricalPreferences(Description):
 
     def quantile(self, share: ArrayLike) -> Array:
         """The sample value at that share, without interpolation; ``0 < share < 1``."""
-        return np.asarray(np.quantile(self.sample, np.asarray(share), method="inverted_cdf"))
+        return np.asarray(
+            np.quantile(self.sample, np.asarray(share), method="inverted_cdf")
+        )
 
 
 Preferences = NormalPreferences | HistogramPreferences | EmpiricalPreferences
-_PREFERENCES = named("model", NormalPreferences, HistogramPreferences, EmpiricalPreferences)
+_PREFERENCES = named(
+    "model", NormalPreferences, HistogramPreferences, EmpiricalPreferences
+)
 _FOLLOW = "It says which numbers follow: normal has mean and sd."
 AnyPreferences = Annotated[Preferences, told_apart("model", _FOLLOW, _PREFERENCES)]
 
 
-def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPreferences:
+def read_preferences(
+    path: str | Path, column: str | None = None
+) -> EmpiricalPreferences:
     """Read a sample, a person a row, from a file; a ``column`` is named if there are several.
 
     A :class:`~planner.errors.FileError` says what cannot be read, or is no finite number.
@@ -226,7 +249,8 @@ class AssumedSets(Description):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.sizes and self.pilot:
-            given, remedy = (self.sizes, self.pilot), "A pilot's file has the sizes."
+            given = (self.sizes, self.pilot)
+            remedy = "A pilot's file has the sizes."
             raise InputError("(sizes, pilot)", given, "one of the two", remedy)
         if self.sizes and not any(self.sizes[1:]):
             remedy = "Give the share of people with 0, 1, 2, ... items, in this order."
@@ -235,7 +259,9 @@ class AssumedSets(Description):
 
     @cached_property
     def _shares(self) -> Array:
-        shares = np.array(self.sizes) / max(self.sizes)  # of which the sum is a number, too
+        shares = np.array(self.sizes) / max(
+            self.sizes
+        )  # of which the sum is a number, too
         return shares / shares.sum()
 
     @property
@@ -256,16 +282,21 @@ class AssumedSets(Description):
         at = Slots.of(size, members).at(length)
         people = Slots.of(size, self._shares[1:]).at(length).lost
         lost2 = self._concentration(items) * at.lost**2
-        least, most = at.lost**2 / items, people * at.lost
+        least = at.lost**2 / items
+        most = people * at.lost
         once = at.once[..., None] * item_counts / items
-        return SetMoments(np.clip(lost2, least, most), at.squared, once, at.twice, at.lost)
+        return SetMoments(
+            np.clip(lost2, least, most), at.squared, once, at.twice, at.lost
+        )
 
     def longer(self, length: int, items: int) -> tuple[tuple[int, float], ...]:
         """Sizes up to ``items``, and the shares of sets above the one before, or ``length``.
 
         By the histogram, taken at its word.
         """
-        least = np.minimum(1.0, np.cumsum(self._shares[::-1])[::-1])  # sets of 0, 1, ... or more
+        least = np.minimum(
+            1.0, np.cumsum(self._shares[::-1])[::-1]
+        )  # sets of 0, 1, ... or more
         limits = size_limits(length, min(self.largest, items))
         return tuple((size, float(least[last + 1])) for last, size in pairwise(limits))
 

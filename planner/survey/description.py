@@ -15,7 +15,11 @@ from planner.laws.schema import Document, Json
 Where = tuple[str | int, ...]
 
 
-_NAMING = ("name", "kind", "model")  # what a table is called, and which of some classes it is
+_NAMING = (
+    "name",
+    "kind",
+    "model",
+)  # what a table is called, and which of some classes it is
 
 
 class Description(pydantic.BaseModel):
@@ -34,7 +38,9 @@ class Description(pydantic.BaseModel):
     def __init__(self, /, *places: object, **fields: object) -> None:
         first = self.first or tuple(type(self).model_fields)
         if len(places) > len(first):
-            raise TypeError(f"{type(self).__name__} takes at most {', '.join(first)} by place")
+            raise TypeError(
+                f"{type(self).__name__} takes at most {', '.join(first)} by place"
+            )
         given = dict(zip(first, places, strict=False)) | fields
         aliases = dict(zip(type(self).model_fields, self.file_keys(), strict=False))
         document = {aliases.get(name, name): value for name, value in given.items()}
@@ -48,7 +54,10 @@ class Description(pydantic.BaseModel):
     @classmethod
     def file_keys(cls) -> list[str]:
         """Its keys in a file."""
-        return [field.serialization_alias or name for name, field in cls.model_fields.items()]
+        return [
+            field.serialization_alias or name
+            for name, field in cls.model_fields.items()
+        ]
 
     def replacing(self, **changes: object) -> Self:
         """The same with other values of these fields, checked anew."""
@@ -66,7 +75,9 @@ class Description(pydantic.BaseModel):
 
     @pydantic.model_serializer(mode="wrap")
     def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
-        first = {key: getattr(self, key) for key in _NAMING if key in type(self).model_fields}
+        first = {
+            key: getattr(self, key) for key in _NAMING if key in type(self).model_fields
+        }
         if first.get("kind") == "categorical":  # the usual one
             del first["kind"]
         return first | dict(write(self))
@@ -75,7 +86,9 @@ class Description(pydantic.BaseModel):
 def _blank(cell: object) -> bool:
     match cell:
         case dict():
-            return bool(cell) and all(type(one) is str and _blank(one) for one in cell.values())
+            return bool(cell) and all(
+                type(one) is str and _blank(one) for one in cell.values()
+            )
         case str():
             return not cell.strip()
     return False
@@ -92,7 +105,9 @@ def _know(table: Iterable[object], kind: type[Description], rivals: Models) -> N
         if key in known:
             continue
         near = difflib.get_close_matches(str(key), known, n=1)
-        owners = [repr(name) for name, rival in rivals.items() if key in rival.file_keys()]
+        owners = [
+            repr(name) for name, rival in rivals.items() if key in rival.file_keys()
+        ]
         hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
         hint = f"it is one of the kind {' and '.join(owners)}" if owners else hint
         remedy = "Correct the key, or delete its line."
@@ -105,7 +120,9 @@ def named(key: str, *kinds: type[D]) -> dict[str, type[D]]:
     return {kind.model_fields[key].default: kind for kind in kinds}
 
 
-def told_apart(key: str, remedy: str, known: Models, usual: str = "") -> pydantic.BeforeValidator:
+def told_apart(
+    key: str, remedy: str, known: Models, usual: str = ""
+) -> pydantic.BeforeValidator:
     """Reads a table as the one of the known kinds that its ``key`` names."""
 
     def read(table: Json, about: pydantic.ValidationInfo) -> Json:
@@ -123,12 +140,16 @@ def told_apart(key: str, remedy: str, known: Models, usual: str = "") -> pydanti
 
 def at(*place: str | int, error: InputError) -> pydantic.ValidationError:
     """The mistake, at a place within what is validated."""
-    kind = PydanticCustomError("mistake", "{reason}", {"reason": error.reason, "error": error})
+    kind = PydanticCustomError(
+        "mistake", "{reason}", {"reason": error.reason, "error": error}
+    )
     detail = InitErrorDetails(type=kind, loc=place, input=error.value)
     return pydantic.ValidationError.from_exception_data("", [detail])
 
 
-def wrong(value: object, allowed: str, remedy: str, *place: str | int) -> pydantic.ValidationError:
+def wrong(
+    value: object, allowed: str, remedy: str, *place: str | int
+) -> pydantic.ValidationError:
     """The mistake of the key at the end of the place."""
     return at(*place, error=InputError(str(place[-1]), value, allowed, remedy))
 
@@ -140,41 +161,62 @@ class Mistake(NamedTuple):
     error: InputError
 
 
-def mistakes(error: pydantic.ValidationError, document: Document, under: str = "") -> list[Mistake]:
+def mistakes(
+    error: pydantic.ValidationError, document: Document, under: str = ""
+) -> list[Mistake]:
     """Every mistake, in the order of the document; ``under``: its table beside the questions."""
     found = []
     for one in error.errors(include_url=False):
-        where = one["loc"] if one["loc"][:1] == ("question",) or not under else (under, *one["loc"])
-        if one["type"] != "too_short" or not one["input"]:  # else what it has is wrong, not missing
+        where = (
+            one["loc"]
+            if one["loc"][:1] == ("question",) or not under
+            else (under, *one["loc"])
+        )
+        if (
+            one["type"] != "too_short" or not one["input"]
+        ):  # else what it has is wrong, not missing
             found.append(_told(one, where, document))
     return found
 
 
-_TABLE_NAMES = {"survey": "[survey]", "question": "[[question]]", "sampling": "[question.sampling]"}
+_TABLE_NAMES = {
+    "survey": "[survey]",
+    "question": "[[question]]",
+    "sampling": "[question.sampling]",
+}
 
 
 def _told(found: ErrorDetails, where: Where, document: Document) -> Mistake:
     """Pydantic's mistake as ours: of the last key of its place, or of what a rule names there."""
     words, value = _words(where, document)
-    kind, context = found["type"], found.get("ctx", {})
+    kind = found["type"]
+    context = found.get("ctx", {})
     if kind == "missing":
         *place, last = words
         remedy = f"Add a line {_TABLE_NAMES.get(last, f'{last} = ...')} there."
         return Mistake(where, InputError(last, None, "", remedy, place=tuple(place)))
-    cause, argument = context.get("error"), ""
+    cause = context.get("error")
+    argument = ""
     if not isinstance(cause, InputError):
-        allowed, remedy = _WORDS.get(kind, (found["msg"].lower(), "Write such a value."))
+        allowed, remedy = _WORDS.get(
+            kind, (found["msg"].lower(), "Write such a value.")
+        )
         cause = InputError("value", found["input"], allowed.format(**context), remedy)
     of_table = not where or type(where[-1]) is int or kind == "value_error"
-    if not (of_table and isinstance(value, dict | Description)):  # it is of a key, or of a cell
+    if not (
+        of_table and isinstance(value, dict | Description)
+    ):  # it is of a key, or of a cell
         *words, argument = words
-        argument = cause.argument if "[" in cause.argument else argument  # says which one already
+        argument = (
+            cause.argument if "[" in cause.argument else argument
+        )  # says which one already
     return Mistake(where, cause.at(*words, argument=argument))
 
 
 def _words(where: Where, value: Json) -> tuple[list[str], Json]:
     """A place in words, rows by their name where they have one; and what stands there."""
-    words, rows = list[str](), None
+    words = list[str]()
+    rows = None
     for part in where:
         below = _inside(value, part)
         if type(part) is str:  # rows and columns of a matrix go by the levels
@@ -198,7 +240,10 @@ def _inside(value: Json, part: str | int) -> Json:
 
 
 _TABLE = ("a table of keys and values", "Write key = value under its [name].")
-_LIST = ("a list", "Write values in [brackets], tables of a list in [[double brackets]].")
+_LIST = (
+    "a list",
+    "Write values in [brackets], tables of a list in [[double brackets]].",
+)
 _WORDS = {
     "model_type": _TABLE,
     "dict_type": _TABLE,

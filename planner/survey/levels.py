@@ -9,7 +9,12 @@ from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from planner import arguments
 from planner.arrays import Array
@@ -64,7 +69,9 @@ class Level(Description):
     @model_validator(mode="after")
     def _count(self) -> Self:
         if not self.items and not self.item_count:
-            remedy = f"List the level's items, or give their number as {mark('item_count')}."
+            remedy = (
+                f"List the level's items, or give their number as {mark('item_count')}."
+            )
             raise InputError("items", (), "a list of answers", remedy)
         if self.items and self.item_count not in (0, len(self.items)):
             allowed = f"the number of items listed, {len(self.items)}"
@@ -81,7 +88,9 @@ class Level(Description):
     @property
     def labels(self) -> tuple[str, ...]:
         """The answers' names, or the level's with a number while only their number is known."""
-        return self.items or tuple(f"{self.name} {k + 1}" for k in range(self.item_count))
+        return self.items or tuple(
+            f"{self.name} {k + 1}" for k in range(self.item_count)
+        )
 
 
 class Target(Description):
@@ -132,7 +141,9 @@ def wrong_targets(
     seen: dict[tuple[str, str | None], float] = {}
     for i, target in enumerate(targets):
         if target.level is not None and target.level not in levels:
-            remedy = "Name a level of the question, or leave it out for the whole question."
+            remedy = (
+                "Name a level of the question, or leave it out for the whole question."
+            )
             error = InputError.unknown("level", target.level, levels, remedy)
             yield i, "level", error
         earlier = seen.setdefault((target.kind, target.level), target.value)
@@ -143,7 +154,9 @@ def wrong_targets(
             yield i, target.kind, error
 
 
-def require_distinct(named: Iterable[tuple[Where, str]], homes: Sequence[str] = ()) -> None:
+def require_distinct(
+    named: Iterable[tuple[Where, str]], homes: Sequence[str] = ()
+) -> None:
     """No two have the same name, but for case; the homes are said of where the first one is."""
     seen: dict[str, tuple[Where, str]] = {}
     for place, name in named:
@@ -158,7 +171,9 @@ def require_distinct(named: Iterable[tuple[Where, str]], homes: Sequence[str] = 
 
 def check_items(levels: tuple[Level, ...]) -> None:
     """Names and items differ; items that go by their number have no name like one."""
-    require_distinct((("level", i, "name"), level.name) for i, level in enumerate(levels))
+    require_distinct(
+        (("level", i, "name"), level.name) for i, level in enumerate(levels)
+    )
     items = [
         (("level", i, "items", k), item)
         for i, level in enumerate(levels)
@@ -166,13 +181,20 @@ def check_items(levels: tuple[Level, ...]) -> None:
     ]
     require_distinct(items, [level.name for level in levels])
     total = sum(level.item_count for level in levels)
-    unlisted = {folded(level.name): level.item_count for level in levels if not level.items}
+    unlisted = {
+        folded(level.name): level.item_count for level in levels if not level.items
+    }
     for place, item in () if len(items) == total else items:
         name, _, number = folded(item).rpartition(" ")
-        taken = _LIKE_A_NUMBER.fullmatch(number) and 0 < int(number) <= unlisted.get(name, 0)
+        taken = _LIKE_A_NUMBER.fullmatch(number) and 0 < int(number) <= unlisted.get(
+            name, 0
+        )
         if taken or (_LIKE_A_NUMBER.fullmatch(item) and int(item) < total):
             allowed = "no number, as items of other levels go by theirs"
-            raise at(*place, error=InputError("item", item, allowed, "Name all items, or none."))
+            raise at(
+                *place,
+                error=InputError("item", item, allowed, "Name all items, or none."),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +221,11 @@ class NumericDomain:
             object.__setattr__(self, name, arguments.finite(name, getattr(self, name)))
         if not self.lower < self.upper:
             remedy = "Swap the bounds, or widen the domain."
-            raise InputError("lower", self.lower, f"below upper, which is {self.upper!r}", remedy)
-        width, bound = self.upper - self.lower, max(-self.lower, self.upper)
+            raise InputError(
+                "lower", self.lower, f"below upper, which is {self.upper!r}", remedy
+            )
+        width = self.upper - self.lower
+        bound = max(-self.lower, self.upper)
         if not width >= _LEAST_WIDTH or bound > _LARGEST_BOUND:
             allowed = f"at least {_LEAST_WIDTH:g} apart from lower, both below {_LARGEST_BOUND:g}"
             raise InputError("upper", self.upper, allowed, "Measure in another unit.")
@@ -221,11 +246,19 @@ class NumericDomain:
             column = np.asarray(values)
         except (TypeError, ValueError):
             column = np.empty(0)
-        masked = isinstance(values, np.ma.MaskedArray)  # asarray reveals what a mask hides
-        if masked or column.dtype.kind not in "iuf" or column.ndim != 1 or column.size == 0:
+        masked = isinstance(
+            values, np.ma.MaskedArray
+        )  # asarray reveals what a mask hides
+        if (
+            masked
+            or column.dtype.kind not in "iuf"
+            or column.ndim != 1
+            or column.size == 0
+        ):
             allowed = "a flat, plain list of numbers, one per user, at least one user"
             raise InputError(argument, values, allowed, "Use NaN for no answer.")
-        low, high = self.lower, self.upper
+        low = self.lower
+        high = self.upper
         outside = (column < low) | (column > high)  # which NaN is not
         allowed = f"from {low:g} to {high:g}, or NaN for no answer"
         if self.yes_no:

@@ -11,7 +11,14 @@ from typing import Annotated, ClassVar, Literal, Self, cast
 import pydantic
 
 from planner.errors import InputError, mark
-from planner.laws.answers import MEAN_OF_SCORES, SHARES_UP_TO, Item, ItemOrNone, OneOfSet, Ordered
+from planner.laws.answers import (
+    MEAN_OF_SCORES,
+    SHARES_UP_TO,
+    Item,
+    ItemOrNone,
+    OneOfSet,
+    Ordered,
+)
 from planner.laws.answers import Asked as WayOfAsking
 from planner.laws.answers import Number as NumberOrNone
 from planner.laws.levels import Levels
@@ -24,7 +31,13 @@ from planner.policy.rules import DEFAULT_RULE, ONE_SIDED
 from planner.survey import values
 from planner.survey.assumed import AnyPreferences, AssumedSets
 from planner.survey.description import Description, at, named, told_apart, wrong
-from planner.survey.levels import Level, NumericDomain, Target, check_items, wrong_targets
+from planner.survey.levels import (
+    Level,
+    NumericDomain,
+    Target,
+    check_items,
+    wrong_targets,
+)
 from planner.survey.reading import AnswerColumn
 
 SET_DESIGN = "set-design"  # asks for one report about the whole set
@@ -32,7 +45,9 @@ SET_DESIGN = "set-design"  # asks for one report about the whole set
 BEST = "best"
 # Asks for the best of all mechanisms for what is wanted: a mean, or shares of ordered answers.
 CHANNEL = "channel"
-MAX_ORDERED_ANSWERS = 16  # all subsets of the answers are tried: with more, planning takes minutes
+MAX_ORDERED_ANSWERS = (
+    16  # all subsets of the answers are tried: with more, planning takes minutes
+)
 # Share of people without an answer to a question for a number that states none.
 USUAL_MISSING = 0.1
 RuleOf = str | tuple[tuple[float, ...], ...]
@@ -62,14 +77,17 @@ class AskedAgain(Description):
     """
 
     count: Annotated[
-        int, values.count(2, MOST_ROUNDS, "Leave the rounds out if it is asked one time.")
+        int,
+        values.count(2, MOST_ROUNDS, "Leave the rounds out if it is asked one time."),
     ]
     changes: Annotated[str | int, pydantic.PlainValidator(_read_changes)] = "any"
     times_open: bool = False
 
     @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
-        if self.times_open and (type(self.changes) is str or self.most_changes >= self.count):
+        if self.times_open and (
+            type(self.changes) is str or self.most_changes >= self.count
+        ):
             allowed = f"a number from 1 to {self.count - 1} where times are open"
             raise wrong(self.changes, allowed, _CHANGES, "changes")
         return self
@@ -187,7 +205,11 @@ class Levelled(BaseQuestion):
             wanted = level.item_count if self.apart else 0
             if len(level.yes_counts) != wanted:
                 remedy = "Sampling Privacy alone expects, per value, how many people have it."
-                allowed = "one count per item" if wanted else "left out unless 'sampled-choice'"
+                allowed = (
+                    "one count per item"
+                    if wanted
+                    else "left out unless 'sampled-choice'"
+                )
                 raise wrong(level.yes_counts, allowed, remedy, "level", i, "yes_counts")
         named = [item for level in self.levels for item in level.items]
         for answer in sorted({answer for answer, _ in self.label}.difference(named)):
@@ -203,7 +225,9 @@ class Levelled(BaseQuestion):
     @cached_property
     def plain_levels(self) -> Levels:
         """The levels as laws have them."""
-        return replace(self.policy.plain(), items=tuple(level.items for level in self.levels))
+        return replace(
+            self.policy.plain(), items=tuple(level.items for level in self.levels)
+        )
 
     @cached_property
     def way(self) -> WayOfAsking:
@@ -219,7 +243,9 @@ class Levelled(BaseQuestion):
     def objective(self) -> Objective:
         """Worst-case error, the expected one where levels have priors, or the worst item's."""
         importance = [level.importance for level in self.levels]
-        alike = len(set(importance)) == 1 and importance[0] > 0  # of one beside the others
+        alike = (
+            len(set(importance)) == 1 and importance[0] > 0
+        )  # of one beside the others
         weights = None if alike else importance
         priors = [level.prior for level in self.levels if level.prior is not None]
         if 0 < len(priors) < len(self.levels):
@@ -228,10 +254,15 @@ class Levelled(BaseQuestion):
             raise InputError("prior", priors, allowed, remedy)
         minimax = getattr(self, "criterion", "total") == "minimax"
         if minimax and priors:
-            remedy = "It keeps the worst answer's error small, whoever has which answer."
-            raise InputError("prior", priors, 'left out with criterion = "minimax"', remedy)
+            remedy = (
+                "It keeps the worst answer's error small, whoever has which answer."
+            )
+            raise InputError(
+                "prior", priors, 'left out with criterion = "minimax"', remedy
+            )
         if not any(importance):
-            allowed, remedy = "above 0 for one level or more", "Raise those of levels that matter."
+            allowed = "above 0 for one level or more"
+            remedy = "Raise those of levels that matter."
             raise InputError("importance", importance, allowed, remedy)
         kind = "minimax" if minimax else "expected" if priors else "worst-case"
         objective = Objective(kind, weights, priors or None)
@@ -246,7 +277,9 @@ class Levelled(BaseQuestion):
             [level.item_count for level in self.levels],
             self.rule,
             [level.name for level in self.levels],
-            [one.against or inf for one in self.levels] if self.rule == ONE_SIDED else None,
+            [one.against or inf for one in self.levels]
+            if self.rule == ONE_SIDED
+            else None,
         )
 
 
@@ -275,7 +308,9 @@ class Categorical(Levelled):
         priors = [level.prior for level in self.levels if level.prior is not None]
         if len(priors) == len(self.levels) and abs(sum(priors) - 1) > 1e-6:
             allowed = f"of sum 1, not {sum(priors):g}"
-            raise InputError("prior", priors, allowed, "Everybody has exactly one answer.")
+            raise InputError(
+                "prior", priors, allowed, "Everybody has exactly one answer."
+            )
 
 
 class Joint(Categorical):
@@ -304,16 +339,27 @@ class Joint(Categorical):
     @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
         if not 2 <= len(self.of) <= 3:
-            raise wrong(self.of, "two or three questions", "Name those of a table.", "of")
+            raise wrong(
+                self.of, "two or three questions", "Name those of a table.", "of"
+            )
         if self.rounds is not None:
             raise wrong("given", "left out for 'joint'", "Ask it once.", "rounds")
         if not self.parts:  # until it is in a survey
             for key in sorted({"levels", "rule", "label"} & self.model_fields_set):
-                remedy = "Levels, their rule and labels are those of the questions it is of."
-                raise wrong("given", "left out for 'joint'", remedy, key.replace("levels", "level"))
+                remedy = (
+                    "Levels, their rule and labels are those of the questions it is of."
+                )
+                raise wrong(
+                    "given",
+                    "left out for 'joint'",
+                    remedy,
+                    key.replace("levels", "level"),
+                )
             return self
         if self.of != tuple(one.name for one in self.parts):
-            raise wrong("given", "the questions that it is of", "Leave them out.", "parts")
+            raise wrong(
+                "given", "the questions that it is of", "Leave them out.", "parts"
+            )
         self.__dict__["rule"] = self.parts[0].rule
         if not self.levels:
             self._join()
@@ -332,8 +378,12 @@ class Joint(Categorical):
             Level(
                 name=JOINED.join(level.name for level in levels),
                 epsilon=min(level.epsilon for level in levels),
-                items=tuple(map(JOINED.join, product(*(level.labels for level in levels)))),
-                against=min(filter(None, (level.against for level in levels)), default=None),
+                items=tuple(
+                    map(JOINED.join, product(*(level.labels for level in levels)))
+                ),
+                against=min(
+                    filter(None, (level.against for level in levels)), default=None
+                ),
             )
             for levels in product(*(one.levels for one in self.parts))
         )
@@ -352,7 +402,9 @@ class Joint(Categorical):
             return own
         away = [cell for one in self.parts for cell in one.missing or ()]
         named = tuple((*one.columns, one.name)[0] for one in self.parts)
-        return own._replace(columns=named, missing=self.missing or tuple(away) or None, joined=True)
+        return own._replace(
+            columns=named, missing=self.missing or tuple(away) or None, joined=True
+        )
 
     @property
     def together(self) -> tuple[Question, ...]:
@@ -372,15 +424,21 @@ class ItemSet(Levelled):
 
     kind: Literal["item-set"] = "item-set"
     criterion: Criterion = "total"
-    padding_length: Annotated[int, values.count(1, MAX_PADDING_LENGTH, _LENGTH)] | None = None
+    padding_length: (
+        Annotated[int, values.count(1, MAX_PADDING_LENGTH, _LENGTH)] | None
+    ) = None
     sets: AssumedSets | None = None
 
     def _check(self) -> None:
         if self.policy.rule.directed:
-            remedy = "A set design promises one budget for any two sets: state it both ways."
+            remedy = (
+                "A set design promises one budget for any two sets: state it both ways."
+            )
             allowed = "one that protects both directions alike, for item sets"
             raise wrong(self.policy.rule_name, allowed, remedy, "rule")
-        if not (self.policy.rule.covers_sets or self.mechanism in ("best", "set-design")):
+        if not (
+            self.policy.rule.covers_sets or self.mechanism in ("best", "set-design")
+        ):
             remedy = (
                 "Set budgets (eq. 16 of the IDUE paper) are defined for the rule min alone; "
                 "a set design keeps the smallest budget of any rule."
@@ -428,7 +486,8 @@ class Ordinal(Levelled):
     def way(self) -> Ordered:
         """The way of asking, by which answers are read."""
         places = {name: k for k, name in enumerate(super().ordered)}
-        order, outside = tuple(places[one] for one in self.ordered), self.no_answer is not None
+        order = tuple(places[one] for one in self.ordered)
+        outside = self.no_answer is not None
         scores = (*self.scores, 0.0) if self.scores and outside else self.scores
         return Ordered(self.plain_levels, order, scores, self.wanted, outside)
 
@@ -440,14 +499,17 @@ class Ordinal(Levelled):
     @property
     def ordered(self) -> tuple[str, ...]:
         """The answers, the lowest first; last the one outside the order."""
-        listed, last = self.order or super().ordered, self.no_answer
+        listed = self.order or super().ordered
+        last = self.no_answer
         return (*(one for one in listed if one != last), last) if last else listed
 
     @property
     def judged(self) -> list[str]:
         """The answers whose count is wanted, or the share up to them; of the last its own."""
         answers = list(self.ordered)
-        if self.wanted == SHARES_UP_TO:  # what is up to the highest is known, or has no other
+        if (
+            self.wanted == SHARES_UP_TO
+        ):  # what is up to the highest is known, or has no other
             del answers[-1 if self.no_answer is None else -2]
         return answers
 
@@ -463,23 +525,32 @@ class Ordinal(Levelled):
                 raise wrong((), "listed for 'ordinal'", remedy, "level", i, "items")
             if level.prior is not None:
                 remedy = "Ordered answers are planned for whatever answers people have."
-                raise wrong(level.prior, "left out for 'ordinal'", remedy, "level", i, "prior")
+                raise wrong(
+                    level.prior, "left out for 'ordinal'", remedy, "level", i, "prior"
+                )
         answers = super().ordered
         if not 2 <= len(answers) <= MAX_ORDERED_ANSWERS:
             allowed = f"2 to {MAX_ORDERED_ANSWERS} for 'ordinal'"
             remedy = "Merge neighbouring brackets, or ask with the kind categorical."
             raise InputError("number of answers", len(answers), allowed, remedy)
         self._check_no_answer(answers)
-        last = [self.no_answer] if self.no_answer and self.no_answer not in self.order else []
+        last = (
+            [self.no_answer]
+            if self.no_answer and self.no_answer not in self.order
+            else []
+        )
         if self.order and sorted([*self.order, *last]) != sorted(answers):
             allowed = f"each of {', '.join(map(repr, answers))} once"
             remedy = "List the answers of all levels, the lowest first."
             raise wrong(self.order, allowed, remedy, "order")
         self._check_scores(len(answers) - (self.no_answer is not None))
         judged = self.judged
-        if not any(lv.importance for lv in self.levels if not set(lv.items).isdisjoint(judged)):
+        if not any(
+            lv.importance for lv in self.levels if not set(lv.items).isdisjoint(judged)
+        ):
             remedy = (
-                "The share up to the highest answer is known; give a lower one some importance."
+                "The share up to the highest answer is known; "
+                "give a lower one some importance."
             )
             allowed = f"above 0 for one of {len(judged)} answers"
             raise InputError("importance", 0.0, allowed, remedy)
@@ -489,9 +560,14 @@ class Ordinal(Levelled):
             return
         if self.no_answer not in answers:
             remedy = "List it in a level, which has its budget."
-            raise at("no_answer", error=InputError.unknown("", self.no_answer, answers, remedy))
+            raise at(
+                "no_answer",
+                error=InputError.unknown("", self.no_answer, answers, remedy),
+            )
         if self.of_mean or len(answers) < 3:
-            allowed = f"left out for {self.wanted!r} of {len(answers) - 1} other answers"
+            allowed = (
+                f"left out for {self.wanted!r} of {len(answers) - 1} other answers"
+            )
             remedy = 'Ask with wanted = "shares up to" and scores: the mean is estimated, too.'
             raise wrong(self.no_answer, allowed, remedy, "no_answer")
 
@@ -503,10 +579,14 @@ class Ordinal(Levelled):
         if not self.of_mean:
             return
         if not self.scores:
-            raise InputError("scores", (), f"given for wanted = {self.wanted!r}", remedy)
+            raise InputError(
+                "scores", (), f"given for wanted = {self.wanted!r}", remedy
+            )
         for i, level in enumerate(self.levels):
             if level.importance != 1:
-                remedy = "A mean is one number; its scores say what each answer counts for."
+                remedy = (
+                    "A mean is one number; its scores say what each answer counts for."
+                )
                 allowed = f"left out for {self.wanted!r}"
                 raise wrong(level.importance, allowed, remedy, "level", i, "importance")
 
@@ -599,7 +679,9 @@ class Numeric(BaseQuestion):
     @cached_property
     def way(self) -> WayOfAsking:
         """The way of asking, by which answers are read."""
-        return NumberOrNone.over(self.lower, self.upper, self.yes_no, 2, self.epsilon or 1.0)
+        return NumberOrNone.over(
+            self.lower, self.upper, self.yes_no, 2, self.epsilon or 1.0
+        )
 
     @property
     def radius(self) -> float:
@@ -617,9 +699,12 @@ class Numeric(BaseQuestion):
         """One level with the question's name; an :class:`InputError` if it has no budget."""
         if self.epsilon is None:
             remedy = (
-                f"Add {mark('epsilon')}, or what people accept in {mark('[question.preferences]')}."
+                f"Add {mark('epsilon')}, "
+                f"or what people accept in {mark('[question.preferences]')}."
             )
-            raise InputError(f"epsilon of question {self.name!r}", None, "given", remedy)
+            raise InputError(
+                f"epsilon of question {self.name!r}", None, "given", remedy
+            )
         return PrivacyPolicy([self.epsilon], [1], names=[self.name])
 
 
@@ -633,7 +718,9 @@ _WHICH_KIND = (
     "several, numeric for a mean, joint for two questions in one report."
 )
 QUESTIONS = named("kind", Categorical, ItemSet, SampledChoice, Numeric, Ordinal, Joint)
-AnyQuestion = Annotated[Question, told_apart("kind", _WHICH_KIND, QUESTIONS, usual="categorical")]
+AnyQuestion = Annotated[
+    Question, told_apart("kind", _WHICH_KIND, QUESTIONS, usual="categorical")
+]
 
 
 def _usual(cell: float | None, epsilons: list[float], i: int, j: int) -> float:

@@ -19,12 +19,19 @@ from planner.limits import JOINED
 from planner.survey.tables import Reading, Row, counted, open_table
 
 Cell = str | tuple[str, ...]
-_ROWS_AT_A_TIME, _MOST_PEOPLE = 2**14, 10_000_000  # at a time, and in all
+# at a time, and in all
+_ROWS_AT_A_TIME = 2**14
+_MOST_PEOPLE = 10_000_000
 _MOST_KNOWN = 2**16  # different cells that are remembered
-_MOST_PLACED, _LONG_CELL = 1_000_000, 1_000  # answers that no level lists, and letters of one
+# answers that no level lists, and letters of one
+_MOST_PLACED = 1_000_000
+_LONG_CELL = 1_000
 _SHOWN = 40  # letters of a cell, in an error
-_TICKED, _NOT_TICKED = ("1", "yes", "x", "true"), ("0", "no", "false", "")
-_COMMA = re.compile(r"[+-]?\d*,(\d{1,2}|\d{4,})")  # of three digits it may stand between thousands
+_TICKED = ("1", "yes", "x", "true")
+_NOT_TICKED = ("0", "no", "false", "")
+_COMMA = re.compile(
+    r"[+-]?\d*,(\d{1,2}|\d{4,})"
+)  # of three digits it may stand between thousands
 _CORRECT = "Correct it, or name it in missing = [...] of the survey if it stands for no answer."
 _UNLISTED = "List it in a level, or let answers that no level lists take places."
 _DECIMAL = "Write the decimal mark as a point, as in 1.5, or say that it is a comma."
@@ -78,7 +85,10 @@ class AnswerFile:
     """
 
     def __init__(
-        self, path: str | Path, wanted: Sequence[AnswerColumn], reading: Reading | None = None
+        self,
+        path: str | Path,
+        wanted: Sequence[AnswerColumn],
+        reading: Reading | None = None,
     ) -> None:
         self.reading, self.asked = reading or Reading(), len(wanted)
         named = [name for one in wanted for name in one.columns or (one.name,)]
@@ -110,7 +120,9 @@ class AnswerFile:
 
     def given(self) -> Iterator[Code]:
         """Codes of the one question, of those who have an answer."""
-        return (code for (block,) in self.blocks() for code in block if code is not LEFT_OUT)
+        return (
+            code for (block,) in self.blocks() for code in block if code is not LEFT_OUT
+        )
 
     @property
     def said(self) -> str:
@@ -119,12 +131,16 @@ class AnswerFile:
         parts[0] += ", decimal commas" if self.decimal == "," else ""
         for column in self.columns:
             if column.left_out:
-                parts.append(f"{column.left_out:,} without an answer to {column.name!r} left out")
+                parts.append(
+                    f"{column.left_out:,} without an answer to {column.name!r} left out"
+                )
             placed = [
                 f"{column.asked.levels.item_name(k)} is {label!r}"
                 for k, label in islice(column.placed.items(), 4)
             ]
-            parts += [", ".join(placed[:3]) + ", ..." * (len(placed) > 3)] if placed else []
+            parts += (
+                [", ".join(placed[:3]) + ", ..." * (len(placed) > 3)] if placed else []
+            )
         if self.table.blank:
             among = " among them" * (len(self.table.header) == 1)
             parts.append(f"{counted(self.table.blank, 'blank line')} at the end{among}")
@@ -140,12 +156,23 @@ class AnswerFile:
 
     def _whole(self, block: Sequence[Row]) -> None:
         """Refuse a cell that has whole rows in it: two stray quotes hide those between them."""
-        mark, width, after = self.table.mark, len(self.table.header), [*block[1:], (0, [])]
-        long = [one for one, (start, _) in zip(block, after, strict=True) if start != one[0] + 1]
+        mark = self.table.mark
+        width = len(self.table.header)
+        after = [*block[1:], (0, [])]
+        long = [
+            one
+            for one, (start, _) in zip(block, after, strict=True)
+            if start != one[0] + 1
+        ]
         for line, row in long if mark and width > 1 else ():
             rows = [one.split(mark) for one in mark.join(row).splitlines()]
-            if all(len(one) == width for one in rows) and sum(map(self._answers, rows)) > 1:
-                reason = f"line {line} has quotes with a whole line between them, {rows[1]}"
+            if (
+                all(len(one) == width for one in rows)
+                and sum(map(self._answers, rows)) > 1
+            ):
+                reason = (
+                    f"line {line} has quotes with a whole line between them, {rows[1]}"
+                )
                 raise FileError(self.table.path, reason, "Take the quotes out.")
 
     def _answers(self, row: list[str]) -> bool:
@@ -160,14 +187,19 @@ class _Codes(dict[Cell, Code]):
 
     def __init__(self, file: AnswerFile, wanted: AnswerColumn) -> None:
         super().__init__()
-        self.file, self.name, self.asked = file, wanted.name, wanted.asked
+        self.file = file
+        self.name = wanted.name
+        self.asked = wanted.asked
         self.names = wanted.columns or (wanted.name,)
-        first, titles = folded(self.names[0]), file.table.header
+        first = folded(self.names[0])
+        titles = file.table.header
         named = [] if first == folded(self.name) else self.names[:1]
         suspects = named if first in map(folded, titles) else titles
         if len(self.names) == 1 and any(map(self._is_one, suspects)):
             reason = f"the first line, {', '.join(titles)[:_SHOWN]!r}, holds an answer, no header"
-            raise FileError(file.table.path, reason, "Name the columns in a line of their own.")
+            raise FileError(
+                file.table.path, reason, "Name the columns in a line of their own."
+            )
         alone = len(titles) == file.asked == 1 and not file.reading.place_unlisted
         self.names = tuple(titles) if alone and not wanted.columns else self.names
         self.places = [file.table.place(name) for name in self.names]
@@ -180,7 +212,9 @@ class _Codes(dict[Cell, Code]):
 
     def cell(self, row: Sequence[str]) -> Cell:
         """What is read of a row."""
-        return tuple(row[k] for k in self.places) if self.several else row[self.places[0]]
+        return (
+            tuple(row[k] for k in self.places) if self.several else row[self.places[0]]
+        )
 
     def codes(self, block: Sequence[Row]) -> list[Code]:
         """The codes of these rows."""
@@ -223,17 +257,25 @@ class _Codes(dict[Cell, Code]):
             return self.asked.without(blank=not text and "" not in self.missing)
         number = text
         if self.asked.decimals and self.file.decimal == ",":
-            number = "" if "." in text else text.replace(",", ".")  # a point between thousands?
+            number = (
+                "" if "." in text else text.replace(",", ".")
+            )  # a point between thousands?
         try:
             return self.asked.read_cell(number)
         except InputError as error:
-            raise _wrong(self.names[0], text, error.allowed, self._remedy(text)) from error
+            raise _wrong(
+                self.names[0], text, error.allowed, self._remedy(text)
+            ) from error
 
     def _remedy(self, text: str) -> str:
         if self.asked.decimals:
             return f"{_DECIMAL} {_CORRECT}" if "," in text or "." in text else _CORRECT
         wrong = (one for one in self.asked.texts(text) if self.asked.find(one) is None)
-        names = {folded(name): name for row in self.asked.levels.items for name in row[:_LONG_CELL]}
+        names = {
+            folded(name): name
+            for row in self.asked.levels.items
+            for name in row[:_LONG_CELL]
+        }
         close = get_close_matches(folded(next(wrong, text)), names, 1)
         if close:
             return f"Did you mean {names[close[0]]!r}? {_CORRECT}"
@@ -243,23 +285,34 @@ class _Codes(dict[Cell, Code]):
 
     def _answers_of_columns(self) -> list[int]:
         """Which answer each of several columns is: by their names, or else in their order."""
-        found, total = [*map(self.asked.find, self.names)], self.asked.levels.total
+        found = [*map(self.asked.find, self.names)]
+        total = self.asked.levels.total
         if found.count(None) == len(found) == total:
             return list(range(total))
         for name, one in zip(self.names, found, strict=True):
             if one is None or found.count(one) > 1:
-                allowed = f"an answer's name each, or {total} for all answers in their order"
-                raise InputError("columns", name, allowed, "Name a column for each answer.")
+                allowed = (
+                    f"an answer's name each, or {total} for all answers in their order"
+                )
+                raise InputError(
+                    "columns", name, allowed, "Name a column for each answer."
+                )
         return [one for one in found if one is not None]
 
     def _ticked(self, cells: tuple[str, ...]) -> Code:
-        held, away = set[int](), "" in self.missing and not any(map(str.strip, cells))
+        held = set[int]()
+        away = "" in self.missing and not any(map(str.strip, cells))
         for name, number, cell in zip(self.names, self.ticks, cells, strict=True):
             text = folded(cell)
-            if text in _TICKED or text == folded(name) or self.asked.find(cell) == number:
+            if (
+                text in _TICKED
+                or text == folded(name)
+                or self.asked.find(cell) == number
+            ):
                 held.add(number)
             elif text not in _NOT_TICKED and text not in self.missing:
-                yes, no = ", ".join(_TICKED), ", ".join(_NOT_TICKED[:3])
+                yes = ", ".join(_TICKED)
+                no = ", ".join(_NOT_TICKED[:3])
                 raise _wrong(name, cell, f"ticked by {yes}, or not, by {no}", _CORRECT)
             away |= bool(text) and text in self.missing
             if away and held:
@@ -268,10 +321,13 @@ class _Codes(dict[Cell, Code]):
 
     def place_unlisted(self) -> None:
         """Give what no level lists the places, in order, that levels without a list have."""
-        levels, path, place = self.asked.levels, self.file.table.path, self.places[0]
+        levels = self.asked.levels
+        path = self.file.table.path
+        place = self.places[0]
         if levels.named or self.several:
             return
-        labels, used = dict[str, str](), set[int | None]()
+        labels = dict[str, str]()
+        used = set[int | None]()
         for cell in dict.fromkeys(row[place] for _, row in self.file.table.rows()):
             skipped = not cell.strip() or folded(cell) in self.missing
             for text in [] if skipped else self.asked.texts(cell.strip()):
@@ -284,10 +340,18 @@ class _Codes(dict[Cell, Code]):
                     reason = f"has {most}, or one of over {_LONG_CELL:,} letters, {text[:_SHOWN]!r}"
                     raise FileError(path, reason, "Group rare answers.")
         parts = zip(spans(levels.item_counts), levels.items, strict=True)
-        vacant = (k for span, items in parts if not items for k in range(*span) if k not in used)
+        vacant = (
+            k
+            for span, items in parts
+            if not items
+            for k in range(*span)
+            if k not in used
+        )
         free = [*islice(vacant, len(labels))]  # a level may have a trillion
         if len(labels) > len(free):
-            named = ", ".join(map(repr, list(labels.values())[:5])) + ", ..." * (len(labels) > 5)
+            named = ", ".join(map(repr, list(labels.values())[:5])) + ", ..." * (
+                len(labels) > 5
+            )
             reason = f"{len(labels):,} answers are in no level, {named}, and levels without a list"
             remedy = f"List them in a level, or raise {mark('item_count')} of one without a list."
             raise FileError(path, f"{reason} have room for {len(free):,} more", remedy)

@@ -22,7 +22,13 @@ from planner.survey.levels import require_distinct
 from planner.survey.questions import BEST, AnyQuestion, Joint, Question
 
 _LARGEST = 16  # MiB
-_OF_A_PART = {"weight": 1.0, "targets": (), "rounds": None, "mechanism": BEST, "criterion": "total"}
+_OF_A_PART = {
+    "weight": 1.0,
+    "targets": (),
+    "rounds": None,
+    "mechanism": BEST,
+    "criterion": "total",
+}
 
 
 class Survey(Description):
@@ -44,10 +50,14 @@ class Survey(Description):
     users: Annotated[
         int, values.count(1, MAX_COUNT, "Say how many people will be asked, in digits.")
     ]
-    questions: values.Several[AnyQuestion] = pydantic.Field(min_length=1, alias="question")
+    questions: values.Several[AnyQuestion] = pydantic.Field(
+        min_length=1, alias="question"
+    )
     design: Literal["split", "one-each", "some-each"] = "split"
     ledger: values.NamedFile | None = None
-    asked: Annotated[int, values.count(1, MAX_COUNT, "Leave it out for the best.")] | None = None
+    asked: (
+        Annotated[int, values.count(1, MAX_COUNT, "Leave it out for the best.")] | None
+    ) = None
     title: values.Name | None = None
     intro: values.Name | None = None
     thanks: values.Name | None = None
@@ -59,14 +69,18 @@ class Survey(Description):
 
     @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
-        names = ((("question", i, "name"), one.name) for i, one in enumerate(self.questions))
+        names = (
+            (("question", i, "name"), one.name) for i, one in enumerate(self.questions)
+        )
         require_distinct(names)
         self._join()
         if self.weights and self.population:
             remedy = "Give one of the two: a weight is what one person counts for."
             raise wrong("given", "left out beside weights", remedy, "population")
         parts = self.weights or self.population
-        if parts and not any({*values} == {name for name, _ in parts} for _, values in self.groups):
+        if parts and not any(
+            {*values} == {name for name, _ in parts} for _, values in self.groups
+        ):
             allowed = "of all values of one of the groups, and of no others"
             remedy = "Single people have no weights: a weight of one's own is a name."
             which = "weights" if self.weights else "population"
@@ -96,32 +110,43 @@ class Survey(Description):
                     known[one.name] = one.replacing(parts=parts)
                 except InputError as error:
                     raise at("question", i, "of", error=error) from None
-                known = {name: other for name, other in known.items() if name not in one.of}
+                known = {
+                    name: other for name, other in known.items() if name not in one.of
+                }
         self.__dict__["questions"] = tuple(known.values())
 
     def _part(self, joint: Joint, name: str, known: dict[str, Question]) -> Question:
         """The question of that name, of one answer each and nothing of its own."""
-        part, names = known.get(name), [one.name for one in self.questions]
+        part = known.get(name)
+        names = [one.name for one in self.questions]
         if name not in names:
-            raise InputError.unknown("of", name, names, "Name questions of this survey.")
+            raise InputError.unknown(
+                "of", name, names, "Name questions of this survey."
+            )
         if part is None or not part.joins or joint.of.count(name) > 1:
             allowed = "two or three different questions of one answer each, in one joint question"
             raise InputError("of", name, allowed, "Name others.")
-        i, remedy = self.questions.index(part), f"It is asked within {joint.name!r}: say it there."
+        i = self.questions.index(part)
+        remedy = f"It is asked within {joint.name!r}: say it there."
         for key, usual in _OF_A_PART.items():
             if getattr(part, key) != usual:
                 raise wrong(getattr(part, key), "left out", remedy, "question", i, key)
         for k, level in enumerate(part.levels):
             for key, usual in (("prior", None), ("importance", 1.0)):
                 if getattr(level, key) != usual:
-                    place, remedy = ("level", k, key), "All pairs of answers count alike."
-                    raise wrong(getattr(level, key), "left out", remedy, "question", i, *place)
+                    place = ("level", k, key)
+                    remedy = "All pairs of answers count alike."
+                    raise wrong(
+                        getattr(level, key), "left out", remedy, "question", i, *place
+                    )
         return part
 
     @pydantic.model_serializer(mode="wrap")
     def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
         found = write(self)
-        tables = [row for one in found["question"] for row in (*one.pop("parts", ()), one)]
+        tables = [
+            row for one in found["question"] for row in (*one.pop("parts", ()), one)
+        ]
         return {"name": self.name, **found, "question": tables}
 
     @property
@@ -133,7 +158,9 @@ class Survey(Description):
         population = dict(self.population)
         found = {}
         for name, listed in self.groups:
-            own = population if {*population} == {*listed} else dict.fromkeys(listed, 1.0)
+            own = (
+                population if {*population} == {*listed} else dict.fromkeys(listed, 1.0)
+            )
             found[name] = {value: own[value] / sum(own.values()) for value in listed}
         return found
 
@@ -216,13 +243,19 @@ def read_document(text: str, source: str | Path = "survey") -> Document:
     try:
         document = tomllib.loads(text)
     except RecursionError as error:
-        raise FileError(source, "is nested too deeply", "Survey files need six tables.") from error
+        raise FileError(
+            source, "is nested too deeply", "Survey files need six tables."
+        ) from error
     except ValueError as error:  # TOML's own, or a whole number of thousands of digits
-        reason = str(error).replace("; use sys.set_int_max_str_digits() to increase the limit", "")
+        reason = str(error).replace(
+            "; use sys.set_int_max_str_digits() to increase the limit", ""
+        )
         *_, last = text.split("\n")
         end = f"(at line {text.count(chr(10)) + 1}, column {len(last) + 1}, the end of the file)"
         reason = reason.replace("(at end of document)", end)
-        raise FileError(source, f"is not valid TOML: {reason}", "Correct that line.") from error
+        raise FileError(
+            source, f"is not valid TOML: {reason}", "Correct that line."
+        ) from error
     _require_plain(document, source)
     return document
 
@@ -237,7 +270,8 @@ def settle(
     under = ""
     try:
         outline = _Outline.model_validate(document)
-        under, flat = "survey", outline.survey | {"question": outline.question}
+        under = "survey"
+        flat = outline.survey | {"question": outline.question}
         return Survey.model_validate(flat, context={"folder": folder}), ()
     except pydantic.ValidationError as error:
         return None, tuple(mistakes(error, document, under))
@@ -260,6 +294,10 @@ def _require_plain(document: Document, source: str | Path) -> None:
             case list():
                 waiting += value
             case str() if "\0" in value:
-                raise FileError(source, f"{value!r} has a character U+0000", "Leave it out.")
+                raise FileError(
+                    source, f"{value!r} has a character U+0000", "Leave it out."
+                )
             case int() if not -(2**63) <= value < 2**63:
-                raise FileError(source, "has a whole number beyond 64 bits", "Give a smaller one.")
+                raise FileError(
+                    source, "has a whole number beyond 64 bits", "Give a smaller one."
+                )

@@ -32,7 +32,8 @@ from planner.survey.description import Description
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST_MEBIBYTES, _MOST_HEADINGS = 1024, 10_000
+_MOST_MEBIBYTES = 1024
+_MOST_HEADINGS = 10_000
 _LONGEST_LINE = 4 * MEBIBYTE
 _PARQUET_ROWS = 2**14  # rows of Parquet at a time
 _SAMPLE = 100  # lines by which a delimiter is found
@@ -87,9 +88,15 @@ class AnswerTable:
     """
 
     def __init__(self, path: Path, form: str, rows: Reader, mark: str = "") -> None:
-        self.path, self.form, self.mark, self.blank, self._all = path, form, mark, 0, rows
+        self.path = path
+        self.form = form
+        self.mark = mark
+        self.blank = 0
+        self._all = rows
         with _told(path):
-            first = next((row for row in rows() if any(map(str.strip, row[1]))), (0, list[str]()))
+            first = next(
+                (row for row in rows() if any(map(str.strip, row[1]))), (0, list[str]())
+            )
         self._line, self._header = first
         if not self._header:
             raise FileError(path, "is empty", "Give a header and rows.")
@@ -97,11 +104,15 @@ class AnswerTable:
 
     def rows(self) -> NumberedRows:
         """Every row with the number of its line, all of them as long as the header."""
-        width, blank, first, above = len(self.header), 0, 0, self._line
+        width = len(self.header)
+        blank = 0
+        first = 0
+        above = self._line
         with _told(self.path):
             for line, row in dropwhile(lambda one: one[0] <= above, self._all()):
                 if not row or (len(row) == 1 and row[0].isspace()):
-                    first, blank = first if blank else line, blank + 1
+                    first = first if blank else line
+                    blank = blank + 1
                     continue
                 if blank:
                     if width > 1:
@@ -111,10 +122,14 @@ class AnswerTable:
                     blank = 0
                 if row == self._header and width > 1:
                     remedy = "Take it out: a file has one header."
-                    raise FileError(self.path, f"line {line} is the header again", remedy)
+                    raise FileError(
+                        self.path, f"line {line} is the header again", remedy
+                    )
                 if len(row) != width:
                     reason = f"line {line} has {counted(len(row), 'cell')}, and the header {width}"
-                    raise FileError(self.path, reason, "Give every row a cell for each column.")
+                    raise FileError(
+                        self.path, reason, "Give every row a cell for each column."
+                    )
                 yield line, row
         self.blank = blank
         if width == 1:  # nothing else could stand for somebody without an answer
@@ -127,12 +142,18 @@ class AnswerTable:
             listed = ", ".join(self.header)
             listed = listed if len(listed) < 300 else f"{listed[:300]} ..."
             found = "there is none" if not places else f"there are {len(places)}"
-            remedy = f"Name a column like the question, or choose one of these: {listed}."
-            raise FileError(self.path, f"one column {name!r} is needed, and {found}", remedy)
+            remedy = (
+                f"Name a column like the question, or choose one of these: {listed}."
+            )
+            raise FileError(
+                self.path, f"one column {name!r} is needed, and {found}", remedy
+            )
         return places[0]
 
 
-def open_table(path: str | Path, reading: Reading, wanted: Sequence[str] = ()) -> AnswerTable:
+def open_table(
+    path: str | Path, reading: Reading, wanted: Sequence[str] = ()
+) -> AnswerTable:
     """Find out what a file is, with the names of columns that are ``wanted``.
 
     A FileError says what cannot be read.
@@ -144,10 +165,16 @@ def open_table(path: str | Path, reading: Reading, wanted: Sequence[str] = ()) -
         suffix = path.suffix.lower()
         if suffix not in _OTHERS:
             return _text(path, reading, wanted)
-        for key in ("delimiter", "encoding", *(["skip_rows"] if suffix != ".xlsx" else [])):
+        for key in (
+            "delimiter",
+            "encoding",
+            *(["skip_rows"] if suffix != ".xlsx" else []),
+        ):
             if getattr(reading, key):
                 allowed = f"left out for a {suffix} file"
-                raise InputError(key, getattr(reading, key), allowed, "The file says how it is.")
+                raise InputError(
+                    key, getattr(reading, key), allowed, "The file says how it is."
+                )
         form, opened = _OTHERS[suffix]
         return AnswerTable(path, form, opened(path, reading.skip_rows))
 
@@ -172,20 +199,27 @@ def _told(path: Path) -> Iterator[None]:
         raise unreadable(path, error) from error
     except UnicodeError as error:
         remedy = "Save it as UTF-8, or say its encoding."
-        raise FileError(path, f"is not text in its encoding: {error}", remedy) from error
+        raise FileError(
+            path, f"is not text in its encoding: {error}", remedy
+        ) from error
 
 
 # -- text ---------------------------------------------------------------------------------
 
 
 def _text(path: Path, reading: Reading, wanted: Sequence[str]) -> AnswerTable:
-    encoding, above = _encoding(path, reading.encoding), reading.skip_rows
+    encoding = _encoding(path, reading.encoding)
+    above = reading.skip_rows
 
     def lines() -> Iterator[str]:
         return islice(_lines(path, encoding), above, None)
 
     sample = list(islice(lines(), _SAMPLE))
-    marks = [reading.delimiter.replace("tab", "\t")] if reading.delimiter else list(_DELIMITERS)
+    marks = (
+        [reading.delimiter.replace("tab", "\t")]
+        if reading.delimiter
+        else list(_DELIMITERS)
+    )
     fits = {mark: _fits(sample, mark, wanted) for mark in marks}
     best = max(marks, key=fits.__getitem__)
     named, _, width = fits[best]
@@ -193,7 +227,9 @@ def _text(path: Path, reading: Reading, wanted: Sequence[str]) -> AnswerTable:
     if path.suffix.lower() in _TRANSACTIONS and not named and len(wanted) == 1:
         between = ";" if any(";" in line for line in lines()) else None
         form = f"transactions, {_DELIMITERS.get(between or '', 'blanks')}, {shown}"
-        return AnswerTable(path, form, lambda: _transactions(lines(), between, reading, wanted[0]))
+        return AnswerTable(
+            path, form, lambda: _transactions(lines(), between, reading, wanted[0])
+        )
     form = f"{_DELIMITERS[best] if width > 1 else 'one column'}, {shown}"
     return AnswerTable(path, form, lambda: _delimited(path, lines, best, above), best)
 
@@ -202,7 +238,9 @@ def _encoding(path: Path, told: str | None) -> str:
     """As told, or by its mark, or the first of UTF-8 and Windows-1252 that all of it is."""
     with path.open("rb") as file:
         start = file.read(3)
-    marked = next((name for mark, name in _BYTE_ORDER_MARKS if start.startswith(mark)), None)
+    marked = next(
+        (name for mark, name in _BYTE_ORDER_MARKS if start.startswith(mark)), None
+    )
     named = told or marked
     for one in [named] if named else ["utf-8", "cp1252"]:
         try:
@@ -220,7 +258,8 @@ def _encoding(path: Path, told: str | None) -> str:
 
 def _scan(path: Path, encoding: str) -> None:
     """Refuse what is no text in this encoding, and lines that no text has."""
-    line, held = 1, 0
+    line = 1
+    held = 0
     with path.open(encoding=encoding, newline="") as file:
         while text := file.read(MEBIBYTE):
             if "\0" in text:
@@ -228,7 +267,11 @@ def _scan(path: Path, encoding: str) -> None:
                 remedy = "Is it text? Say its encoding, or take that out."
                 raise FileError(path, f"line {line} has a character U+0000", remedy)
             ends = text.count("\n") or text.count("\r")
-            held = held + len(text) if not ends else len(text) - 1 - max(map(text.rfind, "\n\r"))
+            held = (
+                held + len(text)
+                if not ends
+                else len(text) - 1 - max(map(text.rfind, "\n\r"))
+            )
             line += ends
             if held > _LONGEST_LINE:
                 reason = f"line {line} has more than {_LONGEST_LINE // MEBIBYTE} MiB"
@@ -246,7 +289,8 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
 
 def _delimited(path: Path, lines: Lines, mark: str, above: int) -> NumberedRows:
     """Rows with the lines on which they begin."""
-    rows, start = csv.reader(lines(), delimiter=mark, strict=True), above + 1
+    rows = csv.reader(lines(), delimiter=mark, strict=True)
+    start = above + 1
     try:
         for row in rows:
             yield start, row
@@ -254,17 +298,23 @@ def _delimited(path: Path, lines: Lines, mark: str, above: int) -> NumberedRows:
     except csv.Error as error:
         text = next(islice(lines(), start - above - 1, None), "")
         reason = f"line {start}, {text[:40]!r}, is not CSV: {error}"
-        remedy = "Close its quotes; one that is part of a cell is written twice, in quotes."
+        remedy = (
+            "Close its quotes; one that is part of a cell is written twice, in quotes."
+        )
         raise FileError(path, reason, remedy) from error
 
 
-def _fits(sample: Sequence[str], mark: str, wanted: Sequence[str]) -> tuple[bool, bool, int]:
+def _fits(
+    sample: Sequence[str], mark: str, wanted: Sequence[str]
+) -> tuple[bool, bool, int]:
     """Whether the header has what is wanted, whether all rows are as long, and how long."""
     try:
         rows = [row for row in csv.reader(sample, delimiter=mark) if row]
     except csv.Error:
         rows = []
-    header, whole = rows[0] if rows else [], len(sample) < _SAMPLE  # the last may be cut
+    # the last may be cut
+    header = rows[0] if rows else []
+    whole = len(sample) < _SAMPLE
     names = set(map(folded, header))
     alike = all(len(row) == len(header) for row in (rows if whole else rows[:-1]))
     return all(folded(name) in names for name in wanted), alike, len(header)
@@ -308,13 +358,18 @@ def _json_lines(path: Path, _skipped: int) -> Reader:
     for number, line in enumerate(lines(), 1):
         names |= dict.fromkeys(_json_object(path, number, line))
         if len(names) > _MOST_HEADINGS:
-            raise FileError(path, f"has more than {_MOST_HEADINGS:,} different keys", _WHOLE)
+            raise FileError(
+                path, f"has more than {_MOST_HEADINGS:,} different keys", _WHOLE
+            )
 
     def rows() -> NumberedRows:
         yield 0, list(names)
         for number, line in enumerate(lines(), 1):
             found = _json_object(path, number, line)
-            yield number, [_cell(found.get(name)) for name in names] if line.strip() else []
+            yield (
+                number,
+                [_cell(found.get(name)) for name in names] if line.strip() else [],
+            )
 
     return rows
 
@@ -348,7 +403,9 @@ def _parquet(path: Path) -> NumberedRows:
             schema = file.schema_arrow
         names = schema.names
         texts = [name for name in names if pa.types.is_string(schema.field(name).type)]
-        with pq.ParquetFile(path, read_dictionary=texts) as file:  # each text is kept once
+        with pq.ParquetFile(
+            path, read_dictionary=texts
+        ) as file:  # each text is kept once
             yield 0, names
             done = 0
             for batch in file.iter_batches(_PARQUET_ROWS):
@@ -375,15 +432,21 @@ def excel_rows(path: Path, skipped: int = 0, sheet: str | None = None) -> Number
     try:
         from openpyxl import load_workbook
     except ImportError as error:
-        remedy = "Install it: pip install 'ldp-planner[excel]'. Or save the file as CSV."
-        raise InputError.because("file", "reading Excel needs openpyxl", remedy) from error
+        remedy = (
+            "Install it: pip install 'ldp-planner[excel]'. Or save the file as CSV."
+        )
+        raise InputError.because(
+            "file", "reading Excel needs openpyxl", remedy
+        ) from error
     try:
         with ZipFile(path) as packed:
             size = sum(one.file_size for one in packed.infolist())
         if size > _MOST_MEBIBYTES * MEBIBYTE:
             raise FileError(path, f"unpacks to more than {_MOST_MEBIBYTES} MiB", _WHOLE)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of colours and checks that no cell's value needs
+            warnings.simplefilter(
+                "ignore"
+            )  # of colours and checks that no cell's value needs
             book = load_workbook(path, read_only=True, data_only=True)
         names = {folded(name): name for name in book.sheetnames}
         if sheet is not None and sheet not in names:
@@ -391,7 +454,8 @@ def excel_rows(path: Path, skipped: int = 0, sheet: str | None = None) -> Number
             raise FileError(path, f"has no sheet {sheet!r}", f"There are: {listed}.")
         found = book[names[sheet]] if sheet else book.worksheets[0]
         found.reset_dimensions()  # what a file says of its own size may be wrong
-        width, rows = 0, enumerate(found.iter_rows(values_only=True), 1)
+        width = 0
+        rows = enumerate(found.iter_rows(values_only=True), 1)
         for number, row in islice(rows, skipped, None):
             cells = [_cell(value) for value in row]
             while cells and not cells[-1]:
@@ -402,14 +466,19 @@ def excel_rows(path: Path, skipped: int = 0, sheet: str | None = None) -> Number
     except (PlannerError, OSError):
         raise
     except Exception as error:  # whatever the library meets in a damaged file
-        raise FileError(path, f"is not an Excel file: {error!r}", "Save it as .xlsx.") from error
+        raise FileError(
+            path, f"is not an Excel file: {error!r}", "Save it as .xlsx."
+        ) from error
 
 
 _OTHERS: dict[str, tuple[str, Callable[[Path, int], Reader]]] = {
     ".jsonl": ("JSON lines", _json_lines),
     ".ndjson": ("JSON lines", _json_lines),
     ".parquet": ("Parquet", lambda path, _: partial(_parquet, path)),
-    ".xlsx": ("Excel, the first sheet", lambda path, skipped: partial(excel_rows, path, skipped)),
+    ".xlsx": (
+        "Excel, the first sheet",
+        lambda path, skipped: partial(excel_rows, path, skipped),
+    ),
 }
 # How names of files end that are usual; any other is text, too.
 SUFFIXES = ("csv", "tsv", *(one[1:] for one in (*_TRANSACTIONS, *_OTHERS)))

@@ -33,8 +33,12 @@ from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE, PairRule
 from planner.survey.description import at
 
-_GROUPED = re.compile(r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d{1,30}", re.ASCII)
-_NUMBER_OR_PERCENT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)", re.ASCII)
+_GROUPED = re.compile(
+    r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d{1,30}", re.ASCII
+)
+_NUMBER_OR_PERCENT = re.compile(
+    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)", re.ASCII
+)
 _MOST_LOGARITHM = math.log(100_000)
 _COLUMN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,63}")
 _LONGEST = 100  # letters of a number
@@ -78,7 +82,9 @@ def read_share(value: object, argument: str = "share") -> float:
     if 0 <= share <= 1:
         return share
     remedy = "Write a quarter as 0.25 or 25 %."
-    raise InputError(argument, value, "a share from 0 to 1, or from 0 % to 100 %", remedy)
+    raise InputError(
+        argument, value, "a share from 0 to 1, or from 0 % to 100 %", remedy
+    )
 
 
 def read_count(
@@ -117,7 +123,11 @@ def split(value: object) -> object:
     match value:
         case str():
             cells = _cells(value, ";")
-            return [cell for cell in (cells if len(cells) > 1 else _cells(value, ",")) if cell]
+            return [
+                cell
+                for cell in (cells if len(cells) > 1 else _cells(value, ","))
+                if cell
+            ]
         case np.ndarray():
             return value.tolist()
     return value
@@ -133,7 +143,8 @@ def read_rule(value: Json) -> str | PairRule | tuple[tuple[float | None, ...], .
         case [*rows] if {*map(type, rows)} <= {list, tuple}:
             numbered = (enumerate(row) for row in rows)
             return tuple(
-                tuple(_pair_budget(cell, i, j) for j, cell in row) for i, row in enumerate(numbered)
+                tuple(_pair_budget(cell, i, j) for j, cell in row)
+                for i, row in enumerate(numbered)
             )
     remedy = f'Write rule = "{DEFAULT_RULE}" if you are not sure: it is the usual one.'
     raise InputError("rule", value, ALLOWED_RULES, remedy)
@@ -141,7 +152,8 @@ def read_rule(value: Json) -> str | PairRule | tuple[tuple[float | None, ...], .
 
 def read_path(value: object, about: ValidationInfo) -> str:
     """The file that a survey's file names beside it; no other document may name one."""
-    path, context = read_text(value), about.context
+    path = read_text(value)
+    context = about.context
     if context is None:  # in Python
         return path
     if context["folder"] is None:
@@ -162,7 +174,9 @@ def read_labels(value: object) -> tuple[tuple[str, str], ...]:
     return tuple((answer, read_text(told)) for answer, told in rows)
 
 
-def _table(value: object, key: str, allowed: str, remedy: str) -> Iterable[tuple[str, Json]]:
+def _table(
+    value: object, key: str, allowed: str, remedy: str
+) -> Iterable[tuple[str, Json]]:
     """The rows of a table, as a file has it or as they were read."""
     with suppress(TypeError, ValueError):  # rows that are no pairs
         match value:
@@ -185,11 +199,15 @@ def read_groups(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
             raise InputError(f"groups.{name}", values, allowed, remedy)
         for one in listed:
             if one in (".", "..") or set(one) & set("/=\\"):
-                raise InputError(f"groups.{name}", one, "text without /, \\ and =", remedy)
+                raise InputError(
+                    f"groups.{name}", one, "text without /, \\ and =", remedy
+                )
         found.append((name, listed))
     if math.prod(len(values) for _, values in found) > MOST_GROUPS:
         allowed = f"at most {MOST_GROUPS} combinations"
-        raise InputError("groups", [name for name, _ in found], allowed, "Leave a variable out.")
+        raise InputError(
+            "groups", [name for name, _ in found], allowed, "Leave a variable out."
+        )
     return tuple(found)
 
 
@@ -200,7 +218,12 @@ def read_parts(value: object, about: ValidationInfo) -> tuple[tuple[str, float],
     rows = _table(value, name, "a table of numbers", remedy)
     parts = tuple((one, read_number(part)) for one, part in rows)
     numbers = [part for _, part in parts]
-    if not numbers or min(numbers) < 0 or not any(numbers) or not all(map(math.isfinite, numbers)):
+    if (
+        not numbers
+        or min(numbers) < 0
+        or not any(numbers)
+        or not all(map(math.isfinite, numbers))
+    ):
         raise InputError(name, numbers, "not negative, finite, and not all 0", remedy)
     return parts
 
@@ -265,11 +288,17 @@ def text_of(value: object, key: str = "") -> str:
             return f"ln {round(math.exp(value))}"
         case int() | float():
             number = float(value)
-            whole = math.isfinite(number) and number == int(number) and abs(number) < 1e15
+            whole = (
+                math.isfinite(number) and number == int(number) and abs(number) < 1e15
+            )
             return str(int(number)) if whole else repr(number)
         case [*cells]:
-            return "; ".join(_quoted(one) if type(one) is str else text_of(one) for one in cells)
-    raise InputError("value", value, "a number, a text or a list of them", "Write it out.")
+            return "; ".join(
+                _quoted(one) if type(one) is str else text_of(one) for one in cells
+            )
+    raise InputError(
+        "value", value, "a number, a text or a list of them", "Write it out."
+    )
 
 
 def _logarithm(epsilon: float) -> float:
@@ -284,7 +313,13 @@ def _pair_budget(value: object, i: int, j: int) -> float | None:
         match value:
             case str():
                 text = value.strip().lower()
-                return None if not text else math.inf if text == "inf" else parse_epsilon(text)
+                return (
+                    None
+                    if not text
+                    else math.inf
+                    if text == "inf"
+                    else parse_epsilon(text)
+                )
             case int() | float() if type(value) is not bool:
                 return float(value)
         remedy = 'Write a budget, "" for the usual one, or inf for a pair without protection.'
@@ -303,5 +338,7 @@ def _cells(text: str, separator: str) -> list[str]:
     try:
         rows = list(csv.reader([line], delimiter=separator, skipinitialspace=True))
     except csv.Error as error:  # a cell of more letters than it takes
-        raise InputError("answers", text, "a list of texts", f"Shorten it: {error}.") from None
+        raise InputError(
+            "answers", text, "a list of texts", f"Shorten it: {error}."
+        ) from None
     return [cell.strip() for row in rows for cell in row]

@@ -23,7 +23,9 @@ _OPEN = {
     "lower": "The smallest number that counts.",
     "upper": "The largest number that counts.",
 }
-_ONE, _SEVERAL, _NUMBERS = "select_one", "select_multiple", ("integer", "decimal", "range")
+_ONE = "select_one"
+_SEVERAL = "select_multiple"
+_NUMBERS = ("integer", "decimal", "range")
 _BOUND = re.compile(r"\.\s*([<>])=?\s*(-?[\d.]+)|(start|end)\s*=\s*(-?[\d.]+)")
 _GROUP = re.compile("(begin|end)[_ ](group|repeat)")
 FormRow = dict[str, str]
@@ -50,14 +52,19 @@ def survey_of_form(path: Path) -> Imported:
     InputError
         The library that reads Excel is not installed.
     """
-    rows, title = list(_rows(path, "survey")), path.stem
+    rows = list(_rows(path, "survey"))
+    title = path.stem
     choices: dict[str, list[FormRow]] = {}
     with suppress(FileError):  # a form may have neither
         for row in _rows(path, "choices"):
-            choices.setdefault(row.get("list_name", row.get("list name", "")), []).append(row)
+            choices.setdefault(
+                row.get("list_name", row.get("list name", "")), []
+            ).append(row)
     with suppress(FileError):
         title = next(_rows(path, "settings"), {}).get("form_title", title)
-    questions, left_out, repeats = dict[str, Document](), dict[str, str](), 0
+    questions = dict[str, Document]()
+    left_out = dict[str, str]()
+    repeats = 0
     for number, row in enumerate(rows, 2):
         if group := _GROUP.fullmatch(row.get("type", "")):
             repeats += {"begin": 1, "end": -1}[group[1]] * (group[2] == "repeat")
@@ -92,24 +99,37 @@ def _rows(path: Path, sheet: str) -> Iterator[FormRow]:
             yield {key: cell for key, cell in reversed(list(pairs)) if key and cell}
 
 
-def _question(name: str, row: FormRow, choices: Mapping[str, Sequence[FormRow]]) -> Document:
-    kind, *words = re.sub("^select (one|multiple)", r"select_\1", row.get("type", "")).split()
+def _question(
+    name: str, row: FormRow, choices: Mapping[str, Sequence[FormRow]]
+) -> Document:
+    kind, *words = re.sub(
+        "^select (one|multiple)", r"select_\1", row.get("type", "")
+    ).split()
     found: Document = {"name": name, "ask": row.get("label", "")}
     if kind in _NUMBERS:
         bounds = {"lower": "", "upper": ""}
         for sign, number, end, value in _BOUND.findall(
             f"{row.get('constraint', '')} {row.get('parameters', '')}"
         ):
-            bounds["lower" if sign == ">" or end == "start" else "upper"] = number or value
+            bounds["lower" if sign == ">" or end == "start" else "upper"] = (
+                number or value
+            )
         return found | {"kind": "numeric", "epsilon": ""} | bounds
     if kind not in (_ONE, _SEVERAL) or not words:
-        raise _Unfit(f"{row.get('type', 'nothing')!r} has no answers to choose, and is no number")
-    listed, extra = choices.get(words[0], []), words[1:] == ["or_other"]
+        raise _Unfit(
+            f"{row.get('type', 'nothing')!r} has no answers to choose, and is no number"
+        )
+    listed = choices.get(words[0], [])
+    extra = words[1:] == ["or_other"]
     names = {row["name"]: row.get("label", "") for row in listed if "name" in row}
     names |= {"other": ""} if extra else {}
     if len(set(map(folded, names))) < max(2, len(listed) + extra):
-        raise _Unfit(f"its list {words[0]!r} has not two choices or more, each with its own name")
-    labels = {answer: label for answer, label in names.items() if label not in ("", answer)}
+        raise _Unfit(
+            f"its list {words[0]!r} has not two choices or more, each with its own name"
+        )
+    labels = {
+        answer: label for answer, label in names.items() if label not in ("", answer)
+    }
     level = {"name": "all", "epsilon": "", "items": list(names)}
     several = {"kind": "item-set", "padding_length": ""} if kind == _SEVERAL else {}
     return found | several | {"label": labels, "level": [level]}

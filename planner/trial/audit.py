@@ -84,7 +84,9 @@ class Audit:
     def summary(self) -> str:
         """What no audit sees, and the verdict."""
         number = len(self.faults)
-        found = f"{number} fault{'s' * (number > 1)} found" if number else "No fault found"
+        found = (
+            f"{number} fault{'s' * (number > 1)} found" if number else "No fault found"
+        )
         return (
             f"{UNSEEN} {found} in {self.reports:,} reports of each of {len(self.answers)} answers; "
             f"a chance that is off by {self.visible:.2g} is found 9 times of 10, an honest client "
@@ -140,12 +142,19 @@ def audit_client(
             run.count(box, order[start : start + block])
         faults, tests, visible = run.judged(1 - confidence)
     except _Malformed as fault:
-        faults, tests, visible = (str(fault),), 0, 1.0
-    return Audit(run.name, tuple(run.asked), reports, faults, visible, tests, confidence)
+        faults = (str(fault),)
+        tests = 0
+        visible = 1.0
+    return Audit(
+        run.name, tuple(run.asked), reports, faults, visible, tests, confidence
+    )
 
 
 def answers_in(
-    data: Path, law: CollectedLaw, survey: Survey | None = None, reading: Reading | None = None
+    data: Path,
+    law: CollectedLaw,
+    survey: Survey | None = None,
+    reading: Reading | None = None,
 ) -> tuple[list[Answer], str]:
     """The different answers in a file, as a client takes them; and as what it was read.
 
@@ -154,7 +163,9 @@ def answers_in(
     file = AnswerFile(data, [column_of(law, survey)], reading)
     found = dict.fromkeys(file.given())
     if len(found) > _MOST_ASKED:
-        reason = f"has {len(found):,} different answers, and at most {_MOST_ASKED} are asked"
+        reason = (
+            f"has {len(found):,} different answers, and at most {_MOST_ASKED} are asked"
+        )
         raise FileError(data, reason, "Give some of its rows.")
     return [law.asked.answer(code) for code in found], file.said
 
@@ -166,21 +177,36 @@ class _Malformed(Exception):
 class _Attempt:
     """Counts of one client's reports, answer by answer, and of four times as many honest ones."""
 
-    def __init__(self, parameters: Parameters, question: str | None, asked: list[Answer]) -> None:
+    def __init__(
+        self, parameters: Parameters, question: str | None, asked: list[Answer]
+    ) -> None:
         law = parameters.question(question)
         if law.rounds != (None,):
             allowed = "a question whose reports are made in one round"
-            raise InputError("question", law.name, allowed, "Audit its law by `verify`.")
-        self.name, self._law, self._hash = law.name, law, parameters.hash
-        self.asked = asked or list({repr(one): one for one in law.asked.examples()}.values())
-        self._codes = [law.asked.code(answer) for answer in self.asked]  # refuses what is none
+            raise InputError(
+                "question", law.name, allowed, "Audit its law by `verify`."
+            )
+        self.name = law.name
+        self._law = law
+        self._hash = parameters.hash
+        self.asked = asked or list(
+            {repr(one): one for one in law.asked.examples()}.values()
+        )
+        self._codes = [
+            law.asked.code(answer) for answer in self.asked
+        ]  # refuses what is none
         if len(set(map(repr, self._codes))) != len(self._codes) or len(self._codes) < 2:
-            raise InputError("answers", self.asked, "two or more that differ", "Name others.")
+            raise InputError(
+                "answers", self.asked, "two or more that differ", "Name others."
+            )
         line = Report(self._hash, self.name, bytes(self._law.size), "0" * 16).to_json()
         self.longest = len(line.encode())
-        self._ids, self._asked_of = set[str](), 0
+        self._ids = set[str]()
+        self._asked_of = 0
         kinds = len(self._features(self._drawn(self._codes)))
-        self._seen, self._honest = (np.zeros((len(self.asked), kinds), np.int64) for _ in range(2))
+        self._seen, self._honest = (
+            np.zeros((len(self.asked), kinds), np.int64) for _ in range(2)
+        )
         self._id_bits = np.zeros((len(self.asked), 64), np.int64)
         self._users = np.zeros((len(self.asked), 1), np.int64)
         self._agree = np.zeros(2, np.int64), np.zeros(2, np.int64)
@@ -202,7 +228,9 @@ class _Attempt:
             try:
                 self._seen[x] += self._features(rows[mine])
             except InputError as error:
-                raise _Malformed(f"No client as promised reports so: {error.reason}.") from error
+                raise _Malformed(
+                    f"No client as promised reports so: {error.reason}."
+                ) from error
             self._id_bits[x] += _ones(ids[mine])
             self._users[x] += mine.sum()
             for _ in range(_HONEST):
@@ -215,19 +243,29 @@ class _Attempt:
         pairs = [(first, second)]
         pairs += [(self._drawn(codes), self._drawn(codes)) for _ in range(_HONEST)]
         for place, (one, other) in enumerate(pairs):
-            self._agree[min(place, 1)][:] += (one == other).all(axis=1).sum(), order.size
+            self._agree[min(place, 1)][:] += (
+                (one == other).all(axis=1).sum(),
+                order.size,
+            )
 
     def judged(self, error: float) -> tuple[tuple[str, ...], int, float]:
         """Faults, number of tests, and the deviation of a chance that is found."""
-        tests, n = self._seen.size + self._id_bits.size + 2, self._users
+        tests = self._seen.size + self._id_bits.size + 2
+        n = self._users
         error /= tests
-        own, honest = (self._seen, n), (self._honest, _HONEST * n)
+        own = (self._seen, n)
+        honest = (self._honest, _HONEST * n)
         faults = self._strange("a bit or cell", own, honest, error)
         others = self._id_bits.sum(axis=0) - self._id_bits, n.sum() - n
         faults += self._strange("a bit of the id", (self._id_bits, n), others, error)
         (same, pairs), (by_chance, tried) = (one.tolist() for one in self._agree)
-        if same / pairs > by_chance / tried and _alike(same, pairs, by_chance, tried) < error:
-            faults.append("Reports repeat after a restart: the seed is fixed, they hide nothing.")
+        if (
+            same / pairs > by_chance / tried
+            and _alike(same, pairs, by_chance, tried) < error
+        ):
+            faults.append(
+                "Reports repeat after a restart: the seed is fixed, they hide nothing."
+            )
         if len(self._ids) < self._asked_of:
             faults.append("Ids repeat: a collector counts but one of such reports.")
         share = self._honest / (_HONEST * n)
@@ -261,16 +299,24 @@ class _Attempt:
             parts += [_ones(some), counter.sums().counts]
         return np.concatenate(parts)
 
-    def _strange(self, what: str, own: _Shares, honest: _Shares, error: float) -> list[str]:
+    def _strange(
+        self, what: str, own: _Shares, honest: _Shares, error: float
+    ) -> list[str]:
         """Answers of which some cells are too far from the honest ones, the farthest named."""
-        (one, n), (other, m) = own, honest
+        (one, n) = own
+        (other, m) = honest
         share = (one + other) / (n + m)
         spread = np.sqrt(np.maximum(share * (1 - share), 1e-300) * (1 / n + 1 / m))
         far = np.abs(one / n - other / m) / spread
         found = []
         for x, answer in enumerate(self.asked):
             for cell in np.argsort(-far[x], kind="stable")[:_MOST_TRIED]:
-                hits = int(one[x, cell]), int(n[x, 0]), int(other[x, cell]), int(m[x, 0])
+                hits = (
+                    int(one[x, cell]),
+                    int(n[x, 0]),
+                    int(other[x, cell]),
+                    int(m[x, 0]),
+                )
                 if far[x, cell] > _PLAINLY and _alike(*hits) < error:
                     shares = f"{hits[0] / hits[1]:.6g} of its reports, not {hits[2] / hits[3]:.6g}"
                     found.append(f"Answer {answer!r}: {what} is set in {shares}.")

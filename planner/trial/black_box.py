@@ -65,7 +65,9 @@ class CommandBox:
             raise InputError("seconds", self.seconds, "above 0", remedy)
         if not self.command:
             remedy = 'Write ["python", "client.py"] to run client.py.'
-            raise InputError("command", self.command, "a program and its arguments", remedy)
+            raise InputError(
+                "command", self.command, "a program and its arguments", remedy
+            )
 
     def __call__(self, answers: Sequence[Answer], longest: int) -> list[bytes]:
         """One line per answer, in order.
@@ -78,17 +80,27 @@ class CommandBox:
         """
         most = (longest + 1) * len(answers)
         with TemporaryFile() as asked, TemporaryFile() as out, TemporaryFile() as said:
-            text = "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
+            text = "".join(
+                json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers
+            )
             asked.write(text.encode())
             asked.seek(0)
-            call, mark = list(self.command), secrets.token_hex(16)
+            call = list(self.command)
+            mark = secrets.token_hex(16)
             own = os.environ | {_MARK: mark}
             try:
                 process = subprocess.Popen(  # noqa: S603 - running it is what the caller asks for
-                    call, stdin=asked, stdout=out, stderr=said, env=own, start_new_session=True
+                    call,
+                    stdin=asked,
+                    stdout=out,
+                    stderr=said,
+                    env=own,
+                    start_new_session=True,
                 )
             except OSError as error:
-                reason = f"{' '.join(call)!r} cannot be started: {error.strerror or error}"
+                reason = (
+                    f"{' '.join(call)!r} cannot be started: {error.strerror or error}"
+                )
                 remedy = "Start it once by hand, from the same folder."
                 raise InputError.because("command", reason, remedy) from error
             try:
@@ -109,14 +121,18 @@ class CommandBox:
             raise InputError("reports", len(lines), allowed, remedy)
         return lines
 
-    def _late(self, process: _Process, out: _Bytes, said: _Bytes, missing: int, most: int) -> bool:
+    def _late(
+        self, process: _Process, out: _Bytes, said: _Bytes, missing: int, most: int
+    ) -> bool:
         """Wait for the end, of whichever kind; whether time was up before all lines came."""
-        deadline, seen = time.monotonic() + self.seconds, 0
+        deadline = time.monotonic() + self.seconds
+        seen = 0
         while _runs(process) and _size(out) <= most and _size(said) <= _MOST_SAID:
             if time.monotonic() >= deadline:
                 return missing > 0
             while part := os.pread(out.fileno(), _READ_BYTES, seen):
-                seen, missing = seen + len(part), missing - part.count(b"\n")
+                seen = seen + len(part)
+                missing = missing - part.count(b"\n")
             if missing <= 0:
                 deadline = min(deadline, time.monotonic() + _SECONDS)
             time.sleep(_POLL)
@@ -129,7 +145,9 @@ def _size(file: _Bytes) -> int:
 
 def _runs(process: _Process) -> bool:
     """It is not waited for, so that its number, which is the group's, stays its own."""
-    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    return (
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    )
 
 
 def _end(process: _Process, mark: bytes) -> None:

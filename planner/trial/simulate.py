@@ -34,7 +34,12 @@ from planner.estimates.cross_table import CrossTable, pair_tables
 from planner.estimates.report_law import ReportLaw
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
-from planner.mechanisms.asking import CollectedLaw, ItemCollected, NumberCollected, People
+from planner.mechanisms.asking import (
+    CollectedLaw,
+    ItemCollected,
+    NumberCollected,
+    People,
+)
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.collected import Found
 from planner.mechanisms.counting import Aggregate
@@ -123,7 +128,8 @@ class SampleSize:
     @classmethod
     def of(cls, people: int, planned: QuestionPlan) -> Self:
         """The share of the people that the plan asks, and of a round; at least one."""
-        part, again = planned.part, planned.question.rounds
+        part = planned.part
+        again = planned.question.rounds
         asked = max(1, round(part.fraction / part.parts * people))
         return cls(people, asked, part.parts, again is not None and again.times_open)
 
@@ -145,10 +151,14 @@ class SampleSize:
         """The share of the people who report."""
         return self.asked / self.people
 
-    def of_sets(self, sets: ItemSets, rng: np.random.Generator) -> tuple[ItemSets, ItemSets]:
+    def of_sets(
+        self, sets: ItemSets, rng: np.random.Generator
+    ) -> tuple[ItemSets, ItemSets]:
         """The sets of those who are asked in any round, and of those who report."""
         places = np.arange(self.people)
-        whole = places if self.whole >= self.people else self._lot(places, self.whole, rng)
+        whole = (
+            places if self.whole >= self.people else self._lot(places, self.whole, rng)
+        )
         own = whole if self.parts == 1 else self._lot(whole, self.asked, rng)
         every = sets if whole is places else sets.some(whole)
         return every, every if own is whole else sets.some(own)
@@ -174,7 +184,9 @@ class SampleSize:
     def sampling_variance(self, sums: Array, squares: Array) -> Array:
         """Variance of a sum over the people asked, from the sums over all people."""
         spread = squares - np.square(sums) / self.people
-        return np.asarray(self.asked * (1 - self.fraction) * spread / max(1, self.people - 1))
+        return np.asarray(
+            self.asked * (1 - self.fraction) * spread / max(1, self.people - 1)
+        )
 
 
 class _Tried(NamedTuple):
@@ -187,7 +199,9 @@ class _Tried(NamedTuple):
 
     predicted: float
     gap: Callable[[np.random.Generator], tuple[float, float]]
-    picture: Callable[[np.random.Generator], OneSurvey | OrderedEstimates | tuple[Array, Estimates]]
+    picture: Callable[
+        [np.random.Generator], OneSurvey | OrderedEstimates | tuple[Array, Estimates]
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,7 +261,8 @@ class Trial:
         if planned.question.apart:
             remedy = "Choose a question with a single round."
             raise InputError("kind", question.kind, "asked in a single round", remedy)
-        model, channel = planned.fact(AnswerRateModel), planned.fact(Channel)
+        model = planned.fact(AnswerRateModel)
+        channel = planned.fact(Channel)
         if model is not None:
             values = model.domain.answers(answers)  # type: ignore[arg-type]
             asked = SampleSize.of(values.size, planned)
@@ -256,16 +271,25 @@ class Trial:
             return cls(planned, asked, (), nobody, int(np.isnan(values).sum()), tried)
         if not isinstance(answers, AnswerCounts):
             remedy = "Give the people who have each answer."
-            raise InputError("answers", type(answers).__name__, "answers by their names", remedy)
+            raise InputError(
+                "answers", type(answers).__name__, "answers by their names", remedy
+            )
         known = _as_asked(planned, answers)
-        asked, labels, people = SampleSize.of(known.users, planned), known.labels, known.counts
+        asked = SampleSize.of(known.users, planned)
+        labels = known.labels
+        people = known.counts
         if channel is not None:
             people = people[[labels.index(answer) for answer in channel.symbols]]
             labels = channel.symbols
             every = planned.options
-            tried = {one.name: _ordered(one.law, question, people, asked) for one in every}
+            tried = {
+                one.name: _ordered(one.law, question, people, asked) for one in every
+            }
         else:
-            tried = {n: _counts(law, question, known, asked) for n, law in _laws(planned).items()}
+            tried = {
+                n: _counts(law, question, known, asked)
+                for n, law in _laws(planned).items()
+            }
         return cls(planned, asked, labels, people, 0, tried)
 
     @property
@@ -281,7 +305,10 @@ class Trial:
         return np.asarray(np.cumsum(answered) / answered.sum())
 
     def run(
-        self, repeats: int, rng: np.random.Generator, progress: Callable[[], object] = lambda: None
+        self,
+        repeats: int,
+        rng: np.random.Generator,
+        progress: Callable[[], object] = lambda: None,
     ) -> list[Simulated]:
         """Run every mechanism ``repeats`` times; ``progress`` is called after every run.
 
@@ -292,7 +319,9 @@ class Trial:
         rng:
             Seeds every mechanism on its own.
         """
-        whole_number("repeats", repeats, 1, MAX_COUNT, remedy="Take 100 for a first look.")
+        whole_number(
+            "repeats", repeats, 1, MAX_COUNT, remedy="Take 100 for a first look."
+        )
         found = []
         children = spawn(inputs.generator(rng), len(self._tried))
         for (name, tried), child in zip(self._tried.items(), children, strict=True):
@@ -300,12 +329,15 @@ class Trial:
             for run in range(repeats):
                 gaps[run] = tried.gap(child)
                 progress()
-            (square, held), spread = gaps.mean(axis=0).tolist(), None
+            (square, held) = gaps.mean(axis=0).tolist()
+            spread = None
             if repeats > 1:
                 spread = float(gaps[:, 0].std(ddof=1)) / sqrt(repeats)
                 spread /= max(2 * sqrt(square), 1e-300)
             covered = None if isnan(held) else held
-            found.append(Simulated(name, sqrt(square), spread, sqrt(tried.predicted), covered))
+            found.append(
+                Simulated(name, sqrt(square), spread, sqrt(tried.predicted), covered)
+            )
         return found
 
     def one(
@@ -333,18 +365,23 @@ class Trial:
         Every report is drawn, as what a report says of two cells goes together; none of more than
         a million people.
         """
-        law, parts = self.planned.law, self.planned.deployed.together
+        law = self.planned.law
+        parts = self.planned.deployed.together
         if len(parts) < 2 or self.asked.asked > _MOST_REPORTS:
             return []
         of = [(one.name, one.plain_levels.item_names()) for one in parts]
-        own = np.repeat(np.arange(self.people.size), self.asked.of_counts(self.people, rng)[1])
+        own = np.repeat(
+            np.arange(self.people.size), self.asked.of_counts(self.people, rng)[1]
+        )
         counter = law.shape.counter()
         for reports in law.shape.draw_many(own, seeded_words(rng)):
             counter.add(reports)
         counts = law.shape.estimate(counter.sums()).values
         truth = np.bincount(own, minlength=self.people.size).astype(np.float64)
         about = own.size, law.shape.second_moments
-        found, true = (pair_tables(of, self.labels, one, *about) for one in (counts, truth))
+        found, true = (
+            pair_tables(of, self.labels, one, *about) for one in (counts, truth)
+        )
         return [(one, other.counts) for one, other in zip(found, true, strict=True)]
 
 
@@ -352,19 +389,30 @@ def _counts(
     law: CollectedLaw, question: Question, known: AnswerCounts, asked: SampleSize
 ) -> _Tried:
     """A law for one item or a set of each person."""
-    fraction, sets = asked.whole / asked.people, known.sets
+    fraction = asked.whole / asked.people
+    sets = known.sets
     data: People = known.counts if sets is None else sets
-    truth, bias = fraction * known.counts, fraction * law.bias(data)
+    truth = fraction * known.counts
+    bias = fraction * law.bias(data)
     way = cast("ItemCollected", law.asked)
     _, once, twice = way.sums(data)
-    once, twice = way.scale * once, way.scale**2 * twice
+    once = way.scale * once
+    twice = way.scale**2 * twice
     once *= not asked.apart  # how many report varies, too
-    expected = asked.fraction * law.variance(data) + asked.sampling_variance(once, twice)
+    expected = asked.fraction * law.variance(data) + asked.sampling_variance(
+        once, twice
+    )
     expected = asked.parts**2 * expected + np.square(bias)
     levels = question.levels
-    weights = np.repeat([one.importance for one in levels], [one.item_count for one in levels])
-    if getattr(question, "criterion", "total") == "minimax":  # the error of the item that is worst
-        weights = np.where(np.arange(weights.size) == np.argmax(weights * expected), weights, 0.0)
+    weights = np.repeat(
+        [one.importance for one in levels], [one.item_count for one in levels]
+    )
+    if (
+        getattr(question, "criterion", "total") == "minimax"
+    ):  # the error of the item that is worst
+        weights = np.where(
+            np.arange(weights.size) == np.argmax(weights * expected), weights, 0.0
+        )
 
     def draw(rng: np.random.Generator) -> tuple[Array, Estimates]:
         """How many there are of those whom limits are about, and how many are estimated."""
@@ -383,14 +431,20 @@ def _counts(
     return _Tried(float(weights @ expected), gap, draw)
 
 
-def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleSize) -> _Tried:
+def _ordered(
+    channel: Channel, question: Question, people: Whole, asked: SampleSize
+) -> _Tried:
     """A channel for ordered answers: shares or counts in people, a mean in scores."""
     shares = people / people.sum()
-    truth, scenarios = channel.wanted @ shares, channel.scenarios
+    truth = channel.wanted @ shares
+    scenarios = channel.scenarios
     directions = scenarios[0].directions if scenarios else np.eye(truth.size)
     once = channel.error(Scenario(shares, directions)) / asked.asked
     each = (directions @ channel.wanted).T
-    once += float(asked.sampling_variance(people @ each, people @ each**2).sum()) / asked.asked**2
+    once += (
+        float(asked.sampling_variance(people @ each, people @ each**2).sum())
+        / asked.asked**2
+    )
     scale = 1.0 if question.of_mean else float(asked.whole)
     shown = channel if question.of_mean else shares_up_to(channel)
     outside = getattr(question, "no_answer", None) is not None
@@ -405,14 +459,17 @@ def _ordered(channel: Channel, question: Question, people: Whole, asked: SampleS
 
     def estimates_of(reports: Whole) -> ChannelEstimates:
         found = wanted_estimates(channel.estimator, reports)
-        return found._replace(law=ReportLaw(channel.matrix, channel.estimator, found.users))
+        return found._replace(
+            law=ReportLaw(channel.matrix, channel.estimator, found.users)
+        )
 
     def gap(rng: np.random.Generator) -> tuple[float, bool]:
         some, reports = draw(rng)
         found = estimates_of(reports)
         error = float(np.square(scale * directions @ (found.values - truth)).sum())
         if question.of_mean:
-            mean, own = mean_of_scores(found, _TRIAL_CONFIDENCE), channel.wanted[0] @ some
+            mean = mean_of_scores(found, _TRIAL_CONFIDENCE)
+            own = channel.wanted[0] @ some
             return error, bool(mean.lower <= own / some.sum() <= mean.upper)
         reached = np.cumsum(some[: some.size - outside])
         return error, shares_of(reports).hold(reached[:-1] / max(1, reached[-1]))
@@ -433,8 +490,11 @@ def _mean(law: CollectedLaw, values: Array, asked: SampleSize) -> _Tried:
     answered = values[~np.isnan(values)]
     truth = float(answered.mean())
     predicted = law.variance(values).mean / asked.fraction
-    off, among = answered - truth, asked.fraction * answered.size
-    predicted += float(asked.sampling_variance(off.sum(), np.square(off).sum())) / among**2
+    off = answered - truth
+    among = asked.fraction * answered.size
+    predicted += (
+        float(asked.sampling_variance(off.sum(), np.square(off).sum())) / among**2
+    )
 
     def draw(rng: np.random.Generator) -> tuple[Whole, Estimate]:
         every, some = asked.of_counts(sizes, rng)
@@ -457,7 +517,8 @@ def _mean(law: CollectedLaw, values: Array, asked: SampleSize) -> _Tried:
 
 def _laws(planned: QuestionPlan) -> dict[str, CollectedLaw]:
     """What is deployed, and all else that the plan compares and that could be deployed."""
-    question, found = planned.deployed, {planned.deployed.mechanism: planned.law}
+    question = planned.deployed
+    found = {planned.deployed.mechanism: planned.law}
     compared = {one.name: one for one in planned.options}
     for name in planned.kind.mechanisms(question):
         if name in compared and name not in found:
@@ -469,16 +530,21 @@ def _laws(planned: QuestionPlan) -> dict[str, CollectedLaw]:
 
 def _as_asked(planned: QuestionPlan, answers: AnswerCounts) -> AnswerCounts:
     """The answers as the question asks for them: sets of one item, where it asks for sets."""
-    question, of_sets = planned.deployed, planned.fact(Padded) is not None
+    question = planned.deployed
+    of_sets = planned.fact(Padded) is not None
     if answers.sets is not None and not of_sets:
         remedy = "Keep the first item of each set, or ask with the kind item-set."
         raise InputError("answers", "sets", "one for each person", remedy)
-    listed = [(name, bool(level.items)) for level in question.levels for name in level.labels]
+    listed = [
+        (name, bool(level.items)) for level in question.levels for name in level.labels
+    ]
     pairs = zip(answers.labels, listed, strict=False)
     wrong = any(named and label != name for label, (name, named) in pairs)
     if wrong or len(listed) != len(answers.labels):
         allowed = "those of the question, level by level"
-        raise InputError("labels", answers.labels, allowed, "Give 0 where nobody has an answer.")
+        raise InputError(
+            "labels", answers.labels, allowed, "Give 0 where nobody has an answer."
+        )
     if answers.sets is not None or not of_sets:
         return answers
     single = np.repeat(np.arange(answers.counts.size), answers.counts)

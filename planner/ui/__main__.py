@@ -31,7 +31,9 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     ``address`` is the one to listen on: by default this machine alone can reach the app, and no
     page that calls it by another name, which might be anybody's (DNS rebinding).
     """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # many take several times as long
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # many take several times as long
     from streamlit.web import cli
 
     here = {"server.port": port, "server.address": address}
@@ -40,19 +42,26 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     sys.argv = ["streamlit", "run", str(entry), *_flags(SETTINGS | here | names)]
     if mode == "headless":
         sys.argv += ["--server.headless", "true"]
-    import_module("planner.ui.views.questions")  # so that the first visitor need not wait for it
+    import_module(
+        "planner.ui.views.questions"
+    )  # so that the first visitor need not wait for it
     try:
         cli.main()
     finally:
         sys.stdout.flush()
-        os._exit(0)  # threads that still plan for visitors who are gone must not hold it up
+        os._exit(
+            0
+        )  # threads that still plan for visitors who are gone must not hold it up
 
 
 def _flags(settings: Mapping[str, str | int | bool | list[str]]) -> list[str]:
     words = []
     for name, value in settings.items():
         for one in value if isinstance(value, list) else [value]:
-            words += [f"--{name}", str(one).lower() if isinstance(one, bool) else str(one)]
+            words += [
+                f"--{name}",
+                str(one).lower() if isinstance(one, bool) else str(one),
+            ]
     return words
 
 

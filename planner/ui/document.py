@@ -40,8 +40,19 @@ EXAMPLES = {
 FIRST_EXAMPLE = "clinic"
 """What a visitor meets: the levels matter, and the answers have names."""
 
-_DERIVED = ("level", "rule", "label", "parts")  # of a joint question: its parts have them
-_OF_PARTS = ("weight", "target", "rounds", "mechanism", "criterion")  # a joint question has them
+_DERIVED = (
+    "level",
+    "rule",
+    "label",
+    "parts",
+)  # of a joint question: its parts have them
+_OF_PARTS = (
+    "weight",
+    "target",
+    "rounds",
+    "mechanism",
+    "criterion",
+)  # a joint question has them
 
 
 class TableCell(NamedTuple):
@@ -58,13 +69,19 @@ class TableCell(NamedTuple):
 
 
 def _bundled(name: str) -> Document:
-    return tomllib.loads((resources.files("planner.ui") / name).read_text(encoding="utf-8"))
+    return tomllib.loads(
+        (resources.files("planner.ui") / name).read_text(encoding="utf-8")
+    )
 
 
 CELLS = {key: TableCell(**cell) for key, cell in _bundled("cells.toml").items()}
 """By the key in a survey's file, with the table that it is in."""
-_LABELS = {path.split(".")[-1]: cell.label.split(" (")[0] for path, cell in CELLS.items()} | {
-    **dict.fromkeys(("sets", "[question.sets]"), CELLS["sets.sizes"].label.split(" (")[0]),
+_LABELS = {
+    path.split(".")[-1]: cell.label.split(" (")[0] for path, cell in CELLS.items()
+} | {
+    **dict.fromkeys(
+        ("sets", "[question.sets]"), CELLS["sets.sizes"].label.split(" (")[0]
+    ),
     "[question.preferences]": "The largest budget that people accept",
 }
 
@@ -86,7 +103,8 @@ class Form(NamedTuple):
     alone: bool = True
 
 
-_LEVEL_FIELDS, _SIDED = ("name", "epsilon", "items"), ("name", "epsilon", "against", "items")
+_LEVEL_FIELDS = ("name", "epsilon", "items")
+_SIDED = ("name", "epsilon", "against", "items")
 _OPTIONAL_FIELDS = ("item_count", "importance", "prior")
 KIND_WORDS = {
     "categorical": Form("one answer", (*_SIDED, *_OPTIONAL_FIELDS), small="criterion"),
@@ -97,7 +115,10 @@ KIND_WORDS = {
         "criterion",
     ),
     "ordinal": Form(
-        "one step of a scale", (*_SIDED, "importance"), ("order", "scores", "no_answer"), "wanted"
+        "one step of a scale",
+        (*_SIDED, "importance"),
+        ("order", "scores", "no_answer"),
+        "wanted",
     ),
     "numeric": Form(
         "a number",
@@ -117,13 +138,21 @@ TABLE_COLUMNS = (*_SIDED, *_OPTIONAL_FIELDS, "yes_counts")
 
 def new_document() -> Document:
     """A survey with one question, which can be planned at once."""
-    return {"survey": {"name": "my survey", "users": "10,000"}, "question": [new_question(())]}
+    return {
+        "survey": {"name": "my survey", "users": "10,000"},
+        "question": [new_question(())],
+    }
 
 
 def new_question(taken: Sequence[str]) -> Document:
     """A question of another name than those that are ``taken``."""
-    name = next(f"question {k}" for k in range(1, 10_000) if f"question {k}" not in taken)
-    return {"name": name, "level": [{"name": "usual", "epsilon": "1", "items": "A; B; C"}]}
+    name = next(
+        f"question {k}" for k in range(1, 10_000) if f"question {k}" not in taken
+    )
+    return {
+        "name": name,
+        "level": [{"name": "usual", "epsilon": "1", "items": "A; B; C"}],
+    }
 
 
 def example_document(name: str) -> Document:
@@ -179,9 +208,12 @@ def cleaned(document: Document) -> Document:
     """What is planned: without what belongs to another kind of question."""
     found = []
     for question in document["question"]:
-        form, known = form_of(question), QUESTIONS[kind_of(question)].file_keys()
+        form = form_of(question)
+        known = QUESTIONS[kind_of(question)].file_keys()
         derived = () if form.alone else _DERIVED
-        kept = {k: cell for k, cell in question.items() if k in known and k not in derived}
+        kept = {
+            k: cell for k, cell in question.items() if k in known and k not in derived
+        }
         if "level" in kept:
             kept["level"] = [
                 {key: cell for key, cell in row.items() if key in form.columns}
@@ -200,13 +232,19 @@ def is_empty(mistake: Mistake) -> bool:
 
 def sentence_of(mistake: Mistake) -> str:
     """What is wrong, in the words of the page: cells have its labels, not the file's keys."""
-    error, names = mistake.error, [part for part in mistake.where if isinstance(part, str)]
-    argument, key = error.argument, names[-1] if names else ""
+    error = mistake.error
+    names = [part for part in mistake.where if isinstance(part, str)]
+    argument = error.argument
+    key = names[-1] if names else ""
     if is_empty(mistake):
         row = not isinstance(next(reversed(mistake.where), 0), str)
-        what = ", ".join((*error.place, _LABELS.get(argument if row else key, argument)))
+        what = ", ".join(
+            (*error.place, _LABELS.get(argument if row else key, argument))
+        )
         remedy = error.remedy if error.allowed else ""
-        return InputError.because(key, f"{what} is still empty", remedy).worded(label_of)
+        return InputError.because(key, f"{what} is still empty", remedy).worded(
+            label_of
+        )
     cell = CELLS.get(".".join(names).removeprefix("question."))
     label = key if cell is None else cell.label.split(" (")[0]
     if key and argument.startswith(key):  # a cell of a matrix says which
@@ -246,7 +284,11 @@ def stem_of(survey: Survey) -> str:
 
 def target_text(question: Document) -> str:
     """The total error that is exact enough, as typed; "" for none."""
-    found = [one for one in question.get("target", ()) if "error" in one and "level" not in one]
+    found = [
+        one
+        for one in question.get("target", ())
+        if "error" in one and "level" not in one
+    ]
     return text_of(found[0]["error"]) if found else ""
 
 
@@ -268,7 +310,12 @@ def vouched(question: Document) -> bool:
 MOST_IN_ADDRESS = 6000
 """Characters; beside the rest of an address, what servers and chat programs let pass."""
 _MOST_BYTES = 1_000_000
-_FILES = {"pilot", "file", "ledger", "values"}  # paths, and what people said, do not travel
+_FILES = {
+    "pilot",
+    "file",
+    "ledger",
+    "values",
+}  # paths, and what people said, do not travel
 _BY_NAMES = ("label", "groups", "population", "weights")
 _CELLS: Document = {}
 _TABLE_KEYS = ("sets", "sampling", "preferences", "rounds", *_BY_NAMES)
@@ -302,9 +349,12 @@ def _is_whole(document: Document) -> bool:
     """Whether it has both tables, and matrices a row and a column for each level."""
     if document.keys() != _DOCUMENT.keys() or not document["question"]:
         return False
-    sizes = [(one.get("rule"), len(one.get("level", ()))) for one in document["question"]]
+    sizes = [
+        (one.get("rule"), len(one.get("level", ()))) for one in document["question"]
+    ]
     return all(
-        type(rule) is not list or [type(row) is list and len(row) for row in rule] == [size] * size
+        type(rule) is not list
+        or [type(row) is list and len(row) for row in rule] == [size] * size
         for rule, size in sizes
     )
 
@@ -351,7 +401,9 @@ def documents_of_word(word: str) -> list[Document]:
 
 
 def _unpacked(word: str) -> Any:
-    packed = base64.b64decode(word + "=" * (-len(word) % 4), altchars=b"-_", validate=True)
+    packed = base64.b64decode(
+        word + "=" * (-len(word) % 4), altchars=b"-_", validate=True
+    )
     unpacking = zlib.decompressobj()
     text = unpacking.decompress(packed, _MOST_BYTES)
     if not unpacking.eof:
@@ -364,7 +416,10 @@ def _without_files(value: Any) -> Any:
     match value:
         case dict():
             kept = {key: one for key, one in value.items() if key not in _FILES}
-            return {k: one if k in _BY_NAMES else _without_files(one) for k, one in kept.items()}
+            return {
+                k: one if k in _BY_NAMES else _without_files(one)
+                for k, one in kept.items()
+            }
         case list():
             return [_without_files(one) for one in value]
     return value

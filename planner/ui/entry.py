@@ -29,7 +29,9 @@ PAGES = {  # the title of each page, and where its function is
 
 def main() -> None:
     """Show the page that the address asks for."""
-    st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
+    st.set_page_config(
+        page_title="LDP budget planner", layout="wide", initial_sidebar_state=220
+    )
     st.html(f"<style>{STYLE}</style>")
     here = session()
     pages = [
@@ -52,9 +54,12 @@ def bar() -> None:
     with st.container(key="bar", horizontal=True, vertical_alignment="center"):
         st.markdown("**LDP budget planner**", width="stretch")
         if here.last is not None:
-            name, take = plain(here.last["survey"].get("name", "")), (here.last,)
+            name = plain(here.last["survey"].get("name", ""))
+            take = (here.last,)
             st.button("Last survey", None, name, here.replace, take, type="tertiary")
-        st.button("New survey", on_click=here.replace, args=(new_document(),), type="tertiary")
+        st.button(
+            "New survey", on_click=here.replace, args=(new_document(),), type="tertiary"
+        )
         with st.popover("Open", type="tertiary"):
             opening()
         saving = st.popover("Save", type="tertiary", key="save", on_change="rerun")
@@ -70,18 +75,22 @@ def _saving() -> None:
     document = session().document
     survey, _ = settle(cleaned(document))
     if len(word_of(document)) > MOST_IN_ADDRESS:
-        st.markdown("Too large for an address: download the file to keep or share the survey.")
+        st.markdown(
+            "Too large for an address: download the file to keep or share the survey."
+        )
     else:
         st.markdown(
             "The address of this page is the survey: bookmark it, or send it. Ledgers, and samples "
             "of what people accept, are not in it."
         )
         st.button("Copy the address", key="copy")
-    label, told = "Download the file", "Once nothing is missing or wrong."
+    label = "Download the file"
+    told = "Once nothing is missing or wrong."
     if survey is None:
         st.download_button(label, "", "survey.toml", disabled=True, help=told)
     else:
-        text, name = survey_text(survey), f"{stem_of(survey)}.toml"
+        text = survey_text(survey)
+        name = f"{stem_of(survey)}.toml"
         st.download_button(label, text, name, on_click="ignore")
 
 

@@ -25,7 +25,9 @@ MOST_PASTED = 100
 Take = Callable[[Any], None]
 
 
-def kept(slot: Any, holder: Document, path: str, place: object = "", **more: Any) -> None:
+def kept(
+    slot: Any, holder: Document, path: str, place: object = "", **more: Any
+) -> None:
     """A widget for a cell of a document, which has what was typed from then on.
 
     Parameters
@@ -40,7 +42,8 @@ def kept(slot: Any, holder: Document, path: str, place: object = "", **more: Any
     more:
         Further arguments of the widget, such as options that differ.
     """
-    cell, (*table, key) = CELLS[path], path.split(".")
+    cell = CELLS[path]
+    (*table, key) = path.split(".")
     settings = ({"options": cell.options} if cell.options else {}) | more
     widget = cell.widget or ("selectbox" if "options" in settings else "text_input")
     start: Any = widget != "toggle" and next(iter(settings.get("options", [""])))
@@ -58,8 +61,17 @@ def kept(slot: Any, holder: Document, path: str, place: object = "", **more: Any
             if table and not home:
                 del holder[table[0]]
 
-    label, name = settings.pop("label", cell.label), f"{path}-{place}"
-    field(getattr(slot, widget), label, name, value, take, help=cell.help or None, **settings)
+    label = settings.pop("label", cell.label)
+    name = f"{path}-{place}"
+    field(
+        getattr(slot, widget),
+        label,
+        name,
+        value,
+        take,
+        help=cell.help or None,
+        **settings,
+    )
 
 
 def kept_row(holder: Document, place: object, *paths: str) -> None:
@@ -69,15 +81,20 @@ def kept_row(holder: Document, place: object, *paths: str) -> None:
         kept(slot, holder, path, place)
 
 
-def kept_item(widget: Callable[..., Any], label: str, name: str, start: Any, **more: Any) -> Any:
+def kept_item(
+    widget: Callable[..., Any], label: str, name: str, start: Any, **more: Any
+) -> Any:
     """A widget whose value is kept for the session, under its name; its value."""
     place = session().typed
-    value, take = place.setdefault(name, start), partial(place.__setitem__, name)
+    value = place.setdefault(name, start)
+    take = partial(place.__setitem__, name)
     field(widget, label, name, value, take, **more)
     return place[name]
 
 
-def edit_rows(name: str, rows: Sequence[FieldRow], columns: Mapping[str, Any], take: Take) -> None:
+def edit_rows(
+    name: str, rows: Sequence[FieldRow], columns: Mapping[str, Any], take: Take
+) -> None:
     """A table in which every cell is text and rows can be added.
 
     Parameters
@@ -100,13 +117,16 @@ def edit_rows(name: str, rows: Sequence[FieldRow], columns: Mapping[str, Any], t
                 take(edited)
 
     name = f"{name}-{'-'.join(columns)}"  # other columns make another table
-    key, shown = _key(name), {"column_order": list(columns), "column_config": dict(columns)}
+    key = _key(name)
+    shown = {"column_order": list(columns), "column_config": dict(columns)}
     make = partial(pd.DataFrame, list(rows), columns=list(TABLE_COLUMNS), dtype=str)
     edit_frame(name, make, num_rows="dynamic", on_change=changed, **shown)
     changed()
 
 
-def edit_frame(name: str, make: Callable[[], pd.DataFrame], **more: Any) -> pd.DataFrame:
+def edit_frame(
+    name: str, make: Callable[[], pd.DataFrame], **more: Any
+) -> pd.DataFrame:
     """A table for editing, made when its page is entered; what is in it now."""
     key = _key(name)
     if key not in st.session_state:
@@ -119,7 +139,10 @@ def edit_frame(name: str, make: Callable[[], pd.DataFrame], **more: Any) -> pd.D
 
 
 def _too_many(key: str) -> bool:
-    return key in st.session_state and len(st.session_state[key]["added_rows"]) > MOST_PASTED
+    return (
+        key in st.session_state
+        and len(st.session_state[key]["added_rows"]) > MOST_PASTED
+    )
 
 
 def refuse_paste(rows: int) -> None:
@@ -138,13 +161,19 @@ def _key(name: str) -> str:
 
 
 def field(
-    widget: Callable[..., Any], label: str, name: str, value: Any, take: Take, **more: Any
+    widget: Callable[..., Any],
+    label: str,
+    name: str,
+    value: Any,
+    take: Take,
+    **more: Any,
 ) -> None:
     """A widget whose start is ``value`` in every run, so that none can leave it blank.
 
     ``take`` is given what differs from it.
     """
-    key, settings = _key(name), dict(more)
+    key = _key(name)
+    settings = dict(more)
     if isinstance(settings.get("options"), Mapping):
         settings["format_func"] = settings["options"].__getitem__
     if "options" in settings:
@@ -173,5 +202,7 @@ def _edited(seed: pd.DataFrame, edits: Mapping[str, Any]) -> list[FieldRow]:
     for place, cells in edits["edited_rows"].items():
         rows[int(place)].update(cells)
     gone = set(edits["deleted_rows"])
-    rows = [row for place, row in enumerate(rows) if place not in gone] + edits["added_rows"]
+    rows = [row for place, row in enumerate(rows) if place not in gone] + edits[
+        "added_rows"
+    ]
     return [{str(key): str(row.get(key) or "") for key in seed.columns} for row in rows]

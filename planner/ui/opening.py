@@ -25,9 +25,14 @@ _MOST_SURVEY_LINES = 100_000
 def opening() -> None:
     """Offer examples and files."""
     new = session().revision
-    names = {None: "choose one"} | {name: text.capitalize() for name, text in EXAMPLES.items()}
-    key, written = f"example-{new}", names.__getitem__
-    st.selectbox("Example", list(names), key=key, format_func=written, on_change=_take_example)
+    names = {None: "choose one"} | {
+        name: text.capitalize() for name, text in EXAMPLES.items()
+    }
+    key = f"example-{new}"
+    written = names.__getitem__
+    st.selectbox(
+        "Example", list(names), key=key, format_func=written, on_change=_take_example
+    )
     label = "A survey (TOML), or items with level or epsilon (CSV)"
     told = "The first line of a CSV file is item,level,epsilon. Files stay on this machine."
     key = f"upload-{new}"
@@ -45,13 +50,16 @@ def _take_upload() -> None:
     file = st.session_state[f"upload-{here.revision}"]
     if file is None:
         return
-    name, data = PurePath(file.name).name, file.getvalue()
+    name = PurePath(file.name).name
+    data = file.getvalue()
     try:
         if name.lower().endswith(".csv"):
             here.replace(_with_items(here.document, name, data))
         else:
             here.replace(document_from_upload(name, data))
-        here.notices.append((f"{name} is open. Undo brings back what was here before.", False))
+        here.notices.append(
+            (f"{name} is open. Undo brings back what was here before.", False)
+        )
     except PlannerError as error:
         here.notices.append((f"{error} Nothing was opened.", True))
 
@@ -87,7 +95,9 @@ def _with_items(document: Document, name: str, data: bytes) -> Document:
     return changed
 
 
-def rows_from_items(name: str, data: bytes, known: Sequence[Document]) -> list[FieldRow]:
+def rows_from_items(
+    name: str, data: bytes, known: Sequence[Document]
+) -> list[FieldRow]:
     r"""Levels from a CSV file with a header: a column ``item`` and ``level``, ``epsilon`` or both.
 
     Without ``epsilon``, a level keeps the budget it has in ``known``, or waits for one.
@@ -110,21 +120,32 @@ def rows_from_items(name: str, data: bytes, known: Sequence[Document]) -> list[F
             reason = "columns 'item' and 'level' or 'epsilon' are needed"
             remedy = "The first line names the columns, for example: item,level,epsilon"
             raise FileError(path, f"{reason}, not {', '.join(header)[:80]}", remedy)
-        given = {text_of(row.get("name")): text_of(row.get("epsilon"), "epsilon") for row in known}
+        given = {
+            text_of(row.get("name")): text_of(row.get("epsilon"), "epsilon")
+            for row in known
+        }
         levels: dict[tuple[str, str], list[str]] = {}
         for line, row in table.rows():
             cells = dict(zip(header, map(str.strip, row), strict=True))
-            missing = [key for key in ("item", "level", "epsilon") if cells.get(key) == ""]
+            missing = [
+                key for key in ("item", "level", "epsilon") if cells.get(key) == ""
+            ]
             if missing:
-                raise FileError(path, f"line {line} has no {missing[0]}", "Fill in the cell.")
+                raise FileError(
+                    path, f"line {line} has no {missing[0]}", "Fill in the cell."
+                )
             if line > _MOST_SURVEY_LINES:
                 remedy = "Give items by their number."
-                raise FileError(path, f"there are over {_MOST_SURVEY_LINES:,} lines", remedy)
+                raise FileError(
+                    path, f"there are over {_MOST_SURVEY_LINES:,} lines", remedy
+                )
             level = cells.get("level") or f"epsilon {cells['epsilon']}"
             budget = cells.get("epsilon", given.get(level, ""))
             levels.setdefault((level, budget), []).append(cells["item"])
         if not levels:
-            raise FileError(path, "there are no items below the header", "Add a line per item.")
+            raise FileError(
+                path, "there are no items below the header", "Add a line per item."
+            )
     return [
         {"name": level, "epsilon": budget, "items": text_of(tuple(items))}
         for (level, budget), items in levels.items()

@@ -24,9 +24,12 @@ from planner.ui.document import label_of
 from planner.ui.state import session
 
 STYLE, SCRIPT = (
-    (resources.files("planner.ui") / f"page.{kind}").read_text("utf-8") for kind in ("css", "js")
+    (resources.files("planner.ui") / f"page.{kind}").read_text("utf-8")
+    for kind in ("css", "js")
 )
-_DRAWING = "static/static/js/PlotlyChart.*.js"  # takes a browser half a second: better ahead
+_DRAWING = (
+    "static/static/js/PlotlyChart.*.js"  # takes a browser half a second: better ahead
+)
 CHARTS = next((path.name for path in Path(st.__file__).parent.glob(_DRAWING)), None)
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:@])")
 _LINK = re.compile(r"(?i)(\b(?:www|https?|ftp|mailto|xmpp)(?=\W)|@)")
@@ -62,7 +65,9 @@ def header(title: str, purpose: str) -> None:
         st.caption(purpose)
     here = session()
     for sentence, wrong in here.notices:
-        st.toast(plain(sentence), duration="infinite" if wrong else "long")  # moves nothing
+        st.toast(
+            plain(sentence), duration="infinite" if wrong else "long"
+        )  # moves nothing
     here.notices = []
 
 
@@ -87,7 +92,9 @@ def complaint() -> Iterator[None]:
         slot.warning(plain(error.worded(label_of)))
 
 
-plotly.io.templates.default = None  # charts follow the app's theme; none is copied into each
+plotly.io.templates.default = (
+    None  # charts follow the app's theme; none is copied into each
+)
 
 
 def chart(drawn: Chart, key: str, alt: str) -> None:

@@ -29,7 +29,8 @@ from planner.ui.document import (
 T = TypeVar("T")
 INTRODUCED = "ldp-planner-introduced"
 """The cookie of a browser whose visitor has dismissed the introduction."""
-_MOST_STEPS, _MOST_KEPT = 50, 20
+_MOST_STEPS = 50
+_MOST_KEPT = 20
 _MOST_REMEMBERED = 64
 
 
@@ -104,7 +105,8 @@ class Session:
     def replace(self, document: Document) -> None:
         """Put another survey in place of the document; Undo brings the old one back."""
         self.note()
-        self.document, self.last = copy.deepcopy(document), None
+        self.document = copy.deepcopy(document)
+        self.last = None
         self.typed.pop("question", None)
         self.revision += 1
 

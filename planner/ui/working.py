@@ -38,7 +38,9 @@ T = TypeVar("T")
 LONGEST = 30.0
 """Seconds that anything may take in the app; what takes longer is for the command line."""
 _PAUSE = 0.25
-_TURN = threading.Semaphore()  # threads that compute at once slow each other down: one at a time
+_TURN = (
+    threading.Semaphore()
+)  # threads that compute at once slow each other down: one at a time
 _LONGEST_TURN = 1.0  # for what does not look at the clock
 _MOST_SIDE_BY_SIDE = 6
 
@@ -59,7 +61,9 @@ def result() -> Result:
     survey, mistakes = settle(cleaned(here.document))
     if survey is not None:
         try:
-            ledger = None if here.ledger is None else Ledger.model_validate_json(here.ledger)
+            ledger = (
+                None if here.ledger is None else Ledger.model_validate_json(here.ledger)
+            )
             make = partial(plan_survey, survey, ledger)
             here.planned = remembered(("plan", survey, here.ledger), make)
         except InputError as error:
@@ -78,7 +82,8 @@ def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:
     InputError
         It took longer than :data:`LONGEST`.
     """
-    slot, turn = st.empty(), ExitStack()
+    slot = st.empty()
+    turn = ExitStack()
 
     def waited_for() -> T:
         if _TURN.acquire(timeout=_LONGEST_TURN):
@@ -89,7 +94,9 @@ def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:
             nonlocal asked
             now = time.monotonic()
             if now - begun > LONGEST:
-                remedy = "Take fewer answers or levels, or plan it with the command line."
+                remedy = (
+                    "Take fewer answers or levels, or plan it with the command line."
+                )
                 reason = f"this takes longer than the {LONGEST:g} seconds there are for it here"
                 raise InputError.because("time", reason, remedy)
             if now - asked > _PAUSE:
@@ -120,7 +127,9 @@ def chosen_place(where: str, kinds: Collection[str] = KIND_WORDS) -> int | None:
     """
     here = session()
     names = [text_of(one.get("name")) for one in here.document["question"]]
-    places = [k for k, one in enumerate(here.document["question"]) if kind_of(one) in kinds]
+    places = [
+        k for k, one in enumerate(here.document["question"]) if kind_of(one) in kinds
+    ]
     if not places:
         return None
     before = here.typed.get("question", 0)
@@ -131,7 +140,9 @@ def chosen_place(where: str, kinds: Collection[str] = KIND_WORDS) -> int | None:
         options = {k: render.plain(names[k]) or "(no name)" for k in places}
         few = {"required": True} if len(places) <= _MOST_SIDE_BY_SIDE else {}
         widget: Any = st.segmented_control if few else st.selectbox
-        before = kept_item(widget, "Question", f"question-{where}", before, options=options, **few)
+        before = kept_item(
+            widget, "Question", f"question-{where}", before, options=options, **few
+        )
         here.typed["question"] = before
     return int(before)
 
@@ -158,7 +169,9 @@ def looked_at(
     render.problems(found.mistakes, rest, asks=found.asks)
     place = chosen_place(where, kinds)
     plan = planned_question(found.plan, place)
-    same = plan is not None and plan.question.kind in kinds  # or it is from before a mistake
+    same = (
+        plan is not None and plan.question.kind in kinds
+    )  # or it is from before a mistake
     return found, place, plan if same else None
 
 

@@ -35,7 +35,10 @@ CELLS = {1: 80, 2: 230, 3: 420}
 @pytest.fixture(scope="session")
 def browser_type_launch_args(playwright):
     arguments = launch_arguments()
-    there = "executable_path" in arguments or Path(playwright.chromium.executable_path).exists()
+    there = (
+        "executable_path" in arguments
+        or Path(playwright.chromium.executable_path).exists()
+    )
     if not there and not os.environ.get("CI"):
         pytest.skip("Chromium is not installed; `make test` installs it")
     return arguments  # where there is none, the launch fails, and so do the tests
@@ -81,7 +84,9 @@ class Visit:
 
     def _sent(self, frame):
         if isinstance(frame, bytes):
-            self.waiting |= BackMsg.FromString(frame).WhichOneof("type") == "rerun_script"
+            self.waiting |= (
+                BackMsg.FromString(frame).WhichOneof("type") == "rerun_script"
+            )
 
     def _received(self, frame):
         self.messages += 1
@@ -89,7 +94,9 @@ class Visit:
             message = ForwardMsg.FromString(frame)
             if message.WhichOneof("type") == "script_finished":
                 # A run that was cut short is followed by the one that it was cut short for.
-                self.waiting = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+                self.waiting = (
+                    message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+                )
 
     def open(self, asked=""):
         """Open the app's first page; the others are reached as people do, by its links."""
@@ -121,7 +128,8 @@ class Visit:
         A change takes a moment to leave the page (fields wait for more typing), so that only
         what stays quiet for a while has settled, however slow the machine.
         """
-        quiet, heard = 0, -1
+        quiet = 0
+        heard = -1
         for _ in range(MOST_PATIENCE // TICK):
             self.page.wait_for_timeout(TICK)
             idle = not self.waiting and self.page.locator(SETTLED).count() == 1
@@ -131,7 +139,9 @@ class Visit:
                 break
         else:
             raise AssertionError("the page did not settle")
-        self.page.evaluate("new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn)))")
+        self.page.evaluate(
+            "new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn)))"
+        )
 
     def metric(self, label):
         box = self.page.get_by_test_id("stMetric").filter(has_text=label)
@@ -168,15 +178,21 @@ class Visit:
         keys.press("Tab")  # past what a person gives
         self.settle()
         chosen = self.page.locator("[data-testid^=glide-cell]:focus")
-        self._until(chosen, "Tab", "Shift+Tab")  # past what is exact enough, into the table
+        self._until(
+            chosen, "Tab", "Shift+Tab"
+        )  # past what is exact enough, into the table
         box = self.page.locator(CELL_FIELD).first
         for k, cells in enumerate(rows):
             for key in ("ArrowLeft", "ArrowLeft") * (k > 0):
                 keys.press(key)
             for cell, then in zip(cells, ("Tab", "Tab", "Enter"), strict=True):
-                self._until(box, "Enter", "Escape")  # of the last row it makes another one
+                self._until(
+                    box, "Enter", "Escape"
+                )  # of the last row it makes another one
                 box.fill(cell)
-                self.page.wait_for_timeout(150)  # the table takes what is typed a moment later
+                self.page.wait_for_timeout(
+                    150
+                )  # the table takes what is typed a moment later
                 keys.press(then)
                 box.wait_for(state="detached")
             self.settle()
@@ -198,11 +214,15 @@ class Visit:
         box = self.page.locator(CELL_FIELD).first
         for patience in (1000, 2000, 4000, 8000, 16_000):
             place = self.page.get_by_test_id("stDataFrame").first.bounding_box()
-            self.page.mouse.dblclick(place["x"] + CELLS[column], place["y"] + 53 + 35 * row)
+            self.page.mouse.dblclick(
+                place["x"] + CELLS[column], place["y"] + 53 + 35 * row
+            )
             try:
                 box.wait_for(timeout=patience)
             except NotSeen:
-                self.page.keyboard.press("Escape")  # it may have opened this very moment
+                self.page.keyboard.press(
+                    "Escape"
+                )  # it may have opened this very moment
                 self.settle()
             else:
                 return box

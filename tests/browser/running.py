@@ -19,10 +19,18 @@ OF_THE_CHECKOUT = (
     *(sys.executable, "-c", "from planner.cli import main; main()"),
     *("app", "--no-browser", "--port"),
 )
-PORTS = count(20_000 + os.getpid() % 10_000)  # below those that systems give to connections
+PORTS = count(
+    20_000 + os.getpid() % 10_000
+)  # below those that systems give to connections
 QUIET = {"STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none"}
 SILENT = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *(
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-sync",
+    ),
     *("--disable-background-networking", "--disable-component-update"),
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
@@ -43,7 +51,8 @@ def running_app(
     The port is added to the command as its last word.
     """
     address = f"http://127.0.0.1:{next(PORTS)}"
-    words, environment = [*command, address.rpartition(":")[2]], os.environ | QUIET
+    words = [*command, address.rpartition(":")[2]]
+    environment = os.environ | QUIET
     with (
         log.open("wb") as output,
         subprocess.Popen(  # noqa: S603 - our own program
@@ -61,7 +70,9 @@ def running_app(
                 process.kill()
 
 
-def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_until_healthy(
+    address: str, process: subprocess.Popen[bytes], log: Path
+) -> None:
     for _ in range(600):
         if process.poll() is not None:
             break

@@ -40,7 +40,9 @@ kind = "ordinal"
 )
 
 
-def test_edits_are_planned_explained_undone_and_survive_pages_and_reloads(visit, visitor):
+def test_edits_are_planned_explained_undone_and_survive_pages_and_reloads(
+    visit, visitor
+):
     page = visit.page
     assert visit.metric(TOTAL) == "622.1 people"
     assert "survey=" not in page.url  # an example is not worth an address of its own
@@ -61,7 +63,10 @@ def test_edits_are_planned_explained_undone_and_survive_pages_and_reloads(visit,
         back()
         now = [visit.cell(2, 0), visit.cell(1, 1), visit.metric(TOTAL)]
         assert now == ["2.5", "mine alone", changed]
-    for step, name in (("Undo", "common"), ("Redo", "mine alone")):  # which outlive a reload
+    for step, name in (
+        ("Undo", "common"),
+        ("Redo", "mine alone"),
+    ):  # which outlive a reload
         page.get_by_role("button", name=step).click()
         visit.settle()
         assert visit.cell(1, 1) == name
@@ -71,7 +76,9 @@ def test_edits_are_planned_explained_undone_and_survive_pages_and_reloads(visit,
     expect(page.get_by_text("severe", exact=False).last).to_be_visible()
     assert page.locator("[class*=st-key-stale]").count() == 1
     assert visit.metric(TOTAL) == changed
-    assert page.get_by_test_id("stDataFrame").first.bounding_box() == before  # under the hand
+    assert (
+        page.get_by_test_id("stDataFrame").first.bounding_box() == before
+    )  # under the hand
     page.get_by_role("button", name="Undo").click()
     visit.settle()
     assert [visit.cell(2, 0), visit.metric(TOTAL)] == ["2.5", changed]
@@ -81,21 +88,26 @@ def test_edits_are_planned_explained_undone_and_survive_pages_and_reloads(visit,
     visit.go("Questions")
     assert page.get_by_label("Survey", exact=True).input_value() == "half typed"
     visit.upload("health.toml", GOOD.replace('["HIV"]', '["HIV", "flu"]'))
-    expect(page.get_by_label("Survey", exact=True).first).to_have_value("health", timeout=20_000)
+    expect(page.get_by_label("Survey", exact=True).first).to_have_value(
+        "health", timeout=20_000
+    )
     visit.settle()
     page.keyboard.press("Escape")
     assert [visit.cell(2, 1), visit.cell(3, 0)] == ["1.2 * ln 6", "HIV; flu"]
     began = time.perf_counter()
     page.evaluate(PASTE, 500)
     page.get_by_text("500 rows were pasted").wait_for()
-    assert time.perf_counter() - began < 15  # within one when idle; planning them took 47
+    assert (
+        time.perf_counter() - began < 15
+    )  # within one when idle; planning them took 47
     for one in (visit, other):
         assert one.complaints == []
         assert one.outside == []
 
 
 def test_the_keyboard_alone_leads_from_nothing_to_files_that_verify(visit, tmp_path):
-    page, keys = visit.page, visit.page.keyboard
+    page = visit.page
+    keys = visit.page.keyboard
     page.get_by_role("button", name="New survey").press("Enter")
     visit.settle()
     visit.type_survey("clinic", "50,000", "treatment", CLINIC)
@@ -129,7 +141,9 @@ def test_the_keyboard_alone_leads_from_nothing_to_files_that_verify(visit, tmp_p
     assert visit.complaints == []
 
 
-def test_every_page_fits_three_widths_in_both_themes_and_asks_no_other_host(visit, shots):
+def test_every_page_fits_three_widths_in_both_themes_and_asks_no_other_host(
+    visit, shots
+):
     page = visit.page
     for title in PAGES:
         visit.go(title)
@@ -143,7 +157,9 @@ def test_every_page_fits_three_widths_in_both_themes_and_asks_no_other_host(visi
             if shots:
                 name = title.lower().replace(" ", "-")
                 shoot(visit, width, shots / f"{name}-{width}-{theme}.png")
-            page.wait_for_function(f"{TOO_WIDE} <= 0", timeout=20_000)  # charts follow later
+            page.wait_for_function(
+                f"{TOO_WIDE} <= 0", timeout=20_000
+            )  # charts follow later
         page.emulate_media(color_scheme="light")
         page.set_viewport_size({"width": 1280, "height": 900})
     page.set_viewport_size({"width": 390, "height": 900})
@@ -159,12 +175,18 @@ def test_every_page_fits_three_widths_in_both_themes_and_asks_no_other_host(visi
 
 
 @pytest.mark.usefixtures("browser")  # else it would come after the last one
-@pytest.mark.parametrize(("host", "answer"), [("127.0.0.1", 101), ("rebound.example", 403)])
+@pytest.mark.parametrize(
+    ("host", "answer"), [("127.0.0.1", 101), ("rebound.example", 403)]
+)
 def test_a_page_of_another_name_is_refused(address, host, answer):
     """As one whose name was bound to this machine after it was loaded (DNS rebinding)."""
     port = int(address.rpartition(":")[2])
     headers = {
-        **{"Host": f"{host}:{port}", "Origin": f"http://{host}:{port}", "Upgrade": "websocket"},
+        **{
+            "Host": f"{host}:{port}",
+            "Origin": f"http://{host}:{port}",
+            "Upgrade": "websocket",
+        },
         **{
             "Connection": "Upgrade",
             "Sec-WebSocket-Version": "13",
@@ -191,7 +213,9 @@ def test_work_ends_with_its_visitor_and_with_the_server(browser, address):
         if not last:
             visit.page.close()
             half = 15  # of the 30 seconds that it may take
-            wait_for(lambda: seconds_of(server) < 0.1, "the plan is still being made", half)
+            wait_for(
+                lambda: seconds_of(server) < 0.1, "the plan is still being made", half
+            )
     server.terminate()
     server.wait(timeout=15)  # or fails: it is still there
     visit.page.close()
@@ -206,7 +230,9 @@ def wait_for(true, otherwise, seconds):
 def shoot(visit, width, path):
     """A picture of the whole page, which scrolls inside the window."""
     page = visit.page
-    height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+    height = page.evaluate(
+        "document.querySelector('[data-testid=stMain]').scrollHeight"
+    )
     page.set_viewport_size({"width": width, "height": min(int(height) + 20, 8000)})
     page.wait_for_timeout(400)
     page.screenshot(path=path)
@@ -214,7 +240,9 @@ def shoot(visit, width, path):
 
 def download(visit, label, folder):
     with visit.page.expect_download() as started:
-        visit.page.get_by_role("button", name=re.compile(f"^{label} \\(")).press("Enter")
+        visit.page.get_by_role("button", name=re.compile(f"^{label} \\(")).press(
+            "Enter"
+        )
     path = folder / started.value.suggested_filename
     started.value.save_as(path)
     return path

@@ -17,7 +17,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import expect
 
-from planner import Categorical, ItemSet, Joint, Level, Numeric, Ordinal, Survey, plan_survey
+from planner import (
+    Categorical,
+    ItemSet,
+    Joint,
+    Level,
+    Numeric,
+    Ordinal,
+    Survey,
+    plan_survey,
+)
 from planner.deployment import client
 from planner.deployment.parameters import survey_parameters
 from planner.deployment.questionnaire import questionnaire
@@ -98,18 +107,30 @@ EVERY_KIND = Survey(
         Numeric("days", -10, 10, epsilon=2.0),
         Numeric("insured", 0, 1, yes_no=True, epsilon=2.0),
     ),
-    **{"title": "A <b>title</b>", "intro": f"One.\n\n{HOSTILE}", "thanks": f"Thanks {HOSTILE}"},
+    **{
+        "title": "A <b>title</b>",
+        "intro": f"One.\n\n{HOSTILE}",
+        "thanks": f"Thanks {HOSTILE}",
+    },
 )
 ONE = Survey("one", 1000, (Categorical("colour", all_of("red", "green")),))
-SMOKES = Categorical("smokes", all_of("yes", "no"), ask="Do you smoke?", label={"no": "Never"})
-JOINT = ONE.replacing(questions=(*ONE.questions, SMOKES, Joint("both", ("colour", "smokes"))))
+SMOKES = Categorical(
+    "smokes", all_of("yes", "no"), ask="Do you smoke?", label={"no": "Never"}
+)
+JOINT = ONE.replacing(
+    questions=(*ONE.questions, SMOKES, Joint("both", ("colour", "smokes")))
+)
 ROUNDS = ONE.replacing(questions=(ONE.questions[0].replacing(rounds=AskedAgain(3)),))
 AGAIN = AskedAgain(3, 1, times_open=True)
 OPEN = ONE.replacing(questions=(ONE.questions[0].replacing(rounds=AGAIN),))
 VOUCHED = Sampling("aggregates-only", ACKNOWLEDGEMENTS["aggregates-only"])
 TWICE = Survey(
     *("twice", 10_000),
-    (SampledChoice("age", all_of("young", "old", yes_counts=(90, 90)), sampling=VOUCHED),),
+    (
+        SampledChoice(
+            "age", all_of("young", "old", yes_counts=(90, 90)), sampling=VOUCHED
+        ),
+    ),
 )
 KEPT = """() => new Promise((resolve) => {
   indexedDB.open("ldp-planner").onsuccess = ({ target }) => {
@@ -142,7 +163,8 @@ def person(browser):
     with closing(browser.new_context()) as context:
         context.set_default_timeout(20_000)
         context.on(
-            "console", lambda said: complaints.append(said.text) if said.type == "error" else 0
+            "console",
+            lambda said: complaints.append(said.text) if said.type == "error" else 0,
         )
         context.on("weberror", lambda error: complaints.append(str(error.error)))
         context.complaints = complaints
@@ -174,13 +196,20 @@ def answer_everything(page):
     page.get_by_role("checkbox", name="green").check()
     page.get_by_role("radio", name="much").check()
     page.get_by_label("Your number").fill("-2,5")
-    page.get_by_role("group", name="insured").get_by_label("I would rather not say").check()
+    page.get_by_role("group", name="insured").get_by_label(
+        "I would rather not say"
+    ).check()
     press(page, RANDOMISE)
 
 
-def test_every_kind_is_asked_and_the_collector_counts_what_is_sent(person, host, tmp_path):
-    budget = json.loads(parameters_of(EVERY_KIND))["questions"][0]["levels"][0]["epsilon"]
-    asked, factor = [], f"{math.ceil(math.exp(budget) * 100) / 100}-fold"
+def test_every_kind_is_asked_and_the_collector_counts_what_is_sent(
+    person, host, tmp_path
+):
+    budget = json.loads(parameters_of(EVERY_KIND))["questions"][0]["levels"][0][
+        "epsilon"
+    ]
+    asked = []
+    factor = f"{math.ceil(math.exp(budget) * 100) / 100}-fold"
     person.on("request", lambda request: asked.append(request.url))
     page = opened(person, host.page(made(EVERY_KIND)))
     press(page, RANDOMISE)
@@ -222,7 +251,8 @@ def test_a_joint_question_is_asked_as_its_parts_and_sends_one_report(person, hos
 
 def test_from_a_page_of_the_receiver_into_its_files(person, tmp_path):
     """Both of this machine: what a person sees, keeps, and what aggregate finds."""
-    params, page = tmp_path / "params.json", tmp_path / "page.html"
+    params = tmp_path / "params.json"
+    page = tmp_path / "page.html"
     params.write_bytes(parameters_of(ONE))
     page.write_text(made(ONE))
     with receiving(params, tmp_path / "in", "--page", str(page)) as (process, port):
@@ -243,7 +273,8 @@ def test_from_a_page_of_the_receiver_into_its_files(person, tmp_path):
 
 def test_a_report_is_sent_again_unchanged_and_two_tabs_send_one(person, host):
     address = host.page(made(ONE))
-    first, second = opened(person, address), opened(person, address)
+    first = opened(person, address)
+    second = opened(person, address)
     for page, answer in ((first, "red"), (second, "green")):
         page.get_by_role("radio", name=answer).check()
     host.answers = [(500, "full"), (200, "<html>Please log in</html>")]
@@ -263,13 +294,17 @@ def test_a_report_is_sent_again_unchanged_and_two_tabs_send_one(person, host):
 
 
 def test_what_cannot_be_trusted_or_kept_asks_and_sends_nothing(person, host):
-    page, html = person.new_page(), made(ONE)
+    page = person.new_page()
+    html = made(ONE)
     for changed in (parameters_of(ONE).replace(b"2.0", b"3.0"), b"{"):
         own = b64encode(parameters_of(ONE)).decode()
-        page.goto(host.page(html.replace(own, b64encode(changed).decode()), "/changed.html"))
+        page.goto(
+            host.page(html.replace(own, b64encode(changed).decode()), "/changed.html")
+        )
         expect(page.get_by_text("cannot be trusted")).to_be_visible()
     page.route(
-        "http://survey.test/**", lambda route: route.fulfill(body=html, content_type="text/html")
+        "http://survey.test/**",
+        lambda route: route.fulfill(body=html, content_type="text/html"),
     )
     page.goto("http://survey.test/page.html")
     expect(page.get_by_text("plain HTTP")).to_be_visible()
@@ -280,7 +315,9 @@ def test_what_cannot_be_trusted_or_kept_asks_and_sends_nothing(person, host):
     full = person.new_page()
     full.goto(host.page(html))
     full.get_by_role("radio", name="red").check()
-    full.evaluate("() => { IDBObjectStore.prototype.put = () => { throw new Error('full') } }")
+    full.evaluate(
+        "() => { IDBObjectStore.prototype.put = () => { throw new Error('full') } }"
+    )
     press(full, RANDOMISE)
     expect(full.get_by_text("could not be kept on this device")).to_be_visible()
     for one in (page, refusing, full):
@@ -367,7 +404,9 @@ def test_the_packed_client_runs_in_node_and_in_chromium(person, host, tmp_path):
         pytest.skip("npm is not installed")
 
     def run(*words):
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)  # noqa: S603
+        done = subprocess.run(  # noqa: S603
+            words, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
         return done.stdout
 
     home = f"{client.__path__[0]}/js"
@@ -380,12 +419,18 @@ const data = new Uint8Array(await (await import("node:fs/promises")).readFile("p
 console.log(await (await Client.open(data)).report("colour", "red"));
 """
     (tmp_path / "own.mjs").write_text(script)
-    for told in (run("node", "own.mjs"), run("npx", "ldp-client", "params.json", "colour", "red")):
+    for told in (
+        run("node", "own.mjs"),
+        run("npx", "ldp-client", "params.json", "colour", "red"),
+    ):
         assert json.loads(told)["question"] == "colour"
     for path in (tmp_path / "node_modules" / "ldp-planner-client").iterdir():
         kind = "application/json" if path.suffix == ".json" else "text/javascript"
         host.files[f"/client/{path.name}"] = (kind, path.read_bytes())
-    host.files["/params.json"] = ("application/json", (tmp_path / "params.json").read_bytes())
+    host.files["/params.json"] = (
+        "application/json",
+        (tmp_path / "params.json").read_bytes(),
+    )
     page = opened(person, host.page("<title>own</title>"))
     line = page.evaluate("""async () => {
       const { Client } = await import("/client/client.mjs");

@@ -20,7 +20,9 @@ TERMINAL = {"COLUMNS": "80", "NO_COLOR": "1"}
 
 def invoke(*arguments):
     """The result of a command on a terminal 80 columns wide; an error is its ``exception``."""
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], env=TERMINAL)
+    return CliRunner().invoke(
+        app, [str(argument) for argument in arguments], env=TERMINAL
+    )
 
 
 def shown(*arguments):
@@ -33,7 +35,8 @@ def shown(*arguments):
 
 def ended(*arguments):
     """How the whole command ends in this process: its exit code, what it prints and complains."""
-    out, err = StringIO(), StringIO()
+    out = StringIO()
+    err = StringIO()
     words = ["ldp-planner", *map(str, arguments)]
     with (
         patch.object(sys, "argv", words),
@@ -44,13 +47,20 @@ def ended(*arguments):
         pytest.raises(SystemExit) as end,
     ):
         main()
-    return subprocess.CompletedProcess(words, end.value.code or 0, out.getvalue(), err.getvalue())
+    return subprocess.CompletedProcess(
+        words, end.value.code or 0, out.getvalue(), err.getvalue()
+    )
 
 
 def run(*arguments, **environment):
     """The installed command in a process of its own, which takes a second or two to begin."""
     return subprocess.run(  # noqa: S603 - our own code
-        [sys.executable, "-c", "from planner.cli import main; main()", *map(str, arguments)],
+        [
+            sys.executable,
+            "-c",
+            "from planner.cli import main; main()",
+            *map(str, arguments),
+        ],
         env=os.environ | TERMINAL | {"PYTHONPATH": str(ROOT)} | environment,
         capture_output=True,
         text=True,

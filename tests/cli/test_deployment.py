@@ -22,7 +22,8 @@ def place(tmp_path_factory):
 
 
 def perturbing(folder, *words):
-    data, out = folder / "answers.csv", folder / "reports.parquet"
+    data = folder / "answers.csv"
+    out = folder / "reports.parquet"
     return "perturb", folder / "params.json", "--data", data, "--out", out, *words
 
 
@@ -40,16 +41,26 @@ def test_more_people_than_were_planned_are_remarked(tmp_path):
     (tmp_path / "few.toml").write_text(text)
     shown("plan", tmp_path / "few.toml", "--out", tmp_path / "params.json")
     (tmp_path / "answers.csv").write_text("diagnosis\n" + "HIV\n" * 90)
-    words, remarks = ("aggregate", tmp_path / "params.json"), []
+    words = ("aggregate", tmp_path / "params.json")
+    remarks = []
     for name in ("1.parquet", "2.parquet"):
         out = tmp_path / name
-        shown("perturb", tmp_path / "params.json", "--data", tmp_path / "answers.csv", "--out", out)
+        shown(
+            "perturb",
+            tmp_path / "params.json",
+            "--data",
+            tmp_path / "answers.csv",
+            "--out",
+            out,
+        )
         words += (out,)
         page = shown(*words)
         remarks.append("more than were planned" in page)
     assert remarks == [False, True]
     assert "180 people reported on 'diagnosis'" in page
-    assert json.loads(shown(*words, "--json"))["more_people_than_planned"] == {"diagnosis": 180}
+    assert json.loads(shown(*words, "--json"))["more_people_than_planned"] == {
+        "diagnosis": 180
+    }
 
 
 def test_set_sizes_name_two_questions(place):
@@ -63,10 +74,19 @@ def test_set_sizes_name_two_questions(place):
 
 def test_written_estimates_are_announced(place):
     out = place / "estimates.csv"
-    page = shown("aggregate", place / "params.json", place / "reports.parquet", "--out", out)
+    page = shown(
+        "aggregate", place / "params.json", place / "reports.parquet", "--out", out
+    )
     assert page.endswith(f"All 5 estimates written to {out}\n")
     assert out.read_text().count("\n") == 6
-    shown("aggregate", place / "params.json", place / "reports.parquet", "--out", out, "--excel")
+    shown(
+        "aggregate",
+        place / "params.json",
+        place / "reports.parquet",
+        "--out",
+        out,
+        "--excel",
+    )
     assert out.read_bytes().startswith(b"\xef\xbb\xbf")
     with refused():
         shown("aggregate", place / "params.json", place / "reports.parquet", "--excel")
@@ -93,7 +113,9 @@ def test_engines_are_checked_before_anything_is_read(place):
 
 def test_vectors_go_to_the_screen_or_to_a_file(place):
     printed = shown("vectors", place / "params.json")
-    assert shown("vectors", place / "params.json", "--out", place / "vectors.json") == ""
+    assert (
+        shown("vectors", place / "params.json", "--out", place / "vectors.json") == ""
+    )
     assert (place / "vectors.json").read_text() == printed
 
 
@@ -107,7 +129,10 @@ def test_pipes_and_files_get_no_progress(place):
 
 def test_files_left_out_have_an_exit_code_of_their_own(place):
     (place / "broken.parquet").write_bytes(b"")
-    words = [str(place / name) for name in ("params.json", "reports.parquet", "broken.parquet")]
+    words = [
+        str(place / name)
+        for name in ("params.json", "reports.parquet", "broken.parquet")
+    ]
     done = ended("aggregate", *words)
     assert done.returncode == 3
     assert "LEFT OUT" in done.stdout

@@ -55,8 +55,9 @@ def test_every_command_has_json_and_a_summary():
 def test_verify_lists_every_pair(params):
     result = invoke("verify", params)
     assert result.exit_code == 0
-    assert "Every pair keeps its promised budget, proven in exact integer arithmetic." in " ".join(
-        result.stdout.split()
+    assert (
+        "Every pair keeps its promised budget, proven in exact integer arithmetic."
+        in " ".join(result.stdout.split())
     )
     document = json.loads(invoke("verify", params, "--json").stdout)
     assert document["verified"] is True
@@ -82,20 +83,48 @@ def test_verify_fails_on_the_first_violation(params):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("plan", "none.toml"), 1, "none.toml: cannot be read: No such file or directory"),
-        (("verify", EXAMPLES / "health.toml"), 1, "health.toml: is a survey, not a parameter file"),
+        (
+            ("plan", "none.toml"),
+            1,
+            "none.toml: cannot be read: No such file or directory",
+        ),
+        (
+            ("verify", EXAMPLES / "health.toml"),
+            1,
+            "health.toml: is a survey, not a parameter file",
+        ),
         (
             ("plan", EXAMPLES / "health.toml", "--model", "opt9"),
             1,
             "mechanism of question 'diagnosis' is 'opt9'",
         ),
-        (("plan", EXAMPLES / "health.toml", "--mechanism", "gr"), 1, "Did you mean 'grr'?"),
-        (("plan", EXAMPLES / "health.toml", "--model", ""), 1, "mechanism is empty but must be"),
-        (("plan", EXAMPLES / "health.toml", "--out", "/proc/none/x"), 1, "cannot be written"),
+        (
+            ("plan", EXAMPLES / "health.toml", "--mechanism", "gr"),
+            1,
+            "Did you mean 'grr'?",
+        ),
+        (
+            ("plan", EXAMPLES / "health.toml", "--model", ""),
+            1,
+            "mechanism is empty but must be",
+        ),
+        (
+            ("plan", EXAMPLES / "health.toml", "--out", "/proc/none/x"),
+            1,
+            "cannot be written",
+        ),
         (("plan",), 2, "Missing argument 'SURVEY.toml'. Try: ldp-planner plan --help"),
         (("plan", "x", "--mechansim", "grr"), 2, "--mechanism"),
-        (("plan", "x", "--out"), 2, "'--out' requires an argument. Try: ldp-planner --help"),
-        (("simulate", "x", "--data", "y", "--seed", "z"), 2, "Invalid value for '--seed'"),
+        (
+            ("plan", "x", "--out"),
+            2,
+            "'--out' requires an argument. Try: ldp-planner --help",
+        ),
+        (
+            ("simulate", "x", "--data", "y", "--seed", "z"),
+            2,
+            "Invalid value for '--seed'",
+        ),
         (("pla",), 2, "'plan'"),
     ],
 )
@@ -122,7 +151,9 @@ NASTY = (
     "\x1b[2J\x1b]0;title\x07 [link](http://x.example) \u202e ![x](http://x.example) "
     "<img src=http://x.example> <a href=http://x.example>y</a>"
 )
-TAG = re.compile(r"(?:<|\\u003c)(?:img|a)\b[^>]*x\.example")  # as HTML, or in a chart's JSON
+TAG = re.compile(
+    r"(?:<|\\u003c)(?:img|a)\b[^>]*x\.example"
+)  # as HTML, or in a chart's JSON
 
 
 def test_names_never_reach_the_screen_as_commands(tmp_path):
@@ -138,7 +169,8 @@ name = "a {escaped}"
 epsilon = 1.0
 items = ["i {escaped}", "j"]
 """
-    path, params = tmp_path / f"{NASTY.replace('/', '')}.toml", tmp_path / "params.json"
+    path = tmp_path / f"{NASTY.replace('/', '')}.toml"
+    params = tmp_path / "params.json"
     path.write_text(text)
     answers = tmp_path / "answers.csv"
     answers.write_text(f"q {NASTY}\n" + "j\n" * 20)
@@ -158,7 +190,14 @@ items = ["i {escaped}", "j"]
         assert done.exit_code in {0, 3}, done.exception
         pages.append(done.stdout)
     pages.append(ended("verify", path).stderr)  # what is refused is printed elsewhere
-    assert ["\\x1b[2J" in page for page in pages] == [True, True, True, False, True, True]
+    assert ["\\x1b[2J" in page for page in pages] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+        True,
+    ]
     for page in pages:
         assert not set(page) & set("\x1b\x07\u202e")
     assert not any(line.startswith("9 reports") for line in pages[4].splitlines())
@@ -168,7 +207,9 @@ items = ["i {escaped}", "j"]
     assert TAG.search(f"<p>{NASTY}</p>")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="the system has no full device"
+)
 def test_an_output_that_is_full_is_one_sentence():
     call = [sys.executable, "-c", "from planner.cli import main; main()", "schema"]
     with Path("/dev/full").open("w") as full:

@@ -12,8 +12,10 @@ from tests.cli.running import invoke, shown
 from tests.refusals import refused
 from tests.surveys import EXAMPLES
 
-HEALTH, HOUSEHOLD = EXAMPLES / "health.toml", EXAMPLES / "household.toml"
-RATES, AGES = EXAMPLES / "answer-rate.toml", EXAMPLES / "sampled-ages.toml"
+HEALTH = EXAMPLES / "health.toml"
+HOUSEHOLD = EXAMPLES / "household.toml"
+RATES = EXAMPLES / "answer-rate.toml"
+AGES = EXAMPLES / "sampled-ages.toml"
 ONE_EACH = """
 [survey]
 name = "two"
@@ -46,7 +48,8 @@ def few_channels():
 
 
 def test_details_and_what_is_next():
-    short, whole = words("plan", HEALTH), words("plan", HEALTH, "--details")
+    short = words("plan", HEALTH)
+    whole = words("plan", HEALTH, "--details")
     assert short.endswith(f"To deploy it: ldp-planner plan {HEALTH} --out params.json")
     assert "deploy" not in words("plan", AGES)  # nobody vouches for what it relies on
     assert "To deploy" not in whole
@@ -60,10 +63,18 @@ def test_details_and_what_is_next():
 
 def test_plan_for_machines(survey, tmp_path):
     out = tmp_path / "params.json"
-    document = json.loads(shown("plan", survey, "--model", "opt2", "--json", "--out", out))
+    document = json.loads(
+        shown("plan", survey, "--model", "opt2", "--json", "--out", out)
+    )
     assert Parameters.of(document["parameters"]) == read_parameters(out)
     (question,) = document["questions"]
-    assert {one["name"] for one in question["options"]} >= {"opt0", "opt1", "opt2", "oue", "rappor"}
+    assert {one["name"] for one in question["options"]} >= {
+        "opt0",
+        "opt1",
+        "opt2",
+        "oue",
+        "rappor",
+    }
     assert question["mechanism"] == "opt2"
     table = solve(load_survey(survey).questions[0].policy, "opt2")
     total = math.sqrt(100_000 * table.worst_case_mse)
@@ -80,7 +91,8 @@ def test_several_questions_for_machines():
 
 
 def test_one_each_is_exported_question_by_question(tmp_path):
-    path, out = tmp_path / "one.toml", tmp_path / "page.json"
+    path = tmp_path / "one.toml"
+    out = tmp_path / "page.json"
     path.write_text(ONE_EACH)
     assert "with --question NAME" in str(invoke("plan", path, "--out", out).exception)
     said = words("plan", path)
@@ -101,18 +113,27 @@ def test_one_each_is_exported_question_by_question(tmp_path):
 def test_recording_spends_the_ledger(tmp_path):
     path = tmp_path / "s.toml"
     text = HEALTH.read_text()
-    path.write_text(text.replace("users = 100_000", 'users = 100_000\nledger = "ledger.json"'))
+    path.write_text(
+        text.replace("users = 100_000", 'users = 100_000\nledger = "ledger.json"')
+    )
     assert "Recorded in" in words("plan", path, "--record")
-    assert read_ledger(tmp_path / "ledger.json").spent("severe") == pytest.approx(1.3862943611)
+    assert read_ledger(tmp_path / "ledger.json").spent("severe") == pytest.approx(
+        1.3862943611
+    )
     assert "have spent" in str(invoke("plan", path).exception)
     assert invoke("plan", HEALTH, "--record").exit_code == 1
 
 
 def test_what_cannot_be_written_spends_nothing(tmp_path):
-    path, out = tmp_path / "s.toml", tmp_path / "p.json"
+    path = tmp_path / "s.toml"
+    out = tmp_path / "p.json"
     text = HEALTH.read_text()
-    path.write_text(text.replace("users = 100_000", 'users = 100_000\nledger = "ledger.json"'))
-    failed = invoke("plan", path, "--out", out, "--record", "--report", tmp_path / "no" / "r.html")
+    path.write_text(
+        text.replace("users = 100_000", 'users = 100_000\nledger = "ledger.json"')
+    )
+    failed = invoke(
+        "plan", path, "--out", out, "--record", "--report", tmp_path / "no" / "r.html"
+    )
     assert failed.exit_code == 1
     assert [one.name for one in tmp_path.iterdir()] == ["s.toml"]
 
@@ -124,15 +145,20 @@ def test_compare_puts_two_scenarios_side_by_side(tmp_path):
     rows = json.loads(shown("compare", HEALTH, other, "--json"))
     said = {(one["level"], one["what"]): one for one in rows}
     spent = said["severe", "spent (epsilon)"]
-    assert (spent["first"], spent["second"]) == pytest.approx((1.386294361, 1.609437912))
-    errors = [one for one in rows if "error" in one["what"] and one["level"] != "common"]
+    assert (spent["first"], spent["second"]) == pytest.approx(
+        (1.386294361, 1.609437912)
+    )
+    errors = [
+        one for one in rows if "error" in one["what"] and one["level"] != "common"
+    ]
     assert all(one["change"] <= 0 for one in errors)
 
 
 def test_what_is_not_shown_is_not_solved(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "planner.planning.what_if.relaxations", lambda *_: asked.append("relaxations") or []
+        "planner.planning.what_if.relaxations",
+        lambda *_: asked.append("relaxations") or [],
     )
     rows = json.loads(shown("compare", HEALTH, HEALTH, "--json"))
     assert all(row["change"] == 0 for row in rows)
@@ -157,7 +183,10 @@ def test_a_page_for_an_ethics_board(tmp_path):
     path = tmp_path / "handout.html"
     assert "Handout written" in words("plan", HOUSEHOLD, "--handout", path)
     page = path.read_text()
-    for part in ("200,000 people are asked about: diagnosis, page, income", "What is not promised"):
+    for part in (
+        "200,000 people are asked about: diagnosis, page, income",
+        "What is not promised",
+    ):
         assert part in page
     odds = math.exp(max(row.spent for row in plan_survey(HOUSEHOLD).spending)) / 9
     said = float(re.search(r"hold it to be at most ([\d.]+) % likely", page)[1])
@@ -190,7 +219,9 @@ def test_answer_rates_that_go_wrong(tmp_path, old, new, said):
     file = tmp_path / "survey.toml"
     text = RATES.read_text().partition("[question.preferences]")[0]
     sample = '[question.preferences]\nmodel = "sample"\nfile = "pilot.csv"'
-    file.write_text((text + sample if "offered" in said else RATES.read_text()).replace(old, new))
+    file.write_text(
+        (text + sample if "offered" in said else RATES.read_text()).replace(old, new)
+    )
     (tmp_path / "pilot.csv").write_text("epsilon\n2\n3\n3\n4\n")
     page = shown("answer-rate", file)
     assert said in " ".join(page.split())
@@ -203,7 +234,12 @@ def test_answer_rates_that_go_wrong(tmp_path, old, new, said):
 
 def test_all_three_views_of_sampling_privacy(tmp_path):
     page = words("plan", AGES)
-    for part in ("INFINITE", "no protection", "Only the estimates", "no parameters are written"):
+    for part in (
+        "INFINITE",
+        "no protection",
+        "Only the estimates",
+        "no parameters are written",
+    ):
         assert part in page
     values = words("plan", AGES, "--details")
     for item in ("Round two alone", "under 40", "60 and over"):

@@ -27,11 +27,16 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("groups")
     (folder / "survey.toml").write_text(SURVEY)
     shown("plan", folder / "survey.toml", "--out", folder / "params.json")
-    for region, answers in (("north", "HIV\n" * 100 + "none\n" * 500), ("south", "none\n" * 300)):
+    for region, answers in (
+        ("north", "HIV\n" * 100 + "none\n" * 500),
+        ("south", "none\n" * 300),
+    ):
         (folder / "a.csv").write_text("diagnosis\n" + answers)
         out = folder / "reports" / f"region={region}" / "a.parquet"
         out.parent.mkdir(parents=True)
-        shown("perturb", folder / "params.json", "--data", folder / "a.csv", "--out", out)
+        shown(
+            "perturb", folder / "params.json", "--data", folder / "a.csv", "--out", out
+        )
     return folder
 
 
@@ -40,7 +45,9 @@ def test_a_plan_says_what_is_expected_of_each_group(place):
     assert "north 675" in page
     assert "Fewer than 300 people are expected in 'south'." in page
     assert "not hidden" in page
-    assert "among 225 people" in " ".join(shown("outsiders", place / "survey.toml").split())
+    assert "among 225 people" in " ".join(
+        shown("outsiders", place / "survey.toml").split()
+    )
 
 
 def test_the_result_by_group_as_a_page_and_a_document(place):

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from planner import Categorical, ItemSet, Level, Numeric, Ordinal, Survey, randomized_response
+from planner import (
+    Categorical,
+    ItemSet,
+    Level,
+    Numeric,
+    Ordinal,
+    Survey,
+    randomized_response,
+)
 from planner.deployment import write_parameters
 from planner.deployment.parameters import parameters_from_mechanisms
 from planner.survey.questions import AskedAgain
@@ -20,7 +28,8 @@ from tests.deployment.readers import CLIENT
 from tests.refusals import refused
 
 LEVELS = (Level("few", 1.0, item_count=1), Level("many", 2.0, item_count=2))
-BASKET, CHOICE = ItemSet("basket", LEVELS, padding_length=2), Categorical("basket", LEVELS)
+BASKET = ItemSet("basket", LEVELS, padding_length=2)
+CHOICE = Categorical("basket", LEVELS)
 HOURS = Ordinal("hours", (Level("all", 2.0, ("0", "1-4", "5+")),))
 AGE = Numeric("age", 0, 90, epsilon=2.0)
 
@@ -33,7 +42,11 @@ def write(path, *questions):
 @pytest.fixture
 def files(tmp_path):
     (tmp_path / "basket.dat").write_text("0 1\n2\n1 2\n\n0 1 2\n" * 20)
-    return [write(tmp_path / "survey.toml", BASKET), "--data", str(tmp_path / "basket.dat")]
+    return [
+        write(tmp_path / "survey.toml", BASKET),
+        "--data",
+        str(tmp_path / "basket.dat"),
+    ]
 
 
 def test_command_prints_predicted_beside_measured(files):
@@ -54,7 +67,11 @@ def test_command_prints_json_and_repeats_itself(files):
     first, again = (shown(*words, "7") for _ in "12")
     assert first == again
     document = json.loads(first)
-    assert (document["people"], document["asked"], document["unit"]) == (100, 100, "people")
+    assert (document["people"], document["asked"], document["unit"]) == (
+        100,
+        100,
+        "people",
+    )
     assert document["mechanisms"][0]["name"] == "set-design"
     other = shown(*words, "8")
     assert other != first
@@ -89,9 +106,16 @@ def test_ordered_answers_and_their_mean_are_simulated(asked, tmp_path):
     assert "hours: 300 people" in page
     assert "intervals, all at once, hold" in page
     document = json.loads(shown(*asked, "hours", "--json", "--repeats", "1"))
-    assert [one["name"] for one in document["mechanisms"]] == ["channel", "subset-design", "grr"]
+    assert [one["name"] for one in document["mechanisms"]] == [
+        "channel",
+        "subset-design",
+        "grr",
+    ]
     assert document["mechanisms"][0]["spread"] is None
-    write(tmp_path / "survey.toml", HOURS.replacing(wanted="mean of scores", scores=(0, 2, 7)))
+    write(
+        tmp_path / "survey.toml",
+        HOURS.replacing(wanted="mean of scores", scores=(0, 2, 7)),
+    )
     assert "Error of the mean, measured and predicted" in shown(*asked, "hours")
 
 
@@ -103,10 +127,13 @@ def test_numbers_are_simulated(asked):
 
 
 def test_what_is_asked_again_is_tried_in_one_round_and_says_so(tmp_path):
-    survey, data = tmp_path / "survey.toml", tmp_path / "answers.csv"
+    survey = tmp_path / "survey.toml"
+    data = tmp_path / "answers.csv"
     write(survey, CHOICE.replacing(rounds=AskedAgain(3, 1)))
     data.write_text("basket\n" + "0\n" * 30 + "1\n" * 50 + "2\n" * 20)
-    page = " ".join(shown("simulate", str(survey), "--data", str(data), "--repeats", "2").split())
+    page = " ".join(
+        shown("simulate", str(survey), "--data", str(data), "--repeats", "2").split()
+    )
     assert "tried in one round" in page
     assert "100 people, 33 of them in a round" in page
 
@@ -126,7 +153,9 @@ for number, line in enumerate(sys.stdin):
 def grr_file(tmp_path_factory):
     question = Categorical("q", (Level("all", 1.0, ("flu", "cold", "é")),))
     survey = Survey("s", 1000, (question,))
-    parameters = parameters_from_mechanisms(survey, {"q": randomized_response(1.0, items=3)})
+    parameters = parameters_from_mechanisms(
+        survey, {"q": randomized_response(1.0, items=3)}
+    )
     path = tmp_path_factory.mktemp("audit") / "params.json"
     write_parameters(path, parameters)
     return str(path)
@@ -152,6 +181,8 @@ def test_a_tampered_client_is_caught(grr_file):
 
 
 def test_a_command_that_fails_is_no_verdict(grr_file):
-    done = ended("audit", grr_file, "--reports", "200", "--", sys.executable, "-c", "pass")
+    done = ended(
+        "audit", grr_file, "--reports", "200", "--", sys.executable, "-c", "pass"
+    )
     assert done.returncode == 1
     assert "reports is 0" in done.stderr

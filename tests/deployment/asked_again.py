@@ -8,13 +8,19 @@ from planner.laws.rounds import TIMES_OPEN
 ONCE = {"count": 4, "scheme": "once"}
 VALUE = {"count": 4, "scheme": "one-value", "changes": 1, "acknowledged": TIMES_OPEN}
 ITEMS = ("a", "b", "c")
-PEOPLE = [f"person {i}" for i in range(64)]  # some in every round, but for 4e-8 of all files
+PEOPLE = [
+    f"person {i}" for i in range(64)
+]  # some in every round, but for 4e-8 of all files
 
 
 def asked_again(rounds, budget=1.0):
     survey = Survey("s", 100, (Categorical("q", (Level("all", budget, ITEMS),)),))
-    made = parameters_from_mechanisms(survey, {"q": randomized_response(budget, items=3)})
-    document = made.document | {"questions": [made.document["questions"][0] | {"rounds": rounds}]}
+    made = parameters_from_mechanisms(
+        survey, {"q": randomized_response(budget, items=3)}
+    )
+    document = made.document | {
+        "questions": [made.document["questions"][0] | {"rounds": rounds}]
+    }
     return document | {"hash": content_hash(document)}
 
 

@@ -59,7 +59,9 @@ def node():
     """Node.js; where it is missing the test is skipped, but not in continuous integration."""
     found = shutil.which("node")
     if found is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("Node.js is not installed")
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "Node.js is not installed"
+        )
     return found
 
 
@@ -67,7 +69,9 @@ def node():
 def counting_here(monkeypatch):
     """Files are counted in this process: another takes half a second to start, each time."""
     engine = "planner.deployment.collecting.collector.local_engine"
-    monkeypatch.setattr(engine, lambda files, expected: (count_file(p, expected) for p in files))
+    monkeypatch.setattr(
+        engine, lambda files, expected: (count_file(p, expected) for p in files)
+    )
 
 
 @pytest.fixture

@@ -3,7 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
-from planner import Level, NumericDomain, Survey, best_design, plan_sampling, plan_survey, solve
+from planner import (
+    Level,
+    NumericDomain,
+    Survey,
+    best_design,
+    plan_sampling,
+    plan_survey,
+    solve,
+)
 from planner.deployment.client.document import content_hash
 from planner.mechanisms.making import (
     bisample_md,
@@ -18,10 +26,20 @@ from planner.mechanisms.making import (
 )
 from planner.planning.channels import best_channel, five_populations
 from planner.planning.sampled import ACKNOWLEDGEMENTS
-from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
+from planner.survey.questions import (
+    Categorical,
+    ItemSet,
+    Numeric,
+    Ordinal,
+    SampledChoice,
+    Sampling,
+)
 
 FILES = Path(__file__).parent / "files"
-LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "é\n")))
+LEVELS = (
+    Level("severe", 1.0, ("HIV",)),
+    Level("common", 2.0, ("flu", "cold", "x", "é\n")),
+)
 MATRIX = ((1.0, 2.5), (3.0, 2.0))
 SIDED = (LEVELS[0], LEVELS[1].replacing(against=1.3))
 ORDERED = Ordinal(
@@ -51,7 +69,8 @@ def every_mechanism():
         else Categorical(name, LEVELS, rules.get(name, "min"))
         for name in names
     ]
-    ages, yes = NumericDomain(17, 90), NumericDomain(0, 1, yes_no=True)
+    ages = NumericDomain(17, 90)
+    yes = NumericDomain(0, 1, yes_no=True)
     questions += [
         Numeric("age", 17, 90, epsilon=2.0),
         Numeric("yes", 0, 1, yes_no=True, epsilon=1.0),
@@ -70,7 +89,9 @@ def every_mechanism():
         ),
     ]
     survey = Survey("every mechanism", 1000, tuple(questions))
-    most = set_design(questions[13].policy, 3, 1.5)  # of eight elements six: always one's own
+    most = set_design(
+        questions[13].policy, 3, 1.5
+    )  # of eight elements six: always one's own
     cut = ((5, 0.2),)
     ratios = 2605029348, 1580030169  # 2^32 e^-0.5 and 2^32 e^-1, rounded up
     tables = {question.name: solve(question.policy) for question in questions[:3]}
@@ -83,11 +104,15 @@ def every_mechanism():
         "subset": subset_selection(1.0, 5),
         **{question.name: best_design(question.policy) for question in questions[9:12]},
         "whole sets": set_design(questions[12].policy, 2, 2.0).with_sizes(cut),
-        "most": replace(most.with_sizes(cut), shape=replace(most.shape, held=6, ratios=ratios)),
+        "most": replace(
+            most.with_sizes(cut), shape=replace(most.shape, held=6, ratios=ratios)
+        ),
         "age": bisample_md(2.0, ages),
         "yes": bisample_md(1.0, yes),
         "hours": best_channel(2.0, five_populations(ages), points=4),
-        "yes by channel": best_channel(1.0, five_populations(NumericDomain(0, 1)), points=2),
+        "yes by channel": best_channel(
+            1.0, five_populations(NumericDomain(0, 1)), points=2
+        ),
         "order": plan_survey(Survey("s", 9, (ORDERED,))).questions[0].law,
         "one-sided": solve(questions[-3].policy),
         "design one-sided": best_design(questions[-2].policy),

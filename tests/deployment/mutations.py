@@ -6,12 +6,38 @@ import json
 from tests.deployment.examples import sealed
 
 GRID = 2**32
-ODD = [0, 1, -1, 2**31, GRID - 1, GRID, 2**64, 0.5, 1.0, -0.0, 1e300, 49.9, 50, 51, True, False]
+ODD = [
+    0,
+    1,
+    -1,
+    2**31,
+    GRID - 1,
+    GRID,
+    2**64,
+    0.5,
+    1.0,
+    -0.0,
+    1e300,
+    49.9,
+    50,
+    51,
+    True,
+    False,
+]
 ODD += [None, "", "min", "avg", "idue", "grr", [], {}, [[1.0]], "é", "x" * 300]
 # What has hurt before.
 NASTY = (
     *(b"", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r\n", b"\n\n", b'"', b"'''"),
-    *(b"\\u0000", b"\\ud800", b"[" * 1200, b'{"a":' * 1200, b"[]", b"{}", b"null", b"true"),
+    *(
+        b"\\u0000",
+        b"\\ud800",
+        b"[" * 1200,
+        b'{"a":' * 1200,
+        b"[]",
+        b"{}",
+        b"null",
+        b"true",
+    ),
     *(b"NaN", b"-0.0", b"1e400", b"1e-320", b"9" * 4400, b"0x" + b"f" * 4000),
     *(b"=HYPERLINK(1)", b"\x1b[2J", b"PAR1", b"SQLite format 3\x00"),
 )
@@ -73,7 +99,8 @@ def _changed(data, random):
         return random.choice(NASTY)
     start = random.randrange(len(data))
     end = min(len(data), start + random.choice((1, 2, 8, 64, 1024)))
-    part, rest = data[start:end], data[:start] + data[end:]
+    part = data[start:end]
+    rest = data[:start] + data[end:]
     to = random.randint(0, len(rest))
     ways = (
         lambda: flipped(data, random),

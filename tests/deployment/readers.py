@@ -31,9 +31,14 @@ def both_clients_agree(node, parameters, folder):
     """Both make the reports of the vectors of these parameters, byte for byte."""
     made = make_vectors(parameters)
     laws = {law.name: law for law in parameters.questions}
-    drawn = [one for one in made["vectors"] if "report" in one]  # others name a person's round
-    assert all(replay(laws[one["question"]], one).hex() == one["report"] for one in drawn)
-    file, vectors = folder / "params.json", folder / "vectors.json"
+    drawn = [
+        one for one in made["vectors"] if "report" in one
+    ]  # others name a person's round
+    assert all(
+        replay(laws[one["question"]], one).hex() == one["report"] for one in drawn
+    )
+    file = folder / "params.json"
+    vectors = folder / "vectors.json"
     file.write_text(parameters.to_json())
     vectors.write_text(json.dumps(made))
     done = asked(node, file, "--vectors", vectors)
@@ -46,7 +51,8 @@ def replay(law, vector):
 
     def source(count):
         nonlocal left
-        data, left = left[:count], left[count:]
+        data = left[:count]
+        left = left[count:]
         return data
 
     code = law.asked.code(vector["answer"])

@@ -21,10 +21,14 @@ def write(path, parameters, rows, *, key=KEY, name=None):
 def write_crashing(path, parameters, rows):
     """Sealed, with a codec that nobody knows: the library that reads it ends its process."""
     write(path, parameters, rows)
-    data, codec = path.read_bytes(), b"\x18\x06report\x15"  # and zero, for none
+    # and zero, for none
+    data = path.read_bytes()
+    codec = b"\x18\x06report\x15"
     assert data.count(codec + b"\0") == 1
     start = data.rindex(b"LDPRSEAL")
-    path.write_bytes(data[:start] + data[start + 24 :].replace(codec + b"\0", codec + b"\x7e"))
+    path.write_bytes(
+        data[:start] + data[start + 24 :].replace(codec + b"\0", codec + b"\x7e")
+    )
     seal(path)
 
 

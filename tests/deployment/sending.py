@@ -46,7 +46,9 @@ def _free_port() -> int:
             return port
 
 
-def send(port: int, bodies: Iterator[bytes], connections: int = 1) -> tuple[Counter[int], set[str]]:
+def send(
+    port: int, bodies: Iterator[bytes], connections: int = 1
+) -> tuple[Counter[int], set[str]]:
     """Send each until there are no more; how often a code came, and the ids in answers of 200."""
     codes: Counter[int] = Counter()
     ids: set[str] = set()
@@ -66,7 +68,9 @@ def send(port: int, bodies: Iterator[bytes], connections: int = 1) -> tuple[Coun
     async def every() -> None:
         await asyncio.gather(*(one() for _ in range(connections)))
 
-    with ThreadPoolExecutor(1) as apart:  # a browser's test may have left a loop in this thread
+    with ThreadPoolExecutor(
+        1
+    ) as apart:  # a browser's test may have left a loop in this thread
         apart.submit(lambda: asyncio.run(every())).result()
     return codes, ids
 

@@ -8,7 +8,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from planner import Level, NumericDomain, PrivacyPolicy, Survey, best_design, plan_survey, solve
+from planner import (
+    Level,
+    NumericDomain,
+    PrivacyPolicy,
+    Survey,
+    best_design,
+    plan_survey,
+    solve,
+)
 from planner.deployment import bulk
 from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import collect
@@ -21,7 +29,13 @@ from planner.deployment.parameters import (
     write_parameters,
 )
 from planner.errors import FileError, InputError, VerificationError
-from planner.mechanisms.making import bisample_md, oue, padded, randomized_response, unary
+from planner.mechanisms.making import (
+    bisample_md,
+    oue,
+    padded,
+    randomized_response,
+    unary,
+)
 from planner.planning.question import KINDS
 from planner.planning.sampled import plan_sampling
 from planner.planning.solve import forget
@@ -32,7 +46,8 @@ from tests.deployment.examples import FILES, LEVELS, every_mechanism, sealed
 from tests.refusals import refused
 from tests.surveys import EXAMPLES
 
-CHOSEN, BY_AVG = Categorical("q", LEVELS), Categorical("q", LEVELS, "avg")
+CHOSEN = Categorical("q", LEVELS)
+BY_AVG = Categorical("q", LEVELS, "avg")
 SETS_BY_AVG = ItemSet("q", LEVELS, "avg", padding_length=2, mechanism="set-design")
 TEN = NumericDomain(0, 10)
 EITHER = VerificationError, FileError
@@ -43,8 +58,18 @@ UNFIT = [
     (best_design(PrivacyPolicy([1.0, 2.0], [2, 3])), CHOSEN, EITHER, "element"),
     (padded(unary(solve(BY_AVG.policy)), 2), BY_AVG, InputError, "kind"),
     (padded(unary(solve(BY_AVG.policy)), 2), SETS_BY_AVG, FileError, "'min'"),
-    (bisample_md(1.0, TEN), CHOSEN, InputError, "kind of question 'q' is 'categorical'"),
-    (bisample_md(1.1, TEN), Numeric("q", 0, 10, epsilon=1.0), VerificationError, "realises 1.09"),
+    (
+        bisample_md(1.0, TEN),
+        CHOSEN,
+        InputError,
+        "kind of question 'q' is 'categorical'",
+    ),
+    (
+        bisample_md(1.1, TEN),
+        Numeric("q", 0, 10, epsilon=1.0),
+        VerificationError,
+        "realises 1.09",
+    ),
     ("idue", CHOSEN, InputError, "can be deployed"),
 ]
 
@@ -73,7 +98,10 @@ def built(mechanism, question):
 
 # -- from a plan to files -----------------------------------------------------------------
 
-LEVELS_OF_FOUR = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "none")))
+LEVELS_OF_FOUR = (
+    Level("severe", 1.0, ("HIV",)),
+    Level("common", 2.0, ("flu", "cold", "none")),
+)
 CHOICE = Categorical("illness", LEVELS_OF_FOUR)
 SETS = ItemSet("symptoms", LEVELS_OF_FOUR, padding_length=2)
 
@@ -87,11 +115,15 @@ def test_numbers_far_from_zero_lose_no_digits():
     far = Numeric("metres", 1e6, 1e6 + 10, epsilon=0.02)
     (found,) = survey_parameters(plan_survey(survey(far))).questions
     sums = np.array(found.shape.rows) @ np.array(found.shape.values)[0] / 2**32
-    np.testing.assert_allclose(sums, [*np.linspace(-1, 1, len(sums) - 1), 0], atol=1e-12)
+    np.testing.assert_allclose(
+        sums, [*np.linspace(-1, 1, len(sums) - 1), 0], atol=1e-12
+    )
 
 
 def test_a_file_for_each_question_where_each_person_answers_one():
-    plan = plan_survey(survey(CHOICE, SETS.replacing(mechanism="oue"), design="one-each"))
+    plan = plan_survey(
+        survey(CHOICE, SETS.replacing(mechanism="oue"), design="one-each")
+    )
     files = deployable_files(plan)
     assert list(files) == ["parameters-1", "parameters-2"]
     names = [[question.name for question in file.questions] for file in files.values()]
@@ -114,8 +146,15 @@ def test_every_choice_can_be_deployed():
         question = survey_parameters(plan).questions[0]
         assert question.mechanism == mechanism.get(name, "idue")
         if question.mechanism == "subset-design":
-            assert f", {question.size} bytes." in WORDS["categorical"].report(plan.questions[0])[1]
-        assert plan.questions[0].law.shape.levels == question.shape.levels == question.asked.levels
+            assert (
+                f", {question.size} bytes."
+                in WORDS["categorical"].report(plan.questions[0])[1]
+            )
+        assert (
+            plan.questions[0].law.shape.levels
+            == question.shape.levels
+            == question.asked.levels
+        )
     with refused():
         plan_survey(survey(CHOICE.replacing(mechanism="coin")))
 
@@ -149,13 +188,19 @@ def test_what_does_not_verify_is_not_written(one_question, tmp_path):
         (sealed(document), VerificationError, r"Question 'q': Levels .* realise"),
     ):
         with pytest.raises(error, match=reason):
-            write_parameters(tmp_path / "copy.json", replace(one_question, document=one))
+            write_parameters(
+                tmp_path / "copy.json", replace(one_question, document=one)
+            )
     assert not list(tmp_path.iterdir())
 
 
 def test_questions_are_found_by_name(parameters, one_question):
     assert parameters.question("grr").name == "grr"
-    assert one_question.question() is one_question.question("q") is one_question.questions[0]
+    assert (
+        one_question.question()
+        is one_question.question("q")
+        is one_question.questions[0]
+    )
     for name in (None, "nobody"):
         with refused():
             parameters.question(name)
@@ -176,9 +221,12 @@ def test_a_question_named_twice_is_answered_once_and_a_few_people_at_a_time(
     """Two reports of one answer would spend its budget twice."""
     monkeypatch.setattr(bulk, "_BLOCK_BYTES", 8 * 700)
     monkeypatch.setattr(reading, "_ROWS_AT_A_TIME", 2000)
-    seen, out = [], tmp_path / "idue.parquet"
+    seen = []
+    out = tmp_path / "idue.parquet"
     twice = ("idue", "idue")
-    found = perturb_file(parameters, everything / "answers.csv", out, twice, seen.append)
+    found = perturb_file(
+        parameters, everything / "answers.csv", out, twice, seen.append
+    )
     assert found.written == {out: 3000}
     assert seen == [2000, 3000]
     assert collect(parameters, [out]).sums["idue", None].users == 3000
@@ -196,7 +244,9 @@ def test_a_question_named_twice_is_answered_once_and_a_few_people_at_a_time(
         ("idue\n" + "HIV\n" * 200, ["idue"], "o.jsonl"),
     ],
 )
-def test_what_is_refused_leaves_no_file(parameters, tmp_path, monkeypatch, text, names, out):
+def test_what_is_refused_leaves_no_file(
+    parameters, tmp_path, monkeypatch, text, names, out
+):
     monkeypatch.setattr(bulk, "MAX_JSON_BYTES", 20_000)
     data = tmp_path / "answers"
     data.write_text(text)
@@ -208,14 +258,19 @@ def test_what_is_refused_leaves_no_file(parameters, tmp_path, monkeypatch, text,
 
 def test_rows_of_two_files_are_not_of_one_person(tmp_path):
     """The reports of half of the people say 0, of the others 1, in order, to both questions."""
-    names, people = ("a", "b"), 2_000
+    names = ("a", "b")
+    people = 2_000
     level = (Level("only", 20.0, item_count=2),)
     survey = Survey("s", people, tuple(Categorical(name, level) for name in names))
     truth = {name: randomized_response(20.0, items=2) for name in names}
     (tmp_path / "answers.csv").write_text("a,b\n" + "0,0\n" * 1_000 + "1,1\n" * 1_000)
     parameters = parameters_from_mechanisms(survey, truth)
-    found = perturb_file(parameters, tmp_path / "answers.csv", tmp_path / "reports").written
-    a, b = ([row[0] for row in pq.read_table(path)["report"].to_pylist()] for path in found)
+    found = perturb_file(
+        parameters, tmp_path / "answers.csv", tmp_path / "reports"
+    ).written
+    a, b = (
+        [row[0] for row in pq.read_table(path)["report"].to_pylist()] for path in found
+    )
     assert len(set(a)) == len(set(b)) == 2
     # Of so many pairs in any order half are alike, give or take 22: 7 times that is 1e-12.
     assert abs(sum(x == y for x, y in zip(a, b, strict=True)) - people / 2) < 7 * 22.4

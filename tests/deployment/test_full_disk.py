@@ -10,7 +10,14 @@ from tempfile import NamedTemporaryFile
 import numpy as np
 import pytest
 
-from planner import Aggregate, Categorical, FileError, Level, Survey, randomized_response
+from planner import (
+    Aggregate,
+    Categorical,
+    FileError,
+    Level,
+    Survey,
+    randomized_response,
+)
 from planner.deployment import Client, Memory
 from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import Checkpoint, collect
@@ -38,11 +45,15 @@ def small_files(folder):
 @contextmanager
 def small_disk(folder):
     """A disk of 64 KiB (ENOSPC)."""
-    mount, umount = shutil.which("mount"), shutil.which("umount")
+    mount = shutil.which("mount")
+    umount = shutil.which("umount")
     disk = folder / "disk"
     disk.mkdir()
     call = [mount or "mount", "-t", "tmpfs", "-o", f"size={ROOM}", "tmpfs", str(disk)]
-    if mount is None or subprocess.run(call, check=False, capture_output=True).returncode:  # noqa: S603
+    if (
+        mount is None
+        or subprocess.run(call, check=False, capture_output=True).returncode  # noqa: S603
+    ):
         pytest.skip("no disk may be mounted")
     try:
         yield disk
@@ -99,7 +110,9 @@ def test_a_memory_gives_the_report_that_it_has_and_releases_no_other(full, tmp_p
 def reports_of_one_answer(path):
     level = (Level("only", 1.0, item_count=2),)
     survey = Survey("s", 10, (Categorical("q", level),))
-    parameters = parameters_from_mechanisms(survey, {"q": randomized_response(1.0, items=2)})
+    parameters = parameters_from_mechanisms(
+        survey, {"q": randomized_response(1.0, items=2)}
+    )
     with NamedTemporaryFile(suffix=".csv") as answers:  # elsewhere, where there is room
         answers.write(b"q\n0\n")
         answers.flush()
@@ -133,7 +146,9 @@ def test_files_that_are_replaced_stay_as_they_were(full, tmp_path):
         assert len(list(folder.iterdir())) == 1
 
 
-def test_a_receiver_acknowledges_nothing_that_it_cannot_keep(full, one_question, tmp_path):
+def test_a_receiver_acknowledges_nothing_that_it_cannot_keep(
+    full, one_question, tmp_path
+):
     client = Client(one_question.document)
     with full(tmp_path) as folder:
         inbox = Inbox(folder / "in", one_question)

@@ -6,7 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import Aggregate, InputError, ItemSet, ItemSets, Level, Ordinal, Survey, plan_survey
+from planner import (
+    Aggregate,
+    InputError,
+    ItemSet,
+    ItemSets,
+    Level,
+    Ordinal,
+    Survey,
+    plan_survey,
+)
 from planner.deployment import Parameters
 from planner.deployment.collecting.collector import Collection
 from planner.deployment.collecting.estimating import estimates_table
@@ -21,7 +30,8 @@ from planner.show.results import result_blocks
 from planner.survey.assumed import AssumedSets
 from tests.refusals import refused
 
-ITEMS, USERS = 30, 20_000
+ITEMS = 30
+USERS = 20_000
 LEVELS = (Level("rare", 2.0, item_count=5), Level("usual", 3.0, item_count=25))
 
 
@@ -29,8 +39,12 @@ LEVELS = (Level("rare", 2.0, item_count=5), Level("usual", 3.0, item_count=25))
 def sets():
     rng = np.random.default_rng(11)
     sizes = np.minimum(ITEMS, 1 + rng.pareto(1.0, USERS).astype(np.int64))
-    order = np.argsort(rng.exponential(size=(USERS, ITEMS)) * np.arange(1, ITEMS + 1), axis=1)
-    return ItemSets.of([row[:size] for row, size in zip(order, sizes, strict=True)], ITEMS)
+    order = np.argsort(
+        rng.exponential(size=(USERS, ITEMS)) * np.arange(1, ITEMS + 1), axis=1
+    )
+    return ItemSets.of(
+        [row[:size] for row, size in zip(order, sizes, strict=True)], ITEMS
+    )
 
 
 def exported(length=None, **more):
@@ -42,7 +56,8 @@ def exported(length=None, **more):
 def collected(parameters, sets, seed=3):
     """Estimates at 99.999999 %, from the law that everybody's reports together have."""
     (question,) = parameters.questions
-    law, drawn = question.shape, np.random.default_rng(seed)
+    law = question.shape
+    drawn = np.random.default_rng(seed)
     level = np.repeat(np.arange(len(law.a)), law.levels.item_counts)
     a, b = (np.array(column)[level] / 2**32 for column in (law.a, law.b))
     slot = drawn.integers(np.maximum(sets.sizes, question.asked.padding_length))
@@ -51,17 +66,23 @@ def collected(parameters, sets, seed=3):
     held = np.bincount(items, minlength=ITEMS)
     ones = drawn.binomial(held, a) + drawn.binomial(sets.users - held, b)
     ones = np.concatenate([ones, np.zeros(law.levels.dummies, dtype=np.int64)])
-    return estimates_table(parameters, {("q", None): Aggregate(sets.users, ones)}, 1 - 1e-8)
+    return estimates_table(
+        parameters, {("q", None): Aggregate(sets.users, ones)}, 1 - 1e-8
+    )
 
 
 def test_limits_hold_for_the_sets_that_were_planned_with(sets):
     told = exported(1, sets=AssumedSets(np.bincount(sets.sizes)))
     (question,) = told.document["questions"]
-    length, longer = question["padding_length"], question["longer_sets"]
+    length = question["padding_length"]
+    longer = question["longer_sets"]
     assert longer[-1]["size"] == sets.sizes.max()
     assert longer[0]["share"] == pytest.approx((sets.sizes > length).mean())
-    assert Parameters.of(json.loads(json.dumps(told.document))).questions == told.questions
-    table, truth = collected(told, sets), sets.counts()
+    assert (
+        Parameters.of(json.loads(json.dumps(told.document))).questions == told.questions
+    )
+    table = collected(told, sets)
+    truth = sets.counts()
     rows = table.to_pylist()
     for row, count in zip(rows, truth.tolist(), strict=True):
         assert row["lower"] <= count <= row["upper"]  # all 60 limits: false alarm 1e-6
@@ -106,20 +127,25 @@ def asked(sets):
     names = tuple(f"up to {n}" for n in SIZES)
     how_many = Ordinal("how many", (Level("all", 4.0, names),), scores=SIZES)
     plan = plan_survey(Survey("s", USERS, (basket, how_many)))
-    parameters, rng = survey_parameters(plan), np.random.default_rng(4)
+    parameters = survey_parameters(plan)
+    rng = np.random.default_rng(4)
     baskets = plan.questions[0].mechanism.draw_aggregate(sets, rng).counts
     held = np.bincount(np.searchsorted(SIZES, sets.sizes), minlength=len(SIZES))
     rows = np.array(parameters.question("how many").shape.rows) / 2**32
     reports = sum(rng.multinomial(n, row) for n, row in zip(held, rows, strict=True))
     counts = {"basket": baskets, "how many": reports}
-    return parameters, {(name, None): Aggregate(USERS, one) for name, one in counts.items()}
+    return parameters, {
+        (name, None): Aggregate(USERS, one) for name, one in counts.items()
+    }
 
 
 def test_limits_from_sizes_that_were_asked_for_hold(asked, sets, monkeypatch):
     """False alarm 5e-7: 30 intervals at 1e-8, shares of sizes and people of them at 1e-7 each."""
     monkeypatch.setattr(asking, "SIZES_MISS", 1e-7)
     monkeypatch.setattr(counts, "_MISS", 1e-7)
-    table = estimates_table(*asked, 1 - 1e-8, set_sizes={"basket": "how many"}).to_pylist()
+    table = estimates_table(
+        *asked, 1 - 1e-8, set_sizes={"basket": "how many"}
+    ).to_pylist()
     truth = sets.counts().tolist()
     rows = [row for row in table if row["question"] == "basket"]
     for row, count in zip(rows, truth, strict=True):
@@ -133,8 +159,14 @@ def test_limits_from_sizes_that_were_asked_for_hold(asked, sets, monkeypatch):
 
 REFUSED = [
     ({"basket": "how mny"}, "one of basket, how many"),
-    ({"how many": "how many"}, "set_sizes is 'ordinal' but must be of a question about item sets"),
-    ({"basket": "basket"}, "set_sizes is 'item-set' but must be of a question about set sizes"),
+    (
+        {"how many": "how many"},
+        "set_sizes is 'ordinal' but must be of a question about item sets",
+    ),
+    (
+        {"basket": "basket"},
+        "set_sizes is 'item-set' but must be of a question about set sizes",
+    ),
     ({"basket": "how many"}, "question 'how many' has none"),
 ]
 
@@ -152,20 +184,26 @@ def test_set_sizes_are_asked_for_once(asked):
     again = replace(parameters.question("how many"), again=Rounds(2))
     questions = (parameters.question("basket"), again)
     with refused():
-        estimates_table(replace(parameters, questions=questions), sums, set_sizes=REFUSED[3][0])
+        estimates_table(
+            replace(parameters, questions=questions), sums, set_sizes=REFUSED[3][0]
+        )
 
 
 @pytest.mark.parametrize(
-    "scores", [(1.0, 1.0, 2.0), (0.0, 1.5, 2.0), (-1.0, 0.0, 1.0), (1.0, 2.0, 1e300), ()]
+    "scores",
+    [(1.0, 1.0, 2.0), (0.0, 1.5, 2.0), (-1.0, 0.0, 1.0), (1.0, 2.0, 1e300), ()],
 )
 def test_scores_that_are_no_numbers_of_items_are_refused_before_counting(scores):
     levels = Levels(("all",), (1.0,), (3,), ((),))
     with refused():
         OrderedCollected(levels, (0, 1, 2), scores, "counts").set_sizes()
-    assert OrderedCollected(levels, (0, 1, 2), (0.0, 1.0, 7.0), "counts").set_sizes() == ()
+    assert (
+        OrderedCollected(levels, (0, 1, 2), (0.0, 1.0, 7.0), "counts").set_sizes() == ()
+    )
 
 
 def test_sizes_up_to_the_padding_length_are_not_cut():
-    levels, longer = Levels(("all",), (1.0,), (9,), ((),)), ((1, 1.0), (3, 0.6), (9, 0.25), (9, 0))
+    levels = Levels(("all",), (1.0,), (9,), ((),))
+    longer = ((1, 1.0), (3, 0.6), (9, 0.25), (9, 0))
     for length, cut in ((1, longer[1:3]), (2, longer[1:3]), (3, longer[2:3]), (9, ())):
         assert OneOfSetCollected(levels, length).with_sizes(longer).longer_sets == cut

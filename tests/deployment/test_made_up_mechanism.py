@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from planner import Categorical, FileError, Level, Survey, VerificationError, plan_survey
+from planner import (
+    Categorical,
+    FileError,
+    Level,
+    Survey,
+    VerificationError,
+    plan_survey,
+)
 from planner.deployment import Client, read_parameters, write_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.document import content_hash
@@ -98,7 +105,9 @@ def negative_survey(epsilon, items):
 
 
 SAID = "A report names an answer that is probably another.", "name it"
-OFFER = Offer("negative", "negative survey", ("categorical",), *SAID, at=negative_survey)
+OFFER = Offer(
+    "negative", "negative survey", ("categorical",), *SAID, at=negative_survey
+)
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +121,9 @@ def registered(monkeypatch):
 # -- all that one can do with it ------------------------------------------------------
 
 LEVELS = (Level("rare", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "none")))
-SURVEY = Survey("health", 30_000, (Categorical("diagnosis", LEVELS, mechanism="negative"),))
+SURVEY = Survey(
+    "health", 30_000, (Categorical("diagnosis", LEVELS, mechanism="negative"),)
+)
 
 
 @pytest.fixture
@@ -146,7 +157,8 @@ def test_it_is_exported_read_and_proven(path):
     (question,) = read_parameters(path).questions
     assert (question.mechanism, question.kind) == ("negative-survey", "categorical")
     assert 0.999 < question.pairs[0].realised <= question.pairs[0].demanded == 1.0
-    schema, document = json.loads(json_schema()), json.loads(path.read_text())
+    schema = json.loads(json_schema())
+    document = json.loads(path.read_text())
     jsonschema.Draft202012Validator(schema).validate(document)
 
 
@@ -164,7 +176,9 @@ def test_every_reader_checks_it(path, reader):
 def test_a_client_reports_and_vectors_are_made(path):
     client = Client(path)
     reports = {client.report("diagnosis", "flu").payload for _ in range(300)}
-    assert reports == {bytes([k, 0]) for k in range(4)}  # one is missed once in e^20 times
+    assert reports == {
+        bytes([k, 0]) for k in range(4)
+    }  # one is missed once in e^20 times
     with refused():
         client.report("diagnosis", "cough")
     parameters = read_parameters(path)
@@ -180,7 +194,8 @@ def test_reports_are_written_counted_and_estimated(path, tmp_path, ending):
     true = {"HIV": 1000, "flu": 9000, "cold": 15_000, "none": 5000}
     rows = "".join(f"{answer}\n" * count for answer, count in true.items())
     (tmp_path / "answers.csv").write_text("diagnosis\n" + rows)
-    parameters, out = read_parameters(path), tmp_path / f"reports.{ending}"
+    parameters = read_parameters(path)
+    out = tmp_path / f"reports.{ending}"
     perturb_file(parameters, tmp_path / "answers.csv", out)
     collection = collect(parameters, [out])
     assert collection.quarantined == ()
@@ -191,5 +206,7 @@ def test_reports_are_written_counted_and_estimated(path, tmp_path, ending):
     for row, error in zip(table, errors, strict=True):
         assert row["standard_error"] == pytest.approx(error, rel=0.1)
         assert abs(row["estimate"] - true[row["answer"]]) < limit * error
-    positive = [30_000 - row["estimate"] for row in table]  # a count read as of the own item
+    positive = [
+        30_000 - row["estimate"] for row in table
+    ]  # a count read as of the own item
     assert max(np.abs(np.array(positive) - list(true.values())) / errors) > limit

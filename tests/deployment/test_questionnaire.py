@@ -7,7 +7,14 @@ from hashlib import sha256
 
 import pytest
 
-from planner import Level, NumericDomain, PlannerError, Survey, bisample_md, randomized_response
+from planner import (
+    Level,
+    NumericDomain,
+    PlannerError,
+    Survey,
+    bisample_md,
+    randomized_response,
+)
 from planner.deployment.parameters import parameters_from_mechanisms
 from planner.deployment.questionnaire import questionnaire
 from planner.survey.questions import Categorical, Numeric
@@ -28,8 +35,13 @@ def test_it_holds_the_file_byte_for_byte_and_runs_its_own_script_alone():
     inside = re.findall(r"<(script|style)([^>]*)>(.*?)</\1>", page, re.S)
     (_, _, style), (_, _, told), (_, _, parameters), (_, _, script) = inside
     assert b64decode(parameters) == FILE
-    assert json.loads(told)["questions"]["colour"]["labels"] == ["Rouge </script>", "green"]
-    digests = [b64encode(sha256(text.encode()).digest()).decode() for text in (script, style)]
+    assert json.loads(told)["questions"]["colour"]["labels"] == [
+        "Rouge </script>",
+        "green",
+    ]
+    digests = [
+        b64encode(sha256(text.encode()).digest()).decode() for text in (script, style)
+    ]
     policy = re.search('Content-Security-Policy" content="([^"]*)"', page)[1]
     assert policy == (
         f"default-src 'none'; script-src 'sha256-{digests[0]}'; style-src 'sha256-{digests[1]}'; "
@@ -60,7 +72,10 @@ def test_a_page_for_twenty_answers_has_at_most_200_kilobytes():
         (SURVEY.replacing(questions=(CHOICE, Numeric("age", 0, 11, epsilon=1.0))), ()),
         (
             SURVEY.replacing(
-                questions=(Categorical("colour", (Level("all", 1.0, ("red", "blue")),)), NUMBER)
+                questions=(
+                    Categorical("colour", (Level("all", 1.0, ("red", "blue")),)),
+                    NUMBER,
+                )
             ),
             (),
         ),
@@ -74,7 +89,9 @@ def test_no_page_is_made_of_what_does_not_fit(survey, options):
 
 def test_more_answers_than_a_page_can_list_are_refused():
     survey = Survey("s", 10, (Categorical("q", (Level("all", 1.0, item_count=5001),)),))
-    file = parameters_from_mechanisms(survey, {"q": randomized_response(1.0, items=5001)})
+    file = parameters_from_mechanisms(
+        survey, {"q": randomized_response(1.0, items=5001)}
+    )
     with refused(PlannerError):
         questionnaire(survey, file.to_json().encode())
 
@@ -84,7 +101,8 @@ def test_its_own_words_are_of_the_surveys_language(tmp_path):
     assert '<html lang="de">' in german
     assert "Das möchte ich nicht sagen" in german
     (tmp_path / "params.json").write_bytes(FILE)
-    words, survey = tmp_path / "fr.toml", tmp_path / "s.toml"
+    words = tmp_path / "fr.toml"
+    survey = tmp_path / "s.toml"
     survey.write_text(
         '[survey]\nname = "s"\nusers = 10\nlanguage = "fr.toml"\n[[question]]\nname = "colour"\n'
         'level = [{ name = "all", epsilon = 1, items = ["red", "green"] }]\n[[question]]\n'
@@ -92,13 +110,20 @@ def test_its_own_words_are_of_the_surveys_language(tmp_path):
     )
     call = ["questionnaire", survey, "--parameters", tmp_path / "params.json"]
     call += ["--out", tmp_path / "page.html"]
-    own = json.loads(re.search('id="told">(.*?)</script>', german)[1])["words"] | {"lang": "fr"}
-    words.write_text("".join(f"{key} = {json.dumps(text)}\n" for key, text in own.items()))
+    own = json.loads(re.search('id="told">(.*?)</script>', german)[1])["words"] | {
+        "lang": "fr"
+    }
+    words.write_text(
+        "".join(f"{key} = {json.dumps(text)}\n" for key, text in own.items())
+    )
     assert "Questionnaire written to" in shown(*call)
     assert '<html lang="fr">' in (tmp_path / "page.html").read_text()
-    words.write_text(words.read_text().replace("{lower}", "{less}").replace("send =", "sent_ ="))
+    words.write_text(
+        words.read_text().replace("{lower}", "{less}").replace("send =", "sent_ =")
+    )
     words.write_text(words.read_text().replace('lang = "fr"', 'lang = "French!"'))
-    assert "fr.toml: differs in lang, a tag such as fr or pt-BR, send, sent_, enter, range" in str(
-        invoke(*call).exception
+    assert (
+        "fr.toml: differs in lang, a tag such as fr or pt-BR, send, sent_, enter, range"
+        in str(invoke(*call).exception)
     )
     assert not list(tmp_path.glob("*.tmp"))

@@ -21,7 +21,8 @@ YES_NO = ("yes", "no")
 @pytest.fixture(scope="module", params=[2, 3])
 def related(request, tmp_path_factory):
     """Parameters, counts and estimates of two or three questions that go together."""
-    place, rng = tmp_path_factory.mktemp("related"), np.random.default_rng(5)
+    place = tmp_path_factory.mktemp("related")
+    rng = np.random.default_rng(5)
     names = ["diagnosis", "smokes", "works"][: request.param]
     parts = [Categorical(name, (Level("all", 4.0, YES_NO),)) for name in names]
     survey = Survey("s", 3000, (*parts, Joint("all of them", tuple(names))))
@@ -38,18 +39,23 @@ def related(request, tmp_path_factory):
 
 def test_margins_association_and_shares_stand_beside_the_cells(related):
     parameters, collection, table = related
-    frame, law = table.to_pandas(), parameters.questions[0]
+    frame = table.to_pandas()
+    law = parameters.questions[0]
     own = frame.set_index(["of", "answer"])
     for part, _ in parameters.joint["all of them"]:
         assert own.loc[part]["estimate"].sum() == pytest.approx(3000)
-    for one in cross_tables(parameters, law, collection.sums["all of them", None], 0.95):
+    for one in cross_tables(
+        parameters, law, collection.sums["all of them", None], 0.95
+    ):
         first, second = one.names
         both = own.loc[f"{first} with {second}"]
         assert both.loc["independence", "p"] == pytest.approx(one.independence.p_value)
         assert both.loc["Cramér's V", "lower"] == pytest.approx(one.association.lower)
         assert both.loc["odds ratio of yes / yes", "estimate"] > 1
         share = own.loc[f"{first} among {second}"].loc["yes / no"]
-        assert share["share"] == pytest.approx(one.counts[0, 1] / one.counts[:, 1].sum())
+        assert share["share"] == pytest.approx(
+            one.counts[0, 1] / one.counts[:, 1].sum()
+        )
         assert one.independence.p_value < 1e-6
 
 
@@ -57,7 +63,9 @@ def test_grids_are_shown_with_their_test(related):
     parameters, collection, table = related
     blocks = result_blocks(parameters, collection, table, 0.95)
     said = " ".join(one.text for one in blocks if isinstance(one, Sentence))
-    headings = {each.heading for one in blocks if isinstance(one, Table) for each in one.columns}
+    headings = {
+        each.heading for one in blocks if isinstance(one, Table) for each in one.columns
+    }
     names = [part for part, _ in parameters.joint["all of them"]]
     for first, second in pairwise(names):
         assert f"Independence of {first} and {second}: Q = " in said

@@ -8,7 +8,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from planner import Aggregate, Categorical, FileError, InputError, Numeric, Survey, plan_survey
+from planner import (
+    Aggregate,
+    Categorical,
+    FileError,
+    InputError,
+    Numeric,
+    Survey,
+    plan_survey,
+)
 from planner.deployment import Client, Parameters, read_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import collect
@@ -19,14 +27,23 @@ from planner.laws.exact import check_ratio
 from planner.laws.law import Law
 from planner.mechanisms.words import seeded_words
 from planner.survey.levels import Level
-from tests.deployment.asked_again import ITEMS, ONCE, PEOPLE, VALUE, asked_again, person_of_value
+from tests.deployment.asked_again import (
+    ITEMS,
+    ONCE,
+    PEOPLE,
+    VALUE,
+    asked_again,
+    person_of_value,
+)
 from tests.deployment.readers import asked, both_clients_agree
 from tests.refusals import refused
 
 
 def test_what_is_planned_for_rounds_is_deployed_for_them():
     for known, said in (({}, ONCE), ({"changes": 1, "times_open": True}, VALUE)):
-        question = Categorical("q", (Level("all", 1.0, ITEMS),), rounds={"count": 4} | known)
+        question = Categorical(
+            "q", (Level("all", 1.0, ITEMS),), rounds={"count": 4} | known
+        )
         written = survey_parameters(plan_survey(Survey("s", 100, (question,)))).document
         assert written["questions"][0]["rounds"] == said
 
@@ -55,7 +72,12 @@ def test_once_is_one_report_in_the_persons_own_round(tmp_path):
         first = client.report("q", "a", user=user, round_number=number)
         assert first.round_number == number
         assert client.report("q", "b", user=user, round_number=number) == first
-    for wrong in ({}, {"user": "x"}, {"round_number": 1}, {"user": "x", "round_number": 5}):
+    for wrong in (
+        {},
+        {"user": "x"},
+        {"round_number": 1},
+        {"user": "x", "round_number": 5},
+    ):
         with pytest.raises(InputError):
             client.report("q", "a", **wrong)
     with refused():
@@ -72,11 +94,21 @@ def test_one_value_is_reported_while_it_lasts(tmp_path, value):
     ]
     active = [report.payload[0] for report in reports]
     assert active == ([1, 1, 0, 0] if value == 1 else [0, 0, 1, 1])
-    assert len({report.payload for report in reports}) == 2  # one report, one kind of blank
+    assert (
+        len({report.payload for report in reports}) == 2
+    )  # one report, one kind of blank
     assert len({len(report.payload) for report in reports}) == 1
-    assert not any(b"".join(r.payload for r, a in zip(reports, active, strict=True) if not a))
+    assert not any(
+        b"".join(r.payload for r, a in zip(reports, active, strict=True) if not a)
+    )
     assert len({report.report_id for report in reports}) == 4
-    for wrong in (-1, 2, "yes", None, 0):  # minus one would take a value back, and report it anew
+    for wrong in (
+        -1,
+        2,
+        "yes",
+        None,
+        0,
+    ):  # minus one would take a value back, and report it anew
         with refused():
             client.report("q", "a", user=user, round_number=4, changed=wrong)
     again = client.report("q", "c", user=user, round_number=4, changed=True)
@@ -116,14 +148,22 @@ def test_the_promise_between_any_two_histories(tmp_path, monkeypatch, rounds):
     client = Client(asked_again(rounds | {"count": 3}), memory=tmp_path / "m")
     law = client._laws["q"]
     seen = {}
-    for value, history in product(range(1, 1 + law.again.parts), product(range(3), repeat=3)):
+    for value, history in product(
+        range(1, 1 + law.again.parts), product(range(3), repeat=3)
+    ):
         names = (f"{history} {i}" for i in range(99))
-        user = next(u for u in names if law.again.own(client.parameter_hash, "q", u) == value)
+        user = next(
+            u for u in names if law.again.own(client.parameter_hash, "q", u) == value
+        )
         changed = [False, history[1] != history[0], history[2] != history[1]]
         drawn.clear()
         reports = [
             client.report(
-                "q", ITEMS[item], user=user, round_number=n, changed=law.blanks and changed[n - 1]
+                "q",
+                ITEMS[item],
+                user=user,
+                round_number=n,
+                changed=law.blanks and changed[n - 1],
             )
             for n, item in enumerate(history, 1)
             if law.blanks or n == value
@@ -145,12 +185,14 @@ def simulated(rounds, repeats, people):
     """
     law = Parameters.of(asked_again(rounds)).question("q")
     rng = np.random.default_rng(7)
-    before, after = rng.choice(3, people, p=(0.6, 0.3, 0.1)), rng.choice(3, people)
+    before = rng.choice(3, people, p=(0.6, 0.3, 0.1))
+    after = rng.choice(3, people)
     time = np.where(rng.random(people) < 0.3, rng.integers(1, 4, people), 4)
     answers = np.array([np.where(n < time, before, after) for n in range(4)])
     epoch = np.array([(n >= time) & (before != after) for n in range(4)])
     counts = np.array([np.bincount(row, minlength=3) for row in answers])
-    words, errors = seeded_words(rng), []
+    words = seeded_words(rng)
+    errors = []
     for _ in range(repeats):
         own = rng.integers(law.again.parts, size=people)
         if law.blanks:  # one report of each of the two values
@@ -160,7 +202,9 @@ def simulated(rounds, repeats, people):
             if law.blanks:
                 part = own == epoch[n]
                 lasting = np.where(epoch[n][:, None], drawn[1], drawn[0])
-                rows = np.hstack([part[:, None].astype(np.uint8), lasting * part[:, None]])
+                rows = np.hstack(
+                    [part[:, None].astype(np.uint8), lasting * part[:, None]]
+                )
             else:
                 rows = law.draw_many(answers[n][own == n], words)[0]
             counting = counter(law)
@@ -171,14 +215,17 @@ def simulated(rounds, repeats, people):
         truth["average of rounds"] = counts.mean(axis=0)
         truth["change from 3 to 4"] = counts[3] - counts[2]
         both = [(blocks[name], true) for name, true in truth.items()]
-        errors.append([(one["estimate"] - true, one["standard_error"]) for one, true in both])
+        errors.append(
+            [(one["estimate"] - true, one["standard_error"]) for one, true in both]
+        )
     moved = float((answers[3] != answers[2]).mean())
     return np.array(errors), counts / people, moved
 
 
 def grr_error():
     """Total squared error per person of randomised response among three, budget 1."""
-    p, q = np.e / (np.e + 2), 1 / (np.e + 2)
+    p = np.e / (np.e + 2)
+    q = 1 / (np.e + 2)
     return (p * (1 - p) + 2 * q * (1 - q)) / (p - q) ** 2
 
 
@@ -189,7 +236,8 @@ def test_estimates_vary_as_the_theory_says(rounds):
     The seed is fixed. Once: a round has T V + (T - 1)(1 - sum f^2), people being known; the change
     two of them, and 2 (1 - sum f f') between them. One value: its own formulas.
     """
-    people, error = 12_000, grr_error()
+    people = 12_000
+    error = grr_error()
     found, shares, moved = simulated(rounds, 200, people)
     gaps = found[:, :, 0]
     assert np.abs(gaps.mean(axis=0) / (gaps.std(axis=0) / 200**0.5)).max() < 5.3
@@ -197,7 +245,9 @@ def test_estimates_vary_as_the_theory_says(rounds):
     if rounds is ONCE:
         spread = 1 - np.square(shares).sum(axis=1)
         expected = [*(4 * error + 3 * spread)]
-        change = 8 * error + 3 * spread[2:].sum() + 2 * (1 - moved - shares[3] @ shares[2])
+        change = (
+            8 * error + 3 * spread[2:].sum() + 2 * (1 - moved - shares[3] @ shares[2])
+        )
     else:
         expected = np.full(4, 2 * error + 1)
         change = moved * (4 * (error + 1) - 2)
@@ -226,19 +276,28 @@ def test_limits_of_windows_averages_and_changes_hold(stays):
     chance of failing about 1e-7 (5.3 standard deviations). Without what two rounds of the same
     people have against each other that of a change is 0.68 of the true one; 0.89 of limits hold.
     """
-    people, repeats = 30_000, 200
-    question = Categorical("q", (Level("all", 6.0, item_count=12),), rounds={"count": 3})
+    people = 30_000
+    repeats = 200
+    question = Categorical(
+        "q", (Level("all", 6.0, item_count=12),), rounds={"count": 3}
+    )
     plan = plan_survey(Survey("s", people, (question,))).question("q")
-    law, stated = plan.law, plan.again
-    rng, found = np.random.default_rng(3), {name: [] for name in WEIGHTS}
+    law = plan.law
+    stated = plan.again
+    rng = np.random.default_rng(3)
+    found = {name: [] for name in WEIGHTS}
     for _ in range(repeats):
         answers = rng.integers(12, size=(3, people))[[0, 0, 0] if stays else [0, 1, 2]]
-        own, counts = rng.integers(3, size=people), [np.bincount(row) for row in answers]
-        parts = (np.bincount(row[own == n], minlength=12) for n, row in enumerate(answers))
+        own = rng.integers(3, size=people)
+        counts = [np.bincount(row) for row in answers]
+        parts = (
+            np.bincount(row[own == n], minlength=12) for n, row in enumerate(answers)
+        )
         sums = {n: law.draw_aggregate(part, rng) for n, part in enumerate(parts, 1)}
         blocks = dict(round_rows(law, sums, 2, 0.95))
         for name, weights in WEIGHTS.items():
-            rows, truth = blocks[name], weights @ np.array(counts)
+            rows = blocks[name]
+            truth = weights @ np.array(counts)
             held = (rows["lower"] <= truth) & (truth <= rows["upper"])
             found[name].append((rows["estimate"] - truth, rows["standard_error"], held))
     exact = ("round 2", "change from 1 to 2") if stays else tuple(WEIGHTS)[:3]
@@ -250,7 +309,10 @@ def test_limits_of_windows_averages_and_changes_hold(stays):
         assert (ratio < 1.2) == (name in exact), name
         assert held.mean() > 0.92, name
         measured[name] = float(np.square(gaps).sum(axis=1).mean()) / people
-    both = [(stated.average_stays, stated.change_stays), (stated.average_anew, stated.change_anew)]
+    both = [
+        (stated.average_stays, stated.change_stays),
+        (stated.average_anew, stated.change_anew),
+    ]
     predicted, otherwise = both if stays else both[::-1]
     assert measured["round 2"] == pytest.approx(stated.each, rel=0.16)
     found = measured["average of rounds"], measured["change from 1 to 2"]
@@ -264,7 +326,8 @@ def test_limits_of_a_change_of_means_hold():
     question = Numeric("q", 0, 1, epsilon=6.0, yes_no=True, rounds={"count": 2})
     law = plan_survey(Survey("s", 4000, (question,))).question("q").law
     rng = np.random.default_rng(3)
-    answers, found = np.repeat([0.0, 1.0, np.nan], (2400, 1200, 400)), []
+    answers = np.repeat([0.0, 1.0, np.nan], (2400, 1200, 400))
+    found = []
     for _ in range(600):
         own = rng.integers(2, size=4000)
         sums = {n + 1: law.draw_aggregate(answers[own == n], rng) for n in range(2)}
@@ -298,7 +361,14 @@ def test_javascript_does_the_same(node, tmp_path, rounds):
     user = person_of_value(client, 2)
 
     def ask(number, *words):
-        kept = ("--memory", str(tmp_path / "js"), "--user", user, "--round", str(number))
+        kept = (
+            "--memory",
+            str(tmp_path / "js"),
+            "--user",
+            user,
+            "--round",
+            str(number),
+        )
         return asked(node, path, "q", "a", *kept, *words)
 
     if rounds is ONCE:
@@ -324,20 +394,26 @@ def test_javascript_does_the_same(node, tmp_path, rounds):
 @pytest.mark.parametrize("rounds", [ONCE, VALUE])
 def test_from_answers_to_estimates_of_rounds(tmp_path, rounds):
     """Real draws: 8 stated standard errors, which a low estimate lowers to 6 true ones: 1e-8."""
-    params, data, out = tmp_path / "p.json", tmp_path / "a.csv", tmp_path / "out"
+    params = tmp_path / "p.json"
+    data = tmp_path / "a.csv"
+    out = tmp_path / "out"
     params.write_text(json.dumps(asked_again(rounds, 4.0)))
     data.write_text("q\n" + "a\n" * 3000 + "b\n" * 1500 + "c\n" * 500)
     parameters = read_parameters(params)
     written = perturb_file(parameters, data, out).written
     assert sum(written.values()) == (5000 if rounds is ONCE else 20_000)
-    table = estimates_table(parameters, collect(parameters, [out]).sums, window=2).to_pandas()
+    table = estimates_table(
+        parameters, collect(parameters, [out]).sums, window=2
+    ).to_pandas()
     assert list(table["of"].unique()) == [
         *(f"round {n}" for n in (1, 2, 3, 4)),
         *(f"rounds {n} to {n + 1}" for n in (1, 2, 3)),
         "average of rounds",
         *(f"change from {n} to {n + 1}" for n in (1, 2, 3)),
     ]
-    truth = np.where(table["of"].str.startswith("change"), 0, np.tile([3000, 1500, 500], 11))
+    truth = np.where(
+        table["of"].str.startswith("change"), 0, np.tile([3000, 1500, 500], 11)
+    )
     assert (np.abs(table["estimate"] - truth) < 8 * table["standard_error"]).all()
     assert (table["lower"] < table["estimate"]).all()
     changes = table[table["of"].str.startswith("change")]

@@ -30,7 +30,9 @@ from tests.surveys import tries
 
 def changed(document, name, path, value):
     """A sealed copy with a value of the question of that name replaced (or, with ..., removed)."""
-    return sealed(replaced(document, ["questions", index(document, name), *path], value))
+    return sealed(
+        replaced(document, ["questions", index(document, name), *path], value)
+    )
 
 
 def bad_files(document):
@@ -60,10 +62,15 @@ def _documents(document):
 def bad_totals(document):
     """The same, where the fault takes sums over binomial laws, which no device makes."""
     totals = ("guarantee", "aggregates")
-    true = document["questions"][index(document, "sampled")]["guarantee"]["aggregates"]["epsilon"]
+    true = document["questions"][index(document, "sampled")]["guarantee"]["aggregates"][
+        "epsilon"
+    ]
     wrong = [("epsilon", value) for value in (0, true / 2, true * 0.999999, 51)]
     for key, value in (*wrong, ("delta", 1e-30), (_OTHERS, [0, 0])):
-        yield f"{key} {value}", text(changed(document, "sampled", (*totals, key), value))
+        yield (
+            f"{key} {value}",
+            text(changed(document, "sampled", (*totals, key), value)),
+        )
 
 
 def _forged(document):
@@ -82,7 +89,10 @@ def _texts(good):
     yield "two", (good + good).encode()
     yield "a mark of byte order", b"\xef\xbb\xbf" + good.encode()
     yield "Latin", good.replace('"survey": "', '"survey": "\xe9').encode("latin-1")
-    yield "a key twice", good.replace('"users": 1000', '"users": 1000, "users": 1000').encode()
+    yield (
+        "a key twice",
+        good.replace('"users": 1000', '"users": 1000, "users": 1000').encode(),
+    )
     escaped = good.replace('"users": 1000', '"users": 1000, "\\u0075sers": 1000')
     yield "a key twice, once escaped", escaped.encode()
     for number in ("NaN", "Infinity", "1e999", "1" + "0" * 400, "01", "1_000", "0x10"):
@@ -147,7 +157,9 @@ def the_last_is_refused(node, files, folder, reason):
     *right, wrong = files
     assert javascript_client(node, files) == ["accepted"] * len(right) + ["Refused"]
     assert all(python_client(data, folder) is collector(data) is None for data in right)
-    assert all(reason in said for said in (python_client(wrong, folder), collector(wrong)))
+    assert all(
+        reason in said for said in (python_client(wrong, folder), collector(wrong))
+    )
 
 
 def test_good_files_are_accepted_by_all(node, document, tmp_path):
@@ -162,27 +174,41 @@ def test_every_bad_file_is_refused_by_all(node, document, tmp_path):
     files = dict(bad_files(document))
     assert len(files) > 120
     theirs = javascript_client(node, files.values())
-    assert [name for name, one in zip(files, theirs, strict=True) if one != "Refused"] == []
-    assert [name for name, data in files.items() if python_client(data, tmp_path) is None] == []
+    assert [
+        name for name, one in zip(files, theirs, strict=True) if one != "Refused"
+    ] == []
+    assert [
+        name for name, data in files.items() if python_client(data, tmp_path) is None
+    ] == []
     assert [name for name, data in files.items() if collector(data) is None] == []
 
 
 @pytest.mark.parametrize("name", ["matrix", "one-sided"])
 def test_one_unit_of_one_ordered_pair_decides(node, document, tmp_path, name):
     """All but that of the first level against the second may realise 9 nats, or do far less."""
-    (question,), b = [q for q in document["questions"] if q["name"] == name], 2**30
+    (question,) = [q for q in document["questions"] if q["name"] == name]
+    b = 2**30
     if name == "matrix":
         question = question | {"rule": [[9, 1], [9, 9]]}
     else:
         levels = zip(question["levels"], ({}, {"against": 1}), strict=True)
-        question = question | {"levels": [one | {"epsilon": 9} | more for one, more in levels]}
+        question = question | {
+            "levels": [one | {"epsilon": 9} | more for one, more in levels]
+        }
     most = int(true_exp(1) * b * (D - 5 * b // 4) / (D - b))
-    files = [question | {"a": [a, 5 * b // 4], "b": [b, b]} for a in (most - 99, most, most + 1)]
+    files = [
+        question | {"a": [a, 5 * b // 4], "b": [b, b]}
+        for a in (most - 99, most, most + 1)
+    ]
     files = [text(only(document, [one])) for one in files]
-    the_last_is_refused(node, files, tmp_path, "Levels 'severe' and 'common' realise 1.0")
+    the_last_is_refused(
+        node, files, tmp_path, "Levels 'severe' and 'common' realise 1.0"
+    )
 
 
-def test_all_questions_together_have_as_many_items_as_a_collector_counts(node, document, tmp_path):
+def test_all_questions_together_have_as_many_items_as_a_collector_counts(
+    node, document, tmp_path
+):
     """Each question alone is far below the limit; one item more in one of them is too many."""
     files = []
     for last in (0, 1):
@@ -190,7 +216,10 @@ def test_all_questions_together_have_as_many_items_as_a_collector_counts(node, d
         for i in range(8):
             question = copy.deepcopy(document["questions"][index(document, "olh")])
             *_, level = question["levels"]
-            level["items"], others = [], sum(one["item_count"] for one in question["levels"][:-1])
+            level["items"], others = (
+                [],
+                sum(one["item_count"] for one in question["levels"][:-1]),
+            )
             level["item_count"] = MAX_CELLS // 8 - others + (last if i == 7 else 0)
             questions.append(question | {"name": f"q{i}"})
         files.append(text(only(document, questions)))
@@ -201,7 +230,10 @@ def test_all_questions_together_have_as_many_items_as_a_collector_counts(node, d
 def test_a_file_of_too_many_commas_is_refused_by_all(node, document, tmp_path):
     question = copy.deepcopy(document["questions"][index(document, "olh")])
     count = 2**20
-    question["levels"][0] |= {"item_count": count, "items": [str(i) for i in range(count)]}
+    question["levels"][0] |= {
+        "item_count": count,
+        "items": [str(i) for i in range(count)],
+    }
     data = text(only(document, [question]))
     the_last_is_refused(node, [data], tmp_path, "more than 1,048,576 commas")
 
@@ -212,16 +244,24 @@ def test_whole_sets_that_are_too_long_are_refused_by_all(node, document, tmp_pat
     for length in (MAX_WHOLE_SET, MAX_WHOLE_SET + 1):
         question = copy.deepcopy(document["questions"][index(document, "whole sets")])
         question["levels"][1] |= {"item_count": 2000, "items": []}
-        question |= {"padding_length": length, "longer_sets": [{"size": 2000, "share": 0.2}]}
+        question |= {
+            "padding_length": length,
+            "longer_sets": [{"size": 2000, "share": 0.2}],
+        }
         question |= {"held": 1, "ratios": question["ratios"][:1]}
         files.append(text(only(document, [question])))
-    the_last_is_refused(node, files, tmp_path, "padding_length is 1025 but must be at most 1,024")
+    the_last_is_refused(
+        node, files, tmp_path, "padding_length is 1025 but must be at most 1,024"
+    )
 
 
 @pytest.fixture(scope="module")
 def many():
     """A question of Sampling Privacy to so many people that its totals promise something."""
-    levels = Level("a", 1.0, ("u",), yes_counts=(300,)), Level("b", 1.5, ("v",), yes_counts=(400,))
+    levels = (
+        Level("a", 1.0, ("u",), yes_counts=(300,)),
+        Level("b", 1.5, ("v",), yes_counts=(400,)),
+    )
     relied = Sampling("round-two", ACKNOWLEDGEMENTS["round-two"])
     question = SampledChoice("sampled", levels, sampling=relied)
     survey = Survey("many", 10_000, (question,))
@@ -240,7 +280,8 @@ def test_what_a_device_cannot_check_is_what_the_page_says(node, many, tmp_path):
 
 def test_weaker_statements_of_a_guarantee_are_true_too(node, many, tmp_path):
     """More others, a larger epsilon or delta: what holds for the file's numbers holds for them."""
-    totals, files = ("guarantee", "aggregates"), []
+    totals = ("guarantee", "aggregates")
+    files = []
     for path, value in (
         ((*totals, "others_with_each_value"), [3000, 4000]),
         ((*totals, "epsilon"), 2.0),
@@ -256,10 +297,14 @@ def test_weaker_statements_of_a_guarantee_are_true_too(node, many, tmp_path):
 @pytest.mark.parametrize("seed", range(1, 1 + tries(1, 4)))
 def test_mutated_files_get_one_verdict(node, document, tmp_path, seed, record_property):
     """Files with the right hash, changed at one place, and others with damaged bytes."""
-    rng, random, files = np.random.default_rng(seed), Random(seed), []
+    rng = np.random.default_rng(seed)
+    random = Random(seed)
+    files = []
     for single in singles(document):
         good = json.dumps(single)
-        places = [path for path in paths_of(json.loads(good)) if path and path[0] != "hash"]
+        places = [
+            path for path in paths_of(json.loads(good)) if path and path[0] != "hash"
+        ]
         files += [text(mutated(good, places, rng)) for _ in range(tries(30, 1200))]
         files += [damaged(good.encode(), random) for _ in range(tries(5, 30))]
     ours = [python_client(data, tmp_path) for data in files]
@@ -270,7 +315,9 @@ def test_mutated_files_get_one_verdict(node, document, tmp_path, seed, record_pr
     for data, one in zip(files, ours, strict=True):
         reason = collector(data)
         if one is None:
-            assert all(private(question) for question in parse_document(data)["questions"])
+            assert all(
+                private(question) for question in parse_document(data)["questions"]
+            )
         if (reason is None) != (one is None):
             stricter += 1
             assert one is None

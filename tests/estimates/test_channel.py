@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from planner import Aggregate, AssumedAnswers, best_channel, best_ordered_channel, five_populations
+from planner import (
+    Aggregate,
+    AssumedAnswers,
+    best_channel,
+    best_ordered_channel,
+    five_populations,
+)
 from planner.estimates.channel import (
     ChannelEstimates,
     OrderedEstimates,
@@ -27,7 +33,8 @@ from tests.refusals import refused
 ROUNDS = 1000
 GRID = np.linspace(-1, 1, 5)
 # Of 1,000 intervals at 95 % fewer cover with a chance of 1e-6, and more with as much (binomial).
-FEWEST, MOST = 914, 979
+FEWEST = 914
+MOST = 979
 YES_NO = NumericDomain(0, 1, yes_no=True)
 
 
@@ -46,9 +53,12 @@ def test_the_means_interval_covers(epsilon, missing, users):
     assumed = AssumedAnswers(0.5, 0.3, missing)
     people = np.rint(users * assumed.scenario(GRID).population).astype(int)
     truth = float(people[:-1] @ GRID) / people[:-1].sum()
-    rng, covered = np.random.default_rng(int(users + 10 * epsilon)), 0
+    rng = np.random.default_rng(int(users + 10 * epsilon))
+    covered = 0
     for _ in range(ROUNDS):
-        mean = estimate_mean(channel, rng.multinomial(people, channel.matrix).sum(axis=0))
+        mean = estimate_mean(
+            channel, rng.multinomial(people, channel.matrix).sum(axis=0)
+        )
         covered += mean.lower <= truth <= mean.upper
     assert covered >= FEWEST
 
@@ -60,10 +70,13 @@ def test_intervals_are_of_the_draws_alone_where_reports_tell_it(kind, epsilon):
     mechanism = bisample_md(epsilon, YES_NO)
     if kind == "channel":
         populations = five_populations(NumericDomain(0, 1))
-        mechanism = mean_channel(best_channel(epsilon, populations, points=2), yes_no=True)
+        mechanism = mean_channel(
+            best_channel(epsilon, populations, points=2), yes_no=True
+        )
     law = mechanism.asked.output_law(mechanism.shape, [0.0, 1.0, np.nan])
     people = np.array([600, 900, 500])
-    rng, covered = np.random.default_rng(7), np.zeros(3)
+    rng = np.random.default_rng(7)
+    covered = np.zeros(3)
     for _ in range(ROUNDS):
         counts = rng.multinomial(people, law).sum(axis=0)
         found = mechanism.estimate(Aggregate(2000, counts))
@@ -79,12 +92,15 @@ def test_intervals_are_of_the_draws_alone_where_reports_tell_it(kind, epsilon):
 
 def test_the_first_order_interval_would_not_cover():
     """The near miss: two per cent answer; the ratio plus or minus 1.96 predicted errors."""
-    channel = drawn_channel(best_channel(1.0, five_populations(missing=0.98), tolerance=1e-4))
+    channel = drawn_channel(
+        best_channel(1.0, five_populations(missing=0.98), tolerance=1e-4)
+    )
     assumed = AssumedAnswers(0.5, 0.3, 0.98)
     population = assumed.scenario(GRID).population
     first_order = channel.error(assumed.scenario(GRID)) / 20_000
     covered = bounded = 0
-    rng, spread = np.random.default_rng(4), []
+    rng = np.random.default_rng(4)
+    spread = []
     for counts in rng.multinomial(20_000, population @ channel.matrix, size=ROUNDS):
         mean = estimate_mean(channel, counts)
         bounded += not mean.note
@@ -101,12 +117,19 @@ def test_ordered_band_covers_and_consistency_helps():
     channel = best_ordered_channel(policy)
     people = np.array([100, 200, 800, 600, 300, 0])
     truth = np.cumsum(people) / 2000
-    covered, median, raw, better = 0, 0, 0.0, 0.0
+    covered = 0
+    median = 0
+    raw = 0.0
+    better = 0.0
     rng = np.random.default_rng(5)
     for _ in range(ROUNDS):
-        one = estimate_ordered(channel, rng.multinomial(people, channel.matrix).sum(axis=0))
+        one = estimate_ordered(
+            channel, rng.multinomial(people, channel.matrix).sum(axis=0)
+        )
         lower, upper = one.band
-        covered += bool((lower <= truth + 1e-12).all() and (truth <= upper + 1e-12).all())
+        covered += bool(
+            (lower <= truth + 1e-12).all() and (truth <= upper + 1e-12).all()
+        )
         middle = one.quantile()
         median += middle.lower <= "c" <= middle.upper
         raw += np.sum((one.values - truth[:-1]) ** 2)
@@ -118,8 +141,11 @@ def test_ordered_band_covers_and_consistency_helps():
 
 def test_an_ordered_band_is_of_the_draws_alone():
     """Of one share it covers as often as it says; the near miss holds who was asked, too."""
-    channel = best_ordered_channel(PrivacyPolicy([4.0] * 2, [1] * 2, names=["no", "yes"]))
-    people, rng = np.array([900, 1100]), np.random.default_rng(7)
+    channel = best_ordered_channel(
+        PrivacyPolicy([4.0] * 2, [1] * 2, names=["no", "yes"])
+    )
+    people = np.array([900, 1100])
+    rng = np.random.default_rng(7)
 
     @cache  # of two reports, few counts come
     def covers(*counts):
@@ -139,7 +165,9 @@ def test_errors_of_shares_up_to_are_those_of_the_draws():
     The root of 2 / 2,000 is 3.2 %, and 5 of that a sixth.
     """
     channel = shares_up_to(best_ordered_channel(PrivacyPolicy([2.0] * 4, [1] * 4)))
-    people, rng, ratios = np.array([900, 300, 600, 200]), np.random.default_rng(11), []
+    people = np.array([900, 300, 600, 200])
+    rng = np.random.default_rng(11)
+    ratios = []
     law = ReportLaw(channel.matrix, channel.estimator, 2000)
     for drawn in rng.multinomial(people, channel.matrix, size=(2000, 4)).sum(axis=1):
         found = wanted_estimates(channel.estimator, drawn)._replace(law=law)
@@ -151,7 +179,8 @@ def test_errors_of_shares_up_to_are_those_of_the_draws():
 
 
 @pytest.mark.parametrize(
-    ("budget", "wanted"), [(2.0, "shares up to"), (8.0, "shares up to"), (8.0, "counts")]
+    ("budget", "wanted"),
+    [(2.0, "shares up to"), (8.0, "shares up to"), (8.0, "counts")],
 )
 def test_limits_hold_where_few_reports_decide(budget, wanted):
     """All in the middle. The near miss, of 8 nats: normal limits, and as the reports vary.
@@ -162,12 +191,16 @@ def test_limits_hold_where_few_reports_decide(budget, wanted):
     """
     policy = PrivacyPolicy([budget] * 5, [1] * 5, names=list("abcde"))
     channel = drawn_channel(best_ordered_channel(policy, wanted, tolerance=1e-4))
-    people, rng, held = np.array([0, 0, 200, 0, 0]), np.random.default_rng(7), np.zeros(3)
+    people = np.array([0, 0, 200, 0, 0])
+    rng = np.random.default_rng(7)
+    held = np.zeros(3)
     means = np.zeros(2)  # limits of a mean score, and a fifth as wide
     for _ in range(100):
         counts = rng.multinomial(people, channel.matrix).sum(axis=0)
         exact = estimate_ordered(channel, counts)
-        varied = wanted_estimates(shares_up_to(channel).estimator, counts).of_shares_up_to()
+        varied = wanted_estimates(
+            shares_up_to(channel).estimator, counts
+        ).of_shares_up_to()
         bands = (one.band for one in (exact, OrderedEstimates(exact.answers, *varied)))
         limits = *bands, exact.among(np.eye(5, dtype=bool))[2:]
         truths = np.array([0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1]), people / 200
@@ -192,8 +225,10 @@ def test_limits_of_a_mean_hold_where_reports_are_all_the_same(budget, people):
     """Everybody has the last answer. Of 300 limits more hold than the fewest of 300 at .93, but for
     one in a million. The near miss, fewer: as reports vary, often not at all."""
     policy = PrivacyPolicy([budget] * 4, [1] * 4, names=list("abcd"))
-    channel, rng = best_ordered_channel(policy, [0.0, 1, 2, 4]), np.random.default_rng(7)
-    law, held = ReportLaw(channel.matrix, channel.estimator, people), np.zeros(2)
+    channel = best_ordered_channel(policy, [0.0, 1, 2, 4])
+    rng = np.random.default_rng(7)
+    law = ReportLaw(channel.matrix, channel.estimator, people)
+    held = np.zeros(2)
     for counts in rng.multinomial(people, channel.matrix[-1], 300):
         varied = wanted_estimates(channel.estimator, counts)
         both = (mean_of_scores(one, 0.95) for one in (varied._replace(law=law), varied))
@@ -237,14 +272,19 @@ def test_refusals():
 def test_fiellers_interval_holds_the_ratios_that_fit():
     """Its ends are where numerator - m denominator is exactly 1.96 standard deviations from 0."""
     covariance = np.array([[1e-4, 3e-5], [3e-5, 2e-4]])
-    found = ratio(ChannelEstimates(np.array([0.2, 0.5]), covariance, 1), 0.95, (-1.0, 1.0))
+    found = ratio(
+        ChannelEstimates(np.array([0.2, 0.5]), covariance, 1), 0.95, (-1.0, 1.0)
+    )
     assert (found.value, found.note) == (0.4, "")
     for end in (found.lower, found.upper):
         spread = np.sqrt(1e-4 - 2 * end * 3e-5 + end**2 * 2e-4)
         assert abs(0.2 - end * 0.5) / spread == pytest.approx(1.959964, rel=1e-6)
     scaled = found.scaled(100, 20)
     assert (scaled.value, scaled.standard_error) == (108.0, 20 * found.standard_error)
-    assert (scaled.lower, scaled.upper) == (100 + 20 * found.lower, 100 + 20 * found.upper)
+    assert (scaled.lower, scaled.upper) == (
+        100 + 20 * found.lower,
+        100 + 20 * found.upper,
+    )
 
 
 # -- ordered answers -----------------------------------------------------------------------
@@ -267,7 +307,12 @@ def test_consistent_shares_and_band():
 def test_what_are_no_ordered_estimates():
     about = {"answers": tuple("abcd"), "values": [0.1, 0.4, 0.9], "users": 10}
     about["covariance"] = np.eye(3)
-    wrong = {"values": [0.1, 0.2], "covariance": -np.eye(3), "users": 0, "confidence": 1.0}
+    wrong = {
+        "values": [0.1, 0.2],
+        "covariance": -np.eye(3),
+        "users": 0,
+        "confidence": 1.0,
+    }
     for name, value in wrong.items():
         with refused():
             OrderedEstimates(**about | {name: value})

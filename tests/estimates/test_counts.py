@@ -24,13 +24,16 @@ def test_weighted_projection_is_the_nearest_point(seed):
     def distance(x):
         return np.sum(np.square((x - estimates.values) / errors))
 
-    for corner in 100 * np.eye(6):  # of convex functions: no step to a corner, no better point
+    for corner in 100 * np.eye(
+        6
+    ):  # of convex functions: no step to a corner, no better point
         assert distance(values) <= distance(values + 1e-5 * (corner - values))
 
 
 def test_weights_do_not_grow_with_the_count_itself():
     """Large counts must not pay for the noise of the many items that nobody has."""
-    mechanism, rng = oue(6.0, items=1000), np.random.default_rng(2)
+    mechanism = oue(6.0, items=1000)
+    rng = np.random.default_rng(2)
     truth = np.append(np.full(995, 0), np.full(5, 2000))
     squares = np.zeros(3)
     for _ in range(20):
@@ -43,8 +46,11 @@ def test_weights_do_not_grow_with_the_count_itself():
 
 
 def test_simultaneous_intervals_share_what_may_be_missed():
-    mechanism, truth = oue(1.0, items=5), np.array([5000, 3000, 1500, 499, 1])
-    found = mechanism.estimate(mechanism.draw_aggregate(truth, np.random.default_rng(1)))
+    mechanism = oue(1.0, items=5)
+    truth = np.array([5000, 3000, 1500, 499, 1])
+    found = mechanism.estimate(
+        mechanism.draw_aggregate(truth, np.random.default_rng(1))
+    )
     np.testing.assert_allclose(found.intervals(0.9, True), found.intervals(1 - 0.1 / 5))
 
 
@@ -63,7 +69,14 @@ def test_what_are_no_estimates_is_refused():
 
 USERS = 20_000
 JOINT = 0.05 / 300  # what each of 300 items may miss, so that all hold with 0.95
-CASES = [(0.3, 2, 20), (0.3, 100, 400), (0.77, 2, 0), (0.77, 20, 100), (0.95, 2, 0), (0.95, 2, 999)]
+CASES = [
+    (0.3, 2, 20),
+    (0.3, 100, 400),
+    (0.77, 2, 0),
+    (0.77, 20, 100),
+    (0.95, 2, 0),
+    (0.95, 2, 999),
+]
 
 
 def law(a, noise, c):
@@ -95,11 +108,15 @@ def test_limits_miss_no_more_often_than_promised(a, noise, c):
     assert missed(estimates.intervals(1 - JOINT), chance, c) <= JOINT
 
 
-@pytest.mark.parametrize(("a", "noise", "c"), [(0.3, 2, 3000), (0.3, 380, 400), (0.95, 440, 5)])
+@pytest.mark.parametrize(
+    ("a", "noise", "c"), [(0.3, 2, 3000), (0.3, 380, 400), (0.95, 440, 5)]
+)
 def test_normal_limits_take_over_where_they_nearly_keep_their_promise(a, noise, c):
     seen, chance = law(a, noise, c)
     estimates = estimates_of(seen, a, noise)
-    normal = [np.clip(end, 0, USERS) for end in Estimates.intervals(estimates, 1 - JOINT)]
+    normal = [
+        np.clip(end, 0, USERS) for end in Estimates.intervals(estimates, 1 - JOINT)
+    ]
     likely = chance > 1e-3
     for end, same in zip(estimates.intervals(1 - JOINT), normal, strict=True):
         np.testing.assert_array_equal(end[likely], same[likely])
@@ -117,7 +134,9 @@ def test_the_tail_is_that_of_the_convolution():
     for a, noise, c in CASES:
         seen, chance = law(a, noise, c)
         least = np.array([seen[0], int(noise + c * a), int(noise + c * a) + 20])
-        tails = support_tail(least, np.full(3, c), USERS, np.full(3, a), np.full(3, noise / USERS))
+        tails = support_tail(
+            least, np.full(3, c), USERS, np.full(3, a), np.full(3, noise / USERS)
+        )
         exact = [chance[seen >= k].sum() for k in least]
         np.testing.assert_allclose(tails, exact, rtol=1e-6, atol=1e-9)
 
@@ -125,10 +144,13 @@ def test_the_tail_is_that_of_the_convolution():
 @pytest.mark.parametrize("supports", [9, 300])
 def test_limits_far_from_the_normal_ones_are_found(supports):
     """At 1e-12 they are not where they are looked for first; every count is tried here."""
-    users, a, b = 1000, np.array([0.5]), np.array([0.004])
+    users = 1000
+    a = np.array([0.5])
+    b = np.array([0.004])
     values = (supports - users * b) / (a - b)
     seen = SupportEstimates(values, [4.0], [4.0], users, np.array([supports]), a, b)
-    every, share = np.arange(users + 1), 5e-13
+    every = np.arange(users + 1)
+    share = 5e-13
     inside = (support_tail(supports, every, users, a, b) > share) & (
         1 - support_tail(supports + 1, every, users, a, b) > share
     )
@@ -145,7 +167,9 @@ def test_no_sets_of_these_sizes_have_a_larger_count_and_some_have_it(length):
     sizes = np.array([1, 1, 2, 3, 3, 4, 6, 6, 6])
     limits = [length, *(size for size in (2, 3, 4, 6) if size > length)]
     people = [int((sizes > limit).sum()) for limit in limits[:-1]]
-    longer = LongerSets(length, tuple(limits[1:]), tuple(k / sizes.size for k in people))
+    longer = LongerSets(
+        length, tuple(limits[1:]), tuple(k / sizes.size for k in people)
+    )
     largest = {}
     for has in product([0, 1], repeat=sizes.size):
         kept = round(float(np.minimum(1, length / sizes) @ has), 9)
@@ -157,8 +181,12 @@ def test_no_sets_of_these_sizes_have_a_larger_count_and_some_have_it(length):
     def most(kept):
         return longer.largest_counts(np.array([kept]), people, sizes.size)[0]
 
-    tight = [kept for kept, n in largest.items() if n == pytest.approx(most(kept), abs=1e-6)]
-    assert len(tight) >= sizes.size  # at every whole number of people, largest sets first
+    tight = [
+        kept for kept, n in largest.items() if n == pytest.approx(most(kept), abs=1e-6)
+    ]
+    assert (
+        len(tight) >= sizes.size
+    )  # at every whole number of people, largest sets first
     reach = longer.largest_counts(np.array([100.0, -1.0]), people, sizes.size)
     assert reach.tolist() == [sizes.size, 0]
 
@@ -169,7 +197,9 @@ def clicks(rng, users=4000, items=60):
     weight = 1 / np.arange(1.0, items + 1) ** 1.3
     keys = rng.exponential(size=(users, items)) / weight
     order = np.argsort(keys, axis=1)
-    return ItemSets.of([row[:size] for row, size in zip(order, sizes, strict=True)], items)
+    return ItemSets.of(
+        [row[:size] for row, size in zip(order, sizes, strict=True)], items
+    )
 
 
 @pytest.fixture(scope="module")
@@ -179,8 +209,10 @@ def population():
 
 def coverage(mechanism, sets, runs, seed):
     """Share of intervals at 99.9 % that hold, of the ten most frequent items."""
-    rng, truth = np.random.default_rng(seed), sets.counts()
-    top, holds = np.argsort(-truth)[:10], 0
+    rng = np.random.default_rng(seed)
+    truth = sets.counts()
+    top = np.argsort(-truth)[:10]
+    holds = 0
     for _ in range(runs):
         found = mechanism.estimate(mechanism.draw_aggregate(sets, rng))
         lower, upper = found.intervals(0.999)
@@ -194,21 +226,27 @@ def test_limits_cover_sets_that_were_cut(population, known):
 
     The intervals that ignore the cut, and those for half as many long sets, do miss.
     """
-    items, length = population.items, 2
+    items = population.items
+    length = 2
     if known == "histogram":
         model = AssumedSets(np.bincount(population.sizes))
     else:
         asked = range(500)
         starts = population.starts
         model = PilotSets(
-            ItemSets.of([population.members[starts[u] : starts[u + 1]] for u in asked], items)
+            ItemSets.of(
+                [population.members[starts[u] : starts[u + 1]] for u in asked], items
+            )
         )
-    unary, longer = oue(2.0, items), model.longer(length, items)
+    unary = oue(2.0, items)
+    longer = model.longer(length, items)
     told = padded(unary, length).with_sizes(longer)
     assert coverage(told, population, 50, seed=1) >= 1 - 6 / 500
     ignored = padded(unary, length).with_sizes(())
     assert coverage(ignored, population, 50, seed=1) < 0.5
-    fewer = padded(unary, length).with_sizes((size, share / 6) for size, share in longer)
+    fewer = padded(unary, length).with_sizes(
+        (size, share / 6) for size, share in longer
+    )
     assert coverage(fewer, population, 50, seed=1) < 0.9
 
 
@@ -219,11 +257,15 @@ def test_a_pilot_allows_for_larger_sets_than_it_shows():
     wrong = near = 0
     for _ in range(200):
         drawn = rng.choice(5, size=300, p=share)
-        longer = PilotSets(ItemSets.of([range(size) for size in [1, *drawn]], 9)).longer(1, 9)
+        longer = PilotSets(
+            ItemSets.of([range(size) for size in [1, *drawn]], 9)
+        ).longer(1, 9)
         sizes, shares = zip(*longer, strict=True)
         assert sizes[-1] == 9
         true = np.array([share[limit + 1 :].sum() for limit in (1, *sizes[:-1])])
         wrong += bool(np.any(np.array(shares) < true - 1e-12))
         near += bool(np.any(np.array(shares) < true + 0.07))
-    assert wrong <= 5  # one in a thousand at most is wrong: six of 200 with probability 1e-7
+    assert (
+        wrong <= 5
+    )  # one in a thousand at most is wrong: six of 200 with probability 1e-7
     assert near > 20  # limits that are true and say something

@@ -17,7 +17,9 @@ RUNS = tries(120, 2000)
 
 def table_of(law, own, shape, users):
     counter = law.counter()
-    for rows in law.draw_many(own, seeded_words(np.random.default_rng(int(own.sum()) + users))):
+    for rows in law.draw_many(
+        own, seeded_words(np.random.default_rng(int(own.sum()) + users))
+    ):
         counter.add(rows)
     counts = law.estimate(counter.sums()).values.reshape(shape)
     answers = tuple([str(k) for k in range(size)] for size in shape)
@@ -26,7 +28,8 @@ def table_of(law, own, shape, users):
 
 def draw(shares, users, runs, budget, seed=1):
     """Tables of people drawn from shares of the cells, with these people's own counts."""
-    rng, law = np.random.default_rng(seed), subset_selection(budget, shares.size).shape
+    rng = np.random.default_rng(seed)
+    law = subset_selection(budget, shares.size).shape
     for _ in range(runs):
         own = rng.choice(shares.size, size=users, p=shares.ravel())
         truth = np.bincount(own, minlength=shares.size).reshape(shares.shape)
@@ -37,11 +40,14 @@ def test_second_moments_are_those_of_real_draws():
     """48 of 2 * 10^5 reports' sums of products, none further off than 5.5 standard errors."""
     law = SidesCollected.of(best_design(PrivacyPolicy([0.7, 1.2, 2.0], [1, 3, 4])))
     rng = np.random.default_rng(3)
-    shares, users = rng.dirichlet(np.ones(8)), 200_000
+    shares = rng.dirichlet(np.ones(8))
+    users = 200_000
     own = rng.choice(8, users, p=shares)
     (reports,) = law.draw_many(own, seeded_words(rng))
     words = reports.view("<u8")
-    bits = np.unpackbits(reports[:, 8:], axis=1, bitorder="little")[:, law.bits].astype(bool)
+    bits = np.unpackbits(reports[:, 8:], axis=1, bitorder="little")[:, law.bits].astype(
+        bool
+    )
     group = np.repeat(law.groups, law.levels.item_counts)
     low, high = np.moveaxis(law.estimator[words[:, 0]][:, group], 2, 0)
     added = np.where(bits, high, low)
@@ -56,11 +62,17 @@ def test_second_moments_are_those_of_real_draws():
 
 @pytest.mark.parametrize(
     ("error", "shape", "people"),
-    [(7.55622289, (2, 2), 8692.6), (4.26812190, (3, 3), 6924.4), (15.72261965, (5, 5), 33483.1)],
+    [
+        (7.55622289, (2, 2), 8692.6),
+        (4.26812190, (3, 3), 6924.4),
+        (15.72261965, (5, 5), 33483.1),
+    ],
 )
 def test_people_for_a_phi_of_a_tenth(error, shape, people):
     strength = 0.1 / np.sqrt(min(shape) - 1)  # as Cramér's V
-    assert people_for_association(error, shape, strength) == pytest.approx(people, abs=0.05)
+    assert people_for_association(error, shape, strength) == pytest.approx(
+        people, abs=0.05
+    )
 
 
 def test_cramers_v_of_counts_without_noise():
@@ -74,7 +86,8 @@ def test_cramers_v_of_counts_without_noise():
 @pytest.mark.parametrize("budget", [1.0, 2.0, 4.0])
 def test_independence_is_rejected_as_rarely_as_the_level_says(budget):
     shares = np.outer([0.5, 0.3, 0.2], [0.6, 0.3, 0.1])
-    right, naive = 0, 0
+    right = 0
+    naive = 0
     for table, _ in draw(shares, 2000, RUNS, budget):
         right += table.independence.p_value < 0.05
         inside = np.maximum(table.counts, 0.5)
@@ -85,20 +98,26 @@ def test_independence_is_rejected_as_rarely_as_the_level_says(budget):
 
 
 @pytest.mark.parametrize(
-    ("budget", "users", "shape"), [(0.5, 300, (2, 2)), (2.0, 3000, (3, 3)), (6.0, 3000, (4, 3))]
+    ("budget", "users", "shape"),
+    [(0.5, 300, (2, 2)), (2.0, 3000, (3, 3)), (6.0, 3000, (4, 3))],
 )
 def test_limits_cover_what_they_say(budget, users, shape):
     """Coverage of at least .92 where .95 is meant, but for one in a million."""
-    rng, runs = np.random.default_rng(users), RUNS // 2
+    rng = np.random.default_rng(users)
+    runs = RUNS // 2
     even = np.full(shape, 1 / (shape[0] * shape[1]))
     shares = 0.6 * even + 0.4 * rng.dirichlet(np.ones(even.size)).reshape(shape)
     apart = shares - np.outer(shares.sum(axis=1), shares.sum(axis=0))
     strength = np.square(apart) / np.outer(shares.sum(axis=1), shares.sum(axis=0))
     strength = np.sqrt(strength.sum() / (min(shape) - 1))
-    own, row, column = shares[0, 0], shares[0].sum(), shares[:, 0].sum()
+    own = shares[0, 0]
+    row = shares[0].sum()
+    column = shares[:, 0].sum()
     odds = own * (1 - row - column + own) / ((row - own) * (column - own))
-    cell, line = np.zeros(shape), np.zeros(shape)
-    cell[0, 0], line[0] = 1, 1
+    cell = np.zeros(shape)
+    line = np.zeros(shape)
+    cell[0, 0] = 1
+    line[0] = 1
     held = dict.fromkeys(("cell", "line", "share", "v", "odds", "near miss"), 0)
     for table, truth in draw(shares, users, runs, budget, seed=7):
         low, high = table.people_in(np.stack([cell, line]).reshape(2, -1)).intervals()
@@ -119,10 +138,14 @@ def test_limits_cover_what_they_say(budget, users, shape):
 RARE, CORNER = np.array([[[2, 48], [25, 25]], [[90, 4], [4, 2]]]) / 100
 
 
-@pytest.mark.parametrize(("budget", "users", "shares"), [(9.0, 60, RARE), (6.0, 20, CORNER)])
+@pytest.mark.parametrize(
+    ("budget", "users", "shares"), [(9.0, 60, RARE), (6.0, 20, CORNER)]
+)
 def test_limits_hold_where_few_people_decide(budget, users, shares):
     """Coverage of at least .93, but for one in a million. Near miss: Fieller's normal interval."""
-    held = dict.fromkeys(("row", "share of row", "share of column", "odds", "near miss"), 0)
+    held = dict.fromkeys(
+        ("row", "share of row", "share of column", "odds", "near miss"), 0
+    )
     share = shares[0, 0] / shares.sum(axis=1)[0], shares[0, 0] / shares.sum(axis=0)[0]
     odds = shares[0, 0] * shares[1, 1] / (shares[0, 1] * shares[1, 0])
     for table, truth in draw(shares, users, RUNS, budget, seed=5):
@@ -151,7 +174,10 @@ def test_what_reports_do_not_tell_is_said():
     assert (table.association.lower, table.association.upper) == (0, 1)
     assert "cannot rule out" in table.association.note
     for few, said in ((2.0, "five people"), (60.0, "")):
-        counts, moments = np.array([[90.0, 20], [20, few]]), subset_selection(9.0, 4).shape
-        table = CrossTable("ab", ("xy", "uv"), counts, int(counts.sum()), moments.second_moments)
+        counts = np.array([[90.0, 20], [20, few]])
+        moments = subset_selection(9.0, 4).shape
+        table = CrossTable(
+            "ab", ("xy", "uv"), counts, int(counts.sum()), moments.second_moments
+        )
         assert said in table.association.note == table.independence.note
         assert bool(said) == bool(table.association.note)

@@ -38,7 +38,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("people", "reports", "parts", "count", "a", "b"), CASES)
-def test_limits_of_a_round_miss_no_more_often_than_promised(people, reports, parts, count, a, b):
+def test_limits_of_a_round_miss_no_more_often_than_promised(
+    people, reports, parts, count, a, b
+):
     chance = law(people, reports, parts, count, a, b)
     seen = np.flatnonzero(chance > 1e-12)
     ones = np.ones(seen.size)
@@ -48,7 +50,9 @@ def test_limits_of_a_round_miss_no_more_often_than_promised(people, reports, par
     def missed(limits):
         return float(chance[seen][(limits[0] > count) | (limits[1] < count)].sum())
 
-    assert missed(found.intervals(0.95)) <= 0.05 < missed(Estimates.intervals(found, 0.95))
+    assert (
+        missed(found.intervals(0.95)) <= 0.05 < missed(Estimates.intervals(found, 0.95))
+    )
     assert missed(found.intervals(1 - JOINT)) <= JOINT
     scaled = tuple(people / reports * end for end in inside.intervals(0.95))
     assert missed(scaled) > 0.08  # the lot adds what those who reported do not show
@@ -56,7 +60,9 @@ def test_limits_of_a_round_miss_no_more_often_than_promised(people, reports, par
 
 def test_limits_where_noise_is_normal():
     """3,000 draws; a false alarm has a chance of 1e-9 (6 standard deviations)."""
-    rng, people, count = np.random.default_rng(5), 2000, 10
+    rng = np.random.default_rng(5)
+    people = 2000
+    count = 10
     drawn = hypergeom.rvs(people, count, 500, size=3_000, random_state=rng)
     errors = np.full(drawn.size, 0.4)
     inside = Estimates(drawn + rng.normal(0, 0.4, drawn.size), errors, errors, 500)

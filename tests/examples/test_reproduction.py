@@ -47,8 +47,19 @@ VERDICTS = {
 }
 WORDS = {"holds": "yes", "does not hold": "no", "not checked": "open"}
 NEEDS_DATA = {
-    *("idldp_table_3", "idldp_figure_4", "idldp_figure_5", "idldp_figure_6", "idldp_figure_7"),
-    *("idldp_figures_8_9", "bisample_table_2", "bisample_figure_4", "sampling_figures_4_to_7"),
+    *(
+        "idldp_table_3",
+        "idldp_figure_4",
+        "idldp_figure_5",
+        "idldp_figure_6",
+        "idldp_figure_7",
+    ),
+    *(
+        "idldp_figures_8_9",
+        "bisample_table_2",
+        "bisample_figure_4",
+        "sampling_figures_4_to_7",
+    ),
     "new_padding_length",
 }
 
@@ -68,15 +79,20 @@ def test_verdicts(name):
     if name in NEEDS_DATA and not DATA.exists():
         pytest.skip("the data sets are not in ../shared/data")
     result = run(name)
-    found, wanted = words(result), VERDICTS[name].split()
+    found = words(result)
+    wanted = VERDICTS[name].split()
     assert len(found) == len(wanted)
-    assert ["?" if w == "?" else f for f, w in zip(found, wanted, strict=True)] == wanted
+    assert [
+        "?" if w == "?" else f for f, w in zip(found, wanted, strict=True)
+    ] == wanted
     assert all(claim.numbers for claim in result.claims)
     assert result.tables
     assert "Table" in result.title or result.figures
 
 
-@pytest.mark.parametrize("name", sorted(NEEDS_DATA - {"bisample_figure_4"}))  # which is slow
+@pytest.mark.parametrize(
+    "name", sorted(NEEDS_DATA - {"bisample_figure_4"})
+)  # which is slow
 def test_without_data_a_figure_says_what_it_skipped(name, tmp_path):
     claims = run(name, data=tmp_path).claims
     skipped = [claim for claim in claims if claim.verdict == "not checked"]
@@ -122,8 +138,12 @@ def test_less_than_one_item_a_level_is_seen_by_the_convexity_check(monkeypatch):
 
     from planner.policy import logodds
 
-    def error(policy, v):  # the proof needs m >= 1: the concave -p(s) has nothing to lean on
-        return logodds.noise(*v) @ (policy.item_counts / 1000) + logodds.signal(*v).max(axis=-1)
+    def error(
+        policy, v
+    ):  # the proof needs m >= 1: the concave -p(s) has nothing to lean on
+        return logodds.noise(*v) @ (policy.item_counts / 1000) + logodds.signal(*v).max(
+            axis=-1
+        )
 
     monkeypatch.setattr(new_convexity, "error", error)
     assert words(run("new_convexity"))[0] == "no"
@@ -133,7 +153,9 @@ def test_a_wrong_variance_is_seen_by_the_best_mean(monkeypatch):
     import new_best_mean
 
     right = new_best_mean._simulated
-    monkeypatch.setattr(new_best_mean, "_simulated", lambda *about: (right(*about)[0], 1.6))
+    monkeypatch.setattr(
+        new_best_mean, "_simulated", lambda *about: (right(*about)[0], 1.6)
+    )
     assert words(run("new_best_mean"))[1] == "no"
 
 
@@ -150,7 +172,9 @@ def result(*claims):
     from reproduction.charts import bars, lines
     from reproduction.result import Result, Table
 
-    table = Table.over("Numbers", "x", [1, 20_000], {"y": [0.5, 123_456.0], "z": [1e-15, "text"]})
+    table = Table.over(
+        "Numbers", "x", [1, 20_000], {"y": [0.5, 123_456.0], "z": [1e-15, "text"]}
+    )
     figures = [
         lines([1, 2], {"one": [3, 4]}, ("title", "x", "y"), measured={"one": [3, 4]}),
         bars(["10-14"], {"one": [3]}, ("title", "x", "y")),
@@ -163,10 +187,19 @@ def test_page_counts_escapes_and_fetches_nothing():
 
     wordings = {True: "holds", False: "holds only by luck", None: "not checked"}
     assert {holds: claim(holds, "by luck").verdict for holds in wordings} == wordings
-    assert result().tables[0].cells() == [["1", "0.5", "0"], ["20,000", "123,456", "text"]]
-    results = {"one": result(claim(True), claim(False)), "two": result(claim(False, "so"))}
+    assert result().tables[0].cells() == [
+        ["1", "0.5", "0"],
+        ["20,000", "123,456", "text"],
+    ]
+    results = {
+        "one": result(claim(True), claim(False)),
+        "two": result(claim(False, "so")),
+    }
     text = page(results, "Heading", "About", plotly_js="")
-    assert "3 claims: 1 hold, 1 hold only under a restriction, 1 do not hold, 0 not" in text
+    assert (
+        "3 claims: 1 hold, 1 hold only under a restriction, 1 do not hold, 0 not"
+        in text
+    )
     assert "<b>claim</b>" not in text
     assert "5 &lt; 6 &amp; so on." in text
     assert "Holds only so" in text
@@ -174,7 +207,10 @@ def test_page_counts_escapes_and_fetches_nothing():
     assert text.count('<section><h2 id="') == 2
     assert text.count("Plotly.newPlot") == 4
     read = json.loads(as_json(results))
-    assert [one["verdict"] for one in read["one"]["claims"]] == ["holds", "does not hold"]
+    assert [one["verdict"] for one in read["one"]["claims"]] == [
+        "holds",
+        "does not hold",
+    ]
     assert read["two"]["tables"][0]["columns"] == ["x", "y", "z"]
 
 
@@ -217,7 +253,8 @@ def test_synthetic_data_follow_their_laws():
     from reproduction import frequencies
 
     rng = np.random.default_rng(1)
-    users, items = 200_000, 100
+    users = 200_000
+    items = 100
     k = np.arange(1.0, items + 1)
     law = (1 / k - 1 / (k + 1)) / (1 - 1 / (items + 1))  # of x^-2 on [k, k + 1)
     for answers, chance in (
@@ -251,7 +288,13 @@ def test_mean_absolute_error_of_a_normal_estimate():
 
 
 def test_a_script_runs_by_itself_at_80_columns(tmp_path):
-    command = [sys.executable, EXAMPLES / "new_saturation.py", "--quick", "--out", tmp_path]
+    command = [
+        sys.executable,
+        EXAMPLES / "new_saturation.py",
+        "--quick",
+        "--out",
+        tmp_path,
+    ]
     env = {"PATH": "/usr/bin:/bin", "COLUMNS": "80", "PYTHONPATH": str(EXAMPLES.parent)}
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=env)  # noqa: S603
     assert "HOLDS: Beyond the saturation point budget buys nothing" in run.stdout
@@ -265,11 +308,17 @@ def test_populations_are_those_of_table_2(tmp_path):
     """Their means are .831, .499, .001 (signs as there) within 4.9 standard errors: 1e-6."""
     from reproduction import populations
 
-    users, rng = 100_000, np.random.default_rng(1)
-    many = [populations.exponential(users, np.random.default_rng(seed)) for seed in range(200)]
+    users = 100_000
+    rng = np.random.default_rng(1)
+    many = [
+        populations.exponential(users, np.random.default_rng(seed))
+        for seed in range(200)
+    ]
     assert all((one.min(), one.max()) == (-1.0, 1.0) for one in many)
     low, high = np.quantile([one.mean() for one in many], [0.01, 0.99])
-    assert low < -0.831 < high  # 2/H - 1, H the largest of 100,000 standard exponentials
+    assert (
+        low < -0.831 < high
+    )  # 2/H - 1, H the largest of 100,000 standard exponentials
     for values, mean, deviation in (
         (populations.gaussian(users, rng), 0.5, 0.1),
         (populations.uniform(users, rng), 0.0, 3**-0.5),

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from examples.reproduction.rivals import COLLECTIONS, TwoCoins, harmony, hybrid, piecewise, privkvm
+from examples.reproduction.rivals import (
+    COLLECTIONS,
+    TwoCoins,
+    harmony,
+    hybrid,
+    piecewise,
+    privkvm,
+)
 from planner import PrivacyPolicy, SamplingPrivacy, randomized_response
 from planner.mechanisms import rivals
 from planner.policy import logodds
@@ -21,9 +28,12 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
-@pytest.mark.parametrize(("report", "predicted"), ERRORS.items(), ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    ("report", "predicted"), ERRORS.items(), ids=lambda one: one.__name__
+)
 def test_reports_are_unbiased_and_as_variable_as_published(report, predicted, epsilon):
-    rng, people = np.random.default_rng(int(10 * epsilon)), 400_000
+    rng = np.random.default_rng(int(10 * epsilon))
+    people = 400_000
     for value in (-1.0, 0.3, 1.0):
         seen = report(np.full(people, value), epsilon, rng)[:, None]
         variance = float(predicted(epsilon, value**2))
@@ -35,17 +45,25 @@ def test_reports_are_unbiased_and_as_variable_as_published(report, predicted, ep
 
 def test_hybrid_begins_where_piecewise_becomes_better():
     at = rivals.HYBRID_THRESHOLD
-    assert rivals.piecewise_variance(at) == pytest.approx(rivals.harmony_variance(at), rel=1e-9)
+    assert rivals.piecewise_variance(at) == pytest.approx(
+        rivals.harmony_variance(at), rel=1e-9
+    )
     assert rivals.hybrid_variance(at - 1e-6) == rivals.harmony_variance(at - 1e-6)
 
 
 def test_privkvm_errs_as_its_slopes_say():
-    epsilon, rate, people, runs = 1.0, 0.4, 5000, 4000
+    epsilon = 1.0
+    rate = 0.4
+    people = 5000
+    runs = 4000
     rng = np.random.default_rng(7)
-    said, collect = privkvm(epsilon, rate, 0.5), COLLECTIONS["PrivKVM"]
+    said = privkvm(epsilon, rate, 0.5)
+    collect = COLLECTIONS["PrivKVM"]
     found = np.empty((runs, 2))
     for run in range(runs):
-        values = np.where(rng.random(people) < rate, rng.choice([0.2, 0.8], people), np.nan)
+        values = np.where(
+            rng.random(people) < rate, rng.choice([0.2, 0.8], people), np.nan
+        )
         found[run] = collect(values, epsilon, rng)
     for column, truth, variance in (
         (0, 0.5 + said.mean_bias, said.mean_variance),
@@ -83,11 +101,15 @@ def test_direct_encoding_is_the_largest_truth_of_the_linear_program():
     gain = np.expm1(POLICY.room(np.zeros(2)))[LEVELS]
     # Variables q_1 .. q_m, d: maximise d with d <= gain_j q_j and total 1.
     rows = np.hstack([-np.diag(gain), np.ones((5, 1))])
-    answer = linprog([0] * 5 + [-1], rows, np.zeros(5), np.ones((1, 6)), [1], bounds=[(0, 1)] * 6)
+    answer = linprog(
+        [0] * 5 + [-1], rows, np.zeros(5), np.ones((1, 6)), [1], bounds=[(0, 1)] * 6
+    )
     assert (a - b)[LEVELS] == pytest.approx(-answer.fun, abs=1e-9)
     assert b[LEVELS] == pytest.approx(answer.x[:5], abs=1e-8)
     a, b = rivals.direct_encoding(PrivacyPolicy([1.0, 3.0], [2, 4]))
-    own, other = randomized_response(1.0, 6).shape.chances  # which it is under the rule min
+    own, other = randomized_response(
+        1.0, 6
+    ).shape.chances  # which it is under the rule min
     assert [*a, *b] == pytest.approx([*own[:2], *other[:2]], abs=1e-8)
 
 
@@ -109,11 +131,15 @@ def test_two_coins():
     """The loss is that of the answer that tells more; figures of the paper's section 5."""
     assert np.exp(TwoCoins(0.8, 0.2).privacy_loss()) == pytest.approx(21)
     assert np.exp(TwoCoins(0.8, 0.7).privacy_loss()) == pytest.approx(0.86 / 0.06)
-    coins, rng, runs = TwoCoins(0.6, 0.3), np.random.default_rng(3), 200_000
+    coins = TwoCoins(0.6, 0.3)
+    rng = np.random.default_rng(3)
+    runs = 200_000
     (_, a), (_, b) = coins.chances
     ones = rng.binomial(300, a, runs) + rng.binomial(700, b, runs)
     errors = ((ones - 1000 * b) / (a - b) - 300)[:, None]
     assert mean_is(errors, np.zeros(1))
     assert mean_square_is(errors, np.array([coins.variance(700, 300)]))
     assert not mean_square_is(errors, np.array([1.05 * coins.variance(700, 300)]))
-    assert SamplingPrivacy(0.45, 0.275, [0.275]).output_losses.max() < coins.privacy_loss()
+    assert (
+        SamplingPrivacy(0.45, 0.275, [0.275]).output_losses.max() < coins.privacy_loss()
+    )

@@ -76,7 +76,8 @@ def _answers_file(folder):
 
 
 def _lines(parameters, folder):
-    client, path = Client(parameters.document), folder / "reports.jsonl"
+    client = Client(parameters.document)
+    path = folder / "reports.jsonl"
     path.write_text("".join(client.report("q", i).to_json() + "\n" for i in range(5)))
     return Attack(path, _counted(parameters, path), flipped)
 
@@ -127,7 +128,8 @@ def _sealed(parameters, folder):
 def _inside(data, random):
     """Change what is between the frame's ends: the pages, or the footer and not its length."""
     start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
-    pages, footer = data[4:start], data[start:-8]
+    pages = data[4:start]
+    footer = data[start:-8]
     if random.random() < 0.5:
         pages = damaged(pages, random)
     else:
@@ -151,7 +153,8 @@ def _memory(parameters, folder):
 def _checkpoint(parameters, folder):
     reports = folder / "reports"
     reports.mkdir()
-    client, path = Client(parameters.document), folder / "progress"
+    client = Client(parameters.document)
+    path = folder / "progress"
     for i in range(3):
         lines = "".join(client.report("q", j).to_json() + "\n" for j in range(i + 1))
         (reports / f"{i}.jsonl").write_text(lines)
@@ -191,7 +194,9 @@ def _ledger(_, folder):
     path.write_text(json.dumps(ledger))
 
     def read(path):
-        assert all(x > 0 for one in read_ledger(path).collections for x in one.spent.values())
+        assert all(
+            x > 0 for one in read_ledger(path).collections for x in one.spent.values()
+        )
 
     return Attack(path, read)
 
@@ -221,10 +226,14 @@ def peak():
 def test_damaged_files_are_named_or_read_right(one_question, tmp_path, reader):
     attacked = READERS[reader](one_question, tmp_path)
     attacked.read(attacked.path)  # as it is, it is accepted
-    before, tries, refused, slowest = peak(), 0, 0, 0.0
+    before = peak()
+    tries = 0
+    refused = 0
+    slowest = 0.0
     until = time.monotonic() + SECONDS
     while time.monotonic() < until or tries < 20:
-        random, started = Random(f"{reader} {SEED} {tries}"), time.process_time()
+        random = Random(f"{reader} {SEED} {tries}")
+        started = time.process_time()
         try:
             attacked.strike(random)
         except (PlannerError, Refused):

@@ -16,9 +16,11 @@ D = 2**32
 def true_exp(x):
     """``e^x`` to more than 80 digits: independent of decimal's own ``exp``."""
     with localcontext(prec=100):
-        part, halved = Decimal(x), 0
+        part = Decimal(x)
+        halved = 0
         while part > Decimal("0.1"):  # e^x = (e^(x/2))^2
-            part, halved = part / 2, halved + 1
+            part = part / 2
+            halved = halved + 1
         term = total = Decimal(1)
         for k in range(1, 80):
             term *= part / k
@@ -32,12 +34,15 @@ def members(question):
         return [(question["points"] + 1, question["epsilon"])]
     found = [(level["item_count"], level["epsilon"]) for level in question["levels"]]
     dummies = question.get("padding_length", 0)
-    return [*found, (dummies, min(epsilon for _, epsilon in found))] if dummies else found
+    return (
+        [*found, (dummies, min(epsilon for _, epsilon in found))] if dummies else found
+    )
 
 
 def budget(question, i, j):
     """The budget of two different elements of the levels; ``inf`` for none."""
-    epsilons, rule = [epsilon for _, epsilon in members(question)], question.get("rule", "min")
+    epsilons = [epsilon for _, epsilon in members(question)]
+    rule = question.get("rule", "min")
     if isinstance(rule, list):
         return math.inf if rule[i][j] is None else rule[i][j]
     if rule == "one-sided":
@@ -53,7 +58,11 @@ def level_of(question):
 
 def inputs(question):
     """What a report can be about: one element, or a whole padded set of them."""
-    elements = len(question["decoys"]) + 1 if question["law"] == "die" else len(level_of(question))
+    elements = (
+        len(question["decoys"]) + 1
+        if question["law"] == "die"
+        else len(level_of(question))
+    )
     length = question["padding_length"] if question["law"] == "staircase" else 1
     return list(combinations(range(elements), length))
 
@@ -74,7 +83,10 @@ def _bits(question):
     levels = [i if i < len(question["a"]) else least for i in level_of(question)]
     laws = []
     for own in range(len(levels)):
-        chances = [Fraction(question["a" if k == own else "b"][i], D) for k, i in enumerate(levels)]
+        chances = [
+            Fraction(question["a" if k == own else "b"][i], D)
+            for k, i in enumerate(levels)
+        ]
         laws.append(
             {
                 _packed(bits): math.prod(
@@ -88,7 +100,9 @@ def _bits(question):
 
 def _sides(question):
     own_groups = [question["groups"][i] for i in level_of(question)]
-    order = sorted(range(len(own_groups)), key=own_groups.__getitem__)  # bits, group by group
+    order = sorted(
+        range(len(own_groups)), key=own_groups.__getitem__
+    )  # bits, group by group
     groups = range(len(question["weights"]))
     laws = [{} for _ in own_groups]
     for kind, highs in enumerate(question["types"]):
@@ -110,7 +124,9 @@ def _sides(question):
 
 def _rows(question):
     numbered = (enumerate(row) for row in question["rows"])
-    return [{y.to_bytes(2, "little"): Fraction(w, D) for y, w in row} for row in numbered]
+    return [
+        {y.to_bytes(2, "little"): Fraction(w, D) for y, w in row} for row in numbered
+    ]
 
 
 def _die(question):
@@ -118,7 +134,9 @@ def _die(question):
     faces = [question["zero"], *question["decoys"]]
     return [
         {
-            y.to_bytes(4, "little"): Fraction(face + question["sampling"] * (y == own), D)
+            y.to_bytes(4, "little"): Fraction(
+                face + question["sampling"] * (y == own), D
+            )
             for y, face in enumerate(faces)
         }
         for own in range(len(faces))
@@ -128,12 +146,14 @@ def _die(question):
 def _hash(question):
     """Of the value, given that it is the item's: a number a value, whatever the seed."""
     others = Fraction(D - question["truth"], D * question["values"])
-    truth, values = Fraction(question["truth"], D), range(question["values"])
+    truth = Fraction(question["truth"], D)
+    values = range(question["values"])
     return [{y: others + truth * (y == own) for y in values} for own in values]
 
 
 def _staircase(question):
-    owns, held = inputs(question), question["held"]
+    owns = inputs(question)
+    held = question["held"]
     elements = len(level_of(question))
     width = 2 if elements <= 2**16 else 4
     width = width if held * width < 8 * -(-elements // 64) else 0
@@ -148,20 +168,27 @@ def _staircase(question):
         for ratio in question["ratios"]:
             heights[max(heights) + 1] = heights[max(heights)] * Fraction(D, ratio)
         total = sum(heights[own_ones] for own_ones in hits.values())
-        laws.append({report: heights[own_ones] / total for report, own_ones in hits.items()})
+        laws.append(
+            {report: heights[own_ones] / total for report, own_ones in hits.items()}
+        )
     return laws
 
 
 def set_ratios(question):
     """The largest of two padded sets that differ in one element, and of any two."""
-    worst, owns, laws = [Fraction(0), Fraction(0)], inputs(question), law_of(question)
+    worst = [Fraction(0), Fraction(0)]
+    owns = inputs(question)
+    laws = law_of(question)
     for (one, first), (two, second) in product(zip(owns, laws, strict=True), repeat=2):
-        ratio, apart = max(first[report] / second[report] for report in first), len({*one} - {*two})
+        ratio = max(first[report] / second[report] for report in first)
+        apart = len({*one} - {*two})
         worst = [max(worst[0], ratio if apart == 1 else 0), max(worst[1], ratio)]
     return worst
 
 
-_LAWS = {one.__name__[1:]: one for one in (_bits, _sides, _rows, _die, _hash, _staircase)}
+_LAWS = {
+    one.__name__[1:]: one for one in (_bits, _sides, _rows, _die, _hash, _staircase)
+}
 
 
 def largest_ratio(laws, first, second):
@@ -171,7 +198,8 @@ def largest_ratio(laws, first, second):
         if one == other:
             continue
         for report in laws[one].keys() | laws[other].keys():
-            above, below = laws[one].get(report, 0), laws[other].get(report, 0)
+            above = laws[one].get(report, 0)
+            below = laws[other].get(report, 0)
             if above and not below:
                 return math.inf
             if above:
@@ -183,7 +211,9 @@ def breaches(question):
     """Pairs of levels whose budget the law of a question exceeds, by ``e^r`` from the series."""
     laws = law_of(question)
     if question["law"] == "staircase":
-        least = min(budget(question, *pair) for pair in _pairs_of_items(level_of(question)))
+        least = min(
+            budget(question, *pair) for pair in _pairs_of_items(level_of(question))
+        )
         promised = zip(set_ratios(question), (least, question["cap"]), strict=True)
         return [r for ratio, r in promised if ratio > true_exp(r)]
     if question["law"] == "hash":
@@ -199,14 +229,17 @@ def breaches(question):
             if not (own == 0 and question["everyone_has_value"])
             and max(_over_others(laws, own)) > true_exp(epsilon)
         ]
-    levels, found = level_of(question), []
+    levels = level_of(question)
+    found = []
     size = len(members(question))
     for i in range(size):
         for j in range(size):
             r = budget(question, i, j)
             if math.isinf(r):
                 continue
-            first, second = ([k for k, level in enumerate(levels) if level == x] for x in (i, j))
+            first, second = (
+                [k for k, level in enumerate(levels) if level == x] for x in (i, j)
+            )
             ratio = largest_ratio(laws, first, second)
             if ratio is not None and (ratio == math.inf or ratio > true_exp(r)):
                 found.append((i, j))
@@ -215,8 +248,14 @@ def breaches(question):
 
 def _over_others(laws, own):
     report = own.to_bytes(4, "little")
-    return [laws[own][report] / laws[other][report] for other in range(len(laws)) if other != own]
+    return [
+        laws[own][report] / laws[other][report]
+        for other in range(len(laws))
+        if other != own
+    ]
 
 
 def _pairs_of_items(levels):
-    return {(i, j) for k, i in enumerate(levels) for n, j in enumerate(levels) if k != n}
+    return {
+        (i, j) for k, i in enumerate(levels) for n, j in enumerate(levels) if k != n
+    }

@@ -40,7 +40,9 @@ def levels(epsilons, rule="min", counts=None):
     size = len(epsilons)
     rule = rule if isinstance(rule, str) else tuple(map(tuple, rule))
     counts = tuple(counts or (2,) * size)
-    return Levels(tuple(map(str, range(size))), tuple(epsilons), counts, ((),) * size, rule)
+    return Levels(
+        tuple(map(str, range(size))), tuple(epsilons), counts, ((),) * size, rule
+    )
 
 
 def ratio(a, b, i, j):
@@ -102,11 +104,16 @@ def test_the_check_equals_all_pairs(rule, seed):
     if rng.random() < 0.3:
         epsilons = [epsilons[0]] * t
     if rule == "matrix":
-        rule = [[min(50.0, max(own) * rng.uniform(0.7, 1.7) + 1e-9)] * t for _ in range(t)]
+        rule = [
+            [min(50.0, max(own) * rng.uniform(0.7, 1.7) + 1e-9)] * t for _ in range(t)
+        ]
         rule[int(rng.integers(t))][int(rng.integers(t))] = math.inf
     some = levels(epsilons, rule, rng.integers(1, 3, t).tolist())
     if rule == "one-sided":
-        stated = [max(own) * rng.uniform(0.5, 1.5) if rng.random() < 0.7 else math.inf for _ in own]
+        stated = [
+            max(own) * rng.uniform(0.5, 1.5) if rng.random() < 0.7 else math.inf
+            for _ in own
+        ]
         some = replace(some, against=tuple(stated))
     assert verdict(a, b, some) == kept(a, b, some)
 
@@ -139,13 +146,16 @@ def test_a_single_unit_the_wrong_way_is_caught(rule):
         PairViolation, match=r"Levels '0' and '0' realise 1\.00000000.* promised 1\.0"
     ):
         check_unary([D // 2], [E[0] - 1], levels([1.0], rule))
-    check_unary([D // 2], [E[0] - 1], levels([1.0], rule, [1]))  # a lone item has no other
+    check_unary(
+        [D // 2], [E[0] - 1], levels([1.0], rule, [1])
+    )  # a lone item has no other
 
 
 def test_dummies_are_told_from_items_by_the_least_budget():
     """One item of the least budget, and dummies of its probabilities."""
     alone = levels([1.0, 9.0], "min", [1, 1])
-    a, b = [D // 2] * 2, [E[0] - 1, D // 2 - 1]
+    a = [D // 2] * 2
+    b = [E[0] - 1, D // 2 - 1]
     check_unary(a, b, alone)
     for dummies in (1, 2):
         with pytest.raises(PairViolation, match="'dummies'"):
@@ -163,8 +173,12 @@ def test_a_ratio_may_reach_its_bound_and_not_exceed_it(monkeypatch):
     with refused(VerificationError):
         check_ratio(None, 50.0, "It")
     for rule, reached in (("min", 9), ("avg", 3), ([[0.7]], 9)):
-        monkeypatch.setattr(exact, "exp_lower_bound", lambda _, reached=reached: Fraction(reached))
-        check_unary([3 * D // 4], [D // 4], levels([0.7], rule))  # loss ln 9, half of it ln 3
+        monkeypatch.setattr(
+            exact, "exp_lower_bound", lambda _, reached=reached: Fraction(reached)
+        )
+        check_unary(
+            [3 * D // 4], [D // 4], levels([0.7], rule)
+        )  # loss ln 9, half of it ln 3
         below = Fraction(reached) - Fraction(1, 10**70)
         monkeypatch.setattr(exact, "exp_lower_bound", lambda _, below=below: below)
         with pytest.raises(PairViolation):
@@ -177,13 +191,16 @@ def test_likelihoods_meet_at_the_largest_ratio_exactly(rows):
     near = [*rows, tuple(10**6 * x + 1 for x in rows[0])]
     ends = [sorted(row[:2]) + sorted(row[2:]) for row in near]
     columns = list(zip(*ends, strict=True))
-    one, other = Likelihoods(*columns[:2]), Likelihoods(*columns[2:])
+    one = Likelihoods(*columns[:2])
+    other = Likelihoods(*columns[2:])
     assert one.ratio(other) == max(Fraction(b, c) for a, b, c, d in ends)
     assert other.ratio(one) == max(Fraction(d, a) for a, b, c, d in ends)
     endless = Likelihoods([*one.least, 0], [*one.most, 5])
     never = Likelihoods([*one.least, 0], [*one.most, 0])
     assert Likelihoods([*other.least, 1], [*other.most, 1]).ratio(endless) is None
-    assert never.ratio(Likelihoods([*other.least, 0], [*other.most, 0])) == one.ratio(other)
+    assert never.ratio(Likelihoods([*other.least, 0], [*other.most, 0])) == one.ratio(
+        other
+    )
 
 
 # -- rounding ----------------------------------------------------------------------------------
@@ -221,7 +238,8 @@ def test_the_least_budget_is_that_of_two_that_there_are():
 def test_of_many_levels_pairs_with_the_least_alone_are_listed(monkeypatch):
     monkeypatch.setattr("planner.laws.shape.MOST_LISTED", 3)
     for counts, listed in (([1, 2], 2), ([2] * 3, 6), ([2] * 4, 4 + 3)):
-        some, size = levels([1.0] * len(counts), counts=counts), len(counts)
+        some = levels([1.0] * len(counts), counts=counts)
+        size = len(counts)
         assert len(Bits(some, (D // 2,) * size, (D // 3,) * size).pairs()) == listed
 
 
@@ -229,30 +247,47 @@ def test_rounding_stays_on_the_grid():
     most = levels([50.0])
     assert round_inward([1.0], [0.0], most) == ([D - 1], [1])
     assert round_inward([0.5], [0.25], most) == ([D // 2], [D // 4])  # nothing to round
-    assert round_inward([0.5 + 2**-33], [0.25 + 2**-34], most) == ([D // 2], [D // 4 + 1])
-    assert round_inward([0.5], [0.5 - 2**-32], levels([1.0])) == ([D // 2], [D // 2 - 1])
+    assert round_inward([0.5 + 2**-33], [0.25 + 2**-34], most) == (
+        [D // 2],
+        [D // 4 + 1],
+    )
+    assert round_inward([0.5], [0.5 - 2**-32], levels([1.0])) == (
+        [D // 2],
+        [D // 2 - 1],
+    )
 
 
-@pytest.mark.parametrize(("excess", "accepted"), [(0, True), (1, True), (8, True), (9, False)])
+@pytest.mark.parametrize(
+    ("excess", "accepted"), [(0, True), (1, True), (8, True), (9, False)]
+)
 def test_a_pair_gives_up_at_most_eight_units(excess, accepted):
     """``a`` and ``b`` both move, and no other level's."""
     best = largest(
-        lambda k: ratio([D // 2 + k], [D // 2 - k], 0, 0) <= true_exp(1.0), 1, D // 2 - 1
+        lambda k: ratio([D // 2 + k], [D // 2 - k], 0, 0) <= true_exp(1.0),
+        1,
+        D // 2 - 1,
     )
-    a, b = [0.75, 0.5 + (best + excess) / D], [0.25, 0.5 - (best + excess) / D]
+    a = [0.75, 0.5 + (best + excess) / D]
+    b = [0.25, 0.5 - (best + excess) / D]
     some = levels([50.0, 1.0], [[50.0, math.inf], [math.inf, 1.0]])
     with nullcontext() if accepted else refused(VerificationError):
-        assert round_inward(a, b, some) == ([3 * D // 4, D // 2 + best], [D // 4, D // 2 - best])
+        assert round_inward(a, b, some) == (
+            [3 * D // 4, D // 2 + best],
+            [D // 4, D // 2 - best],
+        )
 
 
-@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (0.5 + 2**-33, 0.5 - 2**-40), (0.4, 0.6)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(0.5, 0.5), (0.5 + 2**-33, 0.5 - 2**-40), (0.4, 0.6)]
+)
 def test_probabilities_too_close_for_the_grid(a, b):
     with refused():
         round_inward([0.6, a], [0.4, b], levels([1.0, 1e-9]))
 
 
 @pytest.mark.parametrize(
-    ("a", "b"), [(0, 0), (5, 5), (4, 5), (D, 5), (5, 0), (5, -1), (D + 5, 5), (D, D - 1)]
+    ("a", "b"),
+    [(0, 0), (5, 5), (4, 5), (D, 5), (5, 0), (5, -1), (D + 5, 5), (D, D - 1)],
 )
 def test_impossible_integers(a, b):
     with refused(VerificationError):
@@ -292,7 +327,9 @@ def test_a_bias_of_a_billionth_decides():
     for largest in (1.0, 1e-3, 1e3):
         asked = Ordered(some, (0, 1), (largest, 0.0), MEAN_OF_SCORES)
         for off, good in ((0.0, True), (0.9e-9, True), (1.1e-9, False)):
-            law = RowsCollected(some, rows, ((largest * (1.5 + off), largest * (-0.5 + off)),))
+            law = RowsCollected(
+                some, rows, ((largest * (1.5 + off), largest * (-0.5 + off)),)
+            )
             with nullcontext() if good else refused(VerificationError):
                 law.check(asked.counts_as())
 
@@ -300,12 +337,16 @@ def test_a_bias_of_a_billionth_decides():
 def test_a_bisample_that_says_next_to_nothing_is_counted():
     """The largest even noise below one half: estimates are enormous, but there are some."""
     low = 2**31 - 2
-    theta, noise = (D - 2 * low) / D, low / D
-    few, many = low // 2, D // 2 - low // 2
+    theta = (D - 2 * low) / D
+    noise = low / D
+    few = low // 2
+    many = D // 2 - low // 2
     rows = ((few, many, many, few), (many, few, few, many), (many, few, many, few))
     answered = (-2 * noise / theta, (2 - 2 * noise) / theta) * 2
     some = levels([1.0], counts=[3])
-    law = RowsCollected(some, rows, ((0.0, -2 / theta, 0.0, 2 / theta), answered), (2, 2))
+    law = RowsCollected(
+        some, rows, ((0.0, -2 / theta, 0.0, 2 / theta), answered), (2, 2)
+    )
     law.check(Number(some, 0.0, 1.0, yes_no=False, points=2).counts_as())
     found = law.estimate(Aggregate(4, np.ones(4, dtype=np.int64)))
     assert np.isfinite(found.covariance).all()
@@ -313,13 +354,15 @@ def test_a_bisample_that_says_next_to_nothing_is_counted():
 
 def test_files_of_many_levels_are_proven_within_seconds():
     """30,000 levels of a die and of a design of 64 groups: work that does not square."""
-    start, many = time.process_time(), 30_000
+    start = time.process_time()
+    many = 30_000
     some = levels([9.0] * many, counts=[1] * many)
     totals = {"delta": 0.1, "epsilon": 1, "others_with_each_value": [1] * many}
     stated = {"relies_on": "round-two", "round_two_epsilon": 9.0, "aggregates": totals}
     zero = D - many * 10**5 - 10**6
     Die(some, 10**6, zero, (10**5,) * many, 9.0, False, stated).check(None)
-    high, groups = ((1,) * 64, (0,) * 64), tuple(k % 64 for k in range(many))
+    high = ((1,) * 64, (0,) * 64)
+    groups = tuple(k % 64 for k in range(many))
     weights = tuple(((D // 2, D // 4), (D // 4, 0)) for _ in range(64))
     design = SidesCollected(some, groups, high, weights, ((((0.0, 0.0),) * 64),) * 2)
     with refused(VerificationError):

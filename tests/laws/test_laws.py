@@ -38,7 +38,8 @@ from tests.mechanisms.decisions import draws_follow
 from tests.refusals import refused
 
 every = pytest.mark.parametrize("name", QUESTIONS)
-MANY, FEW = 50_000, 4000
+MANY = 50_000
+FEW = 4000
 EDGED = [name for name, one in QUESTIONS.items() if one["law"] in ("rows", "die")]
 
 
@@ -54,7 +55,11 @@ def owns(question):
     last = [k for k, level in enumerate(levels) if level not in levels[k + 1 :]]
     if question["law"] == "staircase":
         return [0, 7, len(inputs(question)) - 1]
-    return sorted({0, *last}) if question["law"] != "die" else [0, 1, len(question["decoys"])]
+    return (
+        sorted({0, *last})
+        if question["law"] != "die"
+        else [0, 1, len(question["decoys"])]
+    )
 
 
 def listed(question, own):
@@ -88,14 +93,22 @@ def test_realised_budgets_are_attained_and_rounded_up(name):
         return  # their pairs are of outputs and of values; the oracle has looked at those
     if question["law"] == "staircase":
         one, every_two = set_ratios(question)
-        assert device.shape.ratio(0, 0) == one > true_exp(device.levels.least_demanded() - 1e-6)
+        assert (
+            device.shape.ratio(0, 0)
+            == one
+            > true_exp(device.levels.least_demanded() - 1e-6)
+        )
         assert every_two > true_exp(question["cap"] - 1e-6)
-        assert math.log(every_two) <= device.shape.largest() < math.log(every_two) + 1e-12
+        assert (
+            math.log(every_two) <= device.shape.largest() < math.log(every_two) + 1e-12
+        )
         return
-    chances, levels = law_of(question), level_of(question)
+    chances = law_of(question)
+    levels = level_of(question)
     places = {i: [k for k, level in enumerate(levels) if level == i] for i in levels}
     for pair in device.pairs:
-        first, second = places[pair.first], places[pair.second]
+        first = places[pair.first]
+        second = places[pair.second]
         directed = device.levels.directed
         ways = [(first, second)] if directed else [(first, second), (second, first)]
         ratio = max(largest_ratio(chances, *two) for two in ways)
@@ -114,7 +127,9 @@ def test_one_unit_more_for_the_truth_is_too_much_or_less_than_rounding(name):
     if "epsilon" in question:
         question["epsilon"] *= 0.999
     for level in question.get("levels", ()):
-        level |= {key: 0.999 * level[key] for key in ("epsilon", "against") if key in level}
+        level |= {
+            key: 0.999 * level[key] for key in ("epsilon", "against") if key in level
+        }
     if isinstance(question.get("rule"), list):
         question["rule"] = [[r and r * 0.999 for r in row] for row in question["rule"]]
     if name in ("sampled", "rappor", "oue", "grr", "olh", "subset"):
@@ -131,7 +146,9 @@ def expected_sums(question, collector, own):
     rounds = []
     for number in collector.rounds:
         reports, chances = listed(question, own if number != 1 else 0)
-        rows = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(len(reports), -1)
+        rows = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(
+            len(reports), -1
+        )
         sums = 0.0
         for row, chance in zip(rows, chances, strict=True):
             counter = collector.shape.counter()
@@ -145,7 +162,8 @@ def expected_sums(question, collector, own):
 def test_estimators_are_unbiased(name):
     """Sums as they are expected give the truth: ones for own items, or what an answer counts as."""
     question, device, collector = laws(name)
-    scale, wanted = 2**50, device.asked.counts_as()
+    scale = 2**50
+    wanted = device.asked.counts_as()
     for own in owns(question):
         sums = []
         for one in expected_sums(question, collector, own):
@@ -158,14 +176,19 @@ def test_estimators_are_unbiased(name):
             truth = [float(k in inputs(question)[own]) for k in range(values.size)]
             assert values / scale == pytest.approx(truth, abs=1e-7)
         else:
-            assert values == pytest.approx([float(row[own]) for row in wanted], abs=1e-7)
+            assert values == pytest.approx(
+                [float(row[own]) for row in wanted], abs=1e-7
+            )
 
 
 @pytest.mark.parametrize("name", ["age", "yes", "hours", "order"])
 def test_what_is_processed_is_moved_to_the_ends_of_its_range(name):
     """Where most reports are alike, whichever: some estimates are too small, others too large."""
     question, _, law = laws(name)
-    ends = {"mean": (question.get("lower"), question.get("upper")), "mean score": (0, 9)}
+    ends = {
+        "mean": (question.get("lower"), question.get("upper")),
+        "mean score": (0, 9),
+    }
     ends |= {"missing rate": (0, 1), "frequency": (0, 1)}
     if name == "order":
         values = (tuple(np.linspace(-1, 10, law.cells)),)
@@ -175,12 +198,20 @@ def test_what_is_processed_is_moved_to_the_ends_of_its_range(name):
     found = [law.rows([Aggregate(100, 99 * most + one)], 0.9) for most, one in pairs]
     processed = np.transpose([one["processed"] for one in found])
     for k, (answer, values) in enumerate(zip(found[0].answers, processed, strict=True)):
-        assert answer == "total" or (np.nanmin(values), np.nanmax(values)) == ends[answer]
+        assert (
+            answer == "total" or (np.nanmin(values), np.nanmax(values)) == ends[answer]
+        )
         for one in found if answer in ("total", "missing rate", "mean score") else ():
             width = (one["upper"] - one["lower"])[k]
-            assert width == pytest.approx(2 * 1.6449 * one["standard_error"][k], rel=1e-4)
-    for mean, total, missing in [] if name == "order" else [one["estimate"][:3] for one in found]:
-        assert np.isnan(mean) or total == pytest.approx(100 * mean * (1 - missing), abs=1e-9)
+            assert width == pytest.approx(
+                2 * 1.6449 * one["standard_error"][k], rel=1e-4
+            )
+    for mean, total, missing in (
+        [] if name == "order" else [one["estimate"][:3] for one in found]
+    ):
+        assert np.isnan(mean) or total == pytest.approx(
+            100 * mean * (1 - missing), abs=1e-9
+        )
 
 
 # -- draws ---------------------------------------------------------------------------------------
@@ -191,17 +222,25 @@ def follows(reports, question, own):
     names, chances = listed(question, 0 if question["law"] == "hash" else own)
     if question["law"] == "hash":
         numbers = np.array([int.from_bytes(r[4:], "little") for r in reports])
-        seeds = np.array([int.from_bytes(r[:4], "little") for r in reports], dtype=np.uint32)
-        hashed = xxh32(np.full(seeds.size, own, dtype=np.uint32), seeds) % question["values"]
+        seeds = np.array(
+            [int.from_bytes(r[:4], "little") for r in reports], dtype=np.uint32
+        )
+        hashed = (
+            xxh32(np.full(seeds.size, own, dtype=np.uint32), seeds) % question["values"]
+        )
         numbers = (numbers - hashed) % question["values"]  # 0: the truth
         counts = np.bincount(numbers, minlength=question["values"])
     else:
         place = {report: k for k, report in enumerate(names)}
         assert {bytes(report) for report in reports} <= place.keys()
-        counts = np.bincount([place[bytes(report)] for report in reports], minlength=len(names))
+        counts = np.bincount(
+            [place[bytes(report)] for report in reports], minlength=len(names)
+        )
     top = int(np.argmax(chances))
     miss = chances.copy()
-    miss[top] *= 1 + 20 / math.sqrt(len(reports) * miss[top])  # twenty standard deviations
+    miss[top] *= 1 + 20 / math.sqrt(
+        len(reports) * miss[top]
+    )  # twenty standard deviations
     return draws_follow(counts, chances), draws_follow(counts, miss / miss.sum())
 
 
@@ -232,7 +271,9 @@ def test_in_bulk_a_word_decides_as_on_a_device(name):
         *_, many = collector.shape.draw_many(np.full(at.size, own), words)
         about = inputs(question)[own]
         for word, report in zip(at.tolist(), many, strict=True):
-            drawn = device.shape.draw(about, lambda _, word=word: word.to_bytes(4, "little"))
+            drawn = device.shape.draw(
+                about, lambda _, word=word: word.to_bytes(4, "little")
+            )
             assert device.shape.output(drawn, about, device.rounds[-1]) == bytes(report)
 
 
@@ -248,7 +289,8 @@ def test_a_hash_is_told_below_its_threshold_alone():
 @every
 def test_the_devices_draws_follow_the_law(name):
     question, device, _ = laws(name)
-    own, source = owns(question)[-1], source_of(11)
+    own = owns(question)[-1]
+    source = source_of(11)
     about = inputs(question)[own]
     drawn = [device.shape.draw(about, source) for _ in range(FEW)]
     reports = [device.shape.output(one, about, device.rounds[-1]) for one in drawn]
@@ -264,7 +306,10 @@ def test_as_many_words_for_every_answer(name):
     taken = []
     for answer in device.asked.examples():
         given = []  # and words of zeros: no choice rejects them, the first type
-        device.draw(device.asked.code(answer), lambda n, given=given: given.append(n) or bytes(n))
+        device.draw(
+            device.asked.code(answer),
+            lambda n, given=given: given.append(n) or bytes(n),
+        )
         taken.append(sum(given))
     assert len(set(taken)) == 1, question["law"]
     with refused(VerificationError):
@@ -278,13 +323,17 @@ def test_a_set_is_about_each_of_its_items_alike():
         found = []
         for slot, dummy in itertools.product(range(max(3, len(items))), range(3)):
             data = iter([slot.to_bytes(4, "little"), dummy.to_bytes(4, "little")])
-            found.append(device.asked.own(items, lambda _count, data=data: next(data))[0])
+            found.append(
+                device.asked.own(items, lambda _count, data=data: next(data))[0]
+            )
         expected = [*items, *range(5, 8)] if len(items) < length else items
         counts = [found.count(k) for k in expected]
         assert sum(counts) == len(found)
         assert counts[: len(items)] == [3] * len(items)
         words = seeded_words(np.random.Generator(np.random.SFC64(4)))
-        many = np.bincount(collector.asked.own_many([items] * 20_000, words), minlength=8)
+        many = np.bincount(
+            collector.asked.own_many([items] * 20_000, words), minlength=8
+        )
         law = np.bincount(found, minlength=8) / len(found)
         assert draws_follow(many, law)
         assert not draws_follow(many, np.roll(law, 1))
@@ -294,11 +343,15 @@ def test_orders_are_uniform_and_long_sets_are_cut_alike():
     _, _, collector = laws("whole sets")
     source = source_of(5)
     orders = [tuple(order(source, 4, 2)) for _ in range(FEW)]
-    counts = np.array([orders.count(one) for one in itertools.permutations(range(4), 2)])
+    counts = np.array(
+        [orders.count(one) for one in itertools.permutations(range(4), 2)]
+    )
     assert draws_follow(counts, np.full(12, 1 / 12))
     words = seeded_words(np.random.Generator(np.random.SFC64(6)))
     pairs = np.sort(collector.asked.own_many([(0, 1, 3)] * 20_000, words), axis=1)
-    counts = np.array([(pairs == pair).all(axis=1).sum() for pair in ((0, 1), (0, 3), (1, 3))])
+    counts = np.array(
+        [(pairs == pair).all(axis=1).sum() for pair in ((0, 1), (0, 3), (1, 3))]
+    )
     assert counts.sum() == 20_000
     assert draws_follow(counts, np.full(3, 1 / 3))
     assert not draws_follow(counts, np.array([0.36, 0.34, 0.30]))
@@ -340,7 +393,9 @@ def test_what_no_answer_gives_is_refused_with_its_number(name):
     for byte in (255, 0):
         rows = good.copy()
         rows[4] = byte
-        impossible = byte or whole or (question["law"] == "sides" and any(question["types"][0]))
+        impossible = (
+            byte or whole or (question["law"] == "sides" and any(question["types"][0]))
+        )
         refused = pytest.raises(InputError, match=r"(report|reports).?4")
         with refused if impossible else nullcontext():
             collector.shape.counter().add(rows)

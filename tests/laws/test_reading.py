@@ -15,13 +15,17 @@ from tests.laws.questions import FORMS, PROOFS, QUESTIONS, replaced
 from tests.refusals import refused
 
 
-@pytest.mark.parametrize(("name", "path", "value", "reason"), FORMS, ids=range(len(FORMS)))
+@pytest.mark.parametrize(
+    ("name", "path", "value", "reason"), FORMS, ids=range(len(FORMS))
+)
 def test_wrong_forms(name, path, value, reason):
     with pytest.raises(InputError, match=reason):
         Law.read(replaced(QUESTIONS[name], path, value), DEVICE)
 
 
-@pytest.mark.parametrize(("name", "path", "value", "reason"), PROOFS, ids=range(len(PROOFS)))
+@pytest.mark.parametrize(
+    ("name", "path", "value", "reason"), PROOFS, ids=range(len(PROOFS))
+)
 def test_what_has_no_proof(name, path, value, reason):
     with pytest.raises(VerificationError, match=f"Question {name!r}: .*{reason}"):
         Law.read(replaced(QUESTIONS[name], path, value), DEVICE)
@@ -62,7 +66,12 @@ def test_answers(asked, answer, code):
 
 
 def test_nobody_has_no_value_where_everybody_has_one():
-    assert Item.read({"rule": "min", "levels": QUESTIONS["idue"]["levels"][:1]}).code("HIV") == 0
+    assert (
+        Item.read({"rule": "min", "levels": QUESTIONS["idue"]["levels"][:1]}).code(
+            "HIV"
+        )
+        == 0
+    )
     for everyone in (False, True):
         asked = ItemOrNone.read(QUESTIONS["sampled"] | {"everyone_has_value": everyone})
         assert (None in asked.examples()) is not everyone
@@ -103,13 +112,23 @@ def playing(*numbers):
 def test_words_and_choices_at_their_edges():
     assert words(playing(1, D - 1), 2) == (1, D - 1)
     last = D - D % 3  # the first word that is rejected
-    assert [choose(playing(word, 1), 3) for word in (last - 1, last, D - 1)] == [2, 1, 1]
+    assert [choose(playing(word, 1), 3) for word in (last - 1, last, D - 1)] == [
+        2,
+        1,
+        1,
+    ]
     assert choose(playing(D - 1), 2**32) == D - 1
-    assert choose_all(playing(last, 5, 7, 2), [3, 4]) == [2, 3]  # the rejected word is drawn again
+    assert choose_all(playing(last, 5, 7, 2), [3, 4]) == [
+        2,
+        3,
+    ]  # the rejected word is drawn again
     assert choose_all(playing(), []) == []
     assert OneOfSet(NAMED, 1).own((2,), playing(5)) == (2,)  # no choice of a lone dummy
     assert [OneOfSet(NAMED, 2).own((), playing(0, k)) for k in (0, 1)] == [(3,), (4,)]
-    assert (NAMED.item_names(), NUMBERED.item_names()) == (["x", "y", "z"], ["s 1", "s 2", "s 3"])
+    assert (NAMED.item_names(), NUMBERED.item_names()) == (
+        ["x", "y", "z"],
+        ["s 1", "s 2", "s 3"],
+    )
     assert [octets(bits) for bits in (1, 64, 65)] == [8, 8, 16]
     for wrong in (b"", bytes(3), bytes(5), "1234", None):
         with refused(VerificationError):

@@ -22,8 +22,10 @@ def output_law(mechanism):
 
 def sets_law(mechanism):
     """Of sets of all items, read as numbers: through the law of what is drawn, dummies last."""
-    single, asked = output_law(mechanism), mechanism.asked
-    items, length = asked.levels.total, asked.padding_length
+    single = output_law(mechanism)
+    asked = mechanism.asked
+    items = asked.levels.total
+    length = asked.padding_length
     member = (np.arange(2**items)[:, None] >> np.arange(items)) & 1
     chance = member / np.maximum(member.sum(axis=1), length)[:, None]
     rest = (1 - chance.sum(axis=1, keepdims=True)) / length
@@ -32,10 +34,17 @@ def sets_law(mechanism):
 
 def whole_sets_law(mechanism):
     """The same where a report is about the whole set, padded or cut at random."""
-    law, asked = mechanism.shape, mechanism.asked
-    items, length = asked.levels.total, asked.padding_length
+    law = mechanism.shape
+    asked = mechanism.asked
+    items = asked.levels.total
+    length = asked.padding_length
     levels = [{"item_count": items, "epsilon": law.levels.epsilons[0]}]
-    about = {"asked": "whole-set", "law": law.name, "levels": levels, "padding_length": length}
+    about = {
+        "asked": "whole-set",
+        "law": law.name,
+        "levels": levels,
+        "padding_length": length,
+    }
     question = about | law.document()
     both = zip(inputs(question), law_of(question), strict=True)
     laws = {own: list(row.values()) for own, row in both}
@@ -49,7 +58,8 @@ def whole_sets_law(mechanism):
 
 
 OF_TABLE_II = PrivacyPolicy([np.log(4), np.log(6)], [1, 4])
-A, B = [0.592048, 0.672998], [0.327001, 0.277564]
+A = [0.592048, 0.672998]
+B = [0.327001, 0.277564]
 TABLE_II = UnaryTable(OF_TABLE_II, A, B, "opt0", "from the literature")
 
 

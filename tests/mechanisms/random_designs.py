@@ -6,12 +6,14 @@ from scipy.sparse.csgraph import floyd_warshall
 
 from planner import OutputTypes, SubsetDesign
 
-COLUMNS, MIXED = 40, 4
+COLUMNS = 40
+MIXED = 4
 
 
 def random_design(policy, rng, windows=None):
     """A design of random types, or with windows ``(low, high)`` of log values from a list."""
-    m, t = policy.item_counts, policy.size
+    m = policy.item_counts
+    t = policy.size
     bounds = _sides(policy)
     low, high, counts = (np.empty((COLUMNS, t)) for _ in range(3))
     for o in range(COLUMNS):
@@ -23,10 +25,13 @@ def random_design(policy, rng, windows=None):
             low[o], high[o] = windows[rng.integers(len(windows))]
         counts[o] = [rng.integers(0, items + 1) for items in m]
     counts = counts.astype(int)
-    low, high = np.exp(low), np.exp(high)
+    low = np.exp(low)
+    high = np.exp(high)
     means = low + (high - low) * counts / m
     vertices = [
-        linprog(rng.normal(size=COLUMNS), A_eq=means.T, b_eq=np.ones(t), bounds=(0, None))
+        linprog(
+            rng.normal(size=COLUMNS), A_eq=means.T, b_eq=np.ones(t), bounds=(0, None)
+        )
         for _ in range(MIXED)
     ]
     found = [one.x for one in vertices if one.status == 0]

@@ -57,7 +57,15 @@ class MechanismSuite:
 
     def bad_truths(self) -> list[Any]:
         """What ``draw_aggregate`` must refuse."""
-        return [[1, 2], [0] * 5, [-1, 2, 0, 0, 0], [0.5] * 5, [np.nan] * 5, [[1, 0, 0, 2, 0]], None]
+        return [
+            [1, 2],
+            [0] * 5,
+            [-1, 2, 0, 0, 0],
+            [0.5] * 5,
+            [np.nan] * 5,
+            [[1, 0, 0, 2, 0]],
+            None,
+        ]
 
     # -- tests --------------------------------------------------------------
 
@@ -65,19 +73,23 @@ class MechanismSuite:
     @cache
     def totals(cls) -> list[Aggregate]:
         """The sums over ``repeats`` independent collections."""
-        case, truth, rng = cls(), cls().truth(), np.random.default_rng(9)
+        case = cls()
+        truth = cls().truth()
+        rng = np.random.default_rng(9)
         return [case.draw(truth, rng) for _ in range(case.repeats)]
 
     @classmethod
     @cache
     def drawn(cls) -> np.ndarray:
         """The estimates of each of them (rows)."""
-        case, estimate = cls(), cls().mechanism().estimate
+        case = cls()
+        estimate = cls().mechanism().estimate
         return np.array([case.numbers(estimate(one)) for one in cls.totals()])
 
     def check(self, estimates: np.ndarray) -> None:
         """Their mean and their variance are as stated."""
-        expected, variance = self.expectation(), self.variance()
+        expected = self.expectation()
+        variance = self.variance()
         assert mean_is(estimates, expected)
         assert not mean_is(estimates, expected + self.bias_near_miss)
         errors = estimates - expected
@@ -102,7 +114,8 @@ class MechanismSuite:
         assert self.budget - 1e-6 <= realised <= self.budget * (1 + 1e-12)
 
     def test_what_is_no_truth_is_refused_before_anything_is_drawn(self) -> None:
-        mechanism, rng = self.mechanism(), np.random.default_rng(10)
+        mechanism = self.mechanism()
+        rng = np.random.default_rng(10)
         before = rng.bit_generator.state
         for bad in self.bad_truths():
             with refused():
@@ -145,4 +158,6 @@ class SingleItemSuite(MechanismSuite):
         variance = (have * a * (1 - a) + (n - have) * b * (1 - b)) / (a - b) ** 2
         nobody = n * b * (1 - b) / (a - b) ** 2
         np.testing.assert_allclose(found.standard_errors, np.sqrt(variance), rtol=1e-9)
-        np.testing.assert_allclose(found.null_standard_errors, np.sqrt(nobody), rtol=1e-9)
+        np.testing.assert_allclose(
+            found.null_standard_errors, np.sqrt(nobody), rtol=1e-9
+        )

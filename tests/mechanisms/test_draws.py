@@ -25,9 +25,13 @@ ONE_LEVEL = np.full(9, 0b01100110 * 2**24 + 12345)
 @pytest.mark.parametrize("thresholds", [THRESHOLDS, ONE_LEVEL])
 def test_bulk_draws_have_the_stated_law(thresholds):
     rows = np.empty((200_000, 1), dtype=np.uint64)
-    BernoulliRows(thresholds, rows=200_000).fill(rows, seeded_words(np.random.default_rng(0)))
+    BernoulliRows(thresholds, rows=200_000).fill(
+        rows, seeded_words(np.random.default_rng(0))
+    )
     bits = unpack(rows, thresholds.size)
-    assert not rows[:, 0].astype(np.int64).max() >> thresholds.size  # nothing beyond the row
+    assert (
+        not rows[:, 0].astype(np.int64).max() >> thresholds.size
+    )  # nothing beyond the row
     for k, threshold in enumerate(thresholds):
         probability = threshold / DENOMINATOR
         ones = int(bits[:, k].sum())
@@ -58,7 +62,9 @@ def undecided(rng):
     No digit is the same for all lanes, so a word of zeros says "no lane differs".
     """
     words = seeded_words(rng)
-    return SimpleNamespace(raw=lambda size: np.zeros(size, dtype=np.uint64), half=words.half)
+    return SimpleNamespace(
+        raw=lambda size: np.zeros(size, dtype=np.uint64), half=words.half
+    )
 
 
 def test_the_last_digits_count():
@@ -83,7 +89,9 @@ def test_numbers_below_their_sizes():
     raw = iter([first, np.array([7], dtype=np.uint64)])
     words = Words(lambda _count: next(raw), lambda _count: [])
     assert words.below([10, size, 1, size], 4).tolist() == [5, 7, 0, 2**63 - 1]
-    many = seeded_words(np.random.default_rng(3)).below(np.tile([3, 2**32], 50_000), 100_000)
+    many = seeded_words(np.random.default_rng(3)).below(
+        np.tile([3, 2**32], 50_000), 100_000
+    )
     counts = np.bincount(many[::2], minlength=3)
     assert draws_follow(counts, np.full(3, 1 / 3))
     assert not draws_follow(counts, np.array([0.32, 0.34, 0.34]))
@@ -94,19 +102,26 @@ def test_words_of_the_operating_system_differ():
     words = system_words()
     assert [len(words.octets(count)) for count in (0, 1, 8, 9)] == [0, 1, 8, 9]
     first, second = words.split(2)
-    assert first.raw(4).tolist() != second.raw(4).tolist()  # equal with probability 2^-256
+    assert (
+        first.raw(4).tolist() != second.raw(4).tolist()
+    )  # equal with probability 2^-256
 
 
 def test_many_items_are_all_as_likely():
     """Of 5,000 items 1,700, with 32 random bits a place where 16 would often be odd."""
     rng = np.random.Generator(np.random.SFC64(2))
-    rows, m, k = 4_000, 5_000, 1_700
-    kinds, ones = np.zeros(rows, dtype=int), np.ones(rows, dtype=bool)
+    rows = 4_000
+    m = 5_000
+    k = 1_700
+    kinds = np.zeros(rows, dtype=int)
+    ones = np.ones(rows, dtype=bool)
     where = np.array([m]), np.array([[k]]), np.array([rows])
     words = draw_sets(*where, kinds, ones, seeded_words(rng))
     assert (np.bitwise_count(words).sum(axis=0, dtype=int) == k).all()
     octets = np.ascontiguousarray(words.T).view(np.uint8)
-    counts = np.unpackbits(octets, axis=1, bitorder="little")[:, :m].sum(axis=0, dtype=int)
+    counts = np.unpackbits(octets, axis=1, bitorder="little")[:, :m].sum(
+        axis=0, dtype=int
+    )
     assert counts[0] == rows
     # A row's places exclude each other, so that counts vary less than independent draws would.
     law = np.full(m - 1, 1 / (m - 1))
@@ -116,16 +131,24 @@ def test_many_items_are_all_as_likely():
 
 
 def test_the_true_bit_at_its_edge(monkeypatch):
-    a, b = np.full(130, DENOMINATOR // 2, np.uint32), np.ones(130, np.uint32)
-    own = SimpleNamespace(half=lambda _count: np.array([a[0] - 1, a[0]], dtype=np.uint32))
-    monkeypatch.setattr(BernoulliRows, "fill", lambda _self, rows, _words: rows.fill(2**64 - 1))
-    reports = draw_reports(np.array([127, 127]), a, b, Words(None, lambda _count: [own]))
+    a = np.full(130, DENOMINATOR // 2, np.uint32)
+    b = np.ones(130, np.uint32)
+    own = SimpleNamespace(
+        half=lambda _count: np.array([a[0] - 1, a[0]], dtype=np.uint32)
+    )
+    monkeypatch.setattr(
+        BernoulliRows, "fill", lambda _self, rows, _words: rows.fill(2**64 - 1)
+    )
+    reports = draw_reports(
+        np.array([127, 127]), a, b, Words(None, lambda _count: [own])
+    )
     assert np.argwhere(unpack(reports, 130) == 0).tolist() == [[1, 127]]
 
 
 def test_reports_do_not_depend_on_the_number_of_processors(monkeypatch):
     true = np.random.default_rng(0).integers(1000, size=7001)
-    a, b = np.full(1000, 2**31, np.uint32), np.full(1000, 2**30, np.uint32)
+    a = np.full(1000, 2**31, np.uint32)
+    b = np.full(1000, 2**30, np.uint32)
     reports = []
     for processors in (1, 2, 5):
         monkeypatch.setattr(os, "cpu_count", lambda processors=processors: processors)
@@ -136,7 +159,8 @@ def test_reports_do_not_depend_on_the_number_of_processors(monkeypatch):
 @pytest.mark.parametrize("items", [1, 64, 70, 40_000])
 def test_counters_count_as_batches_come(items):
     rng = np.random.default_rng(items)
-    counter, truth = BitCounter(items), np.zeros(items, dtype=int)
+    counter = BitCounter(items)
+    truth = np.zeros(items, dtype=int)
     assert counter.counts().tolist() == [0] * items
     for rows in (1, 2, 40, 600, 30, 40_000 // items + 3, 1):
         bits = rng.integers(2, size=(rows, items), dtype=np.uint8)
@@ -149,8 +173,10 @@ def test_counters_count_as_batches_come(items):
 def test_the_last_digits_decide_their_own_lane_only():
     thresholds = np.arange(1, 131) * (DENOMINATOR // 131)  # three words a row
     low = thresholds % 2**14
-    draws, column = BernoulliRows(thresholds, rows=2), np.array([0, 1, 2, 0, 1, 2])
-    flat, undecided = np.full(6, 1 << 40, dtype=np.uint64), np.zeros(6, dtype=np.uint64)
+    draws = BernoulliRows(thresholds, rows=2)
+    column = np.array([0, 1, 2, 0, 1, 2])
+    flat = np.full(6, 1 << 40, dtype=np.uint64)
+    undecided = np.zeros(6, dtype=np.uint64)
     undecided[[1, 4, 5]] = (1 << 3) + (1 << 63), 1, 2
     last = np.array([low[67] - 1, low[127], low[64] - 1, low[129]], dtype=np.uint32)
     words = SimpleNamespace(half=lambda _count: last << np.uint32(18))
@@ -169,7 +195,8 @@ def test_counts_that_no_reports_have():
 
 
 def test_the_first_wrong_item_is_named():
-    numbers, counts = partial(inputs.item_numbers, "values"), inputs.true_counts
+    numbers = partial(inputs.item_numbers, "values")
+    counts = inputs.true_counts
     for read, values in (
         (numbers, [0, 1, 5, 6]), (numbers, [1.0, 2.5, 0.5]), (numbers, [1.0, float("nan")]),
         (numbers, [[1]]), (counts, [1, -1, -2, 0, 0]), (counts, [0.5] * 5),

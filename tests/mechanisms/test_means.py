@@ -15,7 +15,11 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms.making import bisample_md, law_of, mean_channel
 from planner.mechanisms.rivals import bisample_variance, missing_variance
 from planner.mechanisms.rounding import drawn_channel, integers_of
-from planner.planning.channels import best_channel, best_ordered_channel, five_populations
+from planner.planning.channels import (
+    best_channel,
+    best_ordered_channel,
+    five_populations,
+)
 from tests.laws.oracle import true_exp
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.suite import MechanismSuite
@@ -61,7 +65,16 @@ class NumericSuite(MechanismSuite):
 
     def test_what_is_no_truth_is_refused_before_anything_is_drawn(self):
         mechanism = self.mechanism()
-        wrong = [15.0, np.inf], [True], ["15"], [None], [[15.0], [15.0, 20.0]], None, [], [[15.0]]
+        wrong = (
+            [15.0, np.inf],
+            [True],
+            ["15"],
+            [None],
+            [[15.0], [15.0, 20.0]],
+            None,
+            [],
+            [[15.0]],
+        )
         masked = np.ma.masked_array([15.0, 20.0], mask=[True, False])
         for bad in (*wrong, [15.0, 30.001], [9.999, np.nan], masked):
             for ask in (mechanism.variance, partial(output_law, mechanism)):
@@ -79,7 +92,9 @@ class NumericSuite(MechanismSuite):
         assert all(Fraction(top) <= limit * Fraction(low) for top, low in pairs)
 
     def numbers(self, estimates):
-        return np.array([estimates.total.value / self.users, 20 * estimates.missing_rate.value])
+        return np.array(
+            [estimates.total.value / self.users, 20 * estimates.missing_rate.value]
+        )
 
     def expectation(self):
         values = self.truth()
@@ -91,11 +106,15 @@ class NumericSuite(MechanismSuite):
 
     def test_mean_of_those_who_answered(self):
         """Ratio estimates need many users: 4,200 here, to first order, equal answers together."""
-        mechanism, rng = self.mechanism(), np.random.default_rng(21)
+        mechanism = self.mechanism()
+        rng = np.random.default_rng(21)
         values = self.truth()
-        law, people = output_law(mechanism, values), 70 * values.size
+        law = output_law(mechanism, values)
+        people = 70 * values.size
         histograms = rng.multinomial(70, law, size=(5000, values.size)).sum(axis=1)
-        runs = np.array([mechanism.estimate(Aggregate(people, h)).mean.value for h in histograms])
+        runs = np.array(
+            [mechanism.estimate(Aggregate(people, h)).mean.value for h in histograms]
+        )
         errors = (runs - np.nanmean(values))[:, None]
         variance = mechanism.variance(np.tile(values, 70)).mean
         # The ratio's own bias is of order variance: a thousandth here, a tenth of an error.
@@ -113,7 +132,9 @@ class NumericSuite(MechanismSuite):
         for seed in range(20):
             counts = mechanism.draw_aggregate(nobody, np.random.default_rng(seed))
             found = mechanism.shape.estimate(counts)
-            estimates = mechanism.asked.estimates(found, 1 - 1e-6)  # misses one time in a million
+            estimates = mechanism.asked.estimates(
+                found, 1 - 1e-6
+            )  # misses one time in a million
             assert estimates.missing_rate.lower < 1 < estimates.missing_rate.upper
             assert (estimates.mean.lower, estimates.mean.upper) == (10.0, 30.0)
             assert "estimated answer rate" in estimates.mean.note
@@ -124,7 +145,9 @@ class NumericSuite(MechanismSuite):
             else:
                 assert np.isfinite(estimates.mean.value)
                 assert "cannot rule out that nobody answered" in estimates.mean.note
-            assert np.isfinite([estimates.total.value, estimates.total.standard_error]).all()
+            assert np.isfinite(
+                [estimates.total.value, estimates.total.standard_error]
+            ).all()
         assert seen == {True, False}
 
 
@@ -132,7 +155,9 @@ class TestBiSampleMD(NumericSuite):
     def build(self, epsilon):
         return bisample_md(epsilon, RANGE)
 
-    @pytest.mark.parametrize("epsilon", [0, -1, np.nan, np.inf, 50.1, 1e-5, "1", None, True])
+    @pytest.mark.parametrize(
+        "epsilon", [0, -1, np.nan, np.inf, 50.1, 1e-5, "1", None, True]
+    )
     def test_bad_budget(self, epsilon):
         with refused():
             self.build(epsilon)
@@ -140,7 +165,8 @@ class TestBiSampleMD(NumericSuite):
     def test_the_bits_are_those_of_the_paper(self):
         theta = np.tanh(self.budget / 2)
         answer, none = output_law(self.mechanism(), [25.0, np.nan])
-        v, p = 0.5, (1 + theta) / 2
+        v = 0.5
+        p = (1 + theta) / 2
         bits = [1 + theta * v, 1 - theta * v, 1 - theta * v, 1 + theta * v]
         assert answer == pytest.approx(np.array(bits) / 4, abs=1e-8)
         assert none == pytest.approx([p / 2, (1 - p) / 2] * 2, abs=1e-8)
@@ -149,7 +175,10 @@ class TestBiSampleMD(NumericSuite):
 def test_first_order_is_the_law_of_drawn_people():
     """Histograms of people drawn at random are multinomial: 100,000 collections at once."""
     rng = np.random.default_rng(31)
-    n, rate, mean, repeats = 100_000, 0.6, 0.5, 100_000
+    n = 100_000
+    rate = 0.6
+    mean = 0.5
+    repeats = 100_000
     mechanism = bisample_md(2.0)
     law = output_law(mechanism, [mean, np.nan])  # only the mean matters to a linear law
     cells = rate * law[0] + (1 - rate) * law[1]
@@ -157,9 +186,14 @@ def test_first_order_is_the_law_of_drawn_people():
     f_pos = counts[:, 3] / (counts[:, 2] + counts[:, 3])
     f_neg = counts[:, 1] / (counts[:, 0] + counts[:, 1])
     theta = np.tanh(1.0)
-    signed, answered = (f_pos - f_neg) / theta, (f_pos + f_neg - 1 + theta) / theta
+    signed = (f_pos - f_neg) / theta
+    answered = (f_pos + f_neg - 1 + theta) / theta
     for runs, truth, variance in (
-        (signed / answered, mean, bisample_variance(1 / theta**2 - 1, rate, mean**2) / n),
+        (
+            signed / answered,
+            mean,
+            bisample_variance(1 / theta**2 - 1, rate, mean**2) / n,
+        ),
         (1 - answered, 1 - rate, missing_variance(theta, rate, mean) / n),
     ):
         assert mean_is(runs, truth + 2e-5 * (truth == mean))
@@ -168,7 +202,8 @@ def test_first_order_is_the_law_of_drawn_people():
 
 
 def test_a_mean_of_nobody_has_no_finite_variance():
-    theta, rate = np.array([[0.5], [0.9]]), np.array([0.0, 0.5, 1.0])
+    theta = np.array([[0.5], [0.9]])
+    rate = np.array([0.0, 0.5, 1.0])
     found = bisample_variance(1 / theta**2 - 1, rate, 0.09)
     assert np.isinf(found).tolist() == [[True, False, False]] * 2
     assert np.isfinite(missing_variance(theta, rate, 0.3)).all()
@@ -195,8 +230,11 @@ def test_law_is_linear_between_grid_points():
 def test_predicted_error_is_the_variance_of_its_people():
     """The channel's own error per person, for people with the shares of a scenario."""
     channel = drawn_channel(solved(1.5, points=5))
-    mechanism, scenario = mean_channel(channel), channel.scenarios[3]
-    people = np.repeat([*np.linspace(10, 30, 5), np.nan], (1e4 * scenario.population).astype(int))
+    mechanism = mean_channel(channel)
+    scenario = channel.scenarios[3]
+    people = np.repeat(
+        [*np.linspace(10, 30, 5), np.nan], (1e4 * scenario.population).astype(int)
+    )
     answered = people[~np.isnan(people)]
     drawn = mechanism.variance(people).mean + answered.var() / answered.size
     assert drawn * people.size == pytest.approx(channel.errors[3], rel=2e-3)
@@ -210,7 +248,10 @@ def test_rounding_costs_nothing_and_keeps_the_budget_at_all_sizes():
         assert drawn.max_violation == 0
         assert integers_of(drawn).sum(axis=1).tolist() == [DENOMINATOR] * 6
         assert drawn.worst_error == pytest.approx(channel.worst_error, rel=1e-3)
-        assert drawn.certificate.relative_gap >= drawn.worst_error / channel.worst_error - 1
+        assert (
+            drawn.certificate.relative_gap
+            >= drawn.worst_error / channel.worst_error - 1
+        )
 
 
 def test_budgets_that_differ_are_rounded_pair_by_pair():
@@ -228,7 +269,8 @@ def test_budgets_that_differ_are_rounded_pair_by_pair():
 def test_limits_hold_where_reports_are_all_the_same(budget, people):
     """Everybody at the upper end. Of 300 limits more hold than the fewest of 300 at .93, but for
     one in a million. The near miss, fewer: as reports vary, often not at all."""
-    law, rng = bisample_md(budget, RANGE), np.random.default_rng(11)
+    law = bisample_md(budget, RANGE)
+    rng = np.random.default_rng(11)
     counts = rng.multinomial(people, output_law(law, [30.0])[0], 300)
     held = np.zeros(3)
     for row in counts:

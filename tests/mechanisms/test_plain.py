@@ -64,7 +64,9 @@ def test_bad_budgets_and_domains_are_refused(build):
 
 
 def test_sizes_follow_the_budget():
-    assert [subset_selection(x, items=12).shape.types[0][0] for x in (1e-3, 1.0, 5.0)] == [6, 3, 1]
+    assert [
+        subset_selection(x, items=12).shape.types[0][0] for x in (1e-3, 1.0, 5.0)
+    ] == [6, 3, 1]
     assert local_hashing(20.0, 10).shape.values > 4e8
     with refused():
         local_hashing(20.001, items=5)
@@ -76,7 +78,9 @@ def test_the_hash_is_xxh32():
     numbers, seeds = rng.integers(2**32, size=(2, 500), dtype=np.uint32)
     ours = xxh32(numbers, seeds)
     for number, seed, value in zip(numbers, seeds, ours, strict=True):
-        assert value == xxhash.xxh32_intdigest(int(number).to_bytes(4, "little"), seed=int(seed))
+        assert value == xxhash.xxh32_intdigest(
+            int(number).to_bytes(4, "little"), seed=int(seed)
+        )
 
 
 # -- integers at the very edge of the budget: no statistical test sees a step of 2^-32 -------
@@ -107,7 +111,8 @@ def test_subsets_never_round_over_their_budget(kind, items):
             mechanism = kind(epsilon, items)
         except InputError:
             continue  # too small for the grid
-        ((d,),), held = mechanism.shape.types, Fraction(weight_held(mechanism), DENOMINATOR)
+        ((d,),) = mechanism.shape.types
+        held = Fraction(weight_held(mechanism), DENOMINATOR)
         assert held / (1 - held) * (items - d) / d <= true_exp(epsilon)
         more = held + Fraction(2, DENOMINATOR)  # and no budget is left over
         assert more == 1 or more / (1 - more) * (items - d) / d > true_exp(epsilon)
@@ -132,7 +137,10 @@ def test_hashing_and_signs_never_round_over_their_budget():
 
 
 def test_budgets_below_the_grid_are_refused():
-    assert weight_held(randomized_response(1500 / DENOMINATOR, 1000)) == DENOMINATOR // 1000 + 1
+    assert (
+        weight_held(randomized_response(1500 / DENOMINATOR, 1000))
+        == DENOMINATOR // 1000 + 1
+    )
     with refused():
         randomized_response(600 / DENOMINATOR, 1000)
     for make in (subset_selection, local_hashing):

@@ -18,7 +18,8 @@ from tests.refusals import refused
 
 def violations(policy, high_counts, integers):
     """How many pairs of (level, side) that can stand in one report exceed their budget."""
-    bounds, counts = policy.bounds().tolist(), policy.item_counts.tolist()
+    bounds = policy.bounds().tolist()
+    counts = policy.item_counts.tolist()
     limits = {r: true_exp(r) for row in bounds for r in row if r < np.inf}
     broken = 0
     for o, highs in enumerate(high_counts.tolist()):
@@ -37,9 +38,11 @@ def violations(policy, high_counts, integers):
 
 
 def designs(number):
-    rng, found = np.random.default_rng(20200420), []
+    rng = np.random.default_rng(20200420)
+    found = []
     while len(found) < number:
-        rule, levels = RULES[len(found) % 3], int(rng.integers(1, 6))
+        rule = RULES[len(found) % 3]
+        levels = int(rng.integers(1, 6))
         policy = random_policy(rng, levels, rule, low=0.2, high=4, most=90)
         design = random_design(policy, rng) if policy.item_counts.sum() > 1 else None
         found += [] if design is None else [design]
@@ -49,7 +52,9 @@ def designs(number):
 def worst_error(law):
     """Total squared error per person for the least favourable level, of the integers."""
     other, own = law.variances
-    return float(((other * (np.array(law.counts) - np.eye(own.size))).sum(axis=1) + own).max())
+    return float(
+        ((other * (np.array(law.counts) - np.eye(own.size))).sum(axis=1) + own).max()
+    )
 
 
 def nearest(types):
@@ -58,9 +63,11 @@ def nearest(types):
 
 
 def test_forty_random_policies_keep_every_budget_at_next_to_no_cost(record_property):
-    costs, broken_by_nearest = [], 0
+    costs = []
+    broken_by_nearest = 0
     for design in designs(40):
-        policy, types = design.policy, design.types
+        policy = design.policy
+        types = design.types
         high_counts, integers = round_types(policy, types)
         assert violations(policy, high_counts, integers) == 0
         assert (integers.sum(axis=(1, 2)) == DENOMINATOR).all()
@@ -95,7 +102,9 @@ def test_the_best_designs_lose_less_than_a_millionth(policy):
 
 
 def test_a_split_that_says_nothing_is_left_out():
-    types = OutputTypes([3, 4], [0.25, 0.25], [[2, 1], [2, 2]], [[2, 3], [2, 3]], [[1, 2], [0, 0]])
+    types = OutputTypes(
+        [3, 4], [0.25, 0.25], [[2, 1], [2, 2]], [[2, 3], [2, 3]], [[1, 2], [0, 0]]
+    )
     assert (types.weights @ types.means).tolist() == [1, 1]
     high_counts, _ = round_types(PrivacyPolicy([2.0, 2.0], [3, 4]), types)
     assert high_counts.tolist() == [[0, 2], [0, 0], [0, 0]]
@@ -113,7 +122,9 @@ def test_what_the_grid_cannot_hold_is_refused_with_a_remedy():
 
 
 def test_a_type_that_one_of_two_levels_never_sends_is_refused():
-    low, high, ones = [[1, 1], [0, 1]], [[4, 4], [0, 4]], [[1, 1], [1, 1]]
+    low = [[1, 1], [0, 1]]
+    high = [[4, 4], [0, 4]]
+    ones = [[1, 1], [1, 1]]
     types = OutputTypes([2, 2], [0.4, 1e-12], low, high, ones)
     with refused(VerificationError):
         round_types(PrivacyPolicy([2.0, 2.0], [2, 2]), types)

@@ -32,14 +32,19 @@ class TwoRoundSuite(MechanismSuite):
         law = self.law()
         realised = np.log(law.max(axis=0) / law.min(axis=0))
         np.testing.assert_allclose(self.mechanism().output_losses, realised, rtol=1e-9)
-        assert self.mechanism().privacy_loss() == inf  # both rounds of a person together
+        assert (
+            self.mechanism().privacy_loss() == inf
+        )  # both rounds of a person together
 
     def test_totals_of_round_one_have_their_law(self):
-        mechanism, truth = self.mechanism(), self.truth()
+        mechanism = self.mechanism()
+        truth = self.truth()
         first = np.array([each.counts[0] for each in self.totals()])
         chance = np.array([mechanism.zero + mechanism.sampling, *mechanism.decoys])
         assert mean_is(first, truth.sum() * chance)
-        assert mean_square_is(first - truth.sum() * chance, truth.sum() * chance * (1 - chance))
+        assert mean_square_is(
+            first - truth.sum() * chance, truth.sum() * chance * (1 - chance)
+        )
 
 
 class TestBinarySamplingPrivacy(TwoRoundSuite):
@@ -109,10 +114,13 @@ def test_totals_that_two_rounds_cannot_have_are_refused(totals):
 def test_limits_agree_with_a_search_over_all_sizes():
     from scipy.stats import binom
 
-    seen, sizes = np.arange(70), np.arange(201)
+    seen = np.arange(70)
+    sizes = np.arange(201)
     lower, upper = binomial_size_limits(seen, 0.3, 200, 0.025)
     for d, low, high in zip(seen, lower, upper, strict=True):
-        fits = (binom.sf(d - 1, sizes, 0.3) > 0.025) & (binom.cdf(d, sizes, 0.3) > 0.025)
+        fits = (binom.sf(d - 1, sizes, 0.3) > 0.025) & (
+            binom.cdf(d, sizes, 0.3) > 0.025
+        )
         fits &= sizes >= d
         assert (sizes[fits].min(), sizes[fits].max()) == (low, high)
 
@@ -125,5 +133,8 @@ def test_intervals_of_the_mechanism():
     assert ((lower <= [500, 300, 200]) & (upper >= [500, 300, 200])).all()
     moved = (totals.counts[1] - totals.counts[0])[1:]
     low, high = binomial_size_limits(np.append(moved, moved.sum()), 0.5, 1000, 0.0005)
-    assert lower.tolist() == [1000 - high[-1], *low[:-1]]  # the rest of the people first
+    assert lower.tolist() == [
+        1000 - high[-1],
+        *low[:-1],
+    ]  # the rest of the people first
     assert upper.tolist() == [1000 - low[-1], *high[:-1]]

@@ -49,7 +49,9 @@ REFERENCE = [
 ]
 
 
-@pytest.mark.parametrize(("items", "length", "epsilon", "cap", "error", "size"), REFERENCE)
+@pytest.mark.parametrize(
+    ("items", "length", "epsilon", "cap", "error", "size"), REFERENCE
+)
 def test_reference_values(items, length, epsilon, cap, error, size):
     design = best_set_design(items, length, epsilon, cap)
     assert design.size == size
@@ -66,25 +68,43 @@ def test_known_integers_and_error():
     chances = [float(chance) for chance in mechanism.shape.support()[0]]
     assert set_error(4, 2, *chances) == pytest.approx(11.049727, abs=1e-6)
     assert chances == pytest.approx(best_set_design(4, 2, 1.0, 2.0).support, rel=1e-6)
-    assert set_error(10, 2, 0.9, 0.5) == pytest.approx(10 * 0.5**2 / 0.4**2)  # nobody has an item
+    assert set_error(10, 2, 0.9, 0.5) == pytest.approx(
+        10 * 0.5**2 / 0.4**2
+    )  # nobody has an item
 
 
 # Tiny budgets, hits that are hardly ever drawn, a ratio of 9 over 2^32, hardly more than two steps.
-WIDE = [(10, 1e-4, 1e-4, 4e-6), (300, 10, 50, 9e-6), (9, 20, 50, 0.02), (9, 4, 8 + 1e-9, 1e-7)]
+WIDE = [
+    (10, 1e-4, 1e-4, 4e-6),
+    (300, 10, 50, 9e-6),
+    (9, 20, 50, 0.02),
+    (9, 4, 8 + 1e-9, 1e-7),
+]
 
 
 @pytest.mark.parametrize(("length", "epsilon", "cap", "loss"), WIDE)
 def test_whole_numbers_lose_one_unit_of_a_ratio(length, epsilon, cap, loss):
-    shape = set_design(PrivacyPolicy([epsilon], [1000]), length, cap).shape  # proven there
-    ideal = set_error(1000, length, *best_set_design(1000, length, epsilon, cap).support)
-    assert ideal < set_error(1000, length, *map(float, shape.support()[0])) < ideal * (1 + loss)
+    shape = set_design(
+        PrivacyPolicy([epsilon], [1000]), length, cap
+    ).shape  # proven there
+    ideal = set_error(
+        1000, length, *best_set_design(1000, length, epsilon, cap).support
+    )
+    assert (
+        ideal
+        < set_error(1000, length, *map(float, shape.support()[0]))
+        < ideal * (1 + loss)
+    )
     assert shape.cap == cap
 
 
 def test_bits_of_another_number_are_refused_by_number():
     words = seeded_words(np.random.Generator(np.random.SFC64(7)))
     packed = set_design(PrivacyPolicy([0.3], [30]), 2).shape
-    assert (packed.width, set_design(PrivacyPolicy([1.0], [500]), 5).shape.width) == (0, 2)
+    assert (packed.width, set_design(PrivacyPolicy([1.0], [500]), 5).shape.width) == (
+        0,
+        2,
+    )
     assert packed.written([0, 9]) == bytes([1, 2, 0, 0, 0, 0, 0, 0])
     bits = packed.draw_many(np.tile([0, 5], (6, 1)), words)[0]
     bits[2] = 255
@@ -108,7 +128,8 @@ def test_hits_that_64_bits_do_not_decide_take_more():
 
 def test_no_other_staircase_or_curve_is_better():
     """2,000 random columns, by hits, that keep both budgets; 60 of them next to the best one."""
-    rng, (items, length, epsilon, cap) = np.random.default_rng(1), (12, 3, 1.0, 1.7)
+    rng = np.random.default_rng(1)
+    (items, length, epsilon, cap) = (12, 3, 1.0, 1.7)
     best = best_set_design(items, length, epsilon, cap)
     least = set_error(items, length, *best.support)
     for i in range(2000):
@@ -126,7 +147,8 @@ def test_no_other_staircase_or_curve_is_better():
 
 def test_own_elements_are_likelier_unless_all_reports_are_alike():
     """What a reader proves by the ratios alone, against the chances themselves."""
-    rng, told = np.random.default_rng(3), 0
+    rng = np.random.default_rng(3)
+    told = 0
     for _ in range(500):
         items, length = (int(n) for n in rng.integers(1, 7, 2))
         levels = Levels(("all",), (1.0,), (items,), ((),)).with_dummies(length)
@@ -169,12 +191,16 @@ def test_bounds_and_rivals():
         (16470, 7, 4.0, 8753.30274084, 8819.75086885, 8995.47, 98763.2),
     ]
     for items, length, epsilon, bound, privset, wheel, grr in published:
-        assert set_error_bound(items, length, epsilon, epsilon) == pytest.approx(bound, abs=1e-8)
+        assert set_error_bound(items, length, epsilon, epsilon) == pytest.approx(
+            bound, abs=1e-8
+        )
         rivals = rival_supports(items, length, epsilon)
         errors = {name: set_error(items, length, *one) for name, one in rivals.items()}
         assert errors["privset"] == pytest.approx(privset, abs=1e-7)
         assert errors["wheel"] == pytest.approx(wheel, abs=0.006)
-        a, b = rival_supports(items - length, length, epsilon)["amplified-grr"]  # no dummies
+        a, b = rival_supports(items - length, length, epsilon)[
+            "amplified-grr"
+        ]  # no dummies
         assert of_whole_sets(items, length, a, b) == pytest.approx(grr, rel=1e-6)
     assert set_error_bound(10, 2, 1.0, 2.0) == pytest.approx(25.3, abs=0.05)
     assert set_error_bound(1000, 10, 1.0, 2.0) == pytest.approx(7151, abs=0.5)

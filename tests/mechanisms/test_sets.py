@@ -15,8 +15,12 @@ from tests.surveys import tries
 
 ITEMS = 4
 ALL_SETS = [[k for k in range(ITEMS) if (code >> k) & 1] for code in range(2**ITEMS)]
-PEOPLE = [ALL_SETS[code] for code in np.random.default_rng(1).integers(2**ITEMS, size=40)]
-TWO_AND_TWO = by_hand(PrivacyPolicy(TABLE_II.policy.epsilons, [2, 2]), TABLE_II.a, TABLE_II.b)
+PEOPLE = [
+    ALL_SETS[code] for code in np.random.default_rng(1).integers(2**ITEMS, size=40)
+]
+TWO_AND_TWO = by_hand(
+    PrivacyPolicy(TABLE_II.policy.epsilons, [2, 2]), TABLE_II.a, TABLE_II.b
+)
 
 
 class PaddedSuite(MechanismSuite):
@@ -32,7 +36,9 @@ class PaddedSuite(MechanismSuite):
         return PEOPLE
 
     def expectation(self):
-        chance = [[(k in x) / max(len(x), self.length) for k in range(ITEMS)] for x in PEOPLE]
+        chance = [
+            [(k in x) / max(len(x), self.length) for k in range(ITEMS)] for x in PEOPLE
+        ]
         return self.length * np.sum(chance, axis=0)
 
     def law(self):
@@ -40,7 +46,17 @@ class PaddedSuite(MechanismSuite):
 
     def bad_truths(self):
         other = ItemSets.of([[0]], items=ITEMS + 1)
-        return [[], [[0, ITEMS]], [[-1]], [[0, 0]], [[0.5]], [["a"]], [0, 1], None, other]
+        return [
+            [],
+            [[0, ITEMS]],
+            [[-1]],
+            [[0, 0]],
+            [[0.5]],
+            [["a"]],
+            [0, 1],
+            None,
+            other,
+        ]
 
     def test_bias_is_truncation(self):
         truth = np.array([sum(k in x for x in PEOPLE) for k in range(ITEMS)])
@@ -57,13 +73,21 @@ class UnarySuite(PaddedSuite):
 
     def test_standard_errors_are_those_of_a_count_that_is_possible(self):
         """Estimated shares of ones outside ``[b, a]`` count as ``b`` and ``a``."""
-        mechanism, n = self.mechanism(), 1000
-        (a, b), length = (chance[:ITEMS] for chance in mechanism.shape.chances), self.length
+        mechanism = self.mechanism()
+        n = 1000
+        (a, b) = (chance[:ITEMS] for chance in mechanism.shape.chances)
+        length = self.length
         bits = mechanism.shape.cells
-        none, full = (mechanism.estimate(Aggregate(n, np.full(bits, count))) for count in (0, n))
+        none, full = (
+            mechanism.estimate(Aggregate(n, np.full(bits, count))) for count in (0, n)
+        )
         unit = length * np.sqrt(n) / (a - b)
-        np.testing.assert_allclose(none.standard_errors, unit * np.sqrt(b * (1 - b)), rtol=1e-9)
-        np.testing.assert_allclose(full.standard_errors, unit * np.sqrt(a * (1 - a)), rtol=1e-9)
+        np.testing.assert_allclose(
+            none.standard_errors, unit * np.sqrt(b * (1 - b)), rtol=1e-9
+        )
+        np.testing.assert_allclose(
+            full.standard_errors, unit * np.sqrt(a * (1 - a)), rtol=1e-9
+        )
         for estimates in (none, full):
             np.testing.assert_allclose(
                 estimates.null_standard_errors, none.standard_errors, rtol=1e-9
@@ -101,7 +125,9 @@ class TestSetDesignWithACap(TestSetDesign):
 
 
 def test_equal_words_favour_no_order():
-    draws = iter([np.array([7, 7, 1]), np.array([2, 1, 2])])  # across two sets they may be equal
+    draws = iter(
+        [np.array([7, 7, 1]), np.array([2, 1, 2])]
+    )  # across two sets they may be equal
     words = SimpleNamespace(raw=lambda count: next(draws)[:count])
     own = ItemSets.of([[0, 1], [2]], 3).padded(2, words)
     assert own.tolist() == [[1, 0], [2, 3]]
@@ -123,7 +149,8 @@ def largest_excess(mechanism, policy):
     law = np.log(law[:, law.max(axis=0) > 0])
     realised = np.array([np.max(row - law, axis=1) for row in law])
     assert realised.max() <= mechanism.shape.largest() + 1e-9
-    items, length = mechanism.levels.total, mechanism.asked.padding_length
+    items = mechanism.levels.total
+    length = mechanism.asked.padding_length
     sets = [[k for k in range(items) if code >> k & 1] for code in range(len(law))]
     budgets = np.array([budget_of(policy, one, length) for one in sets])
     return float(np.max(realised - np.minimum(budgets[:, None], budgets[None, :])))
@@ -142,14 +169,18 @@ def test_set_budgets_are_kept(counts, length):
 def test_one_wrong_probability_is_found_out():
     mechanism = padded(rappor(1.0, items=3), 1)
     more = replace(mechanism.shape, a=(mechanism.shape.a[0] + 2**26,))
-    assert largest_excess(replace(mechanism, shape=more), PrivacyPolicy([1.0], [3])) > 0.01
+    assert (
+        largest_excess(replace(mechanism, shape=more), PrivacyPolicy([1.0], [3])) > 0.01
+    )
 
 
 @pytest.mark.parametrize("length", [0, -1, 1.5, True, None, float("nan"), 2**20 + 1])
 def test_padding_lengths_end_where_stated(length):
     plain = oue(1.0, 2)
     assert padded(plain, 2**20).asked.padding_length == 2**20
-    made = [padded(plain, length) for length in (1, 2)]  # of two items no set has more than two
+    made = [
+        padded(plain, length) for length in (1, 2)
+    ]  # of two items no set has more than two
     assert [(one.name, one.asked.longer_sets) for one in made] == [("", None), ("", ())]
     with refused():
         padded(plain, length)

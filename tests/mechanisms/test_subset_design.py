@@ -5,7 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from planner import OutputTypes, PrivacyPolicy, SubsetDesign, VerificationError, best_design
+from planner import (
+    OutputTypes,
+    PrivacyPolicy,
+    SubsetDesign,
+    VerificationError,
+    best_design,
+)
 from planner.mechanisms.counting import SidesCounter, pack
 from planner.mechanisms.making import of_item
 from planner.mechanisms.subset_design import SidesCollected, _repair
@@ -34,10 +40,12 @@ class DesignSuite(SingleItemSuite):
     # By the last seeds no group seems to have anybody: then all items are taken to be as frequent.
     @pytest.mark.parametrize(("n", "seed"), [(1, 5), (1000, 5), (0, 3), (0, 12)])
     def test_standard_errors_are_of_the_estimated_counts(self, n, seed):
-        law, truth = self.mechanism().shape, [n, 0, int(n == 0), n, 0]
+        law = self.mechanism().shape
+        truth = [n, 0, int(n == 0), n, 0]
         aggregate = self.mechanism().draw_aggregate(truth, np.random.default_rng(seed))
         estimates = law.estimate(aggregate)
-        group, values = np.repeat(law.groups, law.levels.item_counts), estimates.values
+        group = np.repeat(law.groups, law.levels.item_counts)
+        values = estimates.values
         people = np.maximum(np.bincount(group, values), 0)
         people = people if people.any() else np.bincount(group)
         people = people * aggregate.users / people.sum()
@@ -46,10 +54,16 @@ class DesignSuite(SingleItemSuite):
             have = np.clip(values[item], 0, aggregate.users)
             i = group[item]
             variance = people @ other[:, i] + have * (own[i] - other[i, i])
-            assert estimates.standard_errors[item] == pytest.approx(np.sqrt(variance), rel=1e-9)
-            rest = people * np.where(np.arange(people.size) == i, (group == i).sum() > 1, 1)
+            assert estimates.standard_errors[item] == pytest.approx(
+                np.sqrt(variance), rel=1e-9
+            )
+            rest = people * np.where(
+                np.arange(people.size) == i, (group == i).sum() > 1, 1
+            )
             nobody = aggregate.users * (rest @ other[:, i]) / rest.sum()
-            assert estimates.null_standard_errors[item] == pytest.approx(np.sqrt(nobody), rel=1e-9)
+            assert estimates.null_standard_errors[item] == pytest.approx(
+                np.sqrt(nobody), rel=1e-9
+            )
 
 
 class TestRuleMin(DesignSuite):
@@ -78,7 +92,9 @@ class TestMatrix(DesignSuite):
 def test_estimators_are_unbiased_at_small_budgets_too(least):
     """Beside large ones they were off by 1e-9 and more; the proof refuses that."""
     law = SidesCollected.of(best_design(PrivacyPolicy([least, 0.5], [10, 10])))
-    for mean, expected in zip(law.output_types.expectations(law.estimator), (0, 1), strict=True):
+    for mean, expected in zip(
+        law.output_types.expectations(law.estimator), (0, 1), strict=True
+    ):
         np.testing.assert_allclose(mean, expected, atol=1e-9)
 
 
@@ -86,18 +102,26 @@ def test_estimators_are_unbiased_at_small_budgets_too(least):
 def test_reports_hold_exactly_the_items_that_their_type_says(counts):
     policy = PrivacyPolicy(np.linspace(1, 2, len(counts)), counts)
     law = SidesCollected.of(best_design(policy))
-    rng, counter = np.random.default_rng(12), law.counter()
-    counter.add(law.draw_many(rng.integers(sum(counts), size=5_000), seeded_words(rng))[0])
+    rng = np.random.default_rng(12)
+    counter = law.counter()
+    counter.add(
+        law.draw_many(rng.integers(sum(counts), size=5_000), seeded_words(rng))[0]
+    )
     assert counter.sums().users == 5_000  # those of other sizes are refused: see below
 
 
-@pytest.mark.parametrize("counts", [[51, 51, 922], [3] * 50, [1, 2] * 20 + [5000], [1000] * 3])
+@pytest.mark.parametrize(
+    "counts", [[51, 51, 922], [3] * 50, [1, 2] * 20 + [5000], [1000] * 3]
+)
 def test_no_weight_passes_for_another(counts):
-    rng, items, levels = np.random.default_rng(3), np.array(counts), len(counts)
+    rng = np.random.default_rng(3)
+    items = np.array(counts)
+    levels = len(counts)
     full = np.zeros(levels, dtype=int)
     full[::2] = items[::2]
     high = np.array([full, items - full, rng.integers(items + 1)])
-    rows, starts = [0, 1, 2, 2, 0], np.cumsum([0, *counts])
+    rows = [0, 1, 2, 2, 0]
+    starts = np.cumsum([0, *counts])
     bits = np.zeros((len(rows), starts[-1]), dtype=np.uint8)
     for row, kind in zip(bits, rows, strict=True):
         for start, ones, size in zip(starts, high[kind], counts, strict=False):
@@ -106,7 +130,9 @@ def test_no_weight_passes_for_another(counts):
     counter = SidesCounter(items, high)
     for _ in range(2):
         counter.add(good.view(np.uint8))
-    total = [2 * bits[np.array(rows) == kind].sum(axis=0, dtype=int) for kind in range(3)]
+    total = [
+        2 * bits[np.array(rows) == kind].sum(axis=0, dtype=int) for kind in range(3)
+    ]
     counted = counter.sums().counts.reshape(3, -1)
     np.testing.assert_array_equal(counted[:, 1:], total)
     assert counted[:, 0].tolist() == [4, 2, 4]
@@ -114,7 +140,9 @@ def test_no_weight_passes_for_another(counts):
     unknown[[2, 4], 0] = 3
     with refused():
         counter.add(unknown.view(np.uint8))
-    for level in range(0, levels - 1, 2):  # one more in an empty one, for all of a full one
+    for level in range(
+        0, levels - 1, 2
+    ):  # one more in an empty one, for all of a full one
         forged = bits.copy()
         forged[4, starts[level] : starts[level + 1]] = 0
         forged[4, starts[level + 1]] = 1
@@ -129,20 +157,31 @@ def test_no_weight_passes_for_another(counts):
 def test_a_design_that_breaks_its_policy_is_refused():
     types = OutputTypes([5], [0.5], [[1.0]], [[6.0]], [[1]])
     with refused(VerificationError):
-        SidesCollected.of(SubsetDesign(PrivacyPolicy([np.log(5)], [5]), types, [0], [1.0]))
+        SidesCollected.of(
+            SubsetDesign(PrivacyPolicy([np.log(5)], [5]), types, [0], [1.0])
+        )
     light = OutputTypes([5], [0.49], [[1.0]], [[6.0]], [[1]])
     with refused(VerificationError):
-        SidesCollected.of(SubsetDesign(PrivacyPolicy([np.log(6)], [5]), light, [0], [1.0]))
+        SidesCollected.of(
+            SubsetDesign(PrivacyPolicy([np.log(6)], [5]), light, [0], [1.0])
+        )
 
 
 def test_levels_alike_share_a_group_and_keep_their_items():
     """Levels 0 and 3 are one group; bits stand group by group, answers in the levels' order."""
-    law = SidesCollected.of(best_design(PrivacyPolicy([1.0, 2.0, 3.0, 1.0], [2, 40, 20, 3])))
+    law = SidesCollected.of(
+        best_design(PrivacyPolicy([1.0, 2.0, 3.0, 1.0], [2, 40, 20, 3]))
+    )
     assert (law.groups, law.counts) == ((0, 1, 1, 0), (5, 60))
     truth = np.repeat([5_000, 1_000, 30_000], [2, 60, 3])
     estimates = law.estimate(law.draw_aggregate(truth, np.random.default_rng(3)))
-    assert np.abs((estimates.values - truth) / estimates.standard_errors).max() < 5.7  # 1e-6
-    assert np.abs(estimates.values - np.roll(truth, 1)).max() > 9 * estimates.standard_errors.max()
+    assert (
+        np.abs((estimates.values - truth) / estimates.standard_errors).max() < 5.7
+    )  # 1e-6
+    assert (
+        np.abs(estimates.values - np.roll(truth, 1)).max()
+        > 9 * estimates.standard_errors.max()
+    )
 
 
 @pytest.mark.parametrize("items", [3, 1000])

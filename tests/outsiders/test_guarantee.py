@@ -6,7 +6,14 @@ from math import e, exp
 import numpy as np
 import pytest
 
-from planner import local_hashing, padded, randomized_response, solve, subset_selection, unary
+from planner import (
+    local_hashing,
+    padded,
+    randomized_response,
+    solve,
+    subset_selection,
+    unary,
+)
 from planner.errors import InputError
 from planner.mechanisms.collected import BitsCollected
 from planner.mechanisms.subset_design import SidesCollected
@@ -40,7 +47,9 @@ def delta(one, two, others, epsilon, seen=lambda counts: counts):
             law[seen(counts)] = law.get(seen(counts), 0.0) + chance
         totals.append(law)
     keys = set(totals[0]) | set(totals[1])
-    return sum(max(0.0, totals[0].get(k, 0) - exp(epsilon) * totals[1].get(k, 0)) for k in keys)
+    return sum(
+        max(0.0, totals[0].get(k, 0) - exp(epsilon) * totals[1].get(k, 0)) for k in keys
+    )
 
 
 def worst_delta(law, i, j, people, epsilon):
@@ -57,7 +66,9 @@ def random_law(rng, answers, reports, largest=2.0):
     return law / law.sum(axis=1, keepdims=True)
 
 
-POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["intimate", "personal", "public"])
+POLICY = PrivacyPolicy(
+    [1.0, 1.2, 2.0], [5, 5, 90], names=["intimate", "personal", "public"]
+)
 TABLE = solve(POLICY)
 SEEN = seen_of(unary(TABLE).shape)
 
@@ -99,11 +110,16 @@ def test_the_blanket_covers_all_data_sets_and_is_that_of_the_whole_law(shape, pa
     merged = seen_of(shape)
     assert sum(merged.sizes) == len(law)
     for levels, items in pairs:
-        ours, theirs = merged.blanket(*levels), whole.blanket(*items)
+        ours = merged.blanket(*levels)
+        theirs = whole.blanket(*items)
         for epsilon in (0.1, 0.3):
-            one, two = (central_delta(blanket, epsilon, 50) for blanket in (ours, theirs))
+            one, two = (
+                central_delta(blanket, epsilon, 50) for blanket in (ours, theirs)
+            )
             assert two.lower <= one.upper
-            if not isinstance(shape, BitsCollected):  # one blanket for all pairs: others' bits
+            if not isinstance(
+                shape, BitsCollected
+            ):  # one blanket for all pairs: others' bits
                 assert one.lower <= two.upper
                 assert ours.mass == pytest.approx(theirs.mass, rel=1e-12)
         worst = worst_delta(law, *items, 2, 0.2)
@@ -118,7 +134,9 @@ def test_hashing_is_hidden_whatever_the_hash():
     for hashed in ((0, 1, 2), (0, 0, 1), (0, 1, 1), (0, 0, 0)):
         law = truth[list(hashed)]
         worst = worst_delta(law, 0, 1, 3, 0.1)
-        assert worst <= central_delta(seen_of(mechanism.shape).blanket(0, 0), 0.1, 3).upper
+        assert (
+            worst <= central_delta(seen_of(mechanism.shape).blanket(0, 0), 0.1, 3).upper
+        )
 
 
 def test_sets_are_hidden_by_items_and_dummies():
@@ -129,7 +147,9 @@ def test_sets_are_hidden_by_items_and_dummies():
     law = sets_law(sets)
     pairs = [(0, 0), (0, 1), (1, 1)]
     proven = max(central_delta(reports.blanket(*pair), 0.2, 2).upper for pair in pairs)
-    pairs_of_sets = [(x, y, z) for x, y in ((0, 1), (6, 1), (7, 0), (1, 6)) for z in (0, 7)]
+    pairs_of_sets = [
+        (x, y, z) for x, y in ((0, 1), (6, 1), (7, 0), (1, 6)) for z in (0, 7)
+    ]
     true = max(delta(law[x], law[y], law[[z]], 0.2) for x, y, z in pairs_of_sets)
     assert 0.2 * proven < true <= proven
 
@@ -197,7 +217,10 @@ def test_it_is_exact_where_all_others_have_one_answer(seed):
         blanket = Blanket.from_laws(law[0], law[1], [other])
         for people, epsilon in ((2, 0.1), (5, 0.2), (7, 0.4)):
             rest = [other] * (people - 1)
-            true = max(delta(*pair, rest, epsilon) for pair in ((law[0], law[1]), (law[1], law[0])))
+            true = max(
+                delta(*pair, rest, epsilon)
+                for pair in ((law[0], law[1]), (law[1], law[0]))
+            )
             bracket = central_delta(blanket, epsilon, people)
             assert bracket.lower * (1 - 1e-12) <= true <= bracket.upper * (1 + 1e-12)
             assert bracket.width < 0.01
@@ -216,16 +239,25 @@ def test_binary_randomised_response(people, exact, bound):
     assert bracket.lower - 1e-6 <= bound <= bracket.upper + 1e-6
     assert bracket.width < 2e-4
     if people <= 5:
-        assert worst_delta(RESPONSE, 0, 1, people, 0.1) == pytest.approx(exact, abs=1e-6)
+        assert worst_delta(RESPONSE, 0, 1, people, 0.1) == pytest.approx(
+            exact, abs=1e-6
+        )
     least = max(
-        delta(RESPONSE[a], RESPONSE[1 - a], RESPONSE[[0] * k + [1] * (people - 1 - k)], 0.1)
+        delta(
+            RESPONSE[a],
+            RESPONSE[1 - a],
+            RESPONSE[[0] * k + [1] * (people - 1 - k)],
+            0.1,
+        )
         for a in (0, 1)
         for k in range(people)
     )
     assert least == pytest.approx(exact, abs=1e-6)
 
 
-@pytest.mark.parametrize(("budget", "central"), [(1, 0.01243), (2, 0.03319), (4, 0.11815)])
+@pytest.mark.parametrize(
+    ("budget", "central"), [(1, 0.01243), (2, 0.03319), (4, 0.11815)]
+)
 def test_any_mechanism_with_one_budget(budget, central):
     """Feldman, McMillan and Talwar's 2021 code gives 0.016 at budget 1, 0.168 at 4."""
     p = exp(budget)
@@ -233,11 +265,15 @@ def test_any_mechanism_with_one_budget(budget, central):
     kept = central_epsilon(blanket, 1e-6, 100_000)
     assert kept == pytest.approx(central, rel=3e-3)
     assert central_delta(blanket, kept, 100_000).upper <= 1e-6
-    assert central_delta(blanket, 0.99 * kept, 100_000).lower > 1e-6  # it is near the smallest
+    assert (
+        central_delta(blanket, 0.99 * kept, 100_000).lower > 1e-6
+    )  # it is near the smallest
 
 
 # Answers x and x' differ in two reports of four; the others nearly always make the fourth.
-HIDDEN = np.array([[0.4, 0.1, 0.49, 0.01], [0.1, 0.4, 0.49, 0.01], [0.1, 0.1, 0.1225, 0.6775]])
+HIDDEN = np.array(
+    [[0.4, 0.1, 0.49, 0.01], [0.1, 0.4, 0.49, 0.01], [0.1, 0.1, 0.1225, 0.6775]]
+)
 
 
 def published_delta(p, beta, q, people, epsilon):
@@ -250,28 +286,40 @@ def published_delta(p, beta, q, people, epsilon):
     for named, chance in enumerate(clones):
         ones = np.arange(named + 1)
         counts[ones, named - ones] += chance * binom.pmf(ones, named, 0.5)
-    one, two = np.zeros_like(counts), np.zeros_like(counts)
-    one[1:], two[:, 1:] = counts[:-1], counts[:, :-1]
+    one = np.zeros_like(counts)
+    two = np.zeros_like(counts)
+    one[1:] = counts[:-1]
+    two[:, 1:] = counts[:, :-1]
     rest = (1 - (p + 1) * alpha) * counts
-    first, second = (p * alpha * a + alpha * b + rest for a, b in ((one, two), (two, one)))
+    first, second = (
+        p * alpha * a + alpha * b + rest for a, b in ((one, two), (two, one))
+    )
     return float(np.maximum(first - exp(epsilon) * second, 0).sum())
 
 
 def test_a_mechanism_where_the_published_pair_fails():
-    people, epsilon = 40, 1.0
+    people = 40
+    epsilon = 1.0
     true = Blanket.from_laws(HIDDEN[0], HIDDEN[1], HIDDEN[2:])
     lost = central_delta(true, epsilon, people)
     assert lost.lower < 1.05e-5 * 1.005
     assert lost.upper > 1.05e-5 * 0.995
     p, beta, q = numbers(HIDDEN, 0, 1)
     assert (p, beta, q) == pytest.approx((4, 0.3, 4), rel=1e-12)
-    assert published_delta(p, beta, q, people, epsilon) == pytest.approx(7.5e-12, rel=0.02)
+    assert published_delta(p, beta, q, people, epsilon) == pytest.approx(
+        7.5e-12, rel=0.02
+    )
     proven = central_delta(Blanket.from_numbers(p, beta, q), epsilon, people)
     assert proven.lower > lost.upper
 
 
 def test_what_are_no_numbers_or_masses():
-    for p, beta, q in ((1.0, 0.1, 2.0), (3.0, 0.51, 3.0), (3.0, 0.0, 3.0), (3.0, 0.3, 2.9)):
+    for p, beta, q in (
+        (1.0, 0.1, 2.0),
+        (3.0, 0.51, 3.0),
+        (3.0, 0.0, 3.0),
+        (3.0, 0.3, 2.9),
+    ):
         with refused():
             Blanket.from_numbers(p, beta, q)
     with refused():
@@ -280,7 +328,11 @@ def test_what_are_no_numbers_or_masses():
         Blanket([0.6, 0.6], [1 / 1.2] * 2, [1 / 1.2] * 2)
     with refused():
         Blanket.from_laws([0.5, 0.5], [0.4, 0.6], [[1.0, 0.0]])
-    for bad in (([0.5], [2.0, 1], [1, 2.0]), ([0.5, 0.0], [1, 1], [1, 1]), ([1.0], [-1], [1])):
+    for bad in (
+        ([0.5], [2.0, 1], [1, 2.0]),
+        ([0.5, 0.0], [1, 1], [1, 1]),
+        ([1.0], [-1], [1]),
+    ):
         with pytest.raises(InputError):
             Blanket(*bad)
 

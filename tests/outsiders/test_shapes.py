@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import local_hashing, padded, randomized_response, rappor, subset_selection, unary
+from planner import (
+    local_hashing,
+    padded,
+    randomized_response,
+    rappor,
+    subset_selection,
+    unary,
+)
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import seeded_words
 from planner.outsiders import seen_of
@@ -62,8 +69,16 @@ def random_design(counts):
     [
         *map(random_table, range(20)),
         *map(random_design, ([2, 2], [1, 3], [2, 1, 2])),
-        *(subset_selection(epsilon, items) for epsilon in (0.3, 3.0) for items in (2, 3, 5, 8)),
-        *(randomized_response(epsilon, items) for epsilon in (0.3, 3.0) for items in (2, 8)),
+        *(
+            subset_selection(epsilon, items)
+            for epsilon in (0.3, 3.0)
+            for items in (2, 3, 5, 8)
+        ),
+        *(
+            randomized_response(epsilon, items)
+            for epsilon in (0.3, 3.0)
+            for items in (2, 8)
+        ),
     ],
 )
 def test_the_best_guess_by_listing_all_reports(mechanism):
@@ -131,7 +146,10 @@ def test_no_report_moves_an_estimate_by_more_and_some_by_as_much(law):
         return law.estimate(counter.sums()).values
 
     moved = np.array([estimated(report) for report in np.unique(reports, axis=0)])
-    found = [max(moved[:, level == i].max(), 1 - moved[:, level == i].min()) for i in set(level)]
+    found = [
+        max(moved[:, level == i].max(), 1 - moved[:, level == i].min())
+        for i in set(level)
+    ]
     assert seen_of(law).reach == pytest.approx(found)
 
 
@@ -156,7 +174,8 @@ def test_what_is_not_known_and_refusals():
 
 def exact(masses, values, draws):
     """By listing how often each value is drawn."""
-    chances, values = [*masses, 1 - sum(masses)], [*values, 0.0]
+    chances = [*masses, 1 - sum(masses)]
+    values = [*values, 0.0]
     total = 0.0
     for counts in product(range(draws + 1), repeat=len(masses)):
         if sum(counts) > draws:
@@ -200,11 +219,15 @@ def test_symmetric_coins(draws):
 
 def test_far_tails_keep_their_digits():
     """A binomial's tail of 1e-80, where convolution by Fourier would give noise."""
-    n, p, away = 3000, 0.1, 600
+    n = 3000
+    p = 0.1
+    away = 600
     values = np.array([1 - away / n, -away / n])
     bracket = positive_part(np.array([p, 1 - p]), values, n)
     ways = range(away + 1, 900)
-    true = float(sum(Fraction(comb(n, k) * 9 ** (n - k) * (k - away), 10**n) for k in ways))
+    true = float(
+        sum(Fraction(comb(n, k) * 9 ** (n - k) * (k - away), 10**n) for k in ways)
+    )
     assert true < 1e-50
     assert bracket.lower <= true * (1 + 1e-9)
     assert true * (1 - 1e-9) <= bracket.upper
@@ -228,6 +251,7 @@ def test_nothing_above_zero():
 
 @pytest.mark.parametrize("draws", [5, 100, 1000])
 def test_the_approximation_is_near(draws):
-    masses, values = np.array([0.3, 0.4]), np.array([1.0, -1.5])
+    masses = np.array([0.3, 0.4])
+    values = np.array([1.0, -1.5])
     true = np.log(positive_part(masses, values, draws).upper)
     assert abs(log_positive_part(masses, values, draws) - true) < 0.2

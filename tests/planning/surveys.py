@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from planner import AssumedSets, ItemSet, Level, PrivacyPolicy, Survey, Target, load_survey
+from planner import (
+    AssumedSets,
+    ItemSet,
+    Level,
+    PrivacyPolicy,
+    Survey,
+    Target,
+    load_survey,
+)
 from tests.surveys import EXAMPLES
 
 
@@ -10,7 +18,8 @@ def with_tables(survey):
     """The survey planned with the papers' tables: quick, and their allocation is convex."""
     choices = ("categorical", "item-set")
     questions = (
-        q.replacing(mechanism="opt0") if q.kind in choices else q for q in survey.questions
+        q.replacing(mechanism="opt0") if q.kind in choices else q
+        for q in survey.questions
     )
     return survey.replacing(questions=tuple(questions))
 
@@ -21,7 +30,9 @@ SETS = AssumedSets([0, 40, 30, 20, 10])
 
 def with_question(survey, name, **changes):
     """The survey with other ``targets``, ``levels`` ... of one question."""
-    questions = (q.replacing(**changes) if q.name == name else q for q in survey.questions)
+    questions = (
+        q.replacing(**changes) if q.name == name else q for q in survey.questions
+    )
     return survey.replacing(questions=tuple(questions))
 
 

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from planner import ConvergenceError, SubsetDesign, Survey, plan_survey, smallest_budgets, solve
+from planner import (
+    ConvergenceError,
+    SubsetDesign,
+    Survey,
+    plan_survey,
+    smallest_budgets,
+    solve,
+)
 from planner.planning import solve as solving_once
 from planner.planning.choice import beliefs_after, rivals
 from planner.planning.question import KINDS, budget_curve
@@ -69,17 +76,24 @@ def test_options_are_ranked_and_judged_against_the_plan(name):
 @pytest.mark.parametrize("mechanism", ["best", "opt0"])
 def test_plain_ldp_is_best_where_it_is(mechanism):
     graph = ((1.0, 1.0), (1.0, np.inf))  # nothing is left to protect less
-    plan = planned([1.0, 1.0], [2, 30], criterion="minimax", rule=graph, mechanism=mechanism)
-    assert plan.planned.name == (plan.options[0].name if mechanism == "best" else "opt0")
+    plan = planned(
+        [1.0, 1.0], [2, 30], criterion="minimax", rule=graph, mechanism=mechanism
+    )
+    assert plan.planned.name == (
+        plan.options[0].name if mechanism == "best" else "opt0"
+    )
 
 
 def test_huge_domains_are_compared_by_level():
     assert rivals(PrivacyPolicy([1.0, 2.0], [10**9, 10**11])) == {}
-    assert rivals(PrivacyPolicy([1e-6, 1e-5], [10, 900_000])) == {}  # beyond the grid of 2^-32
+    assert (
+        rivals(PrivacyPolicy([1e-6, 1e-5], [10, 900_000])) == {}
+    )  # beyond the grid of 2^-32
 
 
 def test_choices_by_kind():
-    levels, tables = (Level("a", 1.0, item_count=4),), ["opt0", "opt1", "opt2", "rappor", "oue"]
+    levels = (Level("a", 1.0, item_count=4),)
+    tables = ["opt0", "opt1", "opt2", "rappor", "oue"]
     sets = ItemSet("q", levels, padding_length=2)
     assert choices(sets) == ["best", "set-design", *tables]
     assert choices(sets.replacing(criterion="minimax")) == ["best", *tables]
@@ -153,7 +167,9 @@ def test_a_design_that_cannot_be_proven_or_deployed_is_left_out(monkeypatch):
     assert tuple(left_out(one)) == ("Subset design is left out: Clarabel failed.",)
     assert one.least_error is None
     with monkeypatch.context() as patch:
-        patch.setattr(design_search, "generate", lambda *of: generate(*of)._replace(bound=-np.inf))
+        patch.setattr(
+            design_search, "generate", lambda *of: generate(*of)._replace(bound=-np.inf)
+        )
         one = best_of(Level("a", 1.0, item_count=7), mechanism="best")
         assert (one.lower_bound, one.proven_gap) == (0, None)  # not proven, and planned
     with monkeypatch.context() as patch:
@@ -179,18 +195,25 @@ def test_a_rival_that_cannot_be_proven_is_left_out_with_a_word(monkeypatch):
     solving_once.forget()
     for name in ("best", "opt0", "grr"):
         one = best_of(mechanism=name)
-        assert tuple(left_out(one)) == ("IDUE opt2 (a = 1/2) is left out: Proven only to 7e-06.",)
+        assert tuple(left_out(one)) == (
+            "IDUE opt2 (a = 1/2) is left out: Proven only to 7e-06.",
+        )
         assert {"opt0", "opt1", "oue"} <= {rival.name for rival in one.options}
     with refused(ConvergenceError):
         best_of(mechanism="opt2")  # what is planned must be proven
 
 
 def test_a_split_says_whose_errors_its_shares_are_planned_with():
-    both = (Categorical("a", LEVELS, mechanism="grr"), Categorical("b", LEVELS, mechanism="opt0"))
+    both = (
+        Categorical("a", LEVELS, mechanism="grr"),
+        Categorical("b", LEVELS, mechanism="opt0"),
+    )
     plan = plan_survey(Survey("s", 10_000, both))
     sentence = said.shares_sentence(plan, plan.allocation)
     assert "if 'a' had IDUE opt0, whose errors they are planned with" in sentence
-    tables_alone = plan.survey.replacing(questions=(both[0].replacing(mechanism="opt0"), both[1]))
+    tables_alone = plan.survey.replacing(
+        questions=(both[0].replacing(mechanism="opt0"), both[1])
+    )
     plan = plan_survey(tables_alone)
     assert "whose errors" not in said.shares_sentence(plan, plan.allocation)
 

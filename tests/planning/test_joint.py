@@ -20,7 +20,10 @@ def alike(name, budget, answers=5, **about):
 
 
 def diagnosis(**about):
-    levels = Level("severe", log(4), ("HIV",)), Level("common", log(6), ("flu", "none", "a", "b"))
+    levels = (
+        Level("severe", log(4), ("HIV",)),
+        Level("common", log(6), ("flu", "none", "a", "b")),
+    )
     return Categorical("diagnosis", levels, **about)
 
 
@@ -52,7 +55,9 @@ def test_a_table_asked_together_and_apart(parts, table, apart):
 
 def test_a_census_by_marital_status_and_income():
     """Errors of a cell, in people: 318.5 in one report, 1,294 apart with shares on a grid."""
-    (one,) = planned(alike("status", 1, 7), alike("income", 1, 2), users=32_561).questions
+    (one,) = planned(
+        alike("status", 1, 7), alike("income", 1, 2), users=32_561
+    ).questions
     tables = np.array([one.fact(Related).table, one.fact(Related).apart])
     together, apart = np.sqrt(tables * 32_561 / 14)
     assert together == pytest.approx(318.5, abs=0.05)
@@ -76,7 +81,9 @@ def test_people_who_see_an_association():
 
 
 def test_three_questions_have_a_table_of_every_two():
-    parts = [alike(name, 2, answers) for name, answers in (("a", 2), ("b", 3), ("c", 2))]
+    parts = [
+        alike(name, 2, answers) for name, answers in (("a", 2), ("b", 3), ("c", 2))
+    ]
     found = planned(*parts).questions[0].fact(Related)
     assert [*found.people] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert len(found.margins) == 3
@@ -84,10 +91,10 @@ def test_three_questions_have_a_table_of_every_two():
 
 
 def test_cells_are_pairs_of_answers_at_the_smaller_budget():
-    first, second = (
-        Categorical("a", (Level("x", 1, ("p",), against=3), Level("y", 2, ("q",))), "one-sided"),
-        Categorical("b", (Level("z", 1.5, ("r", "s"), against=2),), "one-sided"),
+    first = Categorical(
+        "a", (Level("x", 1, ("p",), against=3), Level("y", 2, ("q",))), "one-sided"
     )
+    second = Categorical("b", (Level("z", 1.5, ("r", "s"), against=2),), "one-sided")
     (both,) = Survey("s", 10, (first, second, Joint("both", ("a", "b")))).questions
     assert both.ordered == ("p / r", "p / s", "q / r", "q / s")
     assert both.policy.names == ("x / z", "y / z")
@@ -121,7 +128,9 @@ def test_the_file_has_the_parts_as_they_are_asked():
 )  # fmt: skip
 def test_what_no_joint_question_is_of(others, of, about):
     with refused():
-        Survey("s", 10, (alike("a", 1), alike("b", 1), *others, Joint("both", of, **about)))
+        Survey(
+            "s", 10, (alike("a", 1), alike("b", 1), *others, Joint("both", of, **about))
+        )
 
 
 def test_it_spends_what_its_parts_have():
@@ -132,7 +141,9 @@ def test_it_spends_what_its_parts_have():
     assert {name: ledger.spent(name) for name in spent} == pytest.approx(spent)
     with refused():
         plan_survey(Survey("t", 10_000, (diagnosis(),)), ledger)
-    again = Ledger().after(planned(diagnosis(), smokes(0.5)).collection(datetime.date(2026, 1, 1)))
+    again = Ledger().after(
+        planned(diagnosis(), smokes(0.5)).collection(datetime.date(2026, 1, 1))
+    )
     (left,) = planned(diagnosis(), smokes(2.0), ledger=again).questions
     assert left.spending[0].left == pytest.approx(log(4) - 0.5)
 
@@ -145,7 +156,9 @@ def test_one_survey_of_known_answers_stands_beside_their_true_table():
     trial = Trial.of(question, answers)
     ((table, truth),) = trial.tables(np.random.default_rng(3))
     assert truth.tolist() == [[3000, 1000], [1000, 3000]]
-    assert abs(table.association.value - 0.5) < 5 * table.association.standard_error < 0.2
+    assert (
+        abs(table.association.value - 0.5) < 5 * table.association.standard_error < 0.2
+    )
     blocks = beside_truth(table, truth)
     assert "(3,000)" in blocks[0].columns[1].cells[0]
     assert blocks[1].text.endswith("Truly V is 0.50.")

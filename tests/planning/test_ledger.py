@@ -6,7 +6,15 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from planner import Categorical, FileError, Level, Numeric, PrivacyPolicy, Survey, plan_survey
+from planner import (
+    Categorical,
+    FileError,
+    Level,
+    Numeric,
+    PrivacyPolicy,
+    Survey,
+    plan_survey,
+)
 from planner.planning.ledger import Ledger, LedgerEntry, read_ledger, record_collection
 from planner.survey.survey import survey_text
 from tests.cli.running import shown
@@ -16,7 +24,10 @@ DAY = datetime.date(2026, 3, 1)
 
 
 def survey(name, design="split", epsilon=1.0):
-    levels = (Level("severe", epsilon, item_count=2), Level("common", 2 * epsilon, item_count=3))
+    levels = (
+        Level("severe", epsilon, item_count=2),
+        Level("common", 2 * epsilon, item_count=3),
+    )
     questions = (Categorical("now", levels), Categorical("ever", levels))
     return Survey(name, 1000, questions, design)
 
@@ -58,42 +69,70 @@ def test_what_is_left_keeps_every_pair_under_each_rule():
     other = PrivacyPolicy([1.0, 2.0], [1, 4], names=["C", "D"])
     assert past.left(other) == other
     average = LedgerEntry(survey="x", day="2026-01-01", rule="avg", spent={"A": 0.5})
-    kept = Ledger().after(average).left(PrivacyPolicy([1.0, 2.0], [1, 4], "avg", ["A", "B"]))
+    kept = (
+        Ledger()
+        .after(average)
+        .left(PrivacyPolicy([1.0, 2.0], [1, 4], "avg", ["A", "B"]))
+    )
     assert kept.bounds().tolist() == [[0.5, 1.25], [1.25, 2.0]]
     matrix = LedgerEntry(survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5})
     graph = PrivacyPolicy([1.0, 1.0], [1, 4], [[1, np.inf], [np.inf, 2]], ["A", "B"])
-    assert Ledger().after(matrix).left(graph).bounds().tolist() == [[0.5, np.inf], [np.inf, 2]]
+    assert Ledger().after(matrix).left(graph).bounds().tolist() == [
+        [0.5, np.inf],
+        [np.inf, 2],
+    ]
 
 
 def test_both_budgets_of_a_one_sided_survey_add_up():
-    levels = (Level("severe", 1.0, item_count=2), Level("common", 2.0, item_count=3, against=1.5))
-    questions = (Categorical("now", levels, "one-sided"), Categorical("ever", levels, "one-sided"))
-    small = [one.replacing(epsilon=one.epsilon / 4, against=one.against and 0.5) for one in levels]
-    first = Survey("first", 1000, tuple(one.replacing(levels=small) for one in questions))
+    levels = (
+        Level("severe", 1.0, item_count=2),
+        Level("common", 2.0, item_count=3, against=1.5),
+    )
+    questions = (
+        Categorical("now", levels, "one-sided"),
+        Categorical("ever", levels, "one-sided"),
+    )
+    small = [
+        one.replacing(epsilon=one.epsilon / 4, against=one.against and 0.5)
+        for one in levels
+    ]
+    first = Survey(
+        "first", 1000, tuple(one.replacing(levels=small) for one in questions)
+    )
     made = plan_survey(first).collection(DAY)
     assert made.spent == pytest.approx({"severe": 0.25, "common": 0.5})
     assert made.against == pytest.approx(
         {"severe": 0.5, "common": 0.5}
     )  # by what speaks for others
-    ledger, policy = Ledger().after(made), questions[0].policy.with_changes()
+    ledger = Ledger().after(made)
+    policy = questions[0].policy.with_changes()
     left = ledger.left(policy)
     assert left.epsilons == pytest.approx([0.75, 1.5])
     assert left.against == pytest.approx([np.inf, 1.0])
-    second = plan_survey(Survey("second", 1000, questions), ledger=ledger).collection(DAY)
+    second = plan_survey(Survey("second", 1000, questions), ledger=ledger).collection(
+        DAY
+    )
     assert ledger.after(second).spent("common", against=True) == pytest.approx(1.5)
-    cleared = PrivacyPolicy([1.0, 2.0], [2, 3], "one-sided", ["severe", "common"], [0.5, np.inf])
+    cleared = PrivacyPolicy(
+        [1.0, 2.0], [2, 3], "one-sided", ["severe", "common"], [0.5, np.inf]
+    )
     with refused():
         ledger.left(cleared)
     with refused():
         ledger.left(PrivacyPolicy([1.0, 2.0], [2, 3], names=["severe", "common"]))
-    for one in (made, spent(severe=0.5)):  # of one level a report says as much for as against
+    for one in (
+        made,
+        spent(severe=0.5),
+    ):  # of one level a report says as much for as against
         alone = PrivacyPolicy([2.0], [3], "one-sided", ["severe"], [1.0])
         assert Ledger().after(one).left(alone).bounds().tolist() == [[0.5]]
 
 
 def test_nothing_left_and_mixed_rules_are_refused():
     past = Ledger().after(spent(A=1.0))
-    by_matrix = LedgerEntry(survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5})
+    by_matrix = LedgerEntry(
+        survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5}
+    )
     with refused():
         past.after(spent(B=1.0))
     for ledger, policy in (
@@ -109,7 +148,9 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
     """Of one level all rules are one: a number beside a question of the rule avg is asked again."""
     levels = (Level("severe", 1.0, item_count=2), Level("common", 2.0, item_count=3))
     income = Numeric("income", 0, 10, epsilon=2.0)
-    first = plan_survey(Survey("first", 1000, (Categorical("now", levels, "avg"), income)))
+    first = plan_survey(
+        Survey("first", 1000, (Categorical("now", levels, "avg"), income))
+    )
     ledger = Ledger().after(first.collection(DAY))
     second = plan_survey(Survey("second", 1000, (income,)), ledger=ledger)
     (row,) = second.spending
@@ -150,30 +191,38 @@ def test_unreadable_files_are_refused(tmp_path):
 
 def test_the_ledger_that_a_survey_names_counts_wherever_it_is_planned(tmp_path):
     """Its plan, and a trial of it: who forgets the ledger promises what was spent already."""
-    ledger, file = tmp_path / "ledger.json", tmp_path / "survey.toml"
+    ledger = tmp_path / "ledger.json"
+    file = tmp_path / "survey.toml"
     asked = survey("second").replacing(ledger=str(ledger))
     file.write_text(survey_text(asked))
     unspent = plan_survey(file)
     assert unspent.ledger == Ledger()
-    assert "all budgets are left" in shown("plan", file)  # nor is a misspelt name passed over
+    assert "all budgets are left" in shown(
+        "plan", file
+    )  # nor is a misspelt name passed over
     first = plan_survey(survey("first", epsilon=0.4)).collection(DAY)
     record_collection(ledger, unspent.ledger, first)
     assert "all budgets are left" not in shown("plan", file)
     made = plan_survey(file)
     assert [row.left for row in made.spending][:2] == pytest.approx([0.6, 1.2])
-    data, left = tmp_path / "answers.csv", tmp_path / "left.toml"
+    data = tmp_path / "answers.csv"
+    left = tmp_path / "left.toml"
     data.write_text("now\n" + "severe 1\ncommon 2\n" * 100)
     left.write_text(survey_text(survey("second", epsilon=0.6)))
     words = ["--data", data, "--question", "now", "--repeats", 2, "--json"]
     tried, alike = (json.loads(shown("simulate", one, *words)) for one in (file, left))
     predicted = [one["predicted"] for one in tried["mechanisms"]]
-    assert predicted == pytest.approx([one["predicted"] for one in alike["mechanisms"]], rel=1e-6)
+    assert predicted == pytest.approx(
+        [one["predicted"] for one in alike["mechanisms"]], rel=1e-6
+    )
 
 
 def test_two_plans_with_one_ledger_are_not_both_recorded(tmp_path):
     """Both would spend what was left once."""
     path = tmp_path / "ledger.json"
-    first, second = (plan_survey(survey(name, epsilon=0.6)) for name in ("first", "second"))
+    first, second = (
+        plan_survey(survey(name, epsilon=0.6)) for name in ("first", "second")
+    )
     record_collection(path, Ledger(), first.collection(DAY))
     with refused(FileError):
         record_collection(path, Ledger(), second.collection(DAY))
@@ -192,10 +241,13 @@ def test_a_ledger_that_is_being_written_is_refused(tmp_path):
 
 
 def test_of_four_at_once_each_is_recorded_or_refused(tmp_path):
-    path, start = tmp_path / "ledger.json", Barrier(4, timeout=60)
+    path = tmp_path / "ledger.json"
+    start = Barrier(4, timeout=60)
 
     def record(i):
-        one = LedgerEntry(survey=f"s{i}", day="2026-01-01", rule="min", spent={"A": 0.1})
+        one = LedgerEntry(
+            survey=f"s{i}", day="2026-01-01", rule="min", spent={"A": 0.1}
+        )
         start.wait()
         try:
             record_collection(path, Ledger(), one)

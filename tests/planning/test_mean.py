@@ -17,7 +17,12 @@ from planner import (
 )
 from planner.deployment.parameters import survey_parameters
 from planner.planning import channels
-from planner.planning.channels import AssumedAnswers, best_channel, bisample_error, five_populations
+from planner.planning.channels import (
+    AssumedAnswers,
+    best_channel,
+    bisample_error,
+    five_populations,
+)
 from planner.planning.mean import AnswerRateModel, best_for, model_of, plan_answer_rates
 from planner.planning.plan import parts_of, plan_survey
 from planner.planning.solve import forget
@@ -25,13 +30,18 @@ from planner.show.kinds import measure, words
 from planner.show.plan import left_out
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import solve_channel
-from planner.survey.assumed import EmpiricalPreferences, HistogramPreferences, NormalPreferences
+from planner.survey.assumed import (
+    EmpiricalPreferences,
+    HistogramPreferences,
+    NormalPreferences,
+)
 from planner.survey.survey import Survey
 from tests.mechanisms.decisions import mean_square_is
 from tests.planning.surveys import HOUSEHOLD
 from tests.refusals import refused
 
-PEOPLE, RUNS = NormalPreferences(5, 1.5), 2000
+PEOPLE = NormalPreferences(5, 1.5)
+RUNS = 2000
 STRAY = 0.163  # a chi-square with 2,000 degrees strays by so much once in a million
 
 
@@ -43,9 +53,14 @@ def planned(users=10_000, **about):
 def squared_error(mechanism, values, truth):
     """Mean squared error over surveys whose reports are drawn from the deployed law."""
     known, people = np.unique(values, return_counts=True, equal_nan=True)
-    rng, law = np.random.default_rng(4), mechanism.asked.output_law(mechanism.shape, known)
-    drawn = sum(rng.multinomial(n, row, size=RUNS) for n, row in zip(people, law, strict=True))
-    estimates = (mechanism.shape.estimate(Aggregate(values.size, one)).values for one in drawn)
+    rng = np.random.default_rng(4)
+    law = mechanism.asked.output_law(mechanism.shape, known)
+    drawn = sum(
+        rng.multinomial(n, row, size=RUNS) for n, row in zip(people, law, strict=True)
+    )
+    estimates = (
+        mechanism.shape.estimate(Aggregate(values.size, one)).values for one in drawn
+    )
     total, number = np.array(list(estimates)).T
     domain = mechanism.asked.domain
     return np.mean((domain.center + domain.radius * total / number - truth) ** 2)
@@ -57,7 +72,10 @@ def test_no_answers_have_a_larger_error_than_the_least_favourable(epsilon, missi
     where many refuse. A channel made for five means has its least favourable answers elsewhere."""
     plan = planned(epsilon=epsilon, mechanism="bisample-md", refusals=missing)
     channel = mean_channel(plan.option("channel").law)
-    for law, stated in (plan.mechanism, plan.total_error), (channel, plan.option("channel").error):
+    for law, stated in (
+        (plan.mechanism, plan.total_error),
+        (channel, plan.option("channel").error),
+    ):
         worst = []
         for place in (5.0, 8.0, 10.0):
             values = np.full(10_000, place)
@@ -71,10 +89,12 @@ def test_no_answers_have_a_larger_error_than_the_least_favourable(epsilon, missi
 
 def test_a_number_that_states_nobody_refuses_is_planned_for_a_tenth():
     """Nothing was assumed to refuse, nor said: half refusing had 1.6 times the error stated."""
-    usual, tenth = planned(epsilon=4.0), planned(epsilon=4.0, refusals=0.1)
+    usual = planned(epsilon=4.0)
+    tenth = planned(epsilon=4.0, refusals=0.1)
     assert usual.total_error == tenth.total_error
     assert usual.answering == 9000
-    everybody, half = planned(epsilon=4.0, refusals=0), planned(epsilon=4.0, refusals=0.5)
+    everybody = planned(epsilon=4.0, refusals=0)
+    half = planned(epsilon=4.0, refusals=0.5)
     assert everybody.total_error < 0.95 * usual.total_error < 0.75 * half.total_error
     said = [words(one).assumed(one) for one in (usual, tenth)]
     assert "10 % of the people give no answer" in said[0]
@@ -85,12 +105,18 @@ def test_a_number_that_states_nobody_refuses_is_planned_for_a_tenth():
 def test_the_best_is_the_channel_and_its_error_is_what_its_people_have():
     plan = planned(mean=7.0, sd=1.5, preferences=PEOPLE, epsilon=2.0)
     assert (plan.question.mechanism, plan.deployed.mechanism) == ("best", "channel")
-    assert "for answers around 7 (spread 1.5) of people drawn at random, 2.28 %" in measure(plan)
+    assert (
+        "for answers around 7 (spread 1.5) of people drawn at random, 2.28 %"
+        in measure(plan)
+    )
     bisample = plan.option("bisample-md")
     assert bisample.against > 0.5
     assert not bisample.compared
-    assert all(plan.option(name).compared for name in ("harmony", "piecewise", "hybrid"))
-    rng, missing = np.random.default_rng(3), 1 - PEOPLE.answer_rate(np.array([2.0]))[0]
+    assert all(
+        plan.option(name).compared for name in ("harmony", "piecewise", "hybrid")
+    )
+    rng = np.random.default_rng(3)
+    missing = 1 - PEOPLE.answer_rate(np.array([2.0]))[0]
     people = np.clip(rng.normal(7.0, 1.5, 10_000), 0, 10).round(1)
     people[: round(missing * people.size)] = np.nan
     mechanism = mean_channel(plan.fact(Channel))
@@ -103,9 +129,13 @@ def test_the_best_is_the_channel_and_its_error_is_what_its_people_have():
 
 def test_one_mechanism_has_one_error_whatever_is_planned():
     about = {"mean": 7.0, "preferences": PEOPLE, "epsilon": 3.0}
-    ours, theirs = (planned(**about, mechanism=name) for name in ("channel", "bisample-md"))
+    ours, theirs = (
+        planned(**about, mechanism=name) for name in ("channel", "bisample-md")
+    )
     for name in ("channel", "bisample-md", "harmony"):
-        assert ours.option(name).error == pytest.approx(theirs.option(name).error, rel=0.03)
+        assert ours.option(name).error == pytest.approx(
+            theirs.option(name).error, rel=0.03
+        )
     assert "forced answers at the top" in ours.option("harmony").title
     assert "forced answers at the top" in theirs.option("harmony").title
 
@@ -113,7 +143,9 @@ def test_one_mechanism_has_one_error_whatever_is_planned():
 def test_without_a_mean_the_worst_of_five_is_made_small():
     plan = planned(epsilon=2.0)
     assert "for the worst of five means (spread 1.5) of people drawn" in measure(plan)
-    assert (plan.option("bisample-md").error / plan.total_error) ** 2 > 1.7  # 1.79 if some refuse
+    assert (
+        plan.option("bisample-md").error / plan.total_error
+    ) ** 2 > 1.7  # 1.79 if some refuse
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 20.0, 50.0])
@@ -125,7 +157,9 @@ def test_budgets_at_their_ends(epsilon):
 def test_the_best_budget_is_that_of_the_channel():
     about = {"mean": 7.5, "sd": 1.5, "preferences": PEOPLE, "epsilon": None}
     plan = planned(100_000, **about)
-    assert plan.deployed.epsilon == pytest.approx(4.243, abs=2e-3)  # docs/theory/channels.md
+    assert plan.deployed.epsilon == pytest.approx(
+        4.243, abs=2e-3
+    )  # docs/theory/channels.md
     model = AnswerRateModel(PEOPLE, 100_000, NumericDomain(0, 10), 7.5, 1.5)
     usual = planned(100_000, **about, mechanism="bisample-md")
     assert usual.deployed.epsilon == pytest.approx(model.best().epsilon)
@@ -177,7 +211,8 @@ def made_for_one(epsilon, assumed, points):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "ratio"), [(0.5, 1.18), (1.0, 1.33), (2.0, 1.79), (3.0, 3.25), (4.0, 5.39)]
+    ("epsilon", "ratio"),
+    [(0.5, 1.18), (1.0, 1.33), (2.0, 1.79), (3.0, 3.25), (4.0, 5.39)],
 )
 def test_one_channel_for_five_means(epsilon, ratio):
     channel = best_channel(epsilon)
@@ -192,14 +227,16 @@ def test_one_channel_for_five_means(epsilon, ratio):
 )
 def test_where_bisample_is_optimal_on_two_points_at_mean_0(missing, epsilon, optimal):
     assumed = AssumedAnswers(0.0, 0.3, missing)
-    best, theirs = made_for_one(epsilon, assumed, 2), bisample_error(epsilon, assumed)
+    best = made_for_one(epsilon, assumed, 2)
+    theirs = bisample_error(epsilon, assumed)
     assert best <= theirs * (1 + 1e-7)
     assert (theirs / best < 1 + 1e-6) == optimal
 
 
 def test_units_do_not_matter():
     income = NumericDomain(0, 100_000)
-    channel, unit = best_channel(1.0, five_populations(income)), best_channel(1.0)
+    channel = best_channel(1.0, five_populations(income))
+    unit = best_channel(1.0)
     assert channel.errors == pytest.approx(unit.errors * income.radius**2, rel=1e-6)
     assert channel.certificate.lower_bound == pytest.approx(
         unit.certificate.lower_bound * income.radius**2, rel=1e-6
@@ -231,9 +268,13 @@ def test_budgets_may_differ_by_symbol():
 
 @pytest.mark.parametrize("place", [NumericDomain(), NumericDomain(17, 90)])
 def test_shares_are_those_of_rounded_answers(place):
-    assumed = AssumedAnswers(place.center + 0.7 * place.radius, 0.4 * place.radius, 0.2, place)
+    assumed = AssumedAnswers(
+        place.center + 0.7 * place.radius, 0.4 * place.radius, 0.2, place
+    )
     rng = np.random.default_rng(3)
-    values = np.clip(rng.normal(assumed.center, assumed.spread, 10**6), place.lower, place.upper)
+    values = np.clip(
+        rng.normal(assumed.center, assumed.spread, 10**6), place.lower, place.upper
+    )
     grid = np.linspace(place.lower, place.upper, 5)
     position = (values - place.lower) / (grid[1] - grid[0])
     cell = np.minimum(position.astype(int), 3)
@@ -241,17 +282,24 @@ def test_shares_are_those_of_rounded_answers(place):
     seen = np.bincount(cell, minlength=5) / values.size
     shares = assumed.shares(grid)
     # Five cells, |z| < 5.2 each: false alarms below 1e-6 together.
-    assert (np.abs(seen - shares) < 5.2 * np.sqrt(shares * (1 - shares) / values.size)).all()
+    assert (
+        np.abs(seen - shares) < 5.2 * np.sqrt(shares * (1 - shares) / values.size)
+    ).all()
     assert shares @ grid == pytest.approx(assumed.mean, rel=1e-12)
-    near = AssumedAnswers(assumed.center, assumed.spread * 1.02, 0.2, place).shares(grid)
+    near = AssumedAnswers(assumed.center, assumed.spread * 1.02, 0.2, place).shares(
+        grid
+    )
     assert (np.abs(seen - near) > 5.2 * np.sqrt(near * (1 - near) / values.size)).any()
 
 
 def test_shares_of_a_grid_are_those_of_a_finer_one_and_of_one_answer():
     assumed = AssumedAnswers(-0.4, 0.3)
-    fine, coarse = np.linspace(-1, 1, 33), np.linspace(-1, 1, 5)
+    fine = np.linspace(-1, 1, 33)
+    coarse = np.linspace(-1, 1, 5)
     hats = np.maximum(0, 1 - np.abs(fine[:, None] - coarse) / 0.5)
-    assert assumed.shares(fine) @ hats == pytest.approx(assumed.shares(coarse), abs=1e-14)
+    assert assumed.shares(fine) @ hats == pytest.approx(
+        assumed.shares(coarse), abs=1e-14
+    )
     assert AssumedAnswers(0.25, 0.0).shares([-1, 0, 1]).tolist() == [0.0, 0.75, 0.25]
 
 
@@ -288,18 +336,26 @@ class TestPredictionAgainstSimulation:
     """People drawn anew, perturbed one by one: nothing of the prediction is reused."""
 
     def test_bisample_md(self):
-        rng, epsilon = np.random.default_rng(41), 4.0
-        mechanism, users, repeats = bisample_md(epsilon), 1000, 3000
+        rng = np.random.default_rng(41)
+        epsilon = 4.0
+        mechanism = bisample_md(epsilon)
+        users = 1000
+        repeats = 3000
         errors = np.empty((repeats, 2))
         for i in range(repeats):
             values = populations.gaussian(users, rng)
             values[rng.normal(5, 1.5, users) < epsilon] = np.nan
-            cells = mechanism.asked.output_law(mechanism.shape, values).cumsum(axis=1)[:, :-1]
+            cells = mechanism.asked.output_law(mechanism.shape, values).cumsum(axis=1)[
+                :, :-1
+            ]
             reports = (rng.random((users, 1)) > cells).sum(axis=1)
             counts = np.bincount(reports, minlength=mechanism.shape.cells)
             estimates = mechanism.estimate(Aggregate(users, counts))
             rate = PREFERENCES.answer_rate(epsilon)
-            errors[i] = ((estimates.mean.value or 0) - 0.5, estimates.missing_rate.value - 1 + rate)
+            errors[i] = (
+                (estimates.mean.value or 0) - 0.5,
+                estimates.missing_rate.value - 1 + rate,
+            )
         at = AnswerRateModel(PREFERENCES, users, mean=0.5).curve([epsilon])
         for column, predicted in ((0, at.mean_rmse[0]), (1, at.missing_rate_rmse[0])):
             assert mean_square_is(errors[:, [column]], predicted**2)
@@ -310,7 +366,9 @@ class TestPredictionAgainstSimulation:
     @pytest.mark.parametrize("report", [harmony, piecewise, hybrid])
     def test_forced_answers(self, report, fake_answer):
         rng = np.random.default_rng(42)
-        epsilon, users, repeats = 4.0, 250, 6000
+        epsilon = 4.0
+        users = 250
+        repeats = 6000
         values = np.clip(rng.normal(0.5, 0.1, users * repeats), -1, 1)
         fakes = 1.0 if fake_answer == "top" else rng.uniform(-1, 1, values.size)
         values = np.where(rng.normal(5, 1.5, values.size) < epsilon, fakes, values)
@@ -347,11 +405,15 @@ TWO_CAMPS = HistogramPreferences([0.5, 0.6, 6.0, 6.1], [0.4, 0.0, 0.6])  # and a
 
 
 class TestBestBudget:
-    @pytest.mark.parametrize(("mean", "epsilon"), [(0.5, 3.157), (0.0, 2.943), (-0.83, 3.666)])
+    @pytest.mark.parametrize(
+        ("mean", "epsilon"), [(0.5, 3.157), (0.0, 2.943), (-0.83, 3.666)]
+    )
     def test_known_budgets(self, mean, epsilon):
         assert round(model(mean, sd=0.0).best().epsilon, 3) == epsilon
 
-    @pytest.mark.parametrize(("people", "near"), [(PREFERENCES, 3.157), (TWO_CAMPS, 6.0)])
+    @pytest.mark.parametrize(
+        ("people", "near"), [(PREFERENCES, 3.157), (TWO_CAMPS, 6.0)]
+    )
     def test_nothing_on_a_fine_grid_is_better(self, people, near):
         asked = AnswerRateModel(people, USERS, mean=0.5)
         best = asked.best()
@@ -405,7 +467,8 @@ def curve():
 
 def test_every_budget_is_proven_and_never_worse_than_bisample(curve):
     assert curve.epsilon.size == 27
-    known, theirs = np.isfinite(curve.channel_rmse), CURVED.curve(curve.epsilon).mean_rmse
+    known = np.isfinite(curve.channel_rmse)
+    theirs = CURVED.curve(curve.epsilon).mean_rmse
     assert known.sum() >= 25
     assert np.nanmax(curve.relative_gap) < 5e-3
     # The assumed answers are clipped at 1: their mean is 0.4941, not 0.5.
@@ -413,7 +476,8 @@ def test_every_budget_is_proven_and_never_worse_than_bisample(curve):
 
 
 def test_the_best_budget_moves(curve):
-    ours, theirs = curve.best(), CURVED.best()
+    ours = curve.best()
+    theirs = CURVED.best()
     assert ours.epsilon == pytest.approx(4.243, abs=2e-3)
     assert ours.flat_lower < ours.epsilon < ours.flat_upper
     assert ours.answer_rate < theirs.answer_rate
@@ -423,7 +487,8 @@ def test_the_best_budget_moves(curve):
 def test_one_point_is_that_channel():
     one = channel_curve(CURVED, [3.0])
     missing = float(1 - CURVED.preferences.answer_rate(np.array([3.0]))[0])
-    five, stated = five_populations(missing=missing), AssumedAnswers(0.5, 0.3, missing)
+    five = five_populations(missing=missing)
+    stated = AssumedAnswers(0.5, 0.3, missing)
     channel = best_channel(3.0, five, points=9, stated=stated, cap=1.02)
     expected = np.sqrt(channel.worst_error / CURVED.users)
     assert one.channel_rmse[0] == pytest.approx(expected, rel=1e-3)

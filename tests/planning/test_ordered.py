@@ -5,7 +5,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from planner import Categorical, Objective, Ordinal, PrivacyPolicy, Survey, best_design, plan_survey
+from planner import (
+    Categorical,
+    Objective,
+    Ordinal,
+    PrivacyPolicy,
+    Survey,
+    best_design,
+    plan_survey,
+)
 from planner.deployment.parameters import survey_parameters
 from planner.estimates.channel import ChannelEstimates, OrderedEstimates
 from planner.mechanisms.words import seeded_words
@@ -36,13 +44,18 @@ def test_counts_and_scores_and_weights():
     turned = Channel(policy, *wanted, counts.matrix, added, cumulative.scenarios)
     assert turned.worst_error > 1.2 * cumulative.worst_error
     mean = best_ordered_channel(policy, [0, 1, 2, 3, 4])
-    two_ends, harmony = 16 * np.e / np.expm1(1) ** 2, 4 / np.tanh(0.5) ** 2
-    assert two_ends < mean.worst_error < 0.86 * harmony  # whose worst answer is the middle
+    two_ends = 16 * np.e / np.expm1(1) ** 2
+    harmony = 4 / np.tanh(0.5) ** 2
+    assert (
+        two_ends < mean.worst_error < 0.86 * harmony
+    )  # whose worst answer is the middle
     unimportant = best_ordered_channel(policy, weights=[1, 0, 1, 0])
     assert unimportant.bias < 1e-9  # and told all the same
     assert unimportant.worst_error < 0.7 * cumulative.worst_error
     first = best_ordered_channel(policy, weights=[1, 0.01, 0.01, 0.01])
-    assert first.covariance(np.eye(5)[4])[0, 0] < cumulative.covariance(np.eye(5)[4])[0, 0]
+    assert (
+        first.covariance(np.eye(5)[4])[0, 0] < cumulative.covariance(np.eye(5)[4])[0, 0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +87,9 @@ def planned():
 
 def test_the_error_is_that_of_the_best_channel(planned):
     best = best_ordered_channel(policy_of_answers(QUESTION), tolerance=1e-7)
-    assert planned.total_error == pytest.approx(np.sqrt(USERS * best.worst_error), rel=1e-4)
+    assert planned.total_error == pytest.approx(
+        np.sqrt(USERS * best.worst_error), rel=1e-4
+    )
     assert planned.least_error <= np.sqrt(USERS * best.worst_error) * (1 + 1e-9)
     assert planned.least_error > 0.9999 * planned.total_error
     assert planned.error_share == pytest.approx(planned.total_error / USERS)
@@ -117,7 +132,9 @@ def test_counts_are_planned_as_by_the_solver_of_designs(weighed):
     weights = Objective(weights=[3.0, 1.0])
     best = best_design(policy, weights).value(weights)
     assert planned.total_error == pytest.approx(np.sqrt(USERS * best), rel=1e-4)
-    plain = plan_survey(Survey("s", USERS, (QUESTION.replacing(wanted="counts"),))).questions[0]
+    plain = plan_survey(
+        Survey("s", USERS, (QUESTION.replacing(wanted="counts"),))
+    ).questions[0]
     error = np.sqrt(USERS * best_design(policy).worst_case_mse)
     assert plain.total_error == pytest.approx(error, rel=1e-4)
     assert objective_name(planned) == "weighted total error of the counts"
@@ -130,9 +147,13 @@ def test_counts_add_up_to_shares_wherever_they_are_estimated(weighed):
     spread = planned.fact(Channel).covariance([0.25] * 4, drawn=True) / USERS
     steps = np.tril(np.ones((4, 4)))[:-1]
     assert planned.fact(OrderedEstimates).values == pytest.approx([0.25, 0.5, 0.75])
-    assert planned.fact(OrderedEstimates).covariance == pytest.approx(steps @ spread @ steps.T)
+    assert planned.fact(OrderedEstimates).covariance == pytest.approx(
+        steps @ spread @ steps.T
+    )
     law = survey_parameters(weighed).questions[0].shape
-    assert np.array(law.values) == pytest.approx(steps @ planned.fact(Channel).estimator, abs=1e-6)
+    assert np.array(law.values) == pytest.approx(
+        steps @ planned.fact(Channel).estimator, abs=1e-6
+    )
 
 
 SCORES = (0, 2, 7, 12)
@@ -144,17 +165,28 @@ def test_a_mean_is_planned_in_the_unit_of_its_scores():
     (of_mean,) = plan_survey(Survey("s", USERS, (asked,))).questions
     best = best_ordered_channel(policy_of_answers(MEAN), SCORES, tolerance=1e-7)
     error = np.sqrt(best.worst_error / USERS)
-    assert (of_mean.total_error, of_mean.least_error) == pytest.approx((error, error), rel=1e-4)
+    assert (of_mean.total_error, of_mean.least_error) == pytest.approx(
+        (error, error), rel=1e-4
+    )
     assert of_mean.error_share == pytest.approx(error / 6, rel=1e-4)
-    assert of_mean.law.asked.counts_as() == [[0, 12, 2, 7]]  # items stand level by level
+    assert of_mean.law.asked.counts_as() == [
+        [0, 12, 2, 7]
+    ]  # items stand level by level
     sentence = said.error_sentence(of_mean)
     assert "% of half the range; of people drawn" in sentence
     assert "among the people asked" in sentence
-    assert "of people drawn at random, at most: " + people(of_mean.drawn_error) in sentence
-    assert "lowers the error of the mean by more" in kinds.certificate_sentences(of_mean)[0]
+    assert (
+        "of people drawn at random, at most: " + people(of_mean.drawn_error) in sentence
+    )
+    assert (
+        "lowers the error of the mean by more"
+        in kinds.certificate_sentences(of_mean)[0]
+    )
     assert of_mean.fact(OrderedEstimates) is None
     (target,) = of_mean.targets
-    assert "error of the mean at most 1 % of half" in said.target_sentence(of_mean, target)
+    assert "error of the mean at most 1 % of half" in said.target_sentence(
+        of_mean, target
+    )
     assert target.users == pytest.approx(best.worst_error / 36 / 0.01**2, rel=1e-3)
 
 
@@ -163,16 +195,22 @@ def test_people_drawn_at_random_have_no_larger_error_of_a_mean(budget):
     """No shares of 2,000 have; two answers do, tried in a thousand steps. Drawn: 3,000 surveys,
     their squared error to 2.6 %: 13 % are 5 of these (6e-7); 1.35 times as much is refused."""
     scores = np.array([0.0, 2, 2, 7, 12])
-    channel, rng = best_ordered_channel(plain(budget, 5), scores), np.random.default_rng(3)
-    steps, ends = np.linspace(0, 1, 1001)[:, None], np.eye(5)
-    pairs = [steps * ends[i] + (1 - steps) * ends[j] for i, j in combinations(range(5), 2)]
+    channel = best_ordered_channel(plain(budget, 5), scores)
+    rng = np.random.default_rng(3)
+    steps = np.linspace(0, 1, 1001)[:, None]
+    ends = np.eye(5)
+    pairs = [
+        steps * ends[i] + (1 - steps) * ends[j] for i, j in combinations(range(5), 2)
+    ]
     squares = channel.matrix @ np.square(channel.estimator[0])
     drawn = rng.dirichlet(np.full(5, 0.3), 2000), np.concatenate(pairs)
     some, two = (x @ squares - np.square(x @ scores) for x in drawn)
     assert some.max() <= channel.worst_drawn * (1 + 1e-12)
     assert two.max() == pytest.approx(channel.worst_drawn, rel=1e-5)
     shares = np.concatenate(pairs)[two.argmax()]
-    means = rng.multinomial(100, shares @ channel.matrix, 3000) @ channel.estimator[0] / 100
+    means = (
+        rng.multinomial(100, shares @ channel.matrix, 3000) @ channel.estimator[0] / 100
+    )
     measured = 100 * np.square(means - shares @ scores).mean()
     assert measured == pytest.approx(channel.worst_drawn, rel=0.13)
     assert measured != pytest.approx(1.35 * channel.worst_drawn, rel=0.13)
@@ -183,7 +221,9 @@ def test_several_questions_share_the_budgets():
     survey = Survey("s", USERS, (QUESTION, other))
     plan = plan_survey(survey)
     hours = plan.question("hours")
-    assert [row.spent for row in hours.spending] == pytest.approx([hours.share, 2 * hours.share])
+    assert [row.spent for row in hours.spending] == pytest.approx(
+        [hours.share, 2 * hours.share]
+    )
     assert "'hours' had IDUE opt0" in said.shares_sentence(plan, plan.allocation)
     file = survey_parameters(plan)
     assert file.questions[0].mechanism == "ordered-channel"
@@ -192,13 +232,17 @@ def test_several_questions_share_the_budgets():
     assert alone.share == 1
     # Noise of a part of the people, and at most what their sample misses of three shares.
     noise = best_ordered_channel(policy_of_answers(QUESTION)).worst_error
-    least, most = (noise / alone.fraction + x * (1 / alone.fraction - 1) for x in (0, 3 / 4))
+    least, most = (
+        noise / alone.fraction + x * (1 / alone.fraction - 1) for x in (0, 3 / 4)
+    )
     assert least < alone.error <= most * (1 + 1e-5)
     proven = alone.part.total(least)  # what a sample misses is known from above only
     assert 0.999 * proven < alone.least_error <= proven * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("answers", ["abc", "abcdefghijkl"])  # twelve are too many for a matrix
+@pytest.mark.parametrize(
+    "answers", ["abc", "abcdefghijkl"]
+)  # twelve are too many for a matrix
 def test_large_budgets_are_spent_as_eight_without_a_bound(answers):
     levels = (Level("all", 12.0, tuple(answers)),)
     (planned,) = plan_survey(Survey("s", 100, (Ordinal("q", levels),))).questions
@@ -218,8 +262,12 @@ def both_ways(channel):
 
     Of people who all have one answer: nothing but the draws adds to them.
     """
-    up_to, answered = np.eye(4)[:3], np.eye(4)[3]
-    wanted = np.vstack([up_to, answered - up_to, answered]) * np.sqrt([*[0.5] * 6, 1.0])[:, None]
+    up_to = np.eye(4)[:3]
+    answered = np.eye(4)[3]
+    wanted = (
+        np.vstack([up_to, answered - up_to, answered])
+        * np.sqrt([*[0.5] * 6, 1.0])[:, None]
+    )
     return [np.trace(wanted @ channel.covariance(one) @ wanted.T) for one in np.eye(5)]
 
 
@@ -228,10 +276,14 @@ def test_an_answer_outside_the_order_is_judged_the_same_whichever_way_the_order_
     best = best_ordered_channel(policy, no_answer=True)
     assert best.worst_error == pytest.approx(max(both_ways(best)), rel=1e-9)
     assert best.certificate.relative_gap < 1e-5
-    turned = PrivacyPolicy([1.0, 2.0, 2.0, 1.0, 0.6], [1] * 5, names=[*ORDER[::-1], "?"])
+    turned = PrivacyPolicy(
+        [1.0, 2.0, 2.0, 1.0, 0.6], [1] * 5, names=[*ORDER[::-1], "?"]
+    )
     again = best_ordered_channel(turned, no_answer=True)
     assert again.worst_error == pytest.approx(best.worst_error, rel=1e-5)
-    last = best_ordered_channel(policy)  # as if it were the highest: not the best for this
+    last = best_ordered_channel(
+        policy
+    )  # as if it were the highest: not the best for this
     assert max(both_ways(last)) > 1.01 * best.worst_error
 
 
@@ -241,7 +293,9 @@ def test_an_answer_outside_the_order_has_a_budget_a_weight_and_a_share_of_its_ow
     assert plan.law.document()["no_answer"] is True
     assert "for 4 ordered answers and '?'" in kinds.words(plan).report(plan)[0]
     weighty = (*LEVELS, NONE.replacing(importance=50.0))
-    heavy = plan_survey(Survey("s", USERS, (OUTSIDE.replacing(levels=weighty),))).questions[0]
+    heavy = plan_survey(
+        Survey("s", USERS, (OUTSIDE.replacing(levels=weighty),))
+    ).questions[0]
     own = np.array([0.0, 0, 0, 1])
     errors = [
         max(own @ one.option("channel").law.covariance(x) @ own for x in np.eye(5))
@@ -268,8 +322,11 @@ def test_reports_tell_of_the_others_and_of_how_many_have_none():
     question = OUTSIDE.replacing(scores=(0, 2, 7, 12))
     law = plan_survey(Survey("s", USERS, (question,))).questions[0].law
     people = {"0": 2_000, "1-4": 8_000, "5-9": 20_000, "10+": 10_000, "?": 60_000}
-    codes = np.repeat([law.asked.code(one) for one in people], list(people.values())).tolist()
-    (reports,), counter = law.draw_many(codes, seeded_words(rng(5))), law.shape.counter()
+    codes = np.repeat(
+        [law.asked.code(one) for one in people], list(people.values())
+    ).tolist()
+    (reports,) = law.draw_many(codes, seeded_words(rng(5)))
+    counter = law.shape.counter()
     counter.add(np.ascontiguousarray(reports))
     rows = law.asked.rows(law.shape.estimate(counter.sums()), 0.95)
     scaled = rows.numbers / np.nan_to_num(rows.whole, nan=1.0)
@@ -301,4 +358,6 @@ def test_scores_at_small_budgets_have_a_channel(small):
     policy = PrivacyPolicy(np.array([5, 1, 5, 1, 1, 1, 1]) * small, [1] * 7)
     channel = best_ordered_channel(policy, [0, 1, 2, 14, 15, 18, 18])
     assert channel.certificate.relative_gap < 1e-3
-    assert channel.worst_error == pytest.approx((18 / 2) ** 2 / np.tanh(small / 2) ** 2, rel=0.02)
+    assert channel.worst_error == pytest.approx(
+        (18 / 2) ** 2 / np.tanh(small / 2) ** 2, rel=0.02
+    )

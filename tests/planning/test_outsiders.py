@@ -21,7 +21,12 @@ from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.policy.budget_text import delta_text
 from planner.show.blocks import Sentence
 from planner.show.json import to_json
-from planner.show.promises import of_hundred, outsider_blocks, together_sentence, view_sentences
+from planner.show.promises import (
+    of_hundred,
+    outsider_blocks,
+    together_sentence,
+    view_sentences,
+)
 from planner.survey.questions import Categorical, Numeric, SampledChoice, Sampling
 from tests.mechanisms.listed import output_law
 from tests.refusals import refused
@@ -60,7 +65,10 @@ def test_means_and_many_levels():
     assert second.shuffled.epsilon > 0
     together = plan.outsiders()
     assert together.epsilon == first.shuffled.epsilon + second.shuffled.epsilon
-    assert all("holds if a shuffler" in " ".join(view_sentences(one)) for one in together.questions)
+    assert all(
+        "holds if a shuffler" in " ".join(view_sentences(one))
+        for one in together.questions
+    )
     apart = replace(together, asked=1)
     assert apart.epsilon == max(first.shuffled.epsilon, second.shuffled.epsilon)
     assert together_sentence(apart)
@@ -88,11 +96,15 @@ def test_a_report_hides_among_those_of_its_round(known, parts):
     blanket = Blanket.from_laws(law[1], law[2], law[0])
 
     def delta(epsilon):
-        least, most = (int(binom.ppf(share, 599, 1 / parts)) for share in (1e-10, 1 - 1e-10))
+        least, most = (
+            int(binom.ppf(share, 599, 1 / parts)) for share in (1e-10, 1 - 1e-10)
+        )
         others = np.unique(np.linspace(least, most, 25).astype(int))
         ends = [central_delta(blanket, epsilon, 1 + n) for n in others.tolist()]
         chance = binom.pmf(np.arange(least, most + 1), 599, 1 / parts)
-        each = np.interp(np.arange(least, most + 1), others, [one.upper for one in ends])
+        each = np.interp(
+            np.arange(least, most + 1), others, [one.upper for one in ends]
+        )
         return float(chance @ each)
 
     assert delta(view.shuffled.epsilon) <= 1e-6
@@ -108,7 +120,9 @@ def test_the_default_delta_is_negligible(people):
 
 def test_sentences_never_show_less_than_there_is():
     (view,) = planned(Categorical("q", LEVELS, mechanism="grr")).outsiders().questions
-    right = 100 * exp(view.shuffled.local_epsilon) / (1 + exp(view.shuffled.local_epsilon))
+    right = (
+        100 * exp(view.shuffled.local_epsilon) / (1 + exp(view.shuffled.local_epsilon))
+    )
     shown = float(view_sentences(view)[0].partition("at most ")[2].split()[0])
     assert right <= shown + 1e-9 < right + 0.02
 
@@ -164,14 +178,17 @@ def test_every_face_names_them(plan, view):
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8808, 0.0237, 0.00123, 1e-7 / 3, 0.9999])
 def test_shares_are_never_shown_better_than_they_are(share, ulps):
     exact = share + ulps * np.spacing(share)
-    shown, before = Fraction(of_hundred(exact)), Fraction(of_hundred(exact, ROUND_FLOOR))
+    shown = Fraction(of_hundred(exact))
+    before = Fraction(of_hundred(exact, ROUND_FLOOR))
     true = 100 * Fraction(exact)
     assert before <= true <= shown
     assert shown - before <= Fraction(max(0.01, 0.02 * float(true))) * 2
 
 
 def test_figures_that_a_float_product_would_round_to_the_other_side():
-    assert of_hundred(0.3 + 1e-15) == "30.01"  # 30.0000000000001, which a tolerance took for 30
+    assert (
+        of_hundred(0.3 + 1e-15) == "30.01"
+    )  # 30.0000000000001, which a tolerance took for 30
     assert delta_text(1e-8) == "1e-08"
     assert delta_text(1.5e-8) == "1.5e-08"
     assert delta_text(3 * 1e-8) == "3.1e-08"  # a little above 3e-08

@@ -15,7 +15,14 @@ from planner.show.kinds import measure, words
 from planner.show.plan import design_sentence, spending_sentence
 from planner.solvers import solving
 from planner.survey.assumed import NormalPreferences
-from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal, SampledChoice, Sampling
+from planner.survey.questions import (
+    Categorical,
+    ItemSet,
+    Numeric,
+    Ordinal,
+    SampledChoice,
+    Sampling,
+)
 from tests.planning.surveys import (
     HOUSEHOLD,
     SETS,
@@ -35,7 +42,9 @@ def plan():
 
 @pytest.mark.parametrize("design", ["split", "one-each"])
 def test_the_objective_is_that_of_the_errors(design):
-    others = Categorical("page", (Level("any", 1.0, item_count=30),), weight=0.5, mechanism="opt0")
+    others = Categorical(
+        "page", (Level("any", 1.0, item_count=30),), weight=0.5, mechanism="opt0"
+    )
     for survey in (HOUSEHOLD.replacing(design=design), shop(others, design=design)):
         plan = plan_survey(survey)
         weighted = sum(q.question.weight * q.error for q in plan.questions)
@@ -43,10 +52,15 @@ def test_the_objective_is_that_of_the_errors(design):
 
 
 def test_importance_raises_what_a_sample_may_miss():
-    levels = Level("a", 3.0, item_count=1, importance=4.0), Level("c", 3.0, item_count=1)
+    levels = (
+        Level("a", 3.0, item_count=1, importance=4.0),
+        Level("c", 3.0, item_count=1),
+    )
     other = Categorical("other", (Level("b", 3.0, ("x", "y")),))
     question = Categorical("q", levels, mechanism="opt0")
-    found = plan_survey(Survey("s", 1000, (question, other), "one-each")).allocation.some_each
+    found = plan_survey(
+        Survey("s", 1000, (question, other), "one-each")
+    ).allocation.some_each
     error = solve(question.policy, objective=question.objective).objective_value
     missed = 4 * 0.5  # a fair coin's variance, times the largest importance
     expected = (error + missed) / found.fractions[0] - missed
@@ -56,30 +70,43 @@ def test_importance_raises_what_a_sample_may_miss():
 def test_item_sets_of_a_pilot_get_the_best_padding_length(tmp_path):
     rng = np.random.default_rng(1)
     sets = [rng.choice(30, rng.integers(1, 6), replace=False) for _ in range(80)]
-    (tmp_path / "pilot.dat").write_text("\n".join(" ".join(map(str, one)) for one in sets))
+    (tmp_path / "pilot.dat").write_text(
+        "\n".join(" ".join(map(str, one)) for one in sets)
+    )
     pilot = AssumedSets(pilot=str(tmp_path / "pilot.dat"))
     (question,) = plan_survey(shop(sets=pilot)).questions
     assert question.fact(Padded).length == question.fact(Padded).plan.length > 1
-    assert question.total_error == pytest.approx(question.option("opt0").error, rel=1e-9)
+    assert question.total_error == pytest.approx(
+        question.option("opt0").error, rel=1e-9
+    )
     said = "Pilot read as: transactions, blanks, UTF-8, 80 rows."
     assert words(question).assumed(question) == said
 
 
 def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
     page = Categorical("page", (Level("any", 1.0, item_count=40),))
-    split, each = (plan_survey(shop(page, users=20_000, design=d)) for d in ("split", "one-each"))
-    (first, _), (second, _) = split.questions, each.questions
+    split, each = (
+        plan_survey(shop(page, users=20_000, design=d)) for d in ("split", "one-each")
+    )
+    (first, _) = split.questions
+    (second, _) = each.questions
     assert second.fact(Padded).length > first.fact(Padded).length
     assert second.fact(Padded).length == second.fact(Padded).plan.length
     # What is predicted is the error of the very mechanism that is planned, of those asked.
-    of_sample = second.fact(Padded).plan.mse[second.fact(Padded).length - 1] / second.fraction
+    of_sample = (
+        second.fact(Padded).plan.mse[second.fact(Padded).length - 1] / second.fraction
+    )
     unasked = SETS.mean_size * (1 / second.fraction - 1)
     assert second.error == pytest.approx(of_sample + unasked, rel=0.02)
-    assert split.allocation.some_each.value == pytest.approx(each.objective_value, rel=1e-9)
+    assert split.allocation.some_each.value == pytest.approx(
+        each.objective_value, rel=1e-9
+    )
 
 
 def test_the_ledger_lowers_what_is_left_and_not_what_is_tolerated():
-    survey = with_numeric(HOUSEHOLD, epsilon=None, preferences=NormalPreferences(5, 1.5))
+    survey = with_numeric(
+        HOUSEHOLD, epsilon=None, preferences=NormalPreferences(5, 1.5)
+    )
     survey = survey.replacing(questions=survey.questions[2:])
     (before,) = plan_survey(survey).spending
     past = LedgerEntry(survey="x", day="2026-01-01", rule="min", spent={"income": 1.0})
@@ -141,7 +168,10 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
     alone = plan_survey(Survey("s", 100, (sampled,)))
     assert alone.allocation is None
     assert (alone.most_spent, alone.spending) == (0.0, ())
-    assert measure(alone.questions[0]) == "Largest error of a count at 95 %, at the expected counts"
+    assert (
+        measure(alone.questions[0])
+        == "Largest error of a count at 95 %, at the expected counts"
+    )
     other = Categorical("other", (Level("a", 1.0, item_count=3),))
     both = plan_survey(Survey("s", 100, (sampled, other)))
     assert [one.name for one in both.questions] == ["q", "other"]
@@ -172,11 +202,16 @@ def means(epsilon, design, asked=None):
 def test_several_attributes_are_sampled():
     """d/k times the error of BiSample-MD at eps/k per person is that of k of d attributes."""
     plan = plan_survey(means(6.0, "some-each"))
-    errors = [5 / k * float(bisample_variance(1 / np.sinh(3 / k) ** 2, 1.0)) for k in (1, 2, 3, 4)]
+    errors = [
+        5 / k * float(bisample_variance(1 / np.sinh(3 / k) ** 2, 1.0))
+        for k in (1, 2, 3, 4)
+    ]
     assert plan.asked == 1 + int(np.argmin(errors)) == 2
     assert plan.objective_value == pytest.approx(5 * min(errors))
     for one in plan.questions:
-        assert (one.share, one.fraction, one.users) == pytest.approx((1 / 2, 2 / 5, 4_000))
+        assert (one.share, one.fraction, one.users) == pytest.approx(
+            (1 / 2, 2 / 5, 4_000)
+        )
         assert one.law.asked.epsilon == pytest.approx(3.0)
         assert one.error == pytest.approx(min(errors))
     assert plan.most_spent == pytest.approx(6.0)
@@ -199,18 +234,25 @@ def test_the_number_asked_may_be_given():
 
 def test_questions_and_levels_are_matched_by_name(plan):
     severe, common = HOUSEHOLD.questions[0].levels
-    less = with_question(HOUSEHOLD, "diagnosis", levels=(severe, common.replacing(epsilon=1.6)))
+    less = with_question(
+        HOUSEHOLD, "diagnosis", levels=(severe, common.replacing(epsilon=1.6))
+    )
     other = plan_survey(less)
 
     def rows_of(first, second):
-        return {(row.question, row.level, row.what): row for row in compare_plans(first, second)}
+        return {
+            (row.question, row.level, row.what): row
+            for row in compare_plans(first, second)
+        }
 
     rows = rows_of(plan, other)
     row = rows["diagnosis", "common", "spent (epsilon)"]
     assert row.first == pytest.approx(plan.spending[1].spent)
     assert row.second == pytest.approx(other.spending[1].spent)
     assert rows["", "", "objective"].change > 0
-    alone = plan_survey(Survey("s", 10, (Categorical("other", (Level("x", 1.0, item_count=2),)),)))
+    alone = plan_survey(
+        Survey("s", 10, (Categorical("other", (Level("x", 1.0, item_count=2),)),))
+    )
     row = rows_of(plan, alone)["other", "x", "spent (epsilon)"]
     assert (row.first, row.change) == (None, None)
 
@@ -219,7 +261,9 @@ LEVELS = (Level("health", 2.0, item_count=2), Level("everyday", 4.0, item_count=
 SURVEYS = {
     "sets of OUE": shop(mechanism="oue"),
     "sets and a choice": shop(Categorical("page", LEVELS), mechanism="best"),
-    "twins": Survey("twins", 50_000, [Categorical(x, LEVELS, targets=total(0.01)) for x in "ab"]),
+    "twins": Survey(
+        "twins", 50_000, [Categorical(x, LEVELS, targets=total(0.01)) for x in "ab"]
+    ),
 }
 
 
@@ -241,7 +285,9 @@ def test_no_problem_is_solved_twice(name, monkeypatch):
     solving_once.forget()
     plan_survey(SURVEYS[name])
     assert max(solved.values(), default=0) <= 1, solved.most_common(3)
-    assert len(solved) >= 3  # every model at least: the count is of what is really solved
+    assert (
+        len(solved) >= 3
+    )  # every model at least: the count is of what is really solved
     if any(one.kind == "categorical" for one in SURVEYS[name].questions):
         assert any("subset-design" in problem for problem in solved)
     before = solved.copy()

@@ -5,7 +5,15 @@ from datetime import date
 import numpy as np
 import pytest
 
-from planner import ByLevel, Categorical, Ledger, Level, Objective, PrivacyPolicy, Survey
+from planner import (
+    ByLevel,
+    Categorical,
+    Ledger,
+    Level,
+    Objective,
+    PrivacyPolicy,
+    Survey,
+)
 from planner.planning.plan import compare_plans, plan_survey
 from planner.planning.rounds import OneReport, memoised_errors, spread
 from planner.solvers.design_search import history_bound
@@ -49,7 +57,12 @@ APART = PrivacyPolicy([1.0] * 2, [100] * 2, [[1, np.inf], [np.inf, 1]])
     [
         (PrivacyPolicy([1.0], [100]), {"count": 12, "changes": 1}, 1917.4, 1917.5121),
         (PrivacyPolicy([1.0], [100]), {"count": 12}, 4330.2, 4330.3006),
-        (APART, {"count": 12, "changes": 1}, 1917.4, 1917.5121),  # the worse of two, not both
+        (
+            APART,
+            {"count": 12, "changes": 1},
+            1917.4,
+            1917.5121,
+        ),  # the worse of two, not both
         (TABLE, {"count": 12, "changes": 1}, 892.90, 893.1790),
         (TABLE, {"count": 12, "changes": 2}, 1211.13, 1211.4944),
         (TABLE, {"count": 12, "changes": 3}, 1424.8, 1425.5614),
@@ -76,8 +89,12 @@ def test_ways_of_asking_again_of_a_planned_question():
     ways, bound = planned({"count": 12, "changes": 1}).ways()
     errors = {one.name: one for one in ways}
     assert ways[0].name == "one report in one round"
-    assert errors["one report in one round"].each == pytest.approx(4330.33182221, rel=1e-8)
-    assert errors["one report of one value"].each == pytest.approx(720.90697037, rel=1e-7)
+    assert errors["one report in one round"].each == pytest.approx(
+        4330.33182221, rel=1e-8
+    )
+    assert errors["one report of one value"].each == pytest.approx(
+        720.90697037, rel=1e-7
+    )
     assert errors["asked one time"].each == pytest.approx(359.95348518, rel=1e-7)
     assert errors["L-OSUE"].each == pytest.approx(1568.08, abs=0.005)
     assert bound == pytest.approx(1917.5121, rel=1e-4)
@@ -94,17 +111,27 @@ def test_ways_of_asking_again_of_a_planned_question():
 
 def test_every_figure_is_of_a_round_and_says_of_what_else():
     """Errors, targets, people needed, levels; once and one value are no equals."""
-    levels, target = (Level("all", 4.0, item_count=12),), {"error": 0.05}
+    levels = (Level("all", 4.0, item_count=12),)
+    target = {"error": 0.05}
     plans = [
-        plan_survey(Survey("s", 5000, (Categorical("q", levels, target=(target,), rounds=rounds),)))
-        for rounds in ({"count": 4}, {"count": 4, "changes": 1, "times_open": True}, None)
+        plan_survey(
+            Survey(
+                "s", 5000, (Categorical("q", levels, target=(target,), rounds=rounds),)
+            )
+        )
+        for rounds in (
+            {"count": 4},
+            {"count": 4, "changes": 1, "times_open": True},
+            None,
+        )
     ]
     once, value, alone = (plan.question("q") for plan in plans)
     for one in (once, value, alone):
         assert one.targets[0].reached == pytest.approx(one.error_share, rel=1e-9)
         people = one.targets[0].users
         assert people - 1 < 5000 * (one.error_share / 0.05) ** 2 <= people
-    v, s = alone.error, 11 / 12
+    v = alone.error
+    s = 11 / 12
     assert once.total_error**2 / 5000 == pytest.approx(4 * (v + s) - s)
     assert value.total_error**2 / 5000 == pytest.approx(2 * (v + 1) - 1)
     rare = [one.fact(ByLevel).standard_errors[0] ** 2 for one in (once, value, alone)]
@@ -120,7 +147,9 @@ def test_every_figure_is_of_a_round_and_says_of_what_else():
 @pytest.mark.parametrize("about", [{"importance": 0.001}, {"prior": 1.0}])
 def test_a_bound_is_of_the_objective(about):
     """One of the plain total was above what importance, or expected answers, leave of the error."""
-    levels = Level("a", 1.0, item_count=10, **{key: 0.0 for key in about if key == "prior"})
+    levels = Level(
+        "a", 1.0, item_count=10, **{key: 0.0 for key in about if key == "prior"}
+    )
     levels = levels, Level("b", 2.0, item_count=90, **about)
     question = Categorical("q", levels, rounds={"count": 12})
     ways, bound = plan_survey(Survey("s", 1000, (question,))).question("q").ways()

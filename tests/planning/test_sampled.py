@@ -13,7 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from planner import Level, SamplingPlan, SamplingPrivacy, VerificationError, plan_sampling
+from planner import (
+    Level,
+    SamplingPlan,
+    SamplingPrivacy,
+    VerificationError,
+    plan_sampling,
+)
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.mechanisms import sampling_privacy
 from planner.mechanisms.sampling_privacy import (
@@ -84,7 +90,9 @@ def test_optimal_and_within_every_budget(budgets, cap, floor, everyone):
     rows = np.hstack([np.ones((n, 1)), -np.diag(np.expm1(np.minimum(budgets, 50)))])
     rows = rows[np.isfinite(budgets)]
     bounds = [(0, cap), (floor, 1), *[(0, 1)] * (n - 1)]
-    peer = linprog(-np.eye(n + 1)[0], rows, np.zeros(len(rows)), np.ones((1, n + 1)), [1], bounds)
+    peer = linprog(
+        -np.eye(n + 1)[0], rows, np.zeros(len(rows)), np.ones((1, n + 1)), [1], bounds
+    )
     assert mechanism.sampling == pytest.approx(-peer.fun, abs=1e-6)
 
 
@@ -108,8 +116,11 @@ def test_error_at_95_percent_holds_in_simulation():
     from scipy.stats import binom
 
     plan = planned(10**6, counts=(30_000,))
-    rng, runs = np.random.default_rng(5), 100_000
-    estimates = rng.binomial(30_000, plan.mechanism.sampling, runs) / plan.mechanism.sampling
+    rng = np.random.default_rng(5)
+    runs = 100_000
+    estimates = (
+        rng.binomial(30_000, plan.mechanism.sampling, runs) / plan.mechanism.sampling
+    )
     for factor, agrees in ((1, True), (1.05, False), (0.95, False)):
         misses = np.sum(np.abs(estimates - 30_000) > plan.absolute_errors()[0] * factor)
         low, high = binom.ppf([5e-7, 1 - 5e-7], runs, 0.05)
@@ -125,7 +136,10 @@ def test_nothing_is_written_without_the_acknowledgement(relies_on):
     assert "INFINITE" in views_in_words(plan)[1]  # planning and showing is free
     with refused():
         plan.guarantee()
-    for wrong in ("yes", *(set(ACKNOWLEDGEMENTS.values()) - {ACKNOWLEDGEMENTS[relies_on]})):
+    for wrong in (
+        "yes",
+        *(set(ACKNOWLEDGEMENTS.values()) - {ACKNOWLEDGEMENTS[relies_on]}),
+    ):
         with refused():
             planned(relies_on=relies_on, acknowledged=wrong)
 
@@ -182,7 +196,10 @@ def hockey_stick(p, q, epsilon):
 
 def binomial(size, chance):
     chance = Fraction(chance)
-    return {x: comb(size, x) * chance**x * (1 - chance) ** (size - x) for x in range(size + 1)}
+    return {
+        x: comb(size, x) * chance**x * (1 - chance) ** (size - x)
+        for x in range(size + 1)
+    }
 
 
 def totals(mechanism, answers):
@@ -213,33 +230,48 @@ def test_the_window_holds_the_whole_law():
     for size, chance in [(0, 0.5), (1, 0.1), (50, 0.99), (10**6, 1e-5), (10**7, 0.3)]:
         first, pmf = binomial_window(size, chance)
         x = first + np.arange(pmf.size)
-        np.testing.assert_allclose(pmf, binom.pmf(x, size, chance), rtol=1e-6, atol=1e-290)
-        assert binom.cdf(first - 1, size, chance) + binom.sf(x[-1], size, chance) < 1e-300
+        np.testing.assert_allclose(
+            pmf, binom.pmf(x, size, chance), rtol=1e-6, atol=1e-290
+        )
+        assert (
+            binom.cdf(first - 1, size, chance) + binom.sf(x[-1], size, chance) < 1e-300
+        )
         at = np.array([-3, 0, int(size * chance), size, size + 1, size + 5])
         np.testing.assert_allclose(
-            upper_tail(size, chance, at), binom.sf(at - 1, size, chance), rtol=1e-6, atol=1e-290
+            upper_tail(size, chance, at),
+            binom.sf(at - 1, size, chance),
+            rtol=1e-6,
+            atol=1e-290,
         )
 
 
 @pytest.mark.parametrize("others", [0, 1, 5, 60])
 @pytest.mark.parametrize("sampling", [0.05, 0.45, 0.9])
 def test_difference_against_fractions(others, sampling):
-    p, q = binomial(others, sampling), binomial(others + 1, sampling)
+    p = binomial(others, sampling)
+    q = binomial(others + 1, sampling)
     for epsilon in EPSILONS:
         truth = hockey_stick(p, q, epsilon)
         found = difference_delta(others, sampling, epsilon)
         assert truth <= found <= truth * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("leaving", "joining"), [(0, 0), (0, 9), (9, 0), (7, 12), (30, 25)])
+@pytest.mark.parametrize(
+    ("leaving", "joining"), [(0, 0), (0, 9), (9, 0), (7, 12), (30, 25)]
+)
 def test_exchange_against_fractions(leaving, joining):
     sampling = 0.375
-    laws = [binomial(size, sampling) for size in (leaving, leaving + 1, joining, joining + 1)]
+    laws = [
+        binomial(size, sampling)
+        for size in (leaving, leaving + 1, joining, joining + 1)
+    ]
     p = {(x, y): a * b for (x, a), (y, b) in product(laws[1].items(), laws[2].items())}
     q = {(x, y): a * b for (x, a), (y, b) in product(laws[0].items(), laws[3].items())}
     for epsilon in EPSILONS:
         truth = hockey_stick(p, q, epsilon)
-        assert truth <= exchange_delta(leaving, joining, sampling, epsilon) <= truth + 1e-9
+        assert (
+            truth <= exchange_delta(leaving, joining, sampling, epsilon) <= truth + 1e-9
+        )
 
 
 @pytest.mark.parametrize("everyone", [False, True])
@@ -252,7 +284,9 @@ def test_released_estimates_of_several_values_against_convolution(everyone):
     def differences(of):
         law = {}
         for total, chance in totals(mechanism, of).items():
-            moved = tuple(np.subtract(total[mechanism.items :], total[: mechanism.items]).tolist())
+            moved = tuple(
+                np.subtract(total[mechanism.items :], total[: mechanism.items]).tolist()
+            )
             law[moved] = law.get(moved, Fraction(0)) + chance
         return law
 
@@ -264,7 +298,9 @@ def test_released_estimates_of_several_values_against_convolution(everyone):
     ]
     for epsilon in EPSILONS:
         worst = max(hockey_stick(law, other, epsilon) for other in neighbours)
-        assert worst <= released_delta([1, 0], 0.25, epsilon, everyone_has_value=everyone)
+        assert worst <= released_delta(
+            [1, 0], 0.25, epsilon, everyone_has_value=everyone
+        )
 
 
 def test_smallest_epsilon_is_the_inverse():

@@ -52,15 +52,20 @@ def exact_mse(sets, length):
 def test_a_pilot_predicts_without_bias():
     # The mean over pilots of what is predicted for n people is the mean over such people.
     rng = np.random.default_rng(1)
-    users, length = 60, 3
+    users = 60
+    length = 3
     table = solve(POLICY)
     draws = [random_sets(rng) for _ in range(400)]
-    predicted = [plan_padding(table, users, PilotSets(s, LEVELS)).mse[length - 1] for s in draws]
+    predicted = [
+        plan_padding(table, users, PilotSets(s, LEVELS)).mse[length - 1] for s in draws
+    ]
     exact = [exact_mse(s, length) for s in draws]
     difference = np.mean(predicted) - np.mean(exact)
     error = np.hypot(np.std(predicted), np.std(exact)) / np.sqrt(len(draws))
     assert abs(difference) < 4.9 * error  # false alarm 1e-6
-    assert abs(difference - 0.1 * np.mean(exact)) > 4.9 * error  # a 10 % miss is noticed
+    assert (
+        abs(difference - 0.1 * np.mean(exact)) > 4.9 * error
+    )  # a 10 % miss is noticed
 
 
 def test_all_people_as_their_own_pilot():
@@ -103,7 +108,9 @@ def test_the_best_is_planned_and_has_less_error_than_what_draws_one():
     assert plan.deployed.mechanism == "set-design"
     drawn = next(one for one in plan.options if one.name == "opt0")
     assert drawn.error > 1.3 * plan.total_error
-    assert survey_parameters(plan_survey(Survey("s", 20_000, (plan.part.asked,)))).questions
+    assert survey_parameters(
+        plan_survey(Survey("s", 20_000, (plan.part.asked,)))
+    ).questions
 
 
 def test_the_error_is_that_of_collections_drawn():
@@ -115,10 +122,13 @@ def test_the_error_is_that_of_collections_drawn():
     for _ in range(100):
         sizes = rng.choice(shares.size, size=2000, p=shares)
         mixed = rng.random((2000, 30)).argsort(axis=1).tolist()
-        sets = ItemSets.of([row[:size] for row, size in zip(mixed, sizes, strict=True)], 30)
+        sets = ItemSets.of(
+            [row[:size] for row, size in zip(mixed, sizes, strict=True)], 30
+        )
         estimate = plan.mechanism.estimate(plan.mechanism.draw_aggregate(sets, rng))
         found.append(np.square(estimate.values - sets.counts()).sum())
-    mean, error = np.mean(found), np.std(found) / math.sqrt(len(found))
+    mean = np.mean(found)
+    error = np.std(found) / math.sqrt(len(found))
     assert abs(mean - plan.total_error**2) < 5.2 * error
     assert abs(mean - 1.2 * plan.total_error**2) > 5.2 * error
 
@@ -163,7 +173,9 @@ def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
         assert after.total_error < 0.75 * before.total_error
         assert plan.most_spent == 2.0
     promised = after.fact(SetPromises)
-    assert (promised.epsilon, promised.cap) == pytest.approx((after.share, 2 * after.share))
+    assert (promised.epsilon, promised.cap) == pytest.approx(
+        (after.share, 2 * after.share)
+    )
     assert (promised.larger_cap, cap_sentence(after)) == (None, "")
     assert len(promises_of(after)) == 2
     assert survey_parameters(plan).questions[0].shape.cap == promised.cap
@@ -188,8 +200,13 @@ def test_a_cap_that_is_planned_with_is_used_as_far_as_the_length_allows():
     plans = [planned(sets=SIZES.replacing(cap=cap)) for cap in caps]
     assert plans[0].total_error < before.total_error
     for plan, cap in zip(plans, caps, strict=True):
-        assert plan.fact(SetPromises).cap == pytest.approx(min(cap, plan.fact(Padded).length))
-    assert planned(padding_length=3, sets=AssumedSets(cap=4.0)).fact(SetPromises).cap == 3.0
+        assert plan.fact(SetPromises).cap == pytest.approx(
+            min(cap, plan.fact(Padded).length)
+        )
+    assert (
+        planned(padding_length=3, sets=AssumedSets(cap=4.0)).fact(SetPromises).cap
+        == 3.0
+    )
     for sets in ({"sets": SIZES}, {"sets": AssumedSets(), "padding_length": 3}):
         with refused():
             planned(**sets | {"sets": sets["sets"].replacing(cap=0.5)})
@@ -203,7 +220,9 @@ def test_the_gap_is_to_the_bound_for_such_sets():
     assert plan.total_error == pytest.approx(math.sqrt(20_000 * error), rel=1e-6)
     beside = {one.name: one.error for one in plan.options if one.compared}
     assert beside.keys() == {"amplified-grr", "privset", "wheel"}
-    assert beside["privset"] == pytest.approx(plan.total_error, rel=1e-6)  # the same, at one budget
+    assert beside["privset"] == pytest.approx(
+        plan.total_error, rel=1e-6
+    )  # the same, at one budget
     assert beside["wheel"] > 1.05 * plan.total_error
     with refused():
         planned(padding_length=4, mechanism="privset")
@@ -220,19 +239,31 @@ def test_any_rule_has_its_smallest_budget(rule):
     with refused():
         planned(padding_length=3, rule=rule, mechanism="opt0")
     for names in ("q", "qr"):  # alone, and where questions share budgets
-        each = [ItemSet(n, TWO, padding_length=3, rule=rule, criterion="minimax") for n in names]
+        each = [
+            ItemSet(n, TWO, padding_length=3, rule=rule, criterion="minimax")
+            for n in names
+        ]
         with refused():
             plan_survey(Survey("s", 20_000, each))
 
 
-@pytest.mark.parametrize(("names", "known"), [("a", {"padding_length": 3}), ("ab", {"sets": LONG})])
+@pytest.mark.parametrize(
+    ("names", "known"), [("a", {"padding_length": 3}), ("ab", {"sets": LONG})]
+)
 def test_targets_of_sets_are_met_where_it_says_so(names, known):
     """Also where half of the people are asked, at the best length of any budget."""
 
     def answer(scale):
         levels = [one.replacing(epsilon=scale * one.epsilon) for one in TWO]
-        each = [ItemSet(name, levels, targets=[Target(error=0.05)], **known) for name in names]
-        return plan_survey(Survey("s", 20_000, each, design="one-each")).questions[0].targets[0]
+        each = [
+            ItemSet(name, levels, targets=[Target(error=0.05)], **known)
+            for name in names
+        ]
+        return (
+            plan_survey(Survey("s", 20_000, each, design="one-each"))
+            .questions[0]
+            .targets[0]
+        )
 
     assert not answer(1.0).met
     scale = answer(1.0).budgets.scale
@@ -240,9 +271,14 @@ def test_targets_of_sets_are_met_where_it_says_so(names, known):
 
 
 def test_whole_sets_are_cut_before_their_law_fills_the_memory():
-    policy, long = PrivacyPolicy([1.0], [1200]), AssumedSets([0] * 1100 + [1])
+    policy = PrivacyPolicy([1.0], [1200])
+    long = AssumedSets([0] * 1100 + [1])
     plan = plan_whole_sets(policy, None, 100, long)
-    assert (plan.lengths[-1], plan.uncut, plan.lost[-1]) == (1024, None, pytest.approx(76 / 1100))
+    assert (plan.lengths[-1], plan.uncut, plan.lost[-1]) == (
+        1024,
+        None,
+        pytest.approx(76 / 1100),
+    )
 
 
 def test_budgets_are_searched_until_a_cap_is_the_largest_there_is():
@@ -252,7 +288,9 @@ def test_budgets_are_searched_until_a_cap_is_the_largest_there_is():
 
 @pytest.mark.parametrize("epsilon", [1e-4, 0.17, 50.0])
 @pytest.mark.parametrize("items", [1, 10**6])
-@pytest.mark.parametrize("sets", [None, AssumedSets(cap=50.0), AssumedSets(sizes=[1] * 301)])
+@pytest.mark.parametrize(
+    "sets", [None, AssumedSets(cap=50.0), AssumedSets(sizes=[1] * 301)]
+)
 def test_extreme_questions_are_planned_in_time_or_refused_by_name(items, epsilon, sets):
     length = None if sets and sets.sizes else 300
     level = Level("a", epsilon, item_count=items)
@@ -290,21 +328,31 @@ LISTED = (Level("few", 1.0, ("1", "2")), Level("many", 2.0, ("3",)))
     ("levels", "place", "few"),
     [(LISTED, False, 0.75), (NUMBERED, False, 0.75), (NUMBERED, True, 2 / 42)],
 )
-def test_items_are_in_the_levels_that_have_them_or_spread_like_these(tmp_path, levels, place, few):
-    pilot = set_model_of(question(written(tmp_path, "3 1\n1\n", "p.dat"), *levels, place=place))
+def test_items_are_in_the_levels_that_have_them_or_spread_like_these(
+    tmp_path, levels, place, few
+):
+    pilot = set_model_of(
+        question(written(tmp_path, "3 1\n1\n", "p.dat"), *levels, place=place)
+    )
     once = pilot.moments(1, np.array([level.item_count for level in levels])).once
-    assert once == pytest.approx([few, 1 - few])  # of two people one has 1 alone and one has both
+    assert once == pytest.approx(
+        [few, 1 - few]
+    )  # of two people one has 1 alone and one has both
     assert pilot.mean_size == 1.5
 
 
 @pytest.mark.parametrize(
-    ("text", "levels"), [(" ".join(map(str, range(43))), NUMBERED), ("1 2\n4\n", LISTED)]
+    ("text", "levels"),
+    [(" ".join(map(str, range(43))), NUMBERED), ("1 2\n4\n", LISTED)],
 )
 def test_a_file_is_read_when_it_is_there_changes_and_fits(tmp_path, text, levels):
     asked = question(tmp_path / "p.dat", *levels)
     with refused(FileError):
         set_model_of(asked)
-    assert set_model_of(question(written(tmp_path, "1\n2\n", "p.dat"), *levels)).largest == 1
+    assert (
+        set_model_of(question(written(tmp_path, "1\n2\n", "p.dat"), *levels)).largest
+        == 1
+    )
     os.utime(written(tmp_path, text, "p.dat"), ns=(1, 1))
     with refused(FileError):
         set_model_of(asked)
@@ -320,7 +368,9 @@ def test_bad_pilots_are_refused(sets, levels):
 
 def literal(pilot, length, counts):
     """The moments one length at a time, from the definition."""
-    sizes, members, n = pilot.sets.sizes, pilot.sets.members, pilot.sets.users
+    sizes = pilot.sets.sizes
+    members = pilot.sets.members
+    n = pilot.sets.users
     chance = np.repeat(1 / np.maximum(sizes, length), sizes)
     lost = np.maximum(0.0, 1 - length * chance)
     total = np.bincount(members, lost)
@@ -334,7 +384,9 @@ def literal(pilot, length, counts):
 @pytest.mark.parametrize("seed", range(6))
 def test_all_lengths_at_once_agree_with_the_definition(seed):
     rng = np.random.default_rng(seed)
-    sets = [rng.choice(12, rng.integers(0, 8), replace=False).tolist() for _ in range(40)]
+    sets = [
+        rng.choice(12, rng.integers(0, 8), replace=False).tolist() for _ in range(40)
+    ]
     level_of = None if seed % 2 else rng.integers(0, 2, 12)
     pilot = PilotSets(ItemSets.of([*sets, [0, 1]], items=12), level_of)
     counts = np.array([5, 7, 3])
@@ -343,7 +395,10 @@ def test_all_lengths_at_once_agree_with_the_definition(seed):
     assert together.once.shape == (10, 3)
     for i, length in enumerate(lengths.tolist()):
         for all_lengths, one, expected in zip(
-            together, pilot.moments(length, counts), literal(pilot, length, counts), strict=True
+            together,
+            pilot.moments(length, counts),
+            literal(pilot, length, counts),
+            strict=True,
         ):
             np.testing.assert_allclose(all_lengths[i], expected, rtol=1e-10, atol=1e-13)
             np.testing.assert_allclose(one, expected, rtol=1e-10, atol=1e-13)

@@ -3,13 +3,26 @@
 import numpy as np
 import pytest
 
-from planner import Objective, Padded, PrivacyPolicy, Survey, choice_curve, plan_survey, solve
+from planner import (
+    Objective,
+    Padded,
+    PrivacyPolicy,
+    Survey,
+    choice_curve,
+    plan_survey,
+    solve,
+)
 from planner.errors import ConvergenceError
 from planner.mechanisms.rivals import bisample_variance
 from planner.planning import option
 from planner.planning.choice import achieved, detectable_frequencies, users_needed
 from planner.planning.solve import relaxed, scaled, solve_for
-from planner.planning.what_if import frontier, relaxations, smallest_budgets, usual_scales
+from planner.planning.what_if import (
+    frontier,
+    relaxations,
+    smallest_budgets,
+    usual_scales,
+)
 from planner.show.plan import smallest_sentence
 from planner.survey.levels import Level, Target
 from planner.survey.questions import Categorical, ItemSet, Ordinal
@@ -32,7 +45,8 @@ GRAPH = PrivacyPolicy([1.0, 2.0], [1, 4], [[np.inf, 3.0], [3.0, 1.5]], ["A", "B"
 @pytest.mark.parametrize("rule", ["min", "avg", "matrix", "one-sided"])
 def test_relaxations_are_what_solving_again_gives(rule):
     policy = moderate_policy(np.random.default_rng(2), rule)
-    of_all, table = choice_curve("q", policy), solve(policy)
+    of_all = choice_curve("q", policy)
+    table = solve(policy)
     found = relaxations(of_all, of_all.at())
     assert found
     assert list(found) == sorted(found, key=lambda r: -r.saving)
@@ -41,7 +55,9 @@ def test_relaxations_are_what_solving_again_gives(rule):
         after = solve(relaxed(policy, i, 0.1)).worst_case_mse
         left = (1 - one.saving) ** 2 * table.worst_case_mse
         assert left == pytest.approx(after, rel=1e-9)
-        price = table.shadow_prices[i]  # what is saved is less than its slope: convexity
+        price = table.shadow_prices[
+            i
+        ]  # what is saved is less than its slope: convexity
         assert table.worst_case_mse - left <= 0.1 * price * (1 + 1e-6)
 
 
@@ -72,7 +88,10 @@ def test_points_that_cannot_be_certified_are_left_out(monkeypatch):
         return solve_for(policy, *about, **near)
 
     monkeypatch.setattr(option, "solve_for", solved)
-    assert frontier(PrivacyPolicy([1.0], [4]), 10, [0.5, 1, 2]).scale.tolist() == [0.5, 1.0]
+    assert frontier(PrivacyPolicy([1.0], [4]), 10, [0.5, 1, 2]).scale.tolist() == [
+        0.5,
+        1.0,
+    ]
     with refused(ConvergenceError):
         frontier(PrivacyPolicy([1.0], [4]), 10, [2])
 
@@ -86,15 +105,20 @@ def test_usual_scales_keep_every_budget_in_range():
 @pytest.mark.parametrize("policy", POLICIES, ids=["min", "avg", "matrix"])
 @pytest.mark.parametrize(("kind", "level"), KINDS)
 def test_budgets_and_users_to_error_and_back(policy, kind, level):
-    table, users = solve(policy), 50_123
+    table = solve(policy)
+    users = 50_123
     reached = achieved(table, users, target(kind, level, 0.5))
     assert users_needed(table, target(kind, level, reached)) == users
     assert achieved(table, users - 1, target(kind, level, 0.5)) > reached
     answer = smallest_budgets(policy, users, target(kind, level, reached))
     assert answer.possible
     assert answer.reached[0] <= reached
-    alike = kind == "error" and level is None  # else some levels may count more than others
-    assert answer.scale == pytest.approx(1, rel=1e-6) if alike else answer.scale < 1 + 1e-6
+    alike = (
+        kind == "error" and level is None
+    )  # else some levels may count more than others
+    assert (
+        answer.scale == pytest.approx(1, rel=1e-6) if alike else answer.scale < 1 + 1e-6
+    )
     assert (answer.importance is None) == alike or answer.scale > 0.99
     assert (answer.policy.epsilons <= policy.epsilons * (1 + 1e-6)).all()
     made = solve(answer.policy, objective=Objective(weights=answer.importance))
@@ -103,11 +127,15 @@ def test_budgets_and_users_to_error_and_back(policy, kind, level):
 
 
 @pytest.mark.parametrize(
-    ("model", "most", "weight"), [("opt0", 0.9591, 20), ("subset-design", 0.799, 50_000)]
+    ("model", "most", "weight"),
+    [("opt0", 0.9591, 20), ("subset-design", 0.799, 50_000)],
 )
-def test_a_target_of_one_level_needs_its_importance_and_not_more_budget(model, most, weight):
+def test_a_target_of_one_level_needs_its_importance_and_not_more_budget(
+    model, most, weight
+):
     """With all levels alike 1.545 times the budgets would be needed, of a design 1.477 times."""
-    policy, goal = POLICIES[0], Target(detect=0.005, level="A")
+    policy = POLICIES[0]
+    goal = Target(detect=0.005, level="A")
     answer = smallest_budgets(policy, 10**6, goal, model)
     assert answer.scale < most
     assert answer.importance == (weight, 1.0, 1.0)
@@ -118,8 +146,13 @@ def test_a_target_of_one_level_needs_its_importance_and_not_more_budget(model, m
 
 
 def test_no_other_importance_needs_less():
-    policy, users = POLICIES[0], 10**6
-    goals = [Target(detect=0.004, level="A"), Target(error=0.0012, level="C"), Target(error=0.02)]
+    policy = POLICIES[0]
+    users = 10**6
+    goals = [
+        Target(detect=0.004, level="A"),
+        Target(error=0.0012, level="C"),
+        Target(error=0.02),
+    ]
     answer = smallest_budgets(policy, users, goals)
     less = scaled(policy, 0.97 * answer.scale)
     rng = np.random.default_rng(3)
@@ -134,12 +167,18 @@ def test_no_budget_is_proposed_that_buys_nothing():
     limit = solve(scaled(policy, answer.scale)).saturation_epsilon
     assert answer.policy.epsilons[2] == pytest.approx(limit, rel=1e-9)
     left = np.sqrt(solve(answer.policy).worst_case_mse / 10**6)
-    assert left == pytest.approx(answer.reached[0], rel=1e-9) == pytest.approx(0.01, rel=1e-9)
+    assert (
+        left
+        == pytest.approx(answer.reached[0], rel=1e-9)
+        == pytest.approx(0.01, rel=1e-9)
+    )
     assert "or where more buys nothing" in smallest_sentence(answer)
 
 
 def test_no_budget_is_raised_beyond_the_largest():
-    answer = smallest_budgets(PrivacyPolicy([1.0, 2.0], [1, 1]), 1, Target(detect=0.001))
+    answer = smallest_budgets(
+        PrivacyPolicy([1.0, 2.0], [1, 1]), 1, Target(detect=0.001)
+    )
     assert not answer.possible
     assert "even at budgets up to 50, the best is" in smallest_sentence(answer)
     assert smallest_budgets(PrivacyPolicy([1.0], [3]), 10, Target(error=1e-3)).possible
@@ -183,7 +222,8 @@ def test_budgets_whose_error_cannot_be_told_from_rounding_are_not_tried():
 
 def test_what_can_be_detected_is_detected():
     # One-sided test at 95 %, power 80 %, checked by its definition.
-    table, users = solve(POLICIES[0]), 40_000
+    table = solve(POLICIES[0])
+    users = 40_000
     share = detectable_frequencies(table.noise, table.signal, users)
     null = 1.6448536269514722 * np.sqrt(users * table.noise)
     spread = np.sqrt(users * (table.noise + share * table.signal))
@@ -199,7 +239,9 @@ def test_a_missed_target_says_how_many_people_would_do():
     plan = plan_survey(HOUSEHOLD)
     (missed,) = plan.questions[0].targets
     assert not missed.met
-    error = solve(PrivacyPolicy(np.log([4, 6]) * plan.questions[0].share, [1, 4])).worst_case_mse
+    error = solve(
+        PrivacyPolicy(np.log([4, 6]) * plan.questions[0].share, [1, 4])
+    ).worst_case_mse
     assert np.sqrt(error / missed.users) <= 0.01 < np.sqrt(error / (missed.users - 1))
 
 
@@ -223,22 +265,29 @@ def test_the_smallest_budgets_leave_room_for_the_sampling_error():
 @pytest.mark.parametrize(("design", "wanted"), [("split", 0.04), ("one-each", 0.038)])
 def test_the_budget_of_a_mean_and_its_people_reach_the_target(design, wanted):
     survey = with_numeric(HOUSEHOLD, epsilon=3.0).replacing(design=design)
-    survey = with_question(survey, "income", targets=total(wanted)).replacing(users=3000)
+    survey = with_question(survey, "income", targets=total(wanted)).replacing(
+        users=3000
+    )
     plan = plan_survey(survey)
     (answer,) = plan.questions[2].targets
     assert not answer.met
     # The curve's own errors, at the share that spends this budget, by bisection on the share.
-    mean, fraction = plan.questions[2].shared, plan.questions[2].fraction
+    mean = plan.questions[2].shared
+    fraction = plan.questions[2].fraction
     share = answer.budgets.policy.epsilons[0] / 3.0
     reached = np.sqrt(mean.errors.error(mean.at(share).value, fraction) / 3000)
     assert reached == pytest.approx(wanted, rel=2e-3)
     # With so many people, asked at these shares, the target is met with equality.
     noise = plan.questions[2].error - mean.errors.bias
-    assert noise / answer.users + mean.errors.bias / 3000 == pytest.approx(wanted**2, rel=1e-3)
+    assert noise / answer.users + mean.errors.bias / 3000 == pytest.approx(
+        wanted**2, rel=1e-3
+    )
 
 
 def test_a_mean_that_no_budget_makes_precise_enough():
-    (answer,) = answers(with_question(HOUSEHOLD, "income", targets=total(0.001)), "income")
+    (answer,) = answers(
+        with_question(HOUSEHOLD, "income", targets=total(0.001)), "income"
+    )
     assert not answer.met
     assert not answer.budgets.possible
     largest = np.sqrt(bisample_variance(1 / np.sinh(25) ** 2, 0.9) / 200_000)
@@ -270,14 +319,25 @@ def test_sets_of_a_fixed_length_keep_their_bias():
 def test_a_plan_with_the_smallest_budgets_of_sets_meets_the_target():
     def planned(scale):
         (one,) = shop(targets=total(0.2)).questions
-        levels = tuple(level.replacing(epsilon=scale * level.epsilon) for level in one.levels)
-        twins = (one.replacing(levels=levels), one.replacing(levels=levels, name="others"))
-        return plan_survey(Survey("shop", 5_000, twins, "one-each")).questions[0].targets[0]
+        levels = tuple(
+            level.replacing(epsilon=scale * level.epsilon) for level in one.levels
+        )
+        twins = (
+            one.replacing(levels=levels),
+            one.replacing(levels=levels, name="others"),
+        )
+        return (
+            plan_survey(Survey("shop", 5_000, twins, "one-each"))
+            .questions[0]
+            .targets[0]
+        )
 
     missed = planned(1.0)
     assert not missed.met
     said = smallest_sentence(missed.budgets)
-    assert said.startswith("These budgets meet the targets: health")  # the sample's part is a bound
+    assert said.startswith(
+        "These budgets meet the targets: health"
+    )  # the sample's part is a bound
     assert planned(missed.budgets.scale).reached == pytest.approx(
         0.2, rel=1e-3
     )  # as to what asking half adds
@@ -286,7 +346,8 @@ def test_a_plan_with_the_smallest_budgets_of_sets_meets_the_target():
 @pytest.mark.parametrize("asked", [Target(detect=0.1), Target(error=0.1, level="any")])
 def test_sets_means_and_ordered_answers_have_a_total_error_alone(asked):
     level = Level("any", 1.0, ("never", "weekly", "daily"))
-    sets, ordered = ItemSet("q", (level,), padding_length=2), Ordinal("q", (level,))
+    sets = ItemSet("q", (level,), padding_length=2)
+    ordered = Ordinal("q", (level,))
     with refused():
         plan_survey(with_question(HOUSEHOLD, "income", targets=(asked,)))
     for question in (sets, ordered):
@@ -296,7 +357,9 @@ def test_sets_means_and_ordered_answers_have_a_total_error_alone(asked):
 
 def test_targets_of_sets_are_about_the_total_error_whatever_is_made_small():
     levels = (Level("a", 1.0, item_count=2), Level("b", 2.0, item_count=6))
-    sets = ItemSet("q", levels, criterion="minimax", padding_length=2, targets=total(0.03))
+    sets = ItemSet(
+        "q", levels, criterion="minimax", padding_length=2, targets=total(0.03)
+    )
     (question,) = plan_survey(Survey("s", 100, (sets,))).questions
     pairs = [[i, j] for i in range(8) for j in range(i)]
     worst = max(question.mechanism.variance([pair] * 100).sum() for pair in pairs)
@@ -305,7 +368,9 @@ def test_targets_of_sets_are_about_the_total_error_whatever_is_made_small():
 
 
 def test_targets_of_ordered_answers_are_not_weighted():
-    answers, reached, stated = ("never", "monthly", "weekly", "daily"), [], []
+    answers = ("never", "monthly", "weekly", "daily")
+    reached = []
+    stated = []
     for importance in (1.0, 0.01):
         levels = Level("rare", 1.0, answers[:2]), Level("often", 1.0, answers[2:])
         levels = levels[0].replacing(importance=importance), levels[1]

@@ -20,7 +20,9 @@ def test_worst_case_is_the_worst_of_all_count_vectors(seed):
     rng, policy, noise, signal = _table(seed)
     weights = rng.uniform(0, 2, policy.size) + 0.01
     totals = []
-    for k in range(policy.size):  # everybody holds an item of level k: the corners are the worst
+    for k in range(
+        policy.size
+    ):  # everybody holds an item of level k: the corners are the worst
         per_item = np.repeat(weights * noise, policy.item_counts)
         totals.append(per_item.sum() + weights[k] * signal[k])
     chosen = Objective(weights=weights).coefficients(policy)
@@ -37,22 +39,33 @@ def test_expected_error_under_a_prior(seed):
     prior = rng.random(policy.size) * policy.item_counts
     columns = zip(noise, signal, prior, policy.item_counts, strict=True)
     per_item = [n + q / m * f for n, f, q, m in columns]
-    value = Objective("expected", prior=prior).coefficients(policy).evaluate(noise, signal)
+    value = (
+        Objective("expected", prior=prior).coefficients(policy).evaluate(noise, signal)
+    )
     assert value == pytest.approx(float(policy.item_counts @ per_item), rel=1e-10)
 
 
 @given(seed=seeds)
 def test_minimax_is_the_worst_item(seed):
     rng, policy, noise, signal = _table(seed)
-    assert Objective("minimax").coefficients(policy).evaluate(noise, signal) == noise.max()
+    assert (
+        Objective("minimax").coefficients(policy).evaluate(noise, signal) == noise.max()
+    )
     weights = rng.random(policy.size) + 0.01
-    value = Objective("minimax", weights=weights).coefficients(policy).evaluate(noise, signal)
+    value = (
+        Objective("minimax", weights=weights)
+        .coefficients(policy)
+        .evaluate(noise, signal)
+    )
     assert value == (weights * noise).max()
 
 
 def test_a_prior_over_sets_may_exceed_one_in_total_but_not_the_items():
     policy = PrivacyPolicy([1.0, 2.0], [3, 4])
-    assert Objective("expected", prior=[2.5, 4]).coefficients(policy).signal_sum.sum() == 6.5
+    assert (
+        Objective("expected", prior=[2.5, 4]).coefficients(policy).signal_sum.sum()
+        == 6.5
+    )
     with refused():
         Objective("expected", prior=[3.5, 1]).coefficients(policy)
 
@@ -72,7 +85,11 @@ def test_bad_objectives(arguments):
 
 @pytest.mark.parametrize(
     "objective",
-    [Objective(weights=[1.0]), Objective(weights=[0.0, 0.0]), Objective("expected", prior=[1.0])],
+    [
+        Objective(weights=[1.0]),
+        Objective(weights=[0.0, 0.0]),
+        Objective("expected", prior=[1.0]),
+    ],
 )
 def test_objectives_that_do_not_fit_the_policy(objective):
     with refused():

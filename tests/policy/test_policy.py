@@ -46,7 +46,10 @@ def test_a_lone_item_without_a_pair_of_its_own_only_faces_others():
     policy = PrivacyPolicy([1, 1], [1, 1], [[math.inf, 0.5], [0.5, math.inf]])
     assert policy.leakage_epsilons.tolist() == [0.5, 0.5]
     pairs = PrivacyPolicy([1, 1], [2, 1], [[math.inf, 0.5], [0.5, math.inf]])
-    assert pairs.leakage_epsilons.tolist() == [1.0, 0.5]  # there and back over the other level
+    assert pairs.leakage_epsilons.tolist() == [
+        1.0,
+        0.5,
+    ]  # there and back over the other level
 
 
 def test_prior_posterior_bounds_of_table_1():
@@ -63,7 +66,9 @@ def test_equal_policies_are_equal_and_hash_alike(rule):
         assert one == same
         assert hash(one) == hash(same)
     assert one != one.with_changes(item_counts=[4, 5])
-    assert one != PrivacyPolicy([1.0, 2.0], [3, 4], "avg" if rule == "min" else "min", ["x", "y"])
+    assert one != PrivacyPolicy(
+        [1.0, 2.0], [3, 4], "avg" if rule == "min" else "min", ["x", "y"]
+    )
 
 
 def test_it_cannot_be_changed():
@@ -108,12 +113,29 @@ def test_every_number_reads_back(value):
     assert parse_epsilon(repr(value)) == value == parse_epsilon(value)
 
 
-NO_NUMBERS = [0, -1, -0.0, math.nan, math.inf, -math.inf, 50.0001, 10**400, True, None, [1], b"1"]
+NO_NUMBERS = [
+    0,
+    -1,
+    -0.0,
+    math.nan,
+    math.inf,
+    -math.inf,
+    50.0001,
+    10**400,
+    True,
+    None,
+    [1],
+    b"1",
+]
 NO_TEXTS = """| |-1|+1|0|nan|inf|ln 1|ln 0|ln 0.5|ln -4|ln ln 4|ln4|log 4|LN 4|4 ln|1 + 1|2 ** 3
-2 // 3|1 2|* 2|2 *|1 / 0|(2|2)|((2))|ln (4|1,5|1_0|1e999|٣|__import__('os')""".replace("\n", "|")
+2 // 3|1 2|* 2|2 *|1 / 0|(2|2)|((2))|ln (4|1,5|1_0|1e999|٣|__import__('os')""".replace(
+    "\n", "|"
+)
 
 
-@pytest.mark.parametrize("value", [*NO_NUMBERS, *NO_TEXTS.split("|"), "ln 4" + " * 1" * 40])
+@pytest.mark.parametrize(
+    "value", [*NO_NUMBERS, *NO_TEXTS.split("|"), "ln 4" + " * 1" * 40]
+)
 def test_everything_else_is_refused(value):
     with refused():
         parse_epsilon(value)

@@ -6,12 +6,27 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from planner import Categorical, Level, PrivacyPolicy, Survey, choice_curve, plan_survey, solve
+from planner import (
+    Categorical,
+    Level,
+    PrivacyPolicy,
+    Survey,
+    choice_curve,
+    plan_survey,
+    solve,
+)
 from planner.deployment import Client
 from planner.deployment.parameters import survey_parameters
 from planner.planning.solve import relaxed, scaled
 from planner.planning.what_if import frontier, relaxations
-from planner.policy.rules import DEFAULT_RULE, AvgRule, MatrixRule, MinRule, PairRule, rule_of
+from planner.policy.rules import (
+    DEFAULT_RULE,
+    AvgRule,
+    MatrixRule,
+    MinRule,
+    PairRule,
+    rule_of,
+)
 from tests.policies import RULES, random_policy, seeds
 from tests.refusals import refused
 
@@ -33,7 +48,9 @@ def test_a_rule_of_ones_own_is_solved_between_min_and_avg():
     assert POLICY.rule_name == "harmonic"
     assert table.max_violation == 0
     assert table.certificate.relative_gap < 1e-9
-    low, high = (solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], r)) for r in ("avg", "min"))
+    low, high = (
+        solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], r)) for r in ("avg", "min")
+    )
     assert low.worst_case_mse < table.worst_case_mse < high.worst_case_mse
     same = solve(PrivacyPolicy(POLICY.epsilons, POLICY.item_counts, POLICY.bounds()))
     assert table.worst_case_mse == pytest.approx(same.worst_case_mse, rel=1e-9)
@@ -43,13 +60,19 @@ def test_a_rule_of_ones_own_is_solved_between_min_and_avg():
 
 def test_a_rule_of_ones_own_is_planned():
     question = Categorical(
-        "colour", (Level("rare", 1.0, item_count=5), Level("usual", 2.0, item_count=9)), Harmonic()
+        "colour",
+        (Level("rare", 1.0, item_count=5), Level("usual", 2.0, item_count=9)),
+        Harmonic(),
     )
     plan = plan_survey(Survey("one", 1000, (question,)))
     document = survey_parameters(plan).document
     bounds = question.policy.bounds().tolist()
-    assert document["questions"][0]["rule"] == bounds  # readers need not know the rule's name
-    assert len(Client(document).report("colour", 1).payload) == 16  # a type and 14 sides
+    assert (
+        document["questions"][0]["rule"] == bounds
+    )  # readers need not know the rule's name
+    assert (
+        len(Client(document).report("colour", 1).payload) == 16
+    )  # a type and 14 sides
     curve = frontier(POLICY, 1000, [1.0, 2.0])
     assert curve.to_frame().shape[0] == 2
     asked = choice_curve("q", POLICY)
@@ -63,9 +86,12 @@ def test_a_rule_of_ones_own_is_planned():
 def test_fast_answers_are_the_general_ones(rule_name, seed):
     rng = np.random.default_rng(seed)
     t = int(rng.integers(2, 8))
-    lowering = rng.choice([0.4, 1.0, 2.5, math.inf], t) if rule_name == "one-sided" else None
+    lowering = (
+        rng.choice([0.4, 1.0, 2.5, math.inf], t) if rule_name == "one-sided" else None
+    )
     rule = rule_of(rule_name, t, lowering)
-    epsilons, used = rng.choice([0.5, 1.0, 1.7, 3.0], t), rng.uniform(0, 3, t)
+    epsilons = rng.choice([0.5, 1.0, 1.7, 3.0], t)
+    used = rng.uniform(0, 3, t)
     own = rng.random(t) < 0.5 if rule_name == "one-sided" else np.full(t, True)
     for against in (False, True):
         room = PairRule.room(rule, epsilons, used, own, against=against)
@@ -100,9 +126,14 @@ def test_shares_are_slopes_of_the_pair_budgets(rule, seed):
 def test_the_clients_own_words_for_a_rule_mean_the_same(rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 6)), rule)
-    crowded = policy.with_changes(item_counts=policy.item_counts + 1)  # so that every pair is one
-    levels, plain = crowded.plain(), policy.rule.plain(policy.epsilons)
-    demanded = [[levels.demanded(i, j) for j in range(policy.size)] for i in range(policy.size)]
+    crowded = policy.with_changes(
+        item_counts=policy.item_counts + 1
+    )  # so that every pair is one
+    levels = crowded.plain()
+    plain = policy.rule.plain(policy.epsilons)
+    demanded = [
+        [levels.demanded(i, j) for j in range(policy.size)] for i in range(policy.size)
+    ]
     np.testing.assert_array_equal(demanded, policy.bounds())
     assert levels.least_demanded() == crowded.smallest_pair
     assert rule_of(plain, policy.size, policy.against) == policy.rule
@@ -122,7 +153,9 @@ def test_a_matrix_is_changed_as_a_whole():
     assert not policy.rule.by_level
     with refused():
         scaled(policy, np.array([1.0, 2.0]))
-    assert policy.rule.without(np.array([0.5, 1.0])) == rule_of([[math.inf, 1.0], [1.0, 2.0]], 2)
+    assert policy.rule.without(np.array([0.5, 1.0])) == rule_of(
+        [[math.inf, 1.0], [1.0, 2.0]], 2
+    )
 
 
 def test_changes_keep_what_is_not_changed():

@@ -51,7 +51,15 @@ def _run(*words, **settings):
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+    ]
     _run(*build, "--wheel-dir", folder, ROOT, cwd=folder)
     (path,) = folder.glob("*.whl")
     return path
@@ -62,8 +70,17 @@ def installed(wheel):
     """The ``bin`` folder of an environment with the wheel."""
     home = wheel.parent / "environment"
     venv.create(home, with_pip=False)
-    site = Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
-    install = [sys.executable, "-m", "pip", "--python", home / "bin" / "python", "install"]
+    site = Path(
+        sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)})
+    )
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        home / "bin" / "python",
+        "install",
+    ]
     _run(*install, "--quiet", "--no-deps", "--no-index", wheel, cwd=home)
     (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return home / "bin"
@@ -72,7 +89,9 @@ def installed(wheel):
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     files = [path for path in (ROOT / "planner").rglob("*") if path.is_file()]
-    tracked = {str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts}
+    tracked = {
+        str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts
+    }
     assert {name for name in names if ".dist-info/" not in name} == tracked
     assert "planner/py.typed" in names
 
@@ -115,15 +134,23 @@ def test_every_library_that_is_used_is_declared():
         *PROJECT["dependencies"],
         *(one for name in ("cluster", "excel", "report") for one in extras[name]),
     )
-    declared = {"pydantic-core"}  # a part of pydantic; dask[distributed]>=2025.1 names two
+    declared = {
+        "pydantic-core"
+    }  # a part of pydantic; dask[distributed]>=2025.1 names two
     for one in requirements:
-        declared.update(re.findall(r"[a-z][a-z0-9-]*", re.split(r"[<>=]", one.lower())[0]))
+        declared.update(
+            re.findall(r"[a-z][a-z0-9-]*", re.split(r"[<>=]", one.lower())[0])
+        )
     homes = packages_distributions()
     for path in [*(ROOT / "planner").rglob("*.py"), ROOT / "app.py"]:
         for name in {name.partition(".")[0] for name in imports_of(path)}:
             if name != "planner" and name not in sys.stdlib_module_names:
-                sold_as = {home.lower().replace("_", "-") for home in homes.get(name, ())}
-                assert sold_as & declared, f"{path} imports {name}: add it to pyproject.toml"
+                sold_as = {
+                    home.lower().replace("_", "-") for home in homes.get(name, ())
+                }
+                assert sold_as & declared, (
+                    f"{path} imports {name}: add it to pyproject.toml"
+                )
 
 
 # -- the table of all speed figures: what it collects, and where it writes ---------------
@@ -136,14 +163,20 @@ def test_rivals_of_one_sided_budgets_are_as_published(monkeypatch):
     """Private to the last digit, unbiased; a formula agrees with its law; no error below ours."""
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     rivals = importlib.import_module("one_sided")
-    e, s, n = 1.5, 3, 4
+    e = 1.5
+    s = 3
+    n = 4
     law, estimator = rivals.high_low_law(e, s, n)
     assert law.sum(axis=1) == pytest.approx(np.ones(s + n))
     assert law @ estimator.T == pytest.approx(np.eye(s + n), abs=1e-12)
-    sent = law[:, law[:s].max(axis=0) > 0]  # what sensitive answers send, everybody does
+    sent = law[
+        :, law[:s].max(axis=0) > 0
+    ]  # what sensitive answers send, everybody does
     assert (sent[:s].max(axis=0) / sent.min(axis=0)).max() == pytest.approx(np.exp(e))
     kept = np.vstack([np.eye(s) * np.expm1(e) + 1, np.ones((n, s))]) / (s + np.expm1(e))
-    law = np.hstack([kept, np.vstack([np.zeros((s, n)), np.eye(n)]) * (1 - kept[-1].sum())])
+    law = np.hstack(
+        [kept, np.vstack([np.zeros((s, n)), np.eye(n)]) * (1 - kept[-1].sum())]
+    )
     squares = np.square(np.linalg.inv(law)).sum(axis=1)
     assert rivals.urr(e, s) == pytest.approx((law @ squares).max() - 1)
     assert rivals.two_levels().met
@@ -169,18 +202,25 @@ def test_the_table_says_what_failed_and_what_was_cut(bench):
         raise RuntimeError("no peer")
 
     figures = [
-        Figure("fast | one", "1 ms", "2 ms", True, "peer 5 ms: 5x", "limit 0.1 ms: 10%"),
+        Figure(
+            "fast | one", "1 ms", "2 ms", True, "peer 5 ms: 5x", "limit 0.1 ms: 10%"
+        ),
         *rows(lambda: Figure("slow one", "3 ms", "2 ms", False), broken),
         *rows(broken, ours=False),
     ]
     text = bench.markdown({"speed": figures}, "a machine", 5e9, 3.2)
-    assert "| **speed** fast / one | 1 ms; 2 ms: met | peer 5 ms: 5x; limit 0.1 ms: 10% |" in text
+    assert (
+        "| **speed** fast / one | 1 ms; 2 ms: met | peer 5 ms: 5x; limit 0.1 ms: 10% |"
+        in text
+    )
     assert "| slow one | 3 ms; 2 ms: **missed** |  |" in text
     assert "| broken | failed; runs: **missed** | RuntimeError: no peer |" in text
     assert "| broken | failed | RuntimeError: no peer |" in text
     assert "One run of 3 minutes on: a machine; one core reads 5.0 GB/s" in text
     assert "**Cut: not measured in it: app, app_in_browser" in text
-    whole = bench.markdown(dict.fromkeys(bench.modules(), figures), "a machine", 5e9, 3.2)
+    whole = bench.markdown(
+        dict.fromkeys(bench.modules(), figures), "a machine", 5e9, 3.2
+    )
     assert "Cut" not in whole
 
 
@@ -196,12 +236,16 @@ LINES = [
 
 
 def said(word):
-    return [line.removeprefix(f"{word} ") for line in LINES if line.startswith(f"{word} ")]
+    return [
+        line.removeprefix(f"{word} ") for line in LINES if line.startswith(f"{word} ")
+    ]
 
 
 def test_it_is_run_by_a_user_without_rights_who_was_made_before():
     (user,) = said("USER")
-    made = next(k for k, line in enumerate(LINES) if "useradd" in line and line.endswith(user))
+    made = next(
+        k for k, line in enumerate(LINES) if "useradd" in line and line.endswith(user)
+    )
     used = LINES.index(f"USER {user}")
     assert made < used < LINES.index(f"ENTRYPOINT {said('ENTRYPOINT')[0]}")
     assert user not in ("root", "0")
@@ -213,12 +257,16 @@ def test_what_is_copied_exists_and_nothing_else_can_be():
     assert all((ROOT / name).exists() for name in copied)
     ignored = (ROOT / ".dockerignore").read_text().split()
     assert ignored[0] == "*"
-    assert {word.removeprefix("!") for word in ignored if word.startswith("!")} == set(copied)
+    assert {word.removeprefix("!") for word in ignored if word.startswith("!")} == set(
+        copied
+    )
 
 
 def test_it_holds_no_secret():
     text = "\n".join(LINES).lower()
-    assert not re.search(r"\b(arg|env|add)\b|password|token|secret|https?://(?!127\.0\.0\.1)", text)
+    assert not re.search(
+        r"\b(arg|env|add)\b|password|token|secret|https?://(?!127\.0\.0\.1)", text
+    )
 
 
 def test_what_it_calls_exists():
@@ -227,7 +275,11 @@ def test_what_it_calls_exists():
     name, *options = json.loads(said("CMD")[0])
     commands = typer.main.get_command(app).commands
     assert {"aggregate", name} <= set(commands)
-    known = {text for one in commands[name].params for text in (*one.opts, *one.secondary_opts)}
+    known = {
+        text
+        for one in commands[name].params
+        for text in (*one.opts, *one.secondary_opts)
+    }
     assert {word for word in options if word.startswith("--")} <= known
     assert int(said("EXPOSE")[0]) == next(
         one.default for one in commands[name].params if one.name == "port"
@@ -250,7 +302,15 @@ def test_the_app_listens_on_this_machine_unless_told(monkeypatch):
 
 
 # Where a browser fetches from by itself; a link that a reader clicks is not among them.
-MKDOCS = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", ".ci/mkdocs.yml"]
+MKDOCS = [
+    sys.executable,
+    "-m",
+    "mkdocs",
+    "build",
+    "--strict",
+    "--config-file",
+    ".ci/mkdocs.yml",
+]
 FETCHES = {"link": ("href",), "object": ("data",), "use": ("href",)}
 OTHERS = ("src", "srcset")
 OUTSIDE = re.compile(r"^\s*(?:[a-z]+:)?//", re.IGNORECASE)
@@ -268,7 +328,9 @@ class Fetches(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        wanted = [value or "" for name, value in attrs if name in FETCHES.get(tag, OTHERS)]
+        wanted = [
+            value or "" for name, value in attrs if name in FETCHES.get(tag, OTHERS)
+        ]
         self.outside += [value for value in wanted if OUTSIDE.match(value)]
 
 
@@ -289,7 +351,9 @@ def site(tmp_path_factory):
 
 def test_every_page_is_built_and_formulas_are_mathml(site):
     for source in (ROOT / "docs").rglob("*.md"):
-        text = (site / source.relative_to(ROOT / "docs").with_suffix(".html")).read_text()
+        text = (
+            site / source.relative_to(ROOT / "docs").with_suffix(".html")
+        ).read_text()
         assert "arithmatex" not in text, f"{source.name}: a formula was not converted"
     convexity = (site / "theory" / "convexity.html").read_text()
     assert convexity.count("<math ") > 50

@@ -37,7 +37,10 @@ def drawn(name):
 
 
 def blocks(name, rank="everybody"):
-    table = (column(name, [name, "other"]), column("people", [1.0, 2.5], people, bars=True))
+    table = (
+        column(name, [name, "other"]),
+        column("people", [1.0, 2.5], people, bars=True),
+    )
     return [
         Heading(name, rank),
         Sentence(name, rank, "note"),
@@ -49,7 +52,9 @@ def blocks(name, rank="everybody"):
 
 
 def printed(found, *, details=False):
-    console = terminal._Console(width=80, file=StringIO(), highlight=False, markup=False)
+    console = terminal._Console(
+        width=80, file=StringIO(), highlight=False, markup=False
+    )
     terminal.print_blocks(console, found, details=details)
     return console.file.getvalue()
 
@@ -72,7 +77,12 @@ def test_names_in_a_page(name):
     body = page.partition("<body>")[2]
     tags = set(re.findall(r"<(/?[a-zA-Z0-9]+)", body))
     known = "h2 p ul li dl dt dd div table caption tr th td h3 figure svg title text polyline"
-    assert {tag.strip("/") for tag in tags} <= {*known.split(), "footer", "body", "html"}
+    assert {tag.strip("/") for tag in tags} <= {
+        *known.split(),
+        "footer",
+        "body",
+        "html",
+    }
     assert html.unescape(re.sub(r"<[^>]+>", " ", body)).count(name) >= 7
 
 

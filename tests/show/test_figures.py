@@ -5,7 +5,15 @@ import re
 import numpy as np
 import pytest
 
-from planner import AssumedSets, OrderedEstimates, chart, frontier, plan_padding, plan_survey, solve
+from planner import (
+    AssumedSets,
+    OrderedEstimates,
+    chart,
+    frontier,
+    plan_padding,
+    plan_survey,
+    solve,
+)
 from planner.planning.mean import AnswerRateModel, plan_answer_rate
 from planner.planning.question import budget_curve
 from planner.planning.sampled import SamplingPlan
@@ -32,7 +40,10 @@ from tests.documents import ROOT
 from tests.refusals import refused
 
 ORDERED = OrderedEstimates(
-    ("<b>low", "some", "much", "most"), [0.30, 0.52, 0.49], np.diag([0.01, 0.02, 0.03]) ** 2, 1000
+    ("<b>low", "some", "much", "most"),
+    [0.30, 0.52, 0.49],
+    np.diag([0.01, 0.02, 0.03]) ** 2,
+    1000,
 )
 
 
@@ -41,17 +52,23 @@ def columns(figure):
 
 
 def test_curves_have_the_errors_of_the_plan():
-    curve = frontier(PrivacyPolicy(np.linspace(1, 2, 10), [3] * 10), 10_000, [0.5, 1.0, 2.0])
+    curve = frontier(
+        PrivacyPolicy(np.linspace(1, 2, 10), [3] * 10), 10_000, [0.5, 1.0, 2.0]
+    )
     drawn = columns(chart(curve))
     assert drawn["all items"].tolist() == curve.total_error.tolist()
     assert len(drawn) == 1 + 8 + 1
-    plan = plan_padding(solve(PrivacyPolicy([2.0], [9])), 10_000, AssumedSets([0, 5, 3, 1]))
+    plan = plan_padding(
+        solve(PrivacyPolicy([2.0], [9])), 10_000, AssumedSets([0, 5, 3, 1])
+    )
     total, bias, noise, best = columns(chart(plan)).values()
     assert total == pytest.approx(np.sqrt(10_000 * plan.mse))  # people
     assert noise == pytest.approx(np.sqrt(10_000 * plan.variance))
     assert np.isnan(bias[-1])  # nothing is cut, which a log axis cannot show
     assert best.tolist() == [np.nanmin([bias, noise]), total.max()]
-    rates = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 100_000, mean=0.5), 2.0)
+    rates = plan_answer_rate(
+        AnswerRateModel(NormalPreferences(5, 1.5), 100_000, mean=0.5), 2.0
+    )
     here, flat, missing, *_ = error_figure(rates).lines
     best = rates.best
     assert (here.x[0], flat.x) == (2.0, [best.flat_lower, best.flat_upper])
@@ -67,7 +84,9 @@ def test_curves_have_the_errors_of_the_plan():
 def test_the_band_holds_the_shares_and_the_median_has_its_answers():
     drawn = plotly_of(ordered_figure(ORDERED, [0.25, 0.5, 0.75, 1.0]))
     lower, upper, shares, median, true = drawn.data
-    assert [list(one.y) for one in (lower, upper)] == [list(one) for one in ORDERED.band]
+    assert [list(one.y) for one in (lower, upper)] == [
+        list(one) for one in ORDERED.band
+    ]
     assert list(shares.y) == pytest.approx(ORDERED.consistent)
     assert list(median.x) == ["some", "much", "most"]  # up to much it may be 0.42
     assert (list(true.y), true.mode) == ([0.25, 0.5, 0.75, 1.0], "markers")
@@ -89,7 +108,9 @@ def test_a_bar_with_an_open_end_reaches_from_the_value():
     ends = np.array([[1.0, 2.0], [0.5, 2.5], [0.0, 2.0], [2.0, np.nan]])
     drawn = one_survey_figure(OneSurvey(("a", "b"), *ends))
     drawing = svg_of(drawn, "")
-    *_, (left, right) = re.findall(r'([0-9.]+),\S+ ([0-9.]+),\S+" stroke="#0072B2"', drawing)
+    *_, (left, right) = re.findall(
+        r'([0-9.]+),\S+ ([0-9.]+),\S+" stroke="#0072B2"', drawing
+    )
     assert float(left) < float(right)
     assert f'cx="{right}"' in drawing
     assert list(plotly_of(drawn).data[0].error_x.array) == [1.5, 0.0]
@@ -98,9 +119,15 @@ def test_a_bar_with_an_open_end_reaches_from_the_value():
 def test_drawings_show_the_points_where_they_are():
     drawing = svg_of(ordered_figure(ORDERED), "what is <seen>")
     assert "<title>what is &lt;seen&gt;</title>" in drawing
-    *_, shares = (part for part in drawing.split("<polyline")[1:] if 'stroke="#0072B2"' in part)
-    heights = np.array([float(point.split(",")[1]) for point in shares.split('"')[1].split()])
-    slope, _ = line = np.polyfit(ORDERED.consistent, heights, 1)  # down the page by the share
+    *_, shares = (
+        part for part in drawing.split("<polyline")[1:] if 'stroke="#0072B2"' in part
+    )
+    heights = np.array(
+        [float(point.split(",")[1]) for point in shares.split('"')[1].split()]
+    )
+    slope, _ = line = np.polyfit(
+        ORDERED.consistent, heights, 1
+    )  # down the page by the share
     assert slope < -100
     assert heights == pytest.approx(np.polyval(line, ORDERED.consistent), abs=0.1)
     curve = frontier(PrivacyPolicy([1.0, 2.0], [1, 4]), 10_000, [0.5, 1.0, 2.0])
@@ -116,7 +143,9 @@ def test_turned_drawings_have_names_down_the_page_and_say_what_is_left_out():
     places = re.findall(r'y="([0-9.]+)" text-anchor="end">answer', drawing)
     assert np.all(np.diff(np.array(places, dtype=float)) > 0)
     assert "12 of 40 levels" in drawing
-    (left, right) = re.findall(r'<polyline points="([0-9.]+),[0-9.]+ ([0-9.]+),', drawing)[-1]
+    (left, right) = re.findall(
+        r'<polyline points="([0-9.]+),[0-9.]+ ([0-9.]+),', drawing
+    )[-1]
     assert float(left) < float(right)
     assert plotly_of(held).layout.yaxis.title.text == "12 of 40 levels"
 
@@ -128,7 +157,10 @@ def test_what_is_explored_stands_at_its_own_budgets():
     plan = plan_survey(Survey("s", 50_000, (asked,))).questions[0]
     curve = budget_curve(plan, np.array([0.4, 1.0, 2.0]), "common")
     *_, saturates, wanted, here = explored_figure(plan, curve, "common").lines
-    assert (here.x, saturates.x[0]) == (pytest.approx([3.0, 3.0]), plan.saturation_epsilon)
+    assert (here.x, saturates.x[0]) == (
+        pytest.approx([3.0, 3.0]),
+        plan.saturation_epsilon,
+    )
     assert wanted.values == [1500.0, 1500.0]
     total = explored_figure(plan, curve, "common").lines[0]
     assert total.values[1] == pytest.approx(plan.total_error)
@@ -138,7 +170,9 @@ def test_what_is_explored_stands_at_its_own_budgets():
 
 
 def test_more_decoys_say_less():
-    sampling = plan_survey(load_survey(ROOT / "examples" / "sampled-ages.toml")).questions[0]
+    sampling = plan_survey(
+        load_survey(ROOT / "examples" / "sampled-ages.toml")
+    ).questions[0]
     curve, rare, common = decoys_figure(sampling.fact(SamplingPlan)).lines
     assert np.all(np.diff(curve.values) < 0)
     losses = sampling.fact(SamplingPlan).mechanism.output_losses

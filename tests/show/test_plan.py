@@ -8,12 +8,24 @@ from math import inf
 import numpy as np
 import pytest
 
-from planner import Padded, SetPromises, Target, compare_plans, plan_survey, survey_from_text
+from planner import (
+    Padded,
+    SetPromises,
+    Target,
+    compare_plans,
+    plan_survey,
+    survey_from_text,
+)
 from planner.deployment.parameters import survey_parameters
 from planner.planning.what_if import TargetAnswer
 from planner.show.blocks import Facts, Sentence, Table
 from planner.show.kinds import certificate_sentences, proven_in_short
-from planner.show.plan import error_sentence, plan_blocks, question_blocks, target_sentence
+from planner.show.plan import (
+    error_sentence,
+    plan_blocks,
+    question_blocks,
+    target_sentence,
+)
 from planner.show.promises import promises, verification_blocks
 from tests.surveys import EXAMPLES
 
@@ -24,7 +36,9 @@ LEVELS = (
 SETS = f'kind = "item-set"\nlevel = {LEVELS}\n'
 SIZES = [5, 20, 18, 15, 10, 8, 6, 5, 4, 3]
 MEAN = 'kind = "numeric"\nlower = 0\nupper = 10\nepsilon = 2\nmean = 3\n'
-SCALE = 'kind = "ordinal"\nlevel = [{name = "l", epsilon = 2, items = ["a", "b", "c"]}]\n'
+SCALE = (
+    'kind = "ordinal"\nlevel = [{name = "l", epsilon = 2, items = ["a", "b", "c"]}]\n'
+)
 
 
 def plan(*questions, users=50_000, **more):
@@ -63,20 +77,30 @@ def test_everybody_sees_the_error_and_a_promise_and_one_recommendation():
     one = question(f"level = {LEVELS}\n")
     shown = sentences(question_blocks(one), "everybody")
     assert len(shown) == 3
-    assert shown[0].startswith("Mechanism: Subset design, proven best. Protecting all answers")
+    assert shown[0].startswith(
+        "Mechanism: Subset design, proven best. Protecting all answers"
+    )
     assert shown[1].startswith("No report changes the odds")
-    assert shown[2].startswith("Raising the budget of 'rare' by 0.1 lowers the total error by")
+    assert shown[2].startswith(
+        "Raising the budget of 'rare' by 0.1 lowers the total error by"
+    )
     (facts,) = (block for block in question_blocks(one) if isinstance(block, Facts))
     assert [fact.name for fact in facts.facts][2] == "least exact, an answer of 'rare'"
     assert facts.facts[3].value == f"{math.ceil(one.total_error**2 / 50_000 / 1e-4):,}"
-    assert all(x.rank != "everybody" for x in question_blocks(one) if isinstance(x, Table))
+    assert all(
+        x.rank != "everybody" for x in question_blocks(one) if isinstance(x, Table)
+    )
 
 
 def test_another_mechanism_is_recommended_only_where_it_can_be_deployed():
     worse = question(f'mechanism = "grr"\nlevel = {LEVELS}\n')
-    assert any("Subset design would have" in said for said in sentences(question_blocks(worse)))
+    assert any(
+        "Subset design would have" in said for said in sentences(question_blocks(worse))
+    )
     mean = question(MEAN + 'mechanism = "bisample-md"\n')
-    said = sentences(question_blocks(mean), "everybody")  # Hybrid is better, and is not deployed
+    said = sentences(
+        question_blocks(mean), "everybody"
+    )  # Hybrid is better, and is not deployed
     assert not any("Hybrid" in one for one in said)
 
 
@@ -85,13 +109,19 @@ def test_a_table_has_a_proof_of_its_own_beside_that_of_all_mechanisms():
         blocks = question_blocks(question(f'mechanism = "{name}"\nlevel = {LEVELS}\n'))
         *table, of_all = sentences(blocks, tone="proof")
         assert of_all.startswith("Proven: no mechanism of any kind")
-        assert [one.startswith("Proven: no opt0 table") for one in table] == [True] * own
+        assert [one.startswith("Proven: no opt0 table") for one in table] == [
+            True
+        ] * own
 
 
 def test_the_error_of_the_worst_item_is_that_of_an_answer_that_few_people_have():
     """Deployed variance, of a hundred people of whom nobody, or everybody, has the second item."""
-    made = question(f'criterion = "minimax"\nmechanism = "grr"\nlevel = {LEVELS}\n', users=100)
-    assert "worst single item, for an answer that few people have" in error_sentence(made)
+    made = question(
+        f'criterion = "minimax"\nmechanism = "grr"\nlevel = {LEVELS}\n', users=100
+    )
+    assert "worst single item, for an answer that few people have" in error_sentence(
+        made
+    )
     people = 100 * np.eye(60, dtype=int)[:2]
     rare, common = (made.law.variance(one)[1] ** 0.5 for one in people)
     assert made.total_error == pytest.approx(rare, rel=1e-6)
@@ -102,7 +132,11 @@ def test_saturation_names_the_levels_whose_budget_it_is_about():
     """Never the strictest, whose budget holds all others, nor one that is still below."""
 
     def said(*budgets):
-        return [x for x in sentences(question_blocks(question(levels(*budgets)))) if "Satur" in x]
+        return [
+            x
+            for x in sentences(question_blocks(question(levels(*budgets))))
+            if "Satur" in x
+        ]
 
     assert said(1.0, 1.5) == said(1.0) == []
     assert said(1.0, 1.5, 3.0) == [
@@ -113,7 +147,10 @@ def test_saturation_names_the_levels_whose_budget_it_is_about():
 
 @pytest.mark.parametrize(
     ("gap", "short", "less"),
-    [(52.3, "proven no worse than 7.3 times the best", "87 %"), (0.2, "within 10 % of", "9 %")],
+    [
+        (52.3, "proven no worse than 7.3 times the best", "87 %"),
+        (0.2, "within 10 % of", "9 %"),
+    ],
 )
 def test_a_proof_that_says_little_does_not_say_near(gap, short, less):
     """It was "proven within 630 % of the best", and "lowers the error by more than 630 %"."""
@@ -133,8 +170,16 @@ def test_a_proof_that_says_little_does_not_say_near(gap, short, less):
     [
         (levels(5.0, 1.0), 100_000, []),
         (levels(5.1, 6.0), 100_000, ["'b' has a budget of 6: a report may change"]),
-        (MEAN.replace("= 2", "= 8"), 100_000, ["'q0' has a budget of 8: a report may change"]),
-        (levels(5.0, 1.0), 10, ["Only 10 people are asked", "The total error is larger than"]),
+        (
+            MEAN.replace("= 2", "= 8"),
+            100_000,
+            ["'q0' has a budget of 8: a report may change"],
+        ),
+        (
+            levels(5.0, 1.0),
+            10,
+            ["Only 10 people are asked", "The total error is larger than"],
+        ),
         (
             MEAN.replace("= 2", "= 0.5"),
             1,
@@ -159,7 +204,9 @@ def test_cautions_are_not_given_without_reason(text, users, said):
 def test_a_missed_target_says_what_would_meet_it():
     missed = question(levels(1.0, 2.0) + "target = [{error = 0.001}]\n")
     (said,) = sentences(question_blocks(missed), tone="missed")
-    assert said.startswith("Target, total error at most 0.1 % of the users: MISSED, reached")
+    assert said.startswith(
+        "Target, total error at most 0.1 % of the users: MISSED, reached"
+    )
     assert "the smallest budgets in proportion that meet the targets" in said
     assert said.endswith("Or ask more people.")  # how many stands among the facts
     (answer,) = missed.targets
@@ -168,7 +215,9 @@ def test_a_missed_target_says_what_would_meet_it():
                       "[question.sets]\nsizes = [0, 0, 0, 1]\n")  # fmt: skip
     (answer,) = biased.targets
     assert "Or no number of people would do" in target_sentence(biased, answer)
-    assert "MISSED, reached nothing." in target_sentence(biased, replace(answer, reached=np.inf))
+    assert "MISSED, reached nothing." in target_sentence(
+        biased, replace(answer, reached=np.inf)
+    )
 
 
 # Sets
@@ -181,18 +230,26 @@ def of_sets(sizes=SIZES, length=None):
 
 
 def said_of_sets(one):
-    return [said for said in sentences(question_blocks(one)) if re.search(r"\b[Ss]ets?\b", said)]
+    return [
+        said
+        for said in sentences(question_blocks(one))
+        if re.search(r"\b[Ss]ets?\b", said)
+    ]
 
 
 def test_what_is_cut_is_said_in_people():
     best = of_sets()
-    padding, length = best.fact(Padded).plan, best.fact(Padded).length
+    padding = best.fact(Padded).plan
+    length = best.fact(Padded).length
     said = " ".join(said_of_sets(best))
-    share, size = np.array(SIZES) / sum(SIZES), np.arange(len(SIZES))
+    share = np.array(SIZES) / sum(SIZES)
+    size = np.arange(len(SIZES))
     lost = share @ np.maximum(0, size - length) / (share @ size)
     assert f"Padding length {length}; any from" in said
     assert f"is within 5 % of the best, {padding.length}." in said
-    assert f"Sets of more than {length} items are cut: {100 * lost:.4g} % of all" in said
+    assert (
+        f"Sets of more than {length} items are cut: {100 * lost:.4g} % of all" in said
+    )
     most = best.mechanism.asked.longer.largest_bias(50_000)
     least = 50_000 * (share @ np.maximum(0, 1 - length / np.maximum(size, 1)))
     assert least < most < 1.1 * least  # and what 50,000 people may have more by chance
@@ -220,12 +277,17 @@ def test_what_is_known_of_sets(sizes, length, said):
 
 def test_the_better_design_is_named():
     text = (EXAMPLES / "household.toml").read_text()
-    for design, end in (("split", "splits the budgets instead."), ("one-each", "does so.")):
+    for design, end in (
+        ("split", "splits the budgets instead."),
+        ("one-each", "does so."),
+    ):
         made = plan_survey(survey_from_text(text.replace('"split"', f'"{design}"')))
         said = sentences(plan_blocks(made))
         assert said[0].endswith(end)
         assert sum("Mechanism: Subset design, proven best." in one for one in said) == 2
-        (spent,) = (one for one in said if one.endswith(" at most.") and "spends" in one)
+        (spent,) = (
+            one for one in said if one.endswith(" at most.") and "spends" in one
+        )
         shown = float(spent.split()[-3])  # never smaller than it is
         assert made.most_spent - 1e-9 <= shown < made.most_spent + 1e-4
 
@@ -236,9 +298,18 @@ def test_the_better_design_is_named():
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ('"min"', "an answer and any other more than 2.72-fold for 'a' and 7.39-fold for 'b', "),
-        ('"avg"', "an answer and any other more than 7.39-fold for 'a' and 20.09-fold for 'b', "),
-        ("[[1.0, inf], [inf, 3.0]]", "that are protected from each other more than 2.72-fold for"),
+        (
+            '"min"',
+            "an answer and any other more than 2.72-fold for 'a' and 7.39-fold for 'b', ",
+        ),
+        (
+            '"avg"',
+            "an answer and any other more than 7.39-fold for 'a' and 20.09-fold for 'b', ",
+        ),
+        (
+            "[[1.0, inf], [inf, 3.0]]",
+            "that are protected from each other more than 2.72-fold for",
+        ),
     ],
 )
 def test_the_factor_is_that_of_the_largest_pair(rule, said):
@@ -256,11 +327,26 @@ def test_one_sided_budgets_promise_both_directions_and_are_offered_under_the_rul
     ]
     assert made.questions[0].one_sided is None
     usual = plan(f'rule = "min"\n{levels(1.0, 3.0)}')
-    (offer,) = (one for one in sentences(plan_blocks(usual)) if one.startswith("One-sided budgets"))
+    (offer,) = (
+        one
+        for one in sentences(plan_blocks(usual))
+        if one.startswith("One-sided budgets")
+    )
     saved = 1 - made.questions[0].total_error / usual.questions[0].total_error
-    assert f"would have {100 * saved:.1f} % less error: a report may then speak against" in offer
-    row = next(one for one in compare_plans(usual, made) if one.what == "said against (epsilon)")
-    assert (row.level, row.first, row.second) == ("a", pytest.approx(1.0), pytest.approx(3.0))
+    assert (
+        f"would have {100 * saved:.1f} % less error: a report may then speak against"
+        in offer
+    )
+    row = next(
+        one
+        for one in compare_plans(usual, made)
+        if one.what == "said against (epsilon)"
+    )
+    assert (row.level, row.first, row.second) == (
+        "a",
+        pytest.approx(1.0),
+        pytest.approx(3.0),
+    )
     alike = plan(f'rule = "min"\n{levels(1.0, 1.0)}').questions[0]
     assert alike.one_sided is None  # nothing would change
 
@@ -268,10 +354,25 @@ def test_one_sided_budgets_promise_both_directions_and_are_offered_under_the_rul
 @pytest.mark.parametrize(
     ("rule", "items", "promised", "openly"),
     [
-        ([[0.1, inf], [inf, 0.1]], 1, "", "NO BUDGET PROTECTS 'a' FROM 'b': every report"),
+        (
+            [[0.1, inf], [inf, 0.1]],
+            1,
+            "",
+            "NO BUDGET PROTECTS 'a' FROM 'b': every report",
+        ),
         ([[0.1, inf], [inf, 0.1]], 2, "1.11-fold", "NO BUDGET PROTECTS 'a' FROM 'b': "),
-        ([[9, inf, 1], [inf, 9, inf], [1, inf, 9]], 1, "2.72-fold", "PROTECTS 'b' FROM 'a', 'c'"),
-        ([[1, inf, 1], [inf, 1, 1], [1, 1, 1]], 1, "2.72-fold", ""),  # by way of the third
+        (
+            [[9, inf, 1], [inf, 9, inf], [1, inf, 9]],
+            1,
+            "2.72-fold",
+            "PROTECTS 'b' FROM 'a', 'c'",
+        ),
+        (
+            [[1, inf, 1], [inf, 1, 1], [1, 1, 1]],
+            1,
+            "2.72-fold",
+            "",
+        ),  # by way of the third
     ],
 )
 def test_what_no_budget_protects_is_said_in_capitals(rule, items, promised, openly):
@@ -289,7 +390,8 @@ def test_what_no_budget_protects_is_said_in_capitals(rule, items, promised, open
 @pytest.mark.parametrize("epsilon", [5.0, 13.8, 14.0, 20.0, 30.0])
 def test_no_factor_is_said_to_be_smaller_than_it_is(epsilon):
     (question,) = (made := plan(levels(epsilon, items=2))).questions
-    (promise,), used = promises(made), float(question.realised.max())
+    (promise,) = promises(made)
+    used = float(question.realised.max())
     assert used == pytest.approx(epsilon, rel=1e-6) or epsilon > 13 < used < epsilon
     factor = float(re.search(r"([\d.,e+]+)-fold", promise).group(1).replace(",", ""))
     assert math.exp(used) * (1 - 1e-12) <= factor <= math.exp(used) * 1.1
@@ -304,9 +406,13 @@ def test_promises_of_every_kind_of_question():
     made = plan(MEAN, f"{SETS}padding_length = 2\n", rare)
     number, sets, *views = promises(made)
     most = math.exp(next(row.spent for row in made.spending if row.question == "q0"))
-    assert number.startswith("q0: No report changes the odds between two numbers, or a number")
+    assert number.startswith(
+        "q0: No report changes the odds between two numbers, or a number"
+    )
     assert f"more than {math.ceil(100 * most) / 100}-fold" in number
-    assert sets.startswith("q1: No report changes the odds between a set of answers and any other")
+    assert sets.startswith(
+        "q1: No report changes the odds between a set of answers and any other"
+    )
     assert len(views) == 3
     assert "INFINITE" in views[1]
     cap = f"{SETS}padding_length = 2\n[question.sets]\ncap = 2\n"
@@ -323,11 +429,20 @@ def test_promises_of_every_kind_of_question():
     ("target", "text"),
     [
         (Target(error=0.01), "total error at most 1 % of the users"),
-        (Target(error=0.0125, level="a"), "standard error of a rare item of 'a' at most 1.25 %"),
+        (
+            Target(error=0.0125, level="a"),
+            "standard error of a rare item of 'a' at most 1.25 %",
+        ),
         (Target(detect="5 %"), "every item detectable from 5 % of the users"),
-        (Target(detect=0.05, level="a"), "every item of 'a' detectable from 5 % of the users"),
+        (
+            Target(detect=0.05, level="a"),
+            "every item of 'a' detectable from 5 % of the users",
+        ),
     ],
 )
 def test_targets_in_words(target, text):
     answer = TargetAnswer(target, 0.0, None, None)
-    assert target_sentence(question(levels(1)), answer) == f"Target, {text}: met, reached 0 %."
+    assert (
+        target_sentence(question(levels(1)), answer)
+        == f"Target, {text}: met, reached 0 %."
+    )

@@ -23,7 +23,8 @@ MOST = json.loads(FILE.read_text())
 @pytest.fixture(autouse=True)
 def _no_more_work_than_it_took(request, monkeypatch):
     """A twentieth is to spare, and one, for other roundings; WORK=1 writes what it takes now."""
-    done, name = dict.fromkeys(COUNTED, 0), request.node.name
+    done = dict.fromkeys(COUNTED, 0)
+    name = request.node.name
 
     def counted(place, made):
         def instead(*given):

@@ -73,12 +73,15 @@ def dense(logs, wanted, scenarios):
     """The primal over rays, given by logarithms: sums are 1, unbiased, quadratic over linear."""
     rays = np.exp(logs)
     rays = rays / np.sqrt(rays.max(axis=1) * rays.min(axis=1))[:, None]
-    p, n = len(wanted), len(rays)
-    theta, z = cp.Variable(n, nonneg=True), cp.Variable((p, n))
+    p = len(wanted)
+    n = len(rays)
+    theta = cp.Variable(n, nonneg=True)
+    z = cp.Variable((p, n))
     worst = cp.Variable()
     rows = [rays.T @ theta == 1, z @ rays == wanted]
     for scenario in scenarios:
-        moved, shares = scenario.directions @ z, rays @ scenario.population
+        moved = scenario.directions @ z
+        shares = rays @ scenario.population
         terms = [shares[o] * cp.quad_over_lin(moved[:, o], theta[o]) for o in range(n)]
         error = cp.sum(cp.hstack(terms)) - scenario.known(wanted)
         rows.append(error <= (worst if scenario.cap is None else scenario.cap))
@@ -91,7 +94,9 @@ def written_out(types):
     """``Pr[output | item]``, shape ``(items, outputs)``, and the type and sides of each output."""
     m = types.item_counts
     first = [*first_of(m), m.sum()]
-    columns, kinds, sides = [], [], []
+    columns = []
+    kinds = []
+    sides = []
     for o in range(types.size):
         choices = [
             list(combinations(range(first[i], first[i + 1]), int(k)))
@@ -102,7 +107,9 @@ def written_out(types):
             side = np.zeros(m.sum(), dtype=int)
             side[[item for part in split for item in part]] = 1
             levels = np.repeat(np.arange(m.size), m)
-            likelihood = np.where(side == 1, types.high[o][levels], types.low[o][levels])
+            likelihood = np.where(
+                side == 1, types.high[o][levels], types.low[o][levels]
+            )
             columns.append(types.weights[o] * likelihood / len(splits))
             kinds.append(o)
             sides.append(side)

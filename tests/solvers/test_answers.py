@@ -11,13 +11,34 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from planner import InputError, Objective, OutputTypes, PrivacyPolicy, best_design, solve
-from planner.solvers.answers import Certificate, Channel, Scenario, SubsetDesign, UnaryTable
-from tests.policies import RULES, demanded, feasible_coordinates, random_policy, seeds, worst_excess
+from planner import (
+    InputError,
+    Objective,
+    OutputTypes,
+    PrivacyPolicy,
+    best_design,
+    solve,
+)
+from planner.solvers.answers import (
+    Certificate,
+    Channel,
+    Scenario,
+    SubsetDesign,
+    UnaryTable,
+)
+from tests.policies import (
+    RULES,
+    demanded,
+    feasible_coordinates,
+    random_policy,
+    seeds,
+    worst_excess,
+)
 from tests.solvers.questions import first_of, written_out
 
 POLICY = PrivacyPolicy([math.log(4), math.log(6)], [1, 4])
-A, B = [0.592, 0.673], [0.328, 0.278]
+A = [0.592, 0.673]
+B = [0.328, 0.278]
 
 
 def test_the_paper_s_rounded_table_2():
@@ -67,7 +88,8 @@ def test_a_table_cannot_be_changed():
 def random_types(rng, item_counts, size):
     m = np.array(item_counts)
     low = rng.uniform(0.5, 1, (size, m.size))
-    weights, high = rng.random(size) + 0.1, low + rng.random(low.shape)
+    weights = rng.random(size) + 0.1
+    high = low + rng.random(low.shape)
     return OutputTypes(m, weights, low, high, rng.integers(0, m + 1, (size, m.size)))
 
 
@@ -87,7 +109,9 @@ def test_estimator_and_variances_are_those_of_every_output_written_out(item_coun
     # No other unbiased estimator has a smaller error under the prior: weighted least squares.
     share = (prior / np.array(item_counts))[levels] @ law
     J = (law / share) @ law.T
-    np.testing.assert_allclose(T.T, np.linalg.solve(J, law / share), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        T.T, np.linalg.solve(J, law / share), rtol=1e-9, atol=1e-11
+    )
     seconds = law @ np.square(T)  # E[T^2 | answer], shape (answer, item)
     other, own = types.variances(g)
     for k, i in product(range(levels.size), repeat=2):
@@ -98,8 +122,12 @@ def test_estimator_and_variances_are_those_of_every_output_written_out(item_coun
     policy = PrivacyPolicy(np.ones(len(item_counts)), item_counts)
     design = SubsetDesign(policy, types, np.arange(len(item_counts)), prior)
     drawn = Objective("expected", weights, prior)
-    assert design.value(drawn) == pytest.approx(prior @ errors[first_of(item_counts)], rel=1e-10)
-    assert design.value(Objective(weights=weights)) == pytest.approx(errors.max(), rel=1e-10)
+    assert design.value(drawn) == pytest.approx(
+        prior @ errors[first_of(item_counts)], rel=1e-10
+    )
+    assert design.value(Objective(weights=weights)) == pytest.approx(
+        errors.max(), rel=1e-10
+    )
 
 
 def test_levels_of_one_group_have_their_own_errors():
@@ -108,7 +136,8 @@ def test_levels_of_one_group_have_their_own_errors():
     policy = PrivacyPolicy(np.full(2, np.log(4)), [1, 2], names=["one", "two"])
     design = SubsetDesign(policy, types, [0, 0], [1.0], Objective(weights=[1.0, 5.0]))
     other, own = types.variances(types.estimator([1.0]))
-    first, second = 10 * other[0, 0] + own[0], 6 * other[0, 0] + 5 * own[0]
+    first = 10 * other[0, 0] + own[0]
+    second = 6 * other[0, 0] + 5 * own[0]
     assert design.objective_value == pytest.approx(max(first, second), rel=1e-12)
     np.testing.assert_allclose(design.level_errors, 2 * other[0, 0] + own[0])
 
@@ -139,10 +168,13 @@ def by_hand(a, b):
     return UnaryTable(POLICY, a, b, "opt0", "by hand")
 
 
-TYPES = OutputTypes([1, 3], [0.5, 0.5], np.ones((2, 2)), np.full((2, 2), 2.0), [[0, 1], [1, 0]])
+TYPES = OutputTypes(
+    [1, 3], [0.5, 0.5], np.ones((2, 2)), np.full((2, 2), 2.0), [[0, 1], [1, 0]]
+)
 BLANK = OutputTypes([2], [1.0], [[1.0]], [[2.0]], [[0]])
 DESIGN = best_design(PrivacyPolicy([1.0, 2.0], [1, 4]))
-of_types, of_design = partial(replace, TYPES), partial(replace, DESIGN)
+of_types = partial(replace, TYPES)
+of_design = partial(replace, DESIGN)
 NO_ORDER = r"\(a, b\) of level 0 is \(0.5, 0.5\) but must be .*0 < b < a < 1"
 
 
@@ -153,7 +185,11 @@ NO_ORDER = r"\(a, b\) of level 0 is \(0.5, 0.5\) but must be .*0 < b < a < 1"
         (by_hand, {"a": [0.5, 1.0], "b": [0.2, 0.2]}, "of level 1"),
         (by_hand, {"a": [0.5, 0.5], "b": [0.2, 0.0]}, "of level 1"),
         (by_hand, {"a": [0.5, math.nan], "b": [0.2, 0.2]}, "of level 1"),
-        (by_hand, {"a": [0.5], "b": [0.2]}, r"a is \(1,\) .* one number per level, shape \(2,\)"),
+        (
+            by_hand,
+            {"a": [0.5], "b": [0.2]},
+            r"a is \(1,\) .* one number per level, shape \(2,\)",
+        ),
         (of_types, {"weights": [0.5, 0.0]}, r"weights\[1\] is 0.0"),
         (of_types, {"low": [[1.0, 3.0], [1.0, 1.0]]}, r"low\[0\]\[1\] is 3.0"),
         (of_types, {"low": [[1.0, -1.0], [1.0, 1.0]]}, r"low\[0\]\[1\] is -1.0"),
@@ -163,7 +199,10 @@ NO_ORDER = r"\(a, b\) of level 0 is \(0.5, 0.5\) but must be .*0 < b < a < 1"
         (BLANK.estimator, {"prior": [1.0]}, "tell all items apart"),
         (BLANK.estimator, {"prior": [0.0]}, "prior"),
         (of_design, {"prior": np.ones(3)}, "prior"),
-        *((of_design, {"groups": g}, "groups") for g in ([0, 0], [0, 2], [1, 0], [0], [-1, 1])),
+        *(
+            (of_design, {"groups": g}, "groups")
+            for g in ([0, 0], [0, 2], [1, 0], [0], [-1, 1])
+        ),
         (response, {"matrix": MATRIX[:, :1]}, "estimator"),
         (response, {"matrix": MATRIX * 0.99}, "^matrix is 0.01"),
         (response, {"estimator": ESTIMATOR + 1e-6}, "estimator"),
@@ -180,4 +219,6 @@ def test_what_is_no_answer_is_refused(make, about, message):
 
 
 def test_a_design_is_shown_in_a_line():
-    assert repr(DESIGN).startswith("<SubsetDesign: 3 types of reports, worst-case error")
+    assert repr(DESIGN).startswith(
+        "<SubsetDesign: 3 types of reports, worst-case error"
+    )

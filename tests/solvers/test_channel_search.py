@@ -20,7 +20,14 @@ from planner.solvers.game import lower_bound
 from planner.solvers.generation import generate
 from planner.solvers.rays import vertices, windows_of
 from tests.refusals import refused
-from tests.solvers.questions import cumulative, dense, plain, random_question, rays_of, worst_case
+from tests.solvers.questions import (
+    cumulative,
+    dense,
+    plain,
+    random_question,
+    rays_of,
+    worst_case,
+)
 
 # -- known optima -------------------------------------------------------------------------------
 
@@ -31,7 +38,9 @@ def test_two_symbols_are_randomised_response(epsilon):
     closed = np.exp(epsilon) / np.expm1(epsilon) ** 2
     assert channel.worst_error == pytest.approx(closed, rel=1e-6)
     keep = np.exp(epsilon) / (1 + np.exp(epsilon))
-    assert np.sort(channel.matrix) == pytest.approx(np.array([[1 - keep, keep]] * 2), rel=1e-6)
+    assert np.sort(channel.matrix) == pytest.approx(
+        np.array([[1 - keep, keep]] * 2), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,14 +74,20 @@ def test_dense_program(rule, seed):
     policy = PrivacyPolicy(rng.uniform(0.6, 2.5, 4), [1] * 4, chosen)
     channel = solve_channel(policy, wanted, scenarios)
     assert channel.certificate.relative_gap < 1e-6
-    assert channel.certificate.over == "linear mechanisms"  # which of three populations is it?
-    assert channel.worst_error == pytest.approx(dense(rays_of(policy), wanted, scenarios), rel=1e-5)
+    assert (
+        channel.certificate.over == "linear mechanisms"
+    )  # which of three populations is it?
+    assert channel.worst_error == pytest.approx(
+        dense(rays_of(policy), wanted, scenarios), rel=1e-5
+    )
     one = solve_channel(policy, wanted, scenarios[:1]).certificate
     assert (one.over, one.lower_bound < channel.worst_error) == ("mechanisms", True)
 
 
 def test_whom_a_bound_is_about():
-    person, other, mixed = np.array([1.0, 0]), np.array([0, 1.0]), np.array([0.5, 0.5])
+    person = np.array([1.0, 0])
+    other = np.array([0, 1.0])
+    mixed = np.array([0.5, 0.5])
     for about, over in (
         ([(mixed, False)], "mechanisms"),
         ([(person, False), (other, False)], "mechanisms"),
@@ -85,7 +100,8 @@ def test_whom_a_bound_is_about():
 
 
 def test_reports_that_do_not_tell_a_number_are_refused():
-    estimator, blank = np.ones((1, 2)), np.full((2, 2), 0.5)
+    estimator = np.ones((1, 2))
+    blank = np.full((2, 2), 0.5)
     assert unbiased(estimator, np.array([[1.0, 1.0]]), blank) == pytest.approx(1)
     with refused(ConvergenceError):
         unbiased(estimator, np.array([[1.0, 1.001]]), blank)
@@ -94,7 +110,8 @@ def test_reports_that_do_not_tell_a_number_are_refused():
 def test_a_cap_is_kept_and_costs():
     rng = np.random.default_rng(3)
     wanted, scenarios = random_question(rng)
-    free, policy = scenarios[:1], plain(1.0, 4)
+    free = scenarios[:1]
+    policy = plain(1.0, 4)
     alone = solve_channel(policy, wanted, free)
     other = scenarios[2]
     unseen = alone.error(other)
@@ -120,14 +137,19 @@ def test_random_private_mechanisms_never_beat_the_bound(rule):
     policy = PrivacyPolicy([0.8, 1.1, 1.9, 2.0], [1] * 4, rule)
     wanted, scenarios = random_question(rng)
     channel = solve_channel(policy, wanted, scenarios)
-    rays, closest = np.exp(rays_of(policy)), np.inf
+    rays = np.exp(rays_of(policy))
+    closest = np.inf
     for trial in range(300):
         if trial % 2:  # mixtures of random sets of rays, brought to row sums of 1
             joint = rng.dirichlet(np.full(len(rays), 0.3)) * rays.T
         else:  # or disturbed copies of the best one
-            joint = channel.matrix * np.exp(rng.normal(scale=0.05, size=channel.matrix.shape))
+            joint = channel.matrix * np.exp(
+                rng.normal(scale=0.05, size=channel.matrix.shape)
+            )
         joint = joint / joint.sum(axis=1, keepdims=True)
-        for shrink in 0.9 ** np.arange(200):  # towards the blank mechanism until pairs are kept
+        for shrink in 0.9 ** np.arange(
+            200
+        ):  # towards the blank mechanism until pairs are kept
             mixed = shrink * joint + (1 - shrink) * joint.mean(axis=0)
             gaps = np.log(mixed)[:, None] - np.log(mixed)[None, :]
             if (gaps.max(axis=2) <= policy.bounds()).all():
@@ -151,23 +173,34 @@ def enclosed(power):
 def proven_exactly(policy, wanted, at):
     """What the multipliers prove of everybody's worst error, in fractions, at all true rays."""
     exact = np.vectorize(Fraction)
-    epsilons, m = exact(policy.epsilons), policy.size
+    epsilons = exact(policy.epsilons)
+    m = policy.size
     if policy.rule_name == "avg":
         budgets = (epsilons[:, None] + epsilons[None, :]) / 2
     else:
-        budgets = np.vectorize(lambda r: Fraction(r) if np.isfinite(r) else None)(policy.bounds())
+        budgets = np.vectorize(lambda r: Fraction(r) if np.isfinite(r) else None)(
+            policy.bounds()
+        )
     pairs = {(x, y): budgets[x, y] for x, y in permutations(range(m), 2)}
     pairs = {pair: budget for pair, budget in pairs.items() if budget is not None}
     unit = max(budget.denominator for budget in pairs.values())
-    alpha, rows, sigma = exact(at.alpha[0]), exact(at.rows), exact(at.scenarios)
+    alpha = exact(at.alpha[0])
+    rows = exact(at.rows)
+    sigma = exact(at.scenarios)
     largest = Fraction(0)
-    for point in vertices(m, {pair: int(budget * unit) for pair, budget in pairs.items()}):
-        low, high = np.array([enclosed(Fraction(z - max(point), unit)) for z in point]).T
+    for point in vertices(
+        m, {pair: int(budget * unit) for pair, budget in pairs.items()}
+    ):
+        low, high = np.array(
+            [enclosed(Fraction(z - max(point), unit)) for z in point]
+        ).T
         ends = [
             (np.where(by < 0, high, low) @ by, np.where(by < 0, low, high) @ by)
             for by in (*alpha.T, rows)
         ]
-        charge = sum(max(-least, most) ** 2 for least, most in ends[:-1]) / (low @ sigma)
+        charge = sum(max(-least, most) ** 2 for least, most in ends[:-1]) / (
+            low @ sigma
+        )
         assert ends[-1][0] > 0
         largest = max(largest, charge / ends[-1][0])
     reach = sum((exact(wanted) * alpha.T).ravel())
@@ -178,9 +211,11 @@ def proven_exactly(policy, wanted, at):
 @pytest.mark.parametrize("case", ["min", "avg", "small", "matrix", "chain"])
 def test_the_bound_stands_at_the_true_windows(case):
     """Windows and likelihoods are rounded: what is charged for it is more."""
-    epsilons, rule = np.array([0.8, 1.1, 1.9, 2.0, 0.3]), case
+    epsilons = np.array([0.8, 1.1, 1.9, 2.0, 0.3])
+    rule = case
     if case == "small":
-        epsilons, rule = epsilons * 1e-4, "min"
+        epsilons = epsilons * 1e-4
+        rule = "min"
     elif case == "matrix":
         rule = np.random.default_rng(1).uniform(0.5, 3, (5, 5))
         rule = (rule + rule.T) / 2
@@ -188,10 +223,13 @@ def test_the_bound_stands_at_the_true_windows(case):
         rule = np.full((5, 5), np.inf)
         for i, budget in enumerate((0.7, 50, 50, 49.9)):
             rule[i, i + 1] = rule[i + 1, i] = budget
-    policy, wanted = PrivacyPolicy(epsilons, [1] * 5, rule), cumulative(5)
+    policy = PrivacyPolicy(epsilons, [1] * 5, rule)
+    wanted = cumulative(5)
     question = _ChannelProblem(policy, wanted, worst_case(wanted))
-    oracle, rng = Ends(question, windows_of(policy, np.arange(5))), np.random.default_rng(2)
-    best, nearest = generate(question.game, oracle, 1e-9).answer.multipliers, np.inf
+    oracle = Ends(question, windows_of(policy, np.arange(5)))
+    rng = np.random.default_rng(2)
+    best = generate(question.game, oracle, 1e-9).answer.multipliers
+    nearest = np.inf
     for _ in range(8):  # of any multipliers, not only those whose ratio is at most 1
         at = best._replace(rows=best.rows * rng.uniform(0.8, 0.9))
         at = at._replace(alpha=(at.alpha[0] * rng.normal(1, 1e-6, at.alpha[0].shape),))
@@ -213,5 +251,7 @@ def test_refusals():
     apart[:2, :2] = apart[2:, 2:] = 1.0
     with refused():
         solve_channel(
-            PrivacyPolicy(np.ones(4), np.ones(4), apart), cumulative(4), worst_case(cumulative(4))
+            PrivacyPolicy(np.ones(4), np.ones(4), apart),
+            cumulative(4),
+            worst_case(cumulative(4)),
         )

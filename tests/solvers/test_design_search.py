@@ -8,7 +8,14 @@ from math import inf, log
 import numpy as np
 import pytest
 
-from planner import ConvergenceError, Objective, PrivacyPolicy, Scenario, best_design, solve
+from planner import (
+    ConvergenceError,
+    Objective,
+    PrivacyPolicy,
+    Scenario,
+    best_design,
+    solve,
+)
 from planner.solvers import counts, design_search
 from planner.solvers.channel_search import solve_channel
 from planner.solvers.counts import Counts, DesignProblem, largest_ratio
@@ -41,7 +48,13 @@ REFERENCE = [  # budgets, items, rule, error, digits after the point
         ]
     ),
     (SCALED, (50, 50, 900), "min", 1907.300507, 6),
-    ((4, 4.8, 8), (50, 50, 900), "min", 32.850066, 6),  # found here: an early guess misled it
+    (
+        (4, 4.8, 8),
+        (50, 50, 900),
+        "min",
+        32.850066,
+        6,
+    ),  # found here: an early guess misled it
     ((1, 1.5, 2, 3), (10, 20, 30, 40), "min", 219.98909, 5),
     ((1, 2), (100, 900), "min", 2008.34109, 5),
     (SCALED, (5, 5, 90), "avg", 96.32476, 5),
@@ -60,9 +73,12 @@ def test_every_printed_digit(budgets, items, rule, error, digits):
     assert abs(design.worst_case_mse - error) <= half
     assert design.certificate.lower_bound <= design.worst_case_mse
     types = design.types  # few are enough, and they make whole probabilities
-    t, several = types.item_counts.size, np.count_nonzero(types.item_counts > 1)
+    t = types.item_counts.size
+    several = np.count_nonzero(types.item_counts > 1)
     assert types.size <= t * (t + 1) // 2 + several - 1
-    np.testing.assert_allclose(types.probabilities.sum(axis=(1, 2)), 1, rtol=0, atol=4e-16)
+    np.testing.assert_allclose(
+        types.probabilities.sum(axis=(1, 2)), 1, rtol=0, atol=4e-16
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +113,9 @@ def test_what_newtons_steps_went_round_in_circles_for():
 
 
 FAR = [  # even weights of first types leave means 1e-10 apart; no weights of splits sum to 1
-    PrivacyPolicy([1] * 3, [327, 678, 944], [[8.6, 8.8, 9.8], [8.8, 6.0, 5.9], [9.8, 5.9, 2.2]]),
+    PrivacyPolicy(
+        [1] * 3, [327, 678, 944], [[8.6, 8.8, 9.8], [8.8, 6.0, 5.9], [9.8, 5.9, 2.2]]
+    ),
     PrivacyPolicy([2.7, 2.2, 0.055, 0.83, 5.4], [52, 233, 22, 198, 247], "avg"),
 ]
 
@@ -109,7 +127,8 @@ def test_types_that_begin_far_from_the_optimum(policy):
 
 def test_first_multipliers_that_do_not_cover_what_comes_are_forgotten(monkeypatch):
     def few(oracle, whole=Counts.start):
-        columns, m = whole(oracle), oracle.problem.item_counts
+        columns = whole(oracle)
+        m = oracle.problem.item_counts
         return columns.take((columns.about[:, 1:] % m > 0).any(axis=1))
 
     monkeypatch.setattr(Counts, "start", few)
@@ -135,7 +154,9 @@ def _apart(policy):
     ones = np.ones(level.size)
     if policy.rule_name != "matrix":
         against = {} if policy.against is None else {"against": policy.against[level]}
-        return PrivacyPolicy(policy.epsilons[level], ones, policy.rule_name, **against), level
+        return PrivacyPolicy(
+            policy.epsilons[level], ones, policy.rule_name, **against
+        ), level
     np.fill_diagonal(pairs, 50.0)
     return PrivacyPolicy(ones, ones, pairs), level
 
@@ -143,7 +164,9 @@ def _apart(policy):
 def dense_bounds(policy, weights=None, prior=None):
     """Error and bound of the best channel that reports every item's count."""
     items, level = _apart(policy)
-    root = np.diag(np.sqrt((np.ones(policy.size) if weights is None else weights)[level]))
+    root = np.diag(
+        np.sqrt((np.ones(policy.size) if weights is None else weights)[level])
+    )
     if prior is None:
         people = [Scenario(one, root) for one in np.eye(level.size)]
     else:
@@ -169,8 +192,12 @@ def test_random_policies_agree(rule, kind):
     rng = np.random.default_rng(9)
     for _ in range(6 if kind == "plain" else 2):
         policy = _random(rng, rule)
-        weights = rng.uniform(0.2, 3, policy.size) if kind in ("weights", "both") else None
-        prior = rng.dirichlet(np.ones(policy.size)) if kind in ("prior", "both") else None
+        weights = (
+            rng.uniform(0.2, 3, policy.size) if kind in ("weights", "both") else None
+        )
+        prior = (
+            rng.dirichlet(np.ones(policy.size)) if kind in ("prior", "both") else None
+        )
         name = "worst-case" if prior is None else "expected"
         design = best_design(policy, Objective(name, weights=weights, prior=prior))
         assert design.certificate.relative_gap <= 1e-6
@@ -187,12 +214,17 @@ def _small(rng, rule):
     chosen = random_rule(rng, t, rule, low=0.5, high=3, gaps=0.0)
     # Budgets within a factor of two: no levels are merged.
     epsilons = rng.uniform(0.6, 1.2, t) * rng.choice([1, 2.5])
-    return PrivacyPolicy(epsilons, rng.integers(1, 4, t) + (np.arange(t) == t - 1), **chosen)
+    return PrivacyPolicy(
+        epsilons, rng.integers(1, 4, t) + (np.arange(t) == t - 1), **chosen
+    )
 
 
 def _private_columns(rng, budgets, size):
     """Random columns that reach some pair's budget and keep all."""
-    logs = rng.choice([-1.0, 1.0], (size, len(budgets))) * rng.random((size, len(budgets))) ** 0.3
+    logs = (
+        rng.choice([-1.0, 1.0], (size, len(budgets)))
+        * rng.random((size, len(budgets))) ** 0.3
+    )
     gaps = logs[:, :, None] - logs[:, None, :]
     scale = np.min(budgets / np.maximum(gaps, 1e-12), axis=(1, 2))
     return np.exp(logs * scale[:, None])
@@ -228,7 +260,9 @@ def test_random_mechanisms_never_beat_the_bound(rule):
             best = written_out(design.types)[0].T
             prior = (design.prior / policy.item_counts)[level]
             bound = design.certificate.lower_bound
-        law = _completed(_private_columns(rng, budgets, int(rng.integers(len(level), 20))), budgets)
+        law = _completed(
+            _private_columns(rng, budgets, int(rng.integers(len(level), 20))), budgets
+        )
         assert np.allclose(law.sum(axis=0), 1)
         share = rng.choice([0.0, 0.01, 0.3])
         mixed = np.vstack([law * (1 - share), best * share]) if i % 2 else law
@@ -266,7 +300,8 @@ def _of_some_types(rule, seed=22):
     for _ in range(3):
         policy = PrivacyPolicy(rng.uniform(0.5, 3, 3), rng.integers(1, 10, 3), rule)
         problem = _problem(policy)
-        game, types = problem.game(problem.weights), _all_types(problem)
+        game = problem.game(problem.weights)
+        types = _all_types(problem)
         some = problem.columns(types[rng.random(len(types)) < 0.3])
         at = saddle(game, some, 1e-9).multipliers
         every = ratios(game, at, problem.columns(types))
@@ -290,20 +325,24 @@ def test_the_largest_ratio_is_that_of_all_types_tried(rule, most_work, monkeypat
 @pytest.mark.parametrize("rule", ["min", "avg"])
 def test_no_type_of_a_box_exceeds_its_ceiling(rule):
     """Boxes of any size; those of one type have its ratio, and small ones are bounded tightly."""
-    rng, excess = np.random.default_rng(23), []
+    rng = np.random.default_rng(23)
+    excess = []
     for types, every, priced in _of_some_types(rule):
         window = rng.integers(len(priced.low), size=300)
         low = rng.integers(priced.m + 1, size=(300, 3))
         side = rng.integers(3, size=(300, 1)) * rng.integers(4, size=(300, 3))
         high = np.minimum(low + side, priced.m)
         wide = (priced.gap > 0)[window]
-        low, high = np.where(wide, low, 0), np.where(wide, high, 0)
+        low = np.where(wide, low, 0)
+        high = np.where(wide, high, 0)
         inside = (types[:, 0] == window[:, None]) & np.all(
             (low[:, None] <= types[:, 1:]) & (types[:, 1:] <= high[:, None]), axis=2
         )
         true = np.where(inside, every, -np.inf).max(axis=1)
         for rho in (0.5, 0.9, 1.0):
-            above, top, _, _ = priced.bounded(counts.Boxes(window, low, high), rho * every.max())
+            above, top, _, _ = priced.bounded(
+                counts.Boxes(window, low, high), rho * every.max()
+            )
             assert (top >= true * (1 - 1e-12)).all()
             assert above[true > rho * every.max()].all()
             lone = above & (low == high).all(axis=1)
@@ -316,8 +355,10 @@ def test_no_type_of_a_box_exceeds_its_ceiling(rule):
 def test_a_careless_solver_proves_less_and_never_too_much(rule):
     rng = np.random.default_rng(21)
     policy = _small(rng, rule)
-    problem, optimum = _problem(policy), best_design(policy).worst_case_mse
-    oracle, game = Counts(problem, 1e-6, NONE), problem.game(problem.weights)
+    problem = _problem(policy)
+    optimum = best_design(policy).worst_case_mse
+    oracle = Counts(problem, 1e-6, NONE)
+    game = problem.game(problem.weights)
     right = saddle(game, problem.columns(_all_types(problem)), 1e-9).multipliers
     bounds = []
     for _ in range(40):
@@ -344,8 +385,11 @@ CUT_SHORT = [
 @pytest.mark.parametrize("limits", CUT_SHORT)
 def test_a_search_cut_short_gives_a_design_with_an_honest_gap(limits, monkeypatch):
     """Sums off by a thousandth at a saddle point left early are made whole."""
-    policy, least = PrivacyPolicy(SCALED, (5, 5, 90)), 175.805301
-    monkeypatch.setattr(design_search, "_tables", lambda *_: [])  # that would be better, cut early
+    policy = PrivacyPolicy(SCALED, (5, 5, 90))
+    least = 175.805301
+    monkeypatch.setattr(
+        design_search, "_tables", lambda *_: []
+    )  # that would be better, cut early
     for place, limit in limits.items():
         monkeypatch.setattr(f"planner.solvers.{place}", limit)
     design = best_design(policy)
@@ -356,7 +400,9 @@ def test_a_search_cut_short_gives_a_design_with_an_honest_gap(limits, monkeypatc
         gap = design.worst_case_mse / certificate.lower_bound - 1
         assert certificate.relative_gap == pytest.approx(gap)
     assert certificate.relative_gap > 1e-6
-    assert design.types.probabilities.sum(axis=(1, 2)) == pytest.approx(np.ones(3), abs=1e-9)
+    assert design.types.probabilities.sum(axis=(1, 2)) == pytest.approx(
+        np.ones(3), abs=1e-9
+    )
     for low, high in zip(design.pair_losses, policy.bounds(), strict=True):
         assert (low <= high * (1 + 1e-12)).all()
 
@@ -367,7 +413,8 @@ def test_a_search_cut_short_gives_a_design_with_an_honest_gap(limits, monkeypatc
 )
 def test_what_nobody_minds_is_estimated_and_its_least_weight_charged(weights, solved):
     """With weights of 1e-9, which no solver is given else, errors fall below that solved."""
-    policy, asked = PrivacyPolicy([1, 1.2, 2], [20, 20, 20]), Objective(weights=weights)
+    policy = PrivacyPolicy([1, 1.2, 2], [20, 20, 20])
+    asked = Objective(weights=weights)
     fewer = Objective(weights=np.maximum(weights, 1e-9))
     tiny = fewer.coefficients(policy, 0.0)
     found = solved(policy, objective=asked)
@@ -400,13 +447,24 @@ def test_budgets_whose_differences_are_lost_in_rounding_are_named():
 
 def test_columns_of_which_no_weights_make_probabilities_are_no_design():
     policy = PrivacyPolicy([1, 1.2, 2, 2.5, 3, 4], [5] * 6)
-    problem = DesignProblem(policy.item_counts, windows_of(policy, np.arange(6)), np.ones(6))
-    rng, designs = np.random.default_rng(3), []
+    problem = DesignProblem(
+        policy.item_counts, windows_of(policy, np.arange(6)), np.ones(6)
+    )
+    rng = np.random.default_rng(3)
+    designs = []
     for _ in range(8):
         window = rng.integers(0, len(problem.windows.low), (9, 1))
         counts = rng.integers(0, 6, (9, 6))
-        at = Multipliers((), np.zeros(6), np.ones(6) / 6), rng.random(9), 0.0, 0.0, np.zeros(0)
-        found = Generated(problem.columns(np.hstack([window, counts])), SaddlePoint(*at), 0.0, 0.0)
+        at = (
+            Multipliers((), np.zeros(6), np.ones(6) / 6),
+            rng.random(9),
+            0.0,
+            0.0,
+            np.zeros(0),
+        )
+        found = Generated(
+            problem.columns(np.hstack([window, counts])), SaddlePoint(*at), 0.0, 0.0
+        )
         designs.append(design_search._types_of(problem, found))
     assert 0 < designs.count(None) < 8
 

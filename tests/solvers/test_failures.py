@@ -5,7 +5,12 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 from planner import Certificate, Objective, PrivacyPolicy, baseline, solve
-from planner.errors import ConvergenceError, InfeasibleError, SolverError, UnboundedError
+from planner.errors import (
+    ConvergenceError,
+    InfeasibleError,
+    SolverError,
+    UnboundedError,
+)
 from planner.solvers import general, reduced, solving
 from planner.solvers.certificate import newton_step, prove
 from planner.solvers.models import MODELS, Program, model_named
@@ -25,7 +30,8 @@ def no_step(*_):
 def test_a_point_that_is_not_optimal_is_not_certified(method, step, monkeypatch):
     program = Program.of(THREE, Objective(), model_named("opt0"))
     bad = program.model.repair(THREE, program.model.start(THREE))
-    proof, optimum = prove(program, bad), solve(THREE).worst_case_mse
+    proof = prove(program, bad)
+    optimum = solve(THREE).worst_case_mse
     assert program.value(bad) > 1.01 * optimum > 1.01 * proof.lower_bound
     monkeypatch.setattr(reduced, "solve_reduced", lambda _: (bad, proof))
     monkeypatch.setattr(general, "solve_slsqp", lambda _: bad)
@@ -38,15 +44,22 @@ def test_a_point_that_is_not_optimal_is_not_certified(method, step, monkeypatch)
 @pytest.mark.parametrize("status", [4, 6, 9])
 def test_slsqp_that_stops_early(status, monkeypatch):
     def minimize(_fun, x0, **_):
-        return OptimizeResult(x=x0, status=status, success=False, message="stopped", fun=1.0)
+        return OptimizeResult(
+            x=x0, status=status, success=False, message="stopped", fun=1.0
+        )
 
     monkeypatch.setattr("planner.solvers.general.minimize", minimize)
     with refused(ConvergenceError):
         solve(THREE, method="slsqp")
 
 
-FAILED = {"infeasible": InfeasibleError, "unbounded": UnboundedError}  # optimal: without a value
-STATUSES = [f"{one}{how}" for one in (*FAILED, "optimal") for how in ("", "_inaccurate")]
+FAILED = {
+    "infeasible": InfeasibleError,
+    "unbounded": UnboundedError,
+}  # optimal: without a value
+STATUSES = [
+    f"{one}{how}" for one in (*FAILED, "optimal") for how in ("", "_inaccurate")
+]
 
 
 @pytest.mark.parametrize("status", [*STATUSES, "user_limit", "solver_error"])
@@ -108,7 +121,9 @@ def test_a_newton_step_that_cannot_be_made():
 def test_rounding_that_never_ends():
     far = PrivacyPolicy([0.1], [2])
     with refused(ConvergenceError):
-        solving._inward(np.ones((2, 1)), lambda _: (np.array([0.9]), np.array([0.1])), far)
+        solving._inward(
+            np.ones((2, 1)), lambda _: (np.array([0.9]), np.array([0.1])), far
+        )
 
 
 def test_an_error_below_its_bound_is_not_called_optimal():

@@ -27,7 +27,8 @@ def question(rng, *, common):
 def test_a_saddle_point_meets_every_condition(common):
     game, columns = question(np.random.default_rng(4), common=common)
     answer = saddle(game, columns, 1e-11)
-    theta, sigma = answer.weights, answer.multipliers.scenarios
+    theta = answer.weights
+    sigma = answer.multipliers.scenarios
     assert (theta >= 0).all()
     assert columns.sums.T @ theta == pytest.approx(1, abs=1e-9)
     assert game.free @ sigma == pytest.approx(1, abs=1e-9)
@@ -42,7 +43,8 @@ def test_a_saddle_point_meets_every_condition(common):
 def test_few_columns_have_the_same_sums():
     """As many as there are sums that do not follow from each other."""
     rng = np.random.default_rng(6)
-    rows, weights = rng.random((6, 40)), rng.random(40)
+    rows = rng.random((6, 40))
+    weights = rng.random(40)
     rows[5] = rows[0] + 1e6 * rows[1]
     live, left = fewest(rows, weights)
     assert (live.size, left.min() > 0) == (5, True)
@@ -64,11 +66,14 @@ def test_columns_alike_leave_the_sums_as_they_were(seed):
 def test_derivatives_are_those_of_the_value(common):
     rng = np.random.default_rng(5)
     game, columns = question(rng, common=common)
-    theta, sigma = rng.uniform(0.5, 1, len(columns.sums)), rng.uniform(0.5, 1, len(game.free))
+    theta = rng.uniform(0.5, 1, len(columns.sums))
+    sigma = rng.uniform(0.5, 1, len(game.free))
 
-    now, step = _second_order(game, columns, theta, sigma), 1e-6
+    now = _second_order(game, columns, theta, sigma)
+    step = 1e-6
     for _ in range(3):  # along random directions of both
-        p, q = rng.normal(size=theta.size), rng.normal(size=sigma.size)
+        p = rng.normal(size=theta.size)
+        q = rng.normal(size=sigma.size)
         up, down = (
             _second_order(game, columns, theta + move * p, sigma + move * q)
             for move in (step, -step)
@@ -90,7 +95,8 @@ def test_wrong_multipliers_prove_less(common):
     rng = np.random.default_rng(6)
     game, columns = question(rng, common=common)
     answer = saddle(game, columns, 1e-11)
-    right, closest = answer.multipliers, -np.inf
+    right = answer.multipliers
+    closest = -np.inf
     for size in np.geomspace(1e-6, 1, 60):
         wrong = Multipliers(
             tuple(one * rng.normal(1, size, one.shape) for one in right.alpha),
@@ -100,9 +106,13 @@ def test_wrong_multipliers_prove_less(common):
         bound = lower_bound(game, wrong, float(ratios(game, wrong, columns).max()))
         assert bound <= answer.value
         closest = max(closest, bound)
-        scaled = Multipliers(tuple(3 * one for one in wrong.alpha), wrong.rows, wrong.scenarios)
+        scaled = Multipliers(
+            tuple(3 * one for one in wrong.alpha), wrong.rows, wrong.scenarios
+        )
         if bound > -np.inf:  # multipliers times a number prove the same
-            again = lower_bound(game, scaled, float(ratios(game, scaled, columns).max()))
+            again = lower_bound(
+                game, scaled, float(ratios(game, scaled, columns).max())
+            )
             assert again == pytest.approx(bound, rel=1e-9)
     assert closest > answer.value * (1 - 1e-4)
 
@@ -120,7 +130,9 @@ def test_nothing_is_proven_by_multipliers_that_cover_nothing():
     uncovered = at._replace(rows=at.rows - 10 * np.eye(4)[0] * at.rows.sum())
     chosen, largest = worst(game, uncovered, columns, 3)
     assert (largest, len(chosen.sums)) == (np.inf, 3)
-    lacking = chosen.sums @ uncovered.rows  # those that lack most, not any with no ratio
+    lacking = (
+        chosen.sums @ uncovered.rows
+    )  # those that lack most, not any with no ratio
     assert (lacking < 0).all()
 
 
@@ -147,5 +159,8 @@ def test_columns_join_once_and_stay_together():
     assert len(both.sums) == 5
     assert np.array_equal(both.parts[0], both.sums + 1)
     assert np.array_equal(both.people, both.sums + 2)
-    apart = columns._replace(about=np.arange(5)[:, None]), columns._replace(about=np.ones((5, 1)))
+    apart = (
+        columns._replace(about=np.arange(5)[:, None]),
+        columns._replace(about=np.ones((5, 1))),
+    )
     assert len(apart[0].joined(apart[1]).sums) == 9

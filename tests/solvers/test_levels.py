@@ -21,11 +21,14 @@ def test_equal_budgets_are_one_level_and_its_best_design_is_subset_selection():
     """
     sizes = {1.0: 100, 0.5: 7, 2.5: 12, 4.0: 5, 0.3: 1000, 1e-3: 7, 1e-5: 3, 1e-6: 9}
     for epsilon, items in sizes.items():
-        policy = PrivacyPolicy(np.full(3, epsilon), [items - items // 2 - 1, items // 2, 1])
+        policy = PrivacyPolicy(
+            np.full(3, epsilon), [items - items // 2 - 1, items // 2, 1]
+        )
         design = best_design(policy, tolerance=1e-10)
         assert design.types.item_counts.tolist() == [items]
         with localcontext(prec=50):
-            odds, smallest = Decimal(epsilon).exp(), Decimal("inf")
+            odds = Decimal(epsilon).exp()
+            smallest = Decimal("inf")
             for d in range(1, items):
                 spread = (odds - 1) ** 2 * d * (items - d) / items / (items - 1)
                 mean = (d * odds + items - d) / items
@@ -68,13 +71,17 @@ def test_components_are_solved_alone_and_the_worst_counts():
     second = best_design(PrivacyPolicy([3], [3]))
     expected = [*first.level_errors, second.worst_case_mse, 0.0]
     np.testing.assert_allclose(design.level_errors, expected, rtol=1e-6, atol=1e-12)
-    assert design.certificate.lower_bound == pytest.approx(first.certificate.lower_bound, rel=1e-6)
+    assert design.certificate.lower_bound == pytest.approx(
+        first.certificate.lower_bound, rel=1e-6
+    )
     assert design.types.probabilities.sum(axis=(1, 2)) == pytest.approx(np.ones(4))
     prior = Objective("expected", prior=[0.2, 0.1, 0.4, 0.3])
     assumed = best_design(policy, prior)
     assert assumed.certificate.relative_gap < 1e-6
     third = Objective("expected", prior=[2 / 3, 1 / 3])
-    alone = best_design(PrivacyPolicy([1, 1], [2, 2], [[1, 2], [2, 1]]), third).objective_value
+    alone = best_design(
+        PrivacyPolicy([1, 1], [2, 2], [[1, 2], [2, 1]]), third
+    ).objective_value
     total = 0.3 * alone + 0.4 * second.worst_case_mse
     assert assumed.objective_value == pytest.approx(total, rel=1e-6)
 
@@ -94,7 +101,9 @@ def matrix_policy(rng, counts, digits=2):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_walk_finds_every_ray(seed):
-    policy = matrix_policy(np.random.default_rng(seed), np.ones(4, dtype=int), digits=seed * 5)
+    policy = matrix_policy(
+        np.random.default_rng(seed), np.ones(4, dtype=int), digits=seed * 5
+    )
     if seed == 3:  # a pair that needs no protection
         open_pair = policy.bounds().copy()
         open_pair[0, 1] = open_pair[1, 0] = np.inf
@@ -111,7 +120,9 @@ def test_budgets_that_differ_in_the_last_digits_lose_no_ray(seed):
     pairs = np.triu(drawn, 1) + np.triu(drawn, 1).T + np.log(3) * np.eye(5)
     stricter = best_ordered_channel(PrivacyPolicy([np.log(3)] * 5, [1] * 5)).worst_error
     assert stricter == pytest.approx(7.823894, abs=1e-6)
-    certificate = best_ordered_channel(PrivacyPolicy([1.0] * 5, [1] * 5, pairs)).certificate
+    certificate = best_ordered_channel(
+        PrivacyPolicy([1.0] * 5, [1] * 5, pairs)
+    ).certificate
     assert certificate.lower_bound <= stricter
     assert certificate.relative_gap < 1e-6
 
@@ -128,7 +139,9 @@ def test_every_ray_has_all_its_values_at_ends_of_one_window(rule):
             epsilons = np.round(rng.uniform(0.5, 3, len(counts)), 2)
             policy = PrivacyPolicy(epsilons, counts, rule, **against)
         budgets, level = pairs_of(policy)
-        low, high = (part[:, level] for part in windows_of(policy, np.arange(policy.size)))
+        low, high = (
+            part[:, level] for part in windows_of(policy, np.arange(policy.size))
+        )
         for window in zip(low, high, strict=True):  # every window keeps every pair
             assert np.all(window[1][:, None] - window[0][None, :] <= budgets + 1e-9)
         for ray in by_hand(budgets):
@@ -143,6 +156,8 @@ def test_every_ray_has_all_its_values_at_ends_of_one_window(rule):
 
 def test_what_cannot_be_listed_is_refused():
     for size, items in ((9, 1), (6, 2)):
-        policy = PrivacyPolicy(np.ones(size), np.full(size, items), np.ones((size, size)))
+        policy = PrivacyPolicy(
+            np.ones(size), np.full(size, items), np.ones((size, size))
+        )
         with refused():
             windows_of(policy, np.arange(size))

@@ -11,7 +11,14 @@ from planner import Objective, solve
 from planner.policy import logodds
 from planner.solvers import certificate
 from planner.solvers.models import MODELS, Program
-from tests.policies import KINDS, RULES, random_objective, random_policy, seeds, worst_excess
+from tests.policies import (
+    KINDS,
+    RULES,
+    random_objective,
+    random_policy,
+    seeds,
+    worst_excess,
+)
 
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 every_rule = pytest.mark.parametrize("rule", RULES)
@@ -33,26 +40,35 @@ def test_slopes_and_curvatures_are_finite_differences(model, kind, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, 4, "min", most=50)
     program = Program.of(policy, random_objective(rng, policy, kind), model)
-    v, weights = _point(rng, model, 4), rng.dirichlet(np.ones(4))
+    v = _point(rng, model, 4)
+    weights = rng.dirichlet(np.ones(4))
     total, branches, slope, own = program.pieces(v)
     assert program.value(v) == pytest.approx(total + branches.max(), rel=1e-12)
     curvature = program.curvature(v, weights)
     for c in range(coordinates(model)):
         h = 1e-6 * v[c]
-        ahead, behind = v.copy(), v.copy()
+        ahead = v.copy()
+        behind = v.copy()
         ahead[c] += h
         behind[c] -= h
         for k in range(4):  # one level at a time: the sum mixes them
-            one, two = v.copy(), v.copy()
-            one[c, k], two[c, k] = ahead[c, k], behind[c, k]
+            one = v.copy()
+            two = v.copy()
+            one[c, k] = ahead[c, k]
+            two[c, k] = behind[c, k]
             rise = (program.pieces(one)[0] - program.pieces(two)[0]) / (2 * h[k])
-            assert slope[c, k] == pytest.approx(rise, rel=1e-5, abs=1e-6 * abs(total) / v[c, k])
-        up, down = program.pieces(ahead), program.pieces(behind)
+            assert slope[c, k] == pytest.approx(
+                rise, rel=1e-5, abs=1e-6 * abs(total) / v[c, k]
+            )
+        up = program.pieces(ahead)
+        down = program.pieces(behind)
         close = {"rtol": 1e-5, "atol": 1e-6 * float(np.max(abs(branches) / v[c]))}
         np.testing.assert_allclose(own[c], (up[1] - down[1]) / (2 * h), **close)
         bend = (up[2] + weights * up[3] - down[2] - weights * down[3]) / (2 * h)
         size = np.abs(slope + weights * own).max() / v[c]
-        assert np.all(np.abs(curvature[:, c] - bend) <= 1e-5 * np.abs(bend) + 1e-6 * size)
+        assert np.all(
+            np.abs(curvature[:, c] - bend) <= 1e-5 * np.abs(bend) + 1e-6 * size
+        )
 
 
 @every_model
@@ -68,7 +84,9 @@ def test_coordinates_and_probabilities_round_trip(model, seed):
         np.testing.assert_array_equal(a, 0.5)
     atoms = model.atoms(v)
     np.testing.assert_allclose(atoms.noise, b * (1 - b) / (a - b) ** 2, rtol=1e-9)
-    np.testing.assert_allclose(atoms.signal, (1 - a - b) / (a - b), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        atoms.signal, (1 - a - b) / (a - b), rtol=1e-9, atol=1e-9
+    )
 
 
 @every_model
@@ -88,12 +106,15 @@ def test_the_few_rows_say_what_all_pairs_say(model, rule, seed):
             continue
         rows = model.rows(policy, v)
         matrix = rows.matrix.toarray()
-        fixed, free = matrix[:, : v.size], matrix[:, v.size :]
+        fixed = matrix[:, : v.size]
+        free = matrix[:, v.size :]
         left = rows.limit - fixed @ v.ravel()
         if free.shape[1] == 0:
             kept = left.min() >= 0
         else:
-            search = linprog(np.zeros(free.shape[1]), A_ub=free, b_ub=left, bounds=(None, None))
+            search = linprog(
+                np.zeros(free.shape[1]), A_ub=free, b_ub=left, bounds=(None, None)
+            )
             kept = search.status == 0
         assert kept == (excess < 0)
 
@@ -108,7 +129,9 @@ def test_start_ceiling_and_repair(model, rule, seed):
     assert worst_excess(policy, *model.to_probabilities(start)) <= 1e-12
     assert np.all(start <= model.ceiling(policy))
     outside = start * rng.uniform(0.9, 1.1, start.shape)
-    repaired = model.repair(policy, np.minimum(outside, model.ceiling(policy) * (1 - 1e-9)))
+    repaired = model.repair(
+        policy, np.minimum(outside, model.ceiling(policy) * (1 - 1e-9))
+    )
     assert worst_excess(policy, *model.to_probabilities(repaired)) <= 1e-9
     assert np.all(repaired <= model.ceiling(policy) * (1 + 1e-12))
 
@@ -116,14 +139,20 @@ def test_start_ceiling_and_repair(model, rule, seed):
 @every_model
 @every_rule
 @pytest.mark.parametrize("kind", ["worst-case", "minimax"])
-def test_wrong_multipliers_prove_less_and_never_too_much(model, rule, kind, monkeypatch):
-    rng, honest = np.random.default_rng(3), linprog
+def test_wrong_multipliers_prove_less_and_never_too_much(
+    model, rule, kind, monkeypatch
+):
+    rng = np.random.default_rng(3)
+    honest = linprog
     policy = random_policy(rng, 4, rule, low=0.5, high=3, most=50)
     table = solve(policy, model.name, objective=kind)
     program = Program.of(policy, Objective(kind), model)
     s, w = logodds.to_log_odds(table.a, table.b)
-    v = {"opt0": np.array([s, w]), "opt1": s[None], "opt2": (table.a - table.b)[None]}[model.name]
-    best, exact = table.objective_value, certificate.prove(program, v).lower_bound
+    v = {"opt0": np.array([s, w]), "opt1": s[None], "opt2": (table.a - table.b)[None]}[
+        model.name
+    ]
+    best = table.objective_value
+    exact = certificate.prove(program, v).lower_bound
     assert exact >= best - 1e-6 * abs(best)
 
     def careless(*arguments, **options):
@@ -143,11 +172,15 @@ def test_wrong_multipliers_prove_less_and_never_too_much(model, rule, kind, monk
 @every_rule
 def test_the_proofs_own_sums_are_charged(model, rule, monkeypatch):
     """In exact arithmetic the same multipliers prove at least what is claimed."""
-    rng, honest, seen = np.random.default_rng(5), linprog, {}
+    rng = np.random.default_rng(5)
+    honest = linprog
+    seen = {}
 
     def watched(cost, A_ub, b_ub, bounds, method):
         answer = honest(cost, A_ub=A_ub, b_ub=b_ub, bounds=bounds, method=method)
-        seen.update(cost=cost, matrix=A_ub.toarray(), limit=b_ub, bounds=bounds, answer=answer)
+        seen.update(
+            cost=cost, matrix=A_ub.toarray(), limit=b_ub, bounds=bounds, answer=answer
+        )
         return answer
 
     monkeypatch.setattr("scipy.optimize.linprog", watched)
@@ -158,12 +191,16 @@ def test_the_proofs_own_sums_are_charged(model, rule, monkeypatch):
         claimed = certificate.prove(program, v).lower_bound
         raw = [max(-one, 0.0) for one in seen["answer"].ineqlin.marginals.tolist()]
         weights = [Fraction(one) for one in raw[: policy.size]]
-        exact = [one / sum(weights) for one in weights] + [Fraction(one) for one in raw[12:]]
+        exact = [one / sum(weights) for one in weights] + [
+            Fraction(one) for one in raw[12:]
+        ]
         total, branches, slope, _ = program.pieces(v)
         unit = Fraction(abs(total + branches.max()))
         bound = Fraction(total) - sum(map(Fraction, (slope * v).ravel().tolist()))
         bound /= unit
-        bound -= sum(Fraction(x) * y for x, y in zip(seen["limit"].tolist(), exact, strict=True))
+        bound -= sum(
+            Fraction(x) * y for x, y in zip(seen["limit"].tolist(), exact, strict=True)
+        )
         columns = zip(seen["cost"], seen["matrix"].T, seen["bounds"], strict=True)
         for cost, column, ends in list(columns)[:-1]:
             pairs = zip(column.tolist(), exact, strict=True)

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from planner import Categorical, Level, PrivacyPolicy, Survey, best_design, plan_survey, solve
+from planner import (
+    Categorical,
+    Level,
+    PrivacyPolicy,
+    Survey,
+    best_design,
+    plan_survey,
+    solve,
+)
 from planner.policy.logodds import p
 from planner.solvers.channel_search import solve_channel
 from tests.mechanisms.decisions import mean_square_is
@@ -55,11 +63,17 @@ def test_known_optima(epsilons, against, items, error):
 
 
 def test_two_answers_are_told_apart_by_two_rays():
-    q = np.expm1(3) / np.expm1(3.5)  # of the one that may be raised further, p of the other
+    q = np.expm1(3) / np.expm1(
+        3.5
+    )  # of the one that may be raised further, p of the other
     least = 2 * q * (1 - q) / (q * np.expm1(0.5)) ** 2
-    assert best_design(one_sided([0.5, 3], [1, 1])).worst_case_mse == pytest.approx(least, rel=1e-6)
+    assert best_design(one_sided([0.5, 3], [1, 1])).worst_case_mse == pytest.approx(
+        least, rel=1e-6
+    )
     clearer = one_sided([0.5, 0.5], [1, 1]), PrivacyPolicy([0.5, 0.5], [1, 1])
-    assert best_design(clearer[0]).worst_case_mse == best_design(clearer[1]).worst_case_mse
+    assert (
+        best_design(clearer[0]).worst_case_mse == best_design(clearer[1]).worst_case_mse
+    )
 
 
 @pytest.mark.parametrize(("epsilons", "items", "error"), TABLES)
@@ -70,7 +84,8 @@ def test_known_tables(epsilons, items, error):
         assert abs(table.worst_case_mse - error) <= 1.1e-8 * error
         assert (table.max_violation, table.certificate.relative_gap < 1e-9) == (0, True)
     if min(items) > 1:  # one common w, and all the room for s
-        e, m = policy.epsilons, policy.item_counts
+        e = policy.epsilons
+        m = policy.item_counts
 
         def cost(w):
             return m @ (p(e - w) * (1 + p(w))) + max(p(w) - p(e - w))
@@ -95,7 +110,9 @@ def test_random_directed_policies_by_brute_force(seed):
 
 
 def test_a_channel_of_a_directed_matrix_is_the_best_over_all_rays():
-    matrix = np.array([[9, 0.5, 2, 1], [1, 9, 0.7, 3], [2, 1, 9, 0.4], [0.6, 2, 1.5, 9]])
+    matrix = np.array(
+        [[9, 0.5, 2, 1], [1, 9, 0.7, 3], [2, 1, 9, 0.4], [0.6, 2, 1.5, 9]]
+    )
     policy = PrivacyPolicy([1.0] * 4, [1] * 4, matrix)
     wanted = np.tril(np.ones((4, 4)))[:-1]
     channel = solve_channel(policy, wanted, worst_case(wanted))
@@ -106,13 +123,17 @@ def test_a_channel_of_a_directed_matrix_is_the_best_over_all_rays():
 
 def test_deployed_reports_err_as_predicted():
     """1,500 collections of 500 people; a tenth more or less would be seen."""
-    levels = Level("severe", 1.0, item_count=2), Level("usual", 2.0, item_count=6, against=1.5)
+    levels = (
+        Level("severe", 1.0, item_count=2),
+        Level("usual", 2.0, item_count=6, against=1.5),
+    )
     asked = Categorical("diagnosis", levels, "one-sided")
     law = plan_survey(Survey("clinic", 500, (asked,))).questions[0].law
     people = np.repeat([100, 50], [2, 6])
     rng = np.random.default_rng(44)
     drawn = [law.estimate(law.draw_aggregate(people, rng)).values for _ in range(1500)]
-    errors, predicted = np.array(drawn) - people, law.variance(people).sum()
+    errors = np.array(drawn) - people
+    predicted = law.variance(people).sum()
     assert mean_square_is(errors, predicted)
     assert not mean_square_is(errors, 1.1 * predicted)
     assert not mean_square_is(errors, 0.9 * predicted)

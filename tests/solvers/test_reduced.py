@@ -35,7 +35,10 @@ def test_the_answer_is_proven_and_the_general_proof_agrees(rule, kind, model, se
     near, general = solving._tightened(program, v, prove(program, v))
     size = abs(value)
     assert proof.lower_bound <= value + 1e-12 * size
-    assert general.lower_bound >= max(value, program.value(near)) - solving._PROVEN_TABLE * size
+    assert (
+        general.lower_bound
+        >= max(value, program.value(near)) - solving._PROVEN_TABLE * size
+    )
     if proof.stationary or model != "opt0":  # one variable: two branches meet at most
         assert proof.lower_bound >= value - 2 * reduced._FLAT * size
         assert proof.weights.sum() == pytest.approx(1)
@@ -53,10 +56,12 @@ def test_a_proof_holds_wherever_the_search_stops(rule, model, seed):
     rng = np.random.default_rng(seed)
     program = _program(rng, rule, model)
     best = program.value(reduced.solve_reduced(program)[0])
-    size, step = abs(best), program.model.balance
+    size = abs(best)
+    step = program.model.balance
     reduction = program.model.reduction(program.policy)
     total = float(rng.uniform(*reduction.ends))
-    centre, saturated = reduction.at(total), reduction.saturated(total)[0]
+    centre = reduction.at(total)
+    saturated = reduction.saturated(total)[0]
     delta = float(rng.uniform(-0.9, 0.9)) * centre.min()
     place = centre + delta * step
     weights = np.eye(centre.size)[np.argmax(program.pieces(place)[1])]
@@ -65,16 +70,25 @@ def test_a_proof_holds_wherever_the_search_stops(rule, model, seed):
     # The plane's least value over the corners of all (total, delta), in the coordinates.
     fixed, branches, slope, own = program.pieces(place)
     plane = slope + weights * own
-    way, corners = np.where(saturated, *reduction.slopes), []
+    way = np.where(saturated, *reduction.slopes)
+    corners = []
     for end in reduction.ends:
-        moved, reach = centre + (end - total) * way - place, reduction.at(end).min()
+        moved = centre + (end - total) * way - place
+        reach = reduction.at(end).min()
         corners += [moved + side * reach * step for side in (-1, 1)]
-    least = fixed + weights @ branches + min(float(np.sum(plane * corner)) for corner in corners)
-    bound, value = stopped.lower_bound, program.value(place)
+    least = (
+        fixed
+        + weights @ branches
+        + min(float(np.sum(plane * corner)) for corner in corners)
+    )
+    bound = stopped.lower_bound
+    value = program.value(place)
     assert bound == pytest.approx(least, rel=1e-9, abs=1e-9 * size)
     assert bound <= min(best + 1e-9 * size, value)
     np.testing.assert_allclose(v, place, rtol=1e-15)
-    if value > best + 1e-3 * size and program.policy.size > 1:  # far off: it must say so
+    if (
+        value > best + 1e-3 * size and program.policy.size > 1
+    ):  # far off: it must say so
         assert bound < value - 1e-6 * size
         assert not stopped.stationary
 
@@ -92,7 +106,12 @@ def test_exact_slopes_and_curvatures_need_few_steps(rule, kind, model, request):
         (np.geomspace(1, 3, 300), np.full(300, 7)),
     ):
         prior = np.divide(items, np.sum(items)) if kind == "expected" else None
-        solve(PrivacyPolicy(budgets, items, rule), model, "reduced", Objective(kind, prior=prior))
+        solve(
+            PrivacyPolicy(budgets, items, rule),
+            model,
+            "reduced",
+            Objective(kind, prior=prior),
+        )
 
 
 def _face(slope, curvature=0.0, value=1.0):
@@ -114,7 +133,9 @@ def test_a_parabola_with_a_kink(centre, kink, bend, guess):
     assert 0 <= found.share <= 1
     if found.x == 0:  # the slopes of both sides cancel
         left, right = (side.slope for side in faces(0))
-        assert found.share * left + (1 - found.share) * right == pytest.approx(0, abs=1e-9)
+        assert found.share * left + (1 - found.share) * right == pytest.approx(
+            0, abs=1e-9
+        )
 
 
 def test_a_search_without_end_is_an_error():

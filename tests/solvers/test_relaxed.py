@@ -8,7 +8,15 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from planner import Categorical, Level, Objective, PrivacyPolicy, Survey, plan_survey, solve
+from planner import (
+    Categorical,
+    Level,
+    Objective,
+    PrivacyPolicy,
+    Survey,
+    plan_survey,
+    solve,
+)
 from planner.solvers.counts import DesignProblem
 from planner.solvers.design_search import _coarser, _merged, best_design
 from planner.solvers.rays import windows_of
@@ -17,7 +25,8 @@ from tests.mechanisms.decisions import mean_square_is
 from tests.policies import log_uniform
 
 TO_3, TO_2 = (partial(np.linspace, 1, most) for most in (3, 2))
-SCALED, THREE = (1, 1.2, 2), (1, 1.5, 2)
+SCALED = (1, 1.2, 2)
+THREE = (1, 1.5, 2)
 VALUES = [  # rule, budgets, items, weights, prior, the largest bound of such forms
     ("avg", [1], [20], None, None, 65.52263350),
     ("avg", [1, 3], [20] * 2, None, None, 72.37254162),
@@ -52,7 +61,9 @@ EXPLICIT = [  # rule, budgets, items, weights, the bound in closed form
 
 def problem_of(rule, budgets, items, weights=None, prior=None):
     policy = PrivacyPolicy(budgets, items, rule)
-    weights = np.ones(policy.size) if weights is None else np.array(weights, dtype=float)
+    weights = (
+        np.ones(policy.size) if weights is None else np.array(weights, dtype=float)
+    )
     prior = None if prior is None else np.array(prior)
     windows = windows_of(policy, np.arange(policy.size))
     return DesignProblem(policy.item_counts, windows, weights, prior)
@@ -62,7 +73,9 @@ def proven(forms, close):
     return forms.proven(forms.solved(close))
 
 
-@pytest.mark.parametrize(("rule", "budgets", "items", "weights", "prior", "value"), VALUES)
+@pytest.mark.parametrize(
+    ("rule", "budgets", "items", "weights", "prior", "value"), VALUES
+)
 def test_known_values(rule, budgets, items, weights, prior, value):
     problem = problem_of(rule, budgets, items, weights, prior)
     found = proven(_Forms(problem), 1e-9)
@@ -86,8 +99,11 @@ def test_in_closed_form_small_budgets_are_charged_for_rounding(epsilon):
 
 def conic(problem, people):
     """The same program for given people, as a linear matrix inequality a window."""
-    f, (low, high) = problem.item_counts / problem.items, box_of(problem)
-    (k, t), root, p = low.shape, np.sqrt(f), people / np.sqrt(f)
+    f = problem.item_counts / problem.items
+    (low, high) = box_of(problem)
+    (k, t) = low.shape
+    root = np.sqrt(f)
+    p = people / np.sqrt(f)
     d, rows, shared, third = cp.Variable(t), cp.Variable(t), *(
         cp.Variable((t, t), symmetric=True) for _ in range(2)
     )  # fmt: skip
@@ -105,17 +121,22 @@ def conic(problem, people):
     return problem.items * program.value - 1
 
 
-@pytest.mark.parametrize(("rule", "budgets"), [("min", (1, 1.3, 1.4, 1.9)), ("avg", SCALED)])
+@pytest.mark.parametrize(
+    ("rule", "budgets"), [("min", (1, 1.3, 1.4, 1.9)), ("avg", SCALED)]
+)
 def test_another_solver_proves_as_much(rule, budgets):
     problem = problem_of(rule, budgets, [20, 3, 30, 9][: len(budgets)])
     found = proven(_Forms(problem), 1e-9)
-    assert problem.items * found.bounds[0] == pytest.approx(conic(problem, found.people), rel=3e-6)
+    assert problem.items * found.bounds[0] == pytest.approx(
+        conic(problem, found.people), rel=3e-6
+    )
 
 
 def room(problem, found, types):
     """By how much what a type has exceeds what it is charged, as a share of its people squared."""
     low, high = box_of(problem)
-    window, counts = types[:, 0], types[:, 1:]
+    window = types[:, 0]
+    counts = types[:, 1:]
     u = low[window] + (high - low)[window] * counts / problem.item_counts
     spread = ((high[window] - u) * (u - low[window])) @ found.within
     covered = np.einsum("ni,ij,nj->n", u, found.shared, u)
@@ -129,7 +150,9 @@ def test_no_type_of_three_levels_exceeds_what_is_proven(rule):
     found = relaxed(problem, 1e-9)
     splits = list(product(*(range(m + 1) for m in problem.item_counts)))
     windows = range(len(problem.windows.low))
-    left = room(problem, found, np.array([(e, *split) for e in windows for split in splits]))
+    left = room(
+        problem, found, np.array([(e, *split) for e in windows for split in splits])
+    )
     scale = np.abs(found.shared).max()
     assert -1e-9 * scale < left.min() < 0.01 * scale
 
@@ -137,7 +160,8 @@ def test_no_type_of_three_levels_exceeds_what_is_proven(rule):
 @pytest.mark.parametrize("rule", ["min", "avg"])
 def test_climbing_from_anywhere_exceeds_nothing(rule):
     """300 random types of twelve levels, each level's count in turn the one that leaves least."""
-    problem, rng = problem_of(rule, TO_2(12), [20] * 12), np.random.default_rng(3)
+    problem = problem_of(rule, TO_2(12), [20] * 12)
+    rng = np.random.default_rng(3)
     found = relaxed(problem, 1e-5)
     types = rng.integers(21, size=(300, 13))
     types[:, 0] %= len(problem.windows.low)
@@ -169,20 +193,24 @@ def test_raised_budgets_of_groups_prove_less_than_their_levels():
 
 
 def test_levels_of_a_group_weigh_alike_and_cost_about_as_much():
-    budgets, weights = TO_2(60), [0, 1, 2] * 20
+    budgets = TO_2(60)
+    weights = [0, 1, 2] * 20
     _, asked = _merged(PrivacyPolicy(budgets, [20] * 60), Objective(weights=weights))
     groups = _coarser(asked)
     assert np.unique(groups).tolist() == list(range(26))
     of_groups = [asked.weights[1, groups == one] for one in range(26)]
     assert {np.ptp(one) for one in of_groups} == {0}
-    assert [one.size for one in of_groups if not one[0]] == [20]  # nobody minds: all are one
+    assert [one.size for one in of_groups if not one[0]] == [
+        20
+    ]  # nobody minds: all are one
     assert np.ptp(asked.policy.epsilons[groups == groups[1]]) < 0.1
 
 
 def test_what_nobody_minds_is_charged():
     policy = PrivacyPolicy(TO_3(6), [20] * 6, "avg")
     found = best_design(policy, Objective(weights=[1, 1, 1, 0, 1, 1]), tolerance=1e-4)
-    solved, asked = found.certificate.solved_bound, found.certificate.lower_bound
+    solved = found.certificate.solved_bound
+    asked = found.certificate.lower_bound
     assert 0.99 * solved < asked < solved <= found.objective_value < 1.0001 * solved
 
 
@@ -203,13 +231,20 @@ def test_designs_of_many_levels(rule, budgets, items, gap):
     assert design.certificate.relative_gap < gap
     assert design.worst_case_mse < 0.98 * solve(policy).worst_case_mse
     assert (design.pair_losses <= policy.bounds() * (1 + 1e-12)).all()
-    assert design.types.probabilities.sum(axis=(1, 2)) == pytest.approx(np.ones(len(items)))
+    assert design.types.probabilities.sum(axis=(1, 2)) == pytest.approx(
+        np.ones(len(items))
+    )
 
 
 @pytest.mark.parametrize(
     ("rule", "budgets", "each", "gap"),
     [
-        ("avg", TO_3(1000), 20, 3.4e-4),  # the bound is 7 below, however many the levels are
+        (
+            "avg",
+            TO_3(1000),
+            20,
+            3.4e-4,
+        ),  # the bound is 7 below, however many the levels are
         ("avg", TO_3(1000), 1000, 7e-6),
         ("min", TO_2(100), 20, 0.02),
         ("avg", np.linspace(1, 1.01, 10_000), 50, 1e-4),
@@ -217,7 +252,8 @@ def test_designs_of_many_levels(rule, budgets, items, gap):
 )
 def test_where_no_design_is_better_the_best_table_is_taken(rule, budgets, each, gap):
     policy = PrivacyPolicy(budgets, [each] * len(budgets), rule)
-    found, table = best_design(policy), solve(policy)
+    found = best_design(policy)
+    table = solve(policy)
     assert found.objective_value == table.objective_value
     assert found.certificate.over == "mechanisms"
     assert 0 < found.certificate.relative_gap < gap
@@ -240,19 +276,28 @@ def test_a_search_that_proves_nothing_ends(monkeypatch):
     """No multipliers cover all columns: the work alone says when to take the table."""
     monkeypatch.setattr("planner.solvers.generation._CUBES", 1e6)
     policy = PrivacyPolicy(np.linspace(6, 30, 7), [50_000] * 7, "avg")
-    found = best_design(policy, Objective("expected", prior=[1 / 7] * 7), tolerance=1e-3)
+    found = best_design(
+        policy, Objective("expected", prior=[1 / 7] * 7), tolerance=1e-3
+    )
     assert found.certificate.lower_bound == 0
-    assert found.objective_value <= solve(policy, objective=found.objective).objective_value
+    assert (
+        found.objective_value
+        <= solve(policy, objective=found.objective).objective_value
+    )
 
 
 def test_deployed_reports_of_twelve_levels_err_as_predicted():
     """400 collections of 330 people; a tenth more or less would be seen."""
-    levels = [Level(f"l{k}", epsilon, item_count=2) for k, epsilon in enumerate(TO_2(12))]
+    levels = [
+        Level(f"l{k}", epsilon, item_count=2) for k, epsilon in enumerate(TO_2(12))
+    ]
     asked = Categorical("q", levels, mechanism="subset-design")
     law = plan_survey(Survey("s", 330, (asked,))).questions[0].law
-    people, rng = np.repeat(np.arange(12) * 5 // 2, 2), np.random.default_rng(6)
+    people = np.repeat(np.arange(12) * 5 // 2, 2)
+    rng = np.random.default_rng(6)
     drawn = [law.estimate(law.draw_aggregate(people, rng)).values for _ in range(400)]
-    errors, predicted = np.array(drawn) - people, law.variance(people).sum()
+    errors = np.array(drawn) - people
+    predicted = law.variance(people).sum()
     assert mean_square_is(errors, predicted)
     assert not mean_square_is(errors, 1.1 * predicted)
     assert not mean_square_is(errors, 0.9 * predicted)

@@ -54,7 +54,12 @@ def browsing(budget):
 @pytest.mark.parametrize(
     ("policy", "error", "a", "b"),
     [
-        (TABLE_2, approx(8.567495463, abs=5e-10), [0.592049, 0.672999], [0.327001, 0.277563]),
+        (
+            TABLE_2,
+            approx(8.567495463, abs=5e-10),
+            [0.592049, 0.672999],
+            [0.327001, 0.277563],
+        ),
         (
             THREE,
             approx(239.72296, abs=5e-6),
@@ -64,7 +69,9 @@ def browsing(budget):
     ],
 )
 def test_printed_tables(method, policy, error, a, b):
-    table = solve_literal(policy) if method == "literal" else solve(policy, method=method)
+    table = (
+        solve_literal(policy) if method == "literal" else solve(policy, method=method)
+    )
     assert table.worst_case_mse == error
     np.testing.assert_allclose([table.a, table.b], [a, b], rtol=0, atol=6e-7)
     assert table.certificate.relative_gap <= (1e-6 if method == "literal" else 1e-9)
@@ -74,7 +81,8 @@ def test_printed_tables(method, policy, error, a, b):
 def test_baselines_protect_every_pair_like_the_most_sensitive(model):
     plain = baseline(browsing(1.0), model)
     assert np.unique(plain.a).size == np.unique(plain.b).size == 1
-    s, w = np.log(plain.a / plain.b), np.log((1 - plain.b) / (1 - plain.a))
+    s = np.log(plain.a / plain.b)
+    w = np.log((1 - plain.b) / (1 - plain.a))
     np.testing.assert_allclose(s + w, 1.0, rtol=1e-12)
     assert plain.certificate is None
     assert plain.max_violation == 0.0
@@ -106,7 +114,9 @@ def test_the_papers_box(budget, error):
 
 def _agree(policy, model="opt0", objective=Objective()):  # noqa: B008 - frozen
     with patch.object(solving, "_tightened", wraps=solving._tightened) as tightened:
-        tables = [solve(policy, model, method, objective) for method in _methods(policy)]
+        tables = [
+            solve(policy, model, method, objective) for method in _methods(policy)
+        ]
     values = [table.objective_value for table in tables]
     # Newton's steps would bring the answer to another problem here, too.
     values += [program.value(v) for (program, v, _), _ in tightened.call_args_list]
@@ -128,7 +138,11 @@ def test_random_policies(part):
 
 def _methods(policy):
     general = ("slsqp", "conic")
-    return general if policy.rule_name in ("matrix", "one-sided") else ("reduced", *general)
+    return (
+        general
+        if policy.rule_name in ("matrix", "one-sided")
+        else ("reduced", *general)
+    )
 
 
 @every_model
@@ -146,9 +160,12 @@ def test_all_models_and_objectives(model, rule, kind):
 @every_kind
 def test_shadow_prices_are_the_slopes_of_the_resolved_problem(model, rule, kind):
     rng = np.random.default_rng([4, RULES.index(rule)])
-    compared, policies = 0, tries(1, 3)
+    compared = 0
+    policies = tries(1, 3)
     for _ in range(policies):
-        policy = random_policy(rng, int(rng.integers(2, 5)), rule, low=0.3, high=4, most=100)
+        policy = random_policy(
+            rng, int(rng.integers(2, 5)), rule, low=0.3, high=4, most=100
+        )
         objective = random_objective(rng, policy, kind)
         table = solve(policy, model, objective=objective)
         for i, price in enumerate(table.shadow_prices):
@@ -158,7 +175,8 @@ def test_shadow_prices_are_the_slopes_of_the_resolved_problem(model, rule, kind)
                 moved = relaxed(policy, i, change * step)
                 value[change] = solve(moved, model, objective=objective).objective_value
             here = table.objective_value
-            before, after = (value[-1] - here) / step, (here - value[1]) / step
+            before = (value[-1] - here) / step
+            after = (here - value[1]) / step
             # Slopes from both sides, extrapolated, tell a kink from a smooth place.
             before = 2 * before - (value[-2] - here) / (2 * step)
             after = 2 * after - (here - value[2]) / (2 * step)
@@ -184,9 +202,15 @@ def test_no_random_feasible_point_is_better(kind, rule, seed):
     value = objective.coefficients(policy).evaluate
     best = logodds.to_log_odds(table.a, table.b)
     bound = table.certificate.lower_bound
-    for near in (0.0, 0.5, 0.99, 0.9999):  # the privacy rows are convex: so are mixtures private
+    for near in (
+        0.0,
+        0.5,
+        0.99,
+        0.9999,
+    ):  # the privacy rows are convex: so are mixtures private
         s, w = feasible_coordinates(rng, policy, rng.choice([0.2, 1.0]))
-        s, w = near * best[0] + (1 - near) * s, near * best[1] + (1 - near) * w
+        s = near * best[0] + (1 - near) * s
+        w = near * best[1] + (1 - near) * w
         other = value(logodds.noise(s, w), logodds.signal(s, w))
         assert other >= table.objective_value * (1 - 1e-6)
         assert other >= bound * (1 - 1e-12)  # the proof holds for every feasible point
@@ -209,7 +233,9 @@ def test_no_random_feasible_point_is_better(kind, rule, seed):
 def test_extremes(epsilons, counts, rule, model, kind):
     if epsilons[0] == 30.0 and kind != "worst-case":
         return  # too small to be told from rounding
-    objective = Objective(kind, prior=np.minimum(counts, 1.0) if kind == "expected" else None)
+    objective = Objective(
+        kind, prior=np.minimum(counts, 1.0) if kind == "expected" else None
+    )
     table = solve(PrivacyPolicy(epsilons, counts, rule), model, objective=objective)
     is_right(table)
     assert table.objective_value > 0
@@ -241,5 +267,7 @@ def test_a_large_sparse_policy_graph():
 @pytest.mark.parametrize("rule", ["min", "avg"])
 def test_a_hundred_thousand_levels(rule, model):
     rng = np.random.default_rng(10)
-    policy = PrivacyPolicy(rng.uniform(0.5, 5, 10**5), rng.integers(1, 100, 10**5), rule)
+    policy = PrivacyPolicy(
+        rng.uniform(0.5, 5, 10**5), rng.integers(1, 100, 10**5), rule
+    )
     is_right(solve(policy, model), "reduced")

@@ -24,7 +24,8 @@ from tests.refusals import refused
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
 QUESTION = Categorical("q", LEVELS)
-AGE, YES = NumericDomain(17, 90), NumericDomain(0, 1, yes_no=True)
+AGE = NumericDomain(17, 90)
+YES = NumericDomain(0, 1, yes_no=True)
 
 
 # The sentences of files are in test_files; these are of what is made in Python.
@@ -32,25 +33,41 @@ REFUSED = {
     "items 1 is 1.5 but must be text": lambda: Level("x", 1.0, (1.5,)),
     "name is missing": lambda: Categorical(" ", LEVELS),
     "padding_length is not a known": lambda: Categorical("q", LEVELS, padding_length=2),
-    "level 'severe': name is 'severe' .* differ": lambda: Categorical("q", LEVELS[:1] * 2),
+    "level 'severe': name is 'severe' .* differ": lambda: Categorical(
+        "q", LEVELS[:1] * 2
+    ),
     "prior is .* of sum 1, not 0.9": lambda: Categorical("q", weighed(0.25, 0.65)),
-    "prior .* left out with": lambda: Categorical("q", weighed(0.25, 0.75), criterion="minimax"),
-    "importance is .0.0. but": lambda: Categorical("q", [LEVELS[1].replacing(importance=0.0)]),
-    "groups is .1, 2. but must be a table": lambda: Survey("s", 1, (QUESTION,), groups=(1, 2)),
-    "label is .1: 'x'. but must be a table": lambda: Categorical("q", LEVELS, label={1: "x"}),
-    "question 'q': name is 'q' .* different": lambda: Survey("s", 1, (QUESTION, QUESTION)),
+    "prior .* left out with": lambda: Categorical(
+        "q", weighed(0.25, 0.75), criterion="minimax"
+    ),
+    "importance is .0.0. but": lambda: Categorical(
+        "q", [LEVELS[1].replacing(importance=0.0)]
+    ),
+    "groups is .1, 2. but must be a table": lambda: Survey(
+        "s", 1, (QUESTION,), groups=(1, 2)
+    ),
+    "label is .1: 'x'. but must be a table": lambda: Categorical(
+        "q", LEVELS, label={1: "x"}
+    ),
+    "question 'q': name is 'q' .* different": lambda: Survey(
+        "s", 1, (QUESTION, QUESTION)
+    ),
     "error, detect.* exactly one of the two": Target,
     "error is 1.0 but must be a number below 1": lambda: Target(error=1.0),
     "detect is nan": lambda: Target(detect=float("nan")),
     "sizes is .* above 0 somewhere": lambda: AssumedSets([0, 0]),
-    "sizes is .* a list of at most 100001": lambda: AssumedSets([0.0] * 100_001 + [1.0]),
+    "sizes is .* a list of at most 100001": lambda: AssumedSets(
+        [0.0] * 100_001 + [1.0]
+    ),
     "sizes 1 is .* a finite number": lambda: AssumedSets([[0, 1]]),
     "lower is inf but must be a finite number": lambda: NumericDomain(np.inf, 1),
     "lower is '0' but must be a finite number": lambda: NumericDomain("0", 1),
     "upper is .* at least 1e-100 apart from lower": lambda: NumericDomain(0, 1e-320),
     "lower is 2.0 but must be below upper": lambda: NumericDomain(2, 1),
     "upper is 1e.308 but must be": lambda: NumericDomain(-1e308, 1e308),
-    r"ages\[1\] is 16.5 but must be from 17 to 90, or NaN": lambda: answers(AGE, [20, 16.5]),
+    r"ages\[1\] is 16.5 but must be from 17 to 90, or NaN": lambda: answers(
+        AGE, [20, 16.5]
+    ),
     r"ages\[0\] is inf but must be from 17 to 90": lambda: answers(AGE, [np.inf]),
     r"ages\[2\] is 0.5 but must be 0 \(no\), 1": lambda: answers(YES, [0, 1, 0.5]),
     "ages is empty but must be a flat": lambda: answers(AGE, []),
@@ -101,7 +118,10 @@ def test_nothing_copies_a_description_unchecked(pytestconfig):
 
 
 def test_equal_questions_are_one_in_a_set():
-    assert len({QUESTION, Categorical("q", list(LEVELS)), QUESTION.replacing(rule="min")}) == 1
+    assert (
+        len({QUESTION, Categorical("q", list(LEVELS)), QUESTION.replacing(rule="min")})
+        == 1
+    )
     assert QUESTION.replacing(rule="avg") != QUESTION
 
 
@@ -113,11 +133,16 @@ def test_a_matrix_may_leave_cells_to_the_smaller_budget():
 
 def test_what_is_made_small():
     weighed = (LEVELS[0].replacing(importance=2.0), LEVELS[1])
-    several = [Level("a", 1.0, item_count=2, prior=0.5), Level("b", 1.0, item_count=2, prior=1.5)]
+    several = [
+        Level("a", 1.0, item_count=2, prior=0.5),
+        Level("b", 1.0, item_count=2, prior=1.5),
+    ]
     assert QUESTION.objective.kind == "worst-case"
     assert Categorical("q", weighed).objective.weights == (2.0, 1.0)
     alike = [level.replacing(importance=0.01) for level in LEVELS]
-    assert Categorical("q", alike).objective == QUESTION.objective  # beside each other they are 1
+    assert (
+        Categorical("q", alike).objective == QUESTION.objective
+    )  # beside each other they are 1
     assert ItemSet("q", several).objective.prior == (0.5, 1.5)
     assert Categorical("q", LEVELS, criterion="minimax").objective.kind == "minimax"
 
@@ -129,14 +154,23 @@ def test_labels_are_the_items_or_numbered():
 
 def test_an_item_may_be_named_like_a_number_that_no_other_has():
     many = Level("many", 2.0, item_count=5)
-    assert Categorical("q", (Level("few", 1.0, ("6", "x")),)).policy is not None  # all named
-    assert Categorical("q", (Level("few", 1.0, ("7", "x")), many)).policy is not None  # beyond
+    assert (
+        Categorical("q", (Level("few", 1.0, ("6", "x")),)).policy is not None
+    )  # all named
+    assert (
+        Categorical("q", (Level("few", 1.0, ("7", "x")), many)).policy is not None
+    )  # beyond
 
 
 def test_answers_in_order():
-    ends, middle = Level("ends", 1.0, ("0", "10+")), Level("middle", 2.0, ("1-9",))
+    ends = Level("ends", 1.0, ("0", "10+"))
+    middle = Level("middle", 2.0, ("1-9",))
     ordered = Ordinal("q", (ends, middle), order=("0", "1-9", "10+"), scores=(0, 5, 12))
-    assert (ordered.ordered, ordered.of_mean, ordered.radius) == (("0", "1-9", "10+"), False, 6.0)
+    assert (ordered.ordered, ordered.of_mean, ordered.radius) == (
+        ("0", "1-9", "10+"),
+        False,
+        6.0,
+    )
     assert Ordinal("q", (middle, ends)).ordered == ("1-9", "0", "10+")
     assert ordered.replacing(wanted="mean of scores").of_mean
     assert ordered.mechanism == "channel"
@@ -144,7 +178,11 @@ def test_answers_in_order():
 
 def test_a_number_has_one_level():
     age = Numeric("age", 17, 90, epsilon=1.0)
-    assert (age.policy.names, age.policy.epsilons.tolist(), age.levels) == (("age",), [1.0], ())
+    assert (age.policy.names, age.policy.epsilons.tolist(), age.levels) == (
+        ("age",),
+        [1.0],
+        (),
+    )
     assert age.domain.center == 53.5
     with refused():
         _ = age.replacing(epsilon=None).policy
@@ -153,8 +191,11 @@ def test_a_number_has_one_level():
 def test_popularity_decides_what_truncation_costs():
     # Of two items, whoever has two has both: each is lost with probability 1/2 by half the people,
     # however popular it is said to be.
-    two, four = np.array([1, 1]), np.array([2, 2])
-    assert AssumedSets([0, 1, 1]).moments(1, two).lost2 == pytest.approx(2 * (0.5 * 0.5) ** 2)
+    two = np.array([1, 1])
+    four = np.array([2, 2])
+    assert AssumedSets([0, 1, 1]).moments(1, two).lost2 == pytest.approx(
+        2 * (0.5 * 0.5) ** 2
+    )
     # Of four, one of two items of a person is lost, at rate 1/2.
     weights = 1 / np.arange(1, 5)
     shares = {"zipf": weights / weights.sum(), "uniform": np.full(4, 0.25)}
@@ -173,7 +214,8 @@ def test_a_range_is_mapped_and_missing_answers_stay_missing():
         unit = domain.to_unit(domain.answers(values))
         assert unit[[0, 2]].tolist() == [-1, 1]
         assert np.isnan(unit[1])
-    domain, values = NumericDomain(-5, 20_000), np.linspace(-5, 20_000, 7)
+    domain = NumericDomain(-5, 20_000)
+    values = np.linspace(-5, 20_000, 7)
     assert (domain.center, domain.radius) == (9997.5, 10_002.5)
     back = domain.center + domain.radius * domain.to_unit(values)
     assert back == pytest.approx(values, rel=1e-12)
@@ -183,15 +225,21 @@ MODELS = [
     (NormalPreferences(5, 1.5), stats.norm(5, 1.5)),
     (
         HistogramPreferences([0, 1, 3, 4], [0.2, 0.5, 0.3]),
-        stats.rv_histogram((np.array([0.2, 0.25, 0.3]), np.array([0.0, 1, 3, 4])), density=True),
+        stats.rv_histogram(
+            (np.array([0.2, 0.25, 0.3]), np.array([0.0, 1, 3, 4])), density=True
+        ),
     ),
 ]
 
 
 @pytest.mark.parametrize(("model", "reference"), MODELS)
-def test_answer_rates_are_survival_functions_and_quantiles_invert_them(model, reference):
+def test_answer_rates_are_survival_functions_and_quantiles_invert_them(
+    model, reference
+):
     epsilon = np.linspace(0.01, 8, 50)
-    np.testing.assert_allclose(model.answer_rate(epsilon), reference.sf(epsilon), atol=1e-12)
+    np.testing.assert_allclose(
+        model.answer_rate(epsilon), reference.sf(epsilon), atol=1e-12
+    )
     share = np.array([0.05, 0.3, 0.5, 0.77, 0.99])
     np.testing.assert_allclose(model.quantile(share), reference.ppf(share), rtol=1e-9)
 
@@ -227,7 +275,8 @@ def test_bad_csv(tmp_path, text):
 
 
 def test_models_are_equal_by_value_and_can_be_kept_in_sets():
-    histogram, sample = HistogramPreferences([0, 1], [1.0]), EmpiricalPreferences([1, 2])
+    histogram = HistogramPreferences([0, 1], [1.0])
+    sample = EmpiricalPreferences([1, 2])
     assert len({histogram, HistogramPreferences([0, 1], [1.0]), sample}) == 2
     assert sample == EmpiricalPreferences([1, 2])
     assert sample != EmpiricalPreferences([2, 1.5])

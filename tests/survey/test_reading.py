@@ -13,7 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner import AssumedSets, FileError, Level, NumericDomain, PlannerError, Survey, plan_survey
+from planner import (
+    AssumedSets,
+    FileError,
+    Level,
+    NumericDomain,
+    PlannerError,
+    Survey,
+    plan_survey,
+)
 from planner.deployment import bulk
 from planner.deployment.parameters import parameters_from_mechanisms
 from planner.laws.answers import LEFT_OUT
@@ -51,7 +59,9 @@ class Readers:
     """What each of those who read answers finds, as sorted codes, and how it was read."""
 
     def __init__(self, parameters, monkeypatch, folder):
-        self.parameters, self.patch, self.out = parameters, monkeypatch, folder / "out.parquet"
+        self.parameters = parameters
+        self.patch = monkeypatch
+        self.out = folder / "out.parquet"
         session = SimpleNamespace(remembered=lambda _, make: make())
         monkeypatch.setattr(trial, "session", lambda: session)
         monkeypatch.setattr(trial, "kept_item", self._typed)
@@ -63,8 +73,11 @@ class Readers:
 
     def perturb(self, path, question, options):
         found = []
-        self.patch.setattr(bulk, "_randomised", lambda _, codes: found.extend(codes) or ())
-        survey, name = Survey("s", 9, (question,)), question.name
+        self.patch.setattr(
+            bulk, "_randomised", lambda _, codes: found.extend(codes) or ()
+        )
+        survey = Survey("s", 9, (question,))
+        name = question.name
         told = bulk.perturb_file(
             self.parameters, path, self.out, [name], survey=survey, reading=options
         )
@@ -103,7 +116,9 @@ class Readers:
 def different(found):
     """The different codes."""
     if isinstance(found, np.ndarray):
-        return sorted({None if np.isnan(one) else one for one in found.tolist()}, key=str)
+        return sorted(
+            {None if np.isnan(one) else one for one in found.tolist()}, key=str
+        )
     found = getattr(found, "sets", None) or found
     if hasattr(found, "members"):
         parts = np.split(found.members, found.starts[1:-1])
@@ -197,16 +212,24 @@ def written(folder, name, content):
     path = folder / name
     if isinstance(content, dict):
         frame = pd.DataFrame(content)
-        (frame.to_excel(path, index=False) if path.suffix == ".xlsx" else frame.to_parquet(path))
+        (
+            frame.to_excel(path, index=False)
+            if path.suffix == ".xlsx"
+            else frame.to_parquet(path)
+        )
     else:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
 
 
 @pytest.mark.parametrize("name", [*TAKEN, *REFUSED])
-def test_all_readers_of_answers_take_and_refuse_alike(tmp_path, monkeypatch, parameters, name):
+def test_all_readers_of_answers_take_and_refuse_alike(
+    tmp_path, monkeypatch, parameters, name
+):
     asked, content, told, *expected = (TAKEN | REFUSED)[name]
-    question = ASKED[asked].replacing(**{k: v for k, v in told.items() if k not in OPTIONS})
+    question = ASKED[asked].replacing(
+        **{k: v for k, v in told.items() if k not in OPTIONS}
+    )
     options = Reading(**{k: v for k, v in told.items() if k in OPTIONS})
     readers = Readers(parameters, monkeypatch, tmp_path)
     found = list(readers.every(written(tmp_path, name, content), question, options))
@@ -235,7 +258,9 @@ def test_files_that_are_too_large_are_refused(tmp_path, monkeypatch, name):
     monkeypatch.setattr(module, limit, 3)
     question = CITY if "City" in text else DRINKS
     with refused(FileError):
-        read_known(written(tmp_path, name, text), question.answer_column, Reading(**told))
+        read_known(
+            written(tmp_path, name, text), question.answer_column, Reading(**told)
+        )
 
 
 def test_an_excel_file_is_measured_before_it_is_unpacked(tmp_path, monkeypatch):
@@ -249,7 +274,11 @@ def test_an_excel_file_is_measured_before_it_is_unpacked(tmp_path, monkeypatch):
 def test_an_answer_without_a_name_is_called_by_its_level_everywhere(parameters):
     law = parameters.question("drinks")
     assert law.levels.item_names() == ["tea", "black tea", "cold 1", "cold 2", "cold 3"]
-    assert [level.labels for level in DRINKS.levels][1] == ("cold 1", "cold 2", "cold 3")
+    assert [level.labels for level in DRINKS.levels][1] == (
+        "cold 1",
+        "cold 2",
+        "cold 3",
+    )
     assert law.asked.code(["cold 3", "tea"]) == law.asked.code([4, 0]) == (0, 4)
     for wrong in ("cold 0", "cold 4", "cold 01", "Cold 1", "hot 1", "4"):
         with refused():
@@ -289,13 +318,18 @@ for name in sys.argv[1:]:
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux' limit on memory")
+@pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="needs Linux' limit on memory"
+)
 def test_small_files_never_fill_the_memory(tmp_path):
     """Each took 6 to 12 GB once: fixed-width letters, and lists of rows."""
     long = "a" * 131_000
     written(tmp_path, "places.csv", "x\nb\na\n")
     texts = {
-        "one-long.csv": ("x\n" + long + "\n" + "b\n" * 12_000, "must be the name of an item"),
+        "one-long.csv": (
+            "x\n" + long + "\n" + "b\n" * 12_000,
+            "must be the name of an item",
+        ),
         "one-long.dat": (long + ";\n" + "b;\n" * 12_000, "must be the name of an item"),
         "blank.dat": (" " * 8 * 2**20, "line 1 has more than 4 MiB"),
         "numbers.csv": ("x\n" + "1\n" * 100_000, "100,000 rows"),
@@ -308,7 +342,9 @@ def test_small_files_never_fill_the_memory(tmp_path):
     pq.write_table(pa.table({"x": same}), tmp_path / "bomb.parquet")
     texts["bomb.parquet"] = "", "must be the name of an item"
     command = [sys.executable, "-c", IN_A_GIGABYTE, *texts]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run(  # noqa: S603
+        command, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert not done.stderr
     placed, *lines = done.stdout.splitlines()
     assert placed == "[[1, 0]]"

@@ -11,7 +11,14 @@ from tests.cli.running import run, shown
 from tests.refusals import refused
 
 SURVEY = [
-    ("type", "name", "label::English (en)", "label::Deutsch", "constraint", "parameters"),
+    (
+        "type",
+        "name",
+        "label::English (en)",
+        "label::Deutsch",
+        "constraint",
+        "parameters",
+    ),
     ("start", "begun"),
     ("begin group", "home"),
     ("select_one city", "town", "Where do you live?", "Wo?"),

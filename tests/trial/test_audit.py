@@ -17,7 +17,14 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from planner import bisample_md, local_hashing, randomized_response, rappor, solve, subset_selection
+from planner import (
+    bisample_md,
+    local_hashing,
+    randomized_response,
+    rappor,
+    solve,
+    subset_selection,
+)
 from planner.deployment import Client, Report
 from planner.deployment.parameters import parameters_from_mechanisms
 from planner.errors import InputError
@@ -32,7 +39,10 @@ from planner.trial.audit import UNSEEN, _alike, audit_client
 from planner.trial.black_box import CommandBox
 from tests.refusals import refused
 
-LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "y")))
+LEVELS = (
+    Level("severe", 1.0, ("HIV",)),
+    Level("common", 2.0, ("flu", "cold", "x", "y")),
+)
 QUESTION = Categorical("q", LEVELS)
 RANGE = NumericDomain(17, 90)
 NUMBER = Numeric("q", RANGE.lower, RANGE.upper, epsilon=2.0)
@@ -48,9 +58,13 @@ FILES = {
     "olh": parameters_for(local_hashing(1.0, 5)),
     "subset": parameters_for(subset_selection(1.0, 5)),
     "design": parameters_for(best_design(QUESTION.policy)),
-    "sets": parameters_for(set_design(QUESTION.policy, 2), ItemSet("q", LEVELS, padding_length=2)),
+    "sets": parameters_for(
+        set_design(QUESTION.policy, 2), ItemSet("q", LEVELS, padding_length=2)
+    ),
     "bisample": parameters_for(bisample_md(2.0, RANGE), NUMBER),
-    "channel": parameters_for(best_channel(2.0, five_populations(RANGE), tolerance=1e-3), NUMBER),
+    "channel": parameters_for(
+        best_channel(2.0, five_populations(RANGE), tolerance=1e-3), NUMBER
+    ),
 }
 
 
@@ -58,11 +72,15 @@ class Drawn:
     """A client of a law, drawn in bulk; ``cheat`` changes a report's bytes, ``line`` its line."""
 
     def __init__(self, name, cheat=None, line=None, words=None, law=None):
-        self.hash, self.cheat, self.line = FILES[name].hash, cheat, line
+        self.hash = FILES[name].hash
+        self.cheat = cheat
+        self.line = line
         self.law, self.words = law or FILES[name].questions[0], words or system_words()
 
     def __call__(self, answers, longest):  # noqa: ARG002
-        drawn = self.law.draw_many([self.law.asked.code(one) for one in answers], self.words)[0]
+        drawn = self.law.draw_many(
+            [self.law.asked.code(one) for one in answers], self.words
+        )[0]
         ids = [secrets.token_hex(8) for _ in answers]
         lines = []
         for number, (row, answer) in enumerate(zip(drawn, answers, strict=True)):
@@ -76,7 +94,9 @@ class Drawn:
 
 def audited(name, box, reports=2000, **options):
     options = {"confidence": 1 - 1e-8} | options
-    return audit_client(FILES[name], box, np.random.default_rng(11), reports=reports, **options)
+    return audit_client(
+        FILES[name], box, np.random.default_rng(11), reports=reports, **options
+    )
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -113,7 +133,12 @@ def resaid(change):
 
     def line(line, answer):
         one = json.loads(line)
-        parts = [one["parameters"], one["question"], b64decode(one["report"]), one["id"]]
+        parts = [
+            one["parameters"],
+            one["question"],
+            b64decode(one["report"]),
+            one["id"],
+        ]
         return Report(*change(*parts, answer)).to_json()
 
     return line
@@ -156,7 +181,9 @@ def told(payload, answer, *_):
 def parity(payload, answer, *_):
     """In the parity of all bits, by the first one that may be flipped."""
     odd = int.from_bytes(payload, "little").bit_count() % 2
-    return payload if odd == (answer == "HIV") else bytes([payload[0] ^ 2]) + payload[1:]
+    return (
+        payload if odd == (answer == "HIV") else bytes([payload[0] ^ 2]) + payload[1:]
+    )
 
 
 PAYLOADS = {
@@ -180,7 +207,9 @@ def test_payloads_that_no_law_makes(name):
 def test_an_answer_that_is_ignored(name):
     box = Drawn(name)
     first = next(iter(box.law.asked.examples()))
-    assert not audited(name, lambda answers, most: box([first] * len(answers), most)).passed
+    assert not audited(
+        name, lambda answers, most: box([first] * len(answers), most)
+    ).passed
 
 
 def test_a_fixed_seed_and_repeated_ids():
@@ -192,11 +221,16 @@ def test_a_fixed_seed_and_repeated_ids():
     (fault,) = audited("table", Seeded("table")).faults
     assert "seed is fixed" in fault
     first = resaid(lambda h, q, p, i, _: (h, q, p, "0" * 12 + i[:4]))
-    assert any("Ids repeat" in one for one in audited("table", Drawn("table", line=first)).faults)
+    assert any(
+        "Ids repeat" in one
+        for one in audited("table", Drawn("table", line=first)).faults
+    )
 
 
 def test_an_id_that_depends_on_the_answer():
-    bit = resaid(lambda h, q, p, i, a: (h, q, p, f"{int(i, 16) & ~1 | (a == 'HIV'):016x}"))
+    bit = resaid(
+        lambda h, q, p, i, a: (h, q, p, f"{int(i, 16) & ~1 | (a == 'HIV'):016x}")
+    )
     faults = audited("table", Drawn("table", line=bit)).faults
     assert all("a bit of the id is set" in one for one in faults)
     assert "'HIV'" in faults[0]
@@ -218,7 +252,9 @@ def test_the_test_is_exact():
     law = hypergeom(70, 25, 20)
     chances = {k: _alike(k, 20, 25 - k, 50) for k in range(21)}
     for error in (0.3, 0.05, 1e-3):
-        assert sum(law.pmf(k) for k, chance in chances.items() if chance < error) <= error
+        assert (
+            sum(law.pmf(k) for k, chance in chances.items() if chance < error) <= error
+        )
     assert sum(law.pmf(k) for k, chance in chances.items() if chance < 0.05) > 0.01
 
 
@@ -268,7 +304,9 @@ def test_time_is_bounded():
     start = time.monotonic()
     for text in ("", ignored):
         with refused():
-            python(f"{text} import time; time.sleep(60)".lstrip(), seconds=1)(["a", "b"], 1000)
+            python(f"{text} import time; time.sleep(60)".lstrip(), seconds=1)(
+                ["a", "b"], 1000
+            )
     assert time.monotonic() - start < 40
 
 
@@ -305,7 +343,9 @@ def test_a_flood_takes_neither_memory_nor_more_than_its_time(stream):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**16  # KiB
 
 
-DAEMON = "import os; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); "
+DAEMON = (
+    "import os; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); "
+)
 
 
 @pytest.mark.parametrize("daemon", [False, True])
@@ -313,7 +353,9 @@ def test_the_whole_group_is_ended_and_who_left_it(tmp_path, daemon):
     note = tmp_path / "pid"
     text = f"sleep 60 & echo $! > {note}; cat"
     if daemon:
-        left = f"{DAEMON}print(os.getpid(), flush=True); os.execlp('sleep', 'sleep', '60')"
+        left = (
+            f"{DAEMON}print(os.getpid(), flush=True); os.execlp('sleep', 'sleep', '60')"
+        )
         text = f'{sys.executable} -c "{left}" > {note}; until [ -s {note} ]; do :; done; cat'
     assert CommandBox(["sh", "-c", text], seconds=30)([1], 1000) == [b"1"]
     pid = int(note.read_text())

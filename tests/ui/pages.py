@@ -17,13 +17,17 @@ from planner.ui.state import Session
 APP = Path(__file__).resolve().parents[2] / "app.py"
 LEVELS = "levels-0-name-epsilon-items-item_count-0"  # the first question's, as a visit begins
 TOTAL = "total error"
-SPRING = LedgerEntry(survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4})
+SPRING = LedgerEntry(
+    survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4}
+)
 LEDGER = Ledger().after(SPRING)
 TIMEOUT = 120  # generous: the machine may be busy
 
 # Before its first run every tested app looks for components in each installed package, which takes
 # four times as long as the page: once is enough.
-manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+manifest_scanner.scan_component_manifests = cache(
+    manifest_scanner.scan_component_manifests
+)
 
 
 def open_page(
@@ -65,7 +69,9 @@ def session(app: AppTest) -> Session:
     return found
 
 
-def edit(app: AppTest, table: str, rows: dict[int, dict[str, Any]], **more: Any) -> None:
+def edit(
+    app: AppTest, table: str, rows: dict[int, dict[str, Any]], **more: Any
+) -> None:
     """Edit cells of a table, as typing does, and run."""
     state = {"edited_rows": rows, "added_rows": [], "deleted_rows": []} | more
     app.session_state[table] = state
@@ -80,7 +86,16 @@ def metric(app: AppTest, label: str) -> str:
 
 def words(app: AppTest) -> str:
     """Everything a page says, without Markdown's backslashes."""
-    kinds = ("markdown", "caption", "warning", "info", "error", "success", "title", "subheader")
+    kinds = (
+        "markdown",
+        "caption",
+        "warning",
+        "info",
+        "error",
+        "success",
+        "title",
+        "subheader",
+    )
     kinds += ("toast",)
     text = " ".join(str(one.value) for kind in kinds for one in getattr(app, kind))
     return text.replace("\\", "")

@@ -37,9 +37,15 @@ def test_what_is_explored_is_what_is_planned_with_it():
     document = session(app).document
     assert document["question"][0]["level"][0]["epsilon"] == "2"
     error = planned(app).total_error
-    assert f"Total error from 622.1 to {people(error)} people; one answer's error, in" in said
+    assert (
+        f"Total error from 622.1 to {people(error)} people; one answer's error, in"
+        in said
+    )
     assert f"Total error from {people(622.1**2)[:3]}" in squared
-    assert f"to {people(error**2)} MSE in all; one answer's error, in people: 'severe' " in squared
+    assert (
+        f"to {people(error**2)} MSE in all; one answer's error, in people: 'severe' "
+        in squared
+    )
     (table,) = tables(app)
     assert table["figure"][:2] == ["people", "most spent (epsilon)"]
     by_label(app.button, "Undo").click().run()

@@ -8,7 +8,16 @@ from planner.show.blocks import percent
 from planner.survey.survey import settle, survey_text
 from planner.ui.document import cleaned
 from planner.ui.views.export import python_snippet
-from tests.ui.pages import LEDGER, LEVELS, by_label, edit, open_page, session, tables, words
+from tests.ui.pages import (
+    LEDGER,
+    LEVELS,
+    by_label,
+    edit,
+    open_page,
+    session,
+    tables,
+    words,
+)
 
 
 def survey_of(app):
@@ -16,7 +25,9 @@ def survey_of(app):
 
 
 def downloads(app):
-    return [button.proto.label.replace("\\", "") for button in app.get("download_button")]
+    return [
+        button.proto.label.replace("\\", "") for button in app.get("download_button")
+    ]
 
 
 def test_export_waits_until_everything_is_right(questions):
@@ -26,9 +37,13 @@ def test_export_waits_until_everything_is_right(questions):
     assert not app.success
 
 
-def test_who_agrees_to_a_proven_file_gets_it_and_no_other(questions, capsys, monkeypatch, tmp_path):
+def test_who_agrees_to_a_proven_file_gets_it_and_no_other(
+    questions, capsys, monkeypatch, tmp_path
+):
     app = open_page("export", questions)
-    assert any("Every pair keeps its promised budget" in one.value for one in app.success)
+    assert any(
+        "Every pair keeps its promised budget" in one.value for one in app.success
+    )
     assert "4.00-fold" in words(app)
     assert not downloads(app)
     app.checkbox[0].set_value(True).run()
@@ -79,12 +94,17 @@ def test_one_question_each_gives_one_file_a_question(questions):
     by_label(questions.button, "Add a question").click().run()
     session(questions).document["survey"]["design"] = "one-each"
     exported = open_page("export", questions)
-    assert "Each person gets one question with its own file of parameters" in words(exported)
+    assert "Each person gets one question with its own file of parameters" in words(
+        exported
+    )
     plan = plan_survey(survey_of(questions))
     (given,) = tables(exported)
     assert given["file"] == [f"health-survey-parameters-{k}.json" for k in (1, 2)]
     assert given["asks"] == ["diagnosis", "question 1"]
-    whom = [f"{percent(one.fraction)} of the people, drawn at random" for one in plan.questions]
+    whom = [
+        f"{percent(one.fraction)} of the people, drawn at random"
+        for one in plan.questions
+    ]
     assert given["given to"] == whom
     files = deployable_files(plan)
     assert sum(one.users for one in files.values()) == survey_of(questions).users

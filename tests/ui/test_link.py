@@ -28,7 +28,12 @@ TYPED = {
             "target": [{"error": "2 %"}],
             "sets": {"sizes": [0, 0.5, 0.5], "popularity": "zipf"},
         },
-        {"name": "n", "kind": "numeric", "yes_no": True, "preferences": {"model": "normal"}},
+        {
+            "name": "n",
+            "kind": "numeric",
+            "yes_no": True,
+            "preferences": {"model": "normal"},
+        },
         {"name": "again", "rounds": {"count": "12", "changes": 1, "times_open": True}},
         {"name": "free", "label": {"values": "worth", "rule": "rod"}, "rule": "min"},
     ],
@@ -36,7 +41,9 @@ TYPED = {
 
 
 def packed(*documents):
-    return base64.urlsafe_b64encode(zlib.compress(json.dumps(documents).encode())).decode()
+    return base64.urlsafe_b64encode(
+        zlib.compress(json.dumps(documents).encode())
+    ).decode()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -84,7 +91,9 @@ WRONG = {
     "no survey": spoilt(lambda d: d.pop("survey")),
     "a matrix of text": spoilt(lambda d: d["question"][0].update(rule=["ab", "cd"])),
     "lists in lists": spoilt(lambda d: d["question"][0].update(columns=[["x"]])),
-    "a matrix of lists": spoilt(lambda d: d["question"][0].update(rule=[[["x"], ""], ["", ""]])),
+    "a matrix of lists": spoilt(
+        lambda d: d["question"][0].update(rule=[[["x"], ""], ["", ""]])
+    ),
     "too many questions": spoilt(lambda d: d.update(question=[{}] * 201)),
     "too many rows": spoilt(lambda d: d["question"][1].update(target=[{}] * 10_001)),
     "a question of text": spoilt(lambda d: d.update(question=["x"])),
@@ -122,7 +131,9 @@ def test_odd_cells_in_an_address_break_no_page(kind):
     opened = {"options-categorical": True, f"options-{kind}": True}
     for odd in ODD:
         document["survey"]["name"] = "mine"
-        document["question"][0] = example_document("health")["question"][0] | {"kind": kind} | odd
+        document["question"][0] = (
+            example_document("health")["question"][0] | {"kind": kind} | odd
+        )
         app = open_page("questions", survey=word_of(document), **opened)
         assert by_label(app.text_input, "Survey").value == "mine"
 
@@ -131,20 +142,27 @@ def test_saving_copies_the_address_or_downloads_the_file():
     document = example_document("health")
     app = open_page("questions", survey=word_of(document), save=True)
     assert "The address of this page is the survey" in words(app)
-    assert [one.label for one in app.button if one.key == "copy"] == ["Copy the address"]
-    document["question"][0]["level"][0]["items"] = [str(hash((k, "x"))) for k in range(2000)]
+    assert [one.label for one in app.button if one.key == "copy"] == [
+        "Copy the address"
+    ]
+    document["question"][0]["level"][0]["items"] = [
+        str(hash((k, "x"))) for k in range(2000)
+    ]
     app = open_page("questions", survey=word_of(document), save=True)
     assert "Too large for an address: download the file" in words(app)
     (download, *_) = app.get("download_button")
     assert not download.proto.disabled
     document["question"][0]["level"][0]["epsilon"] = "?"
-    (download, *_) = open_page(survey=word_of(document), save=True).get("download_button")
+    (download, *_) = open_page(survey=word_of(document), save=True).get(
+        "download_button"
+    )
     assert download.proto.disabled
 
 
 def test_the_browser_brings_back_what_undo_goes_to_and_the_last_survey():
     before, now, other = (example_document("health") for _ in range(3))
-    before["survey"]["users"], other["survey"]["name"] = "7,000", "other"
+    before["survey"]["users"] = "7,000"
+    other["survey"]["name"] = "other"
     app = open_page()
     session(app).recall(word_of(before, other), "cut")  # of another survey, and damaged
     assert (session(app).past, session(app).last) == ([], None)

@@ -35,7 +35,9 @@ name = "c {NAME}"
 epsilon = 1.0
 items = ["m {NAME}", "n"]
 """
-PICTURE = re.compile(r"(?<!\\)!\[x\]|mail\\?@\w")  # or an address, which Markdown links too
+PICTURE = re.compile(
+    r"(?<!\\)!\[x\]|mail\\?@\w"
+)  # or an address, which Markdown links too
 TAG = re.compile(r"<(img|a)\b")
 NO_MARKDOWN = {"TextInput", "TextArea", "Code"}  # show what was typed
 HTML = {"Html"}
@@ -64,7 +66,9 @@ def strings(kind, message):
 @pytest.fixture(scope="module")
 def opened():
     app = open_page("questions")
-    app.file_uploader[0].set_value((f"{NAME}.toml", SURVEY.encode(), "text/plain")).run()
+    app.file_uploader[0].set_value(
+        (f"{NAME}.toml", SURVEY.encode(), "text/plain")
+    ).run()
     assert not app.exception
     return app
 
@@ -76,8 +80,17 @@ def test_names_are_text_on_every_page(opened, name):
     assert found
     for kind, field, text in found:
         if kind in HTML or field == "spec":
-            assert not TAG.search(text.replace("\\u003c", "<")), (kind, field, text[:300])
-        elif kind not in NO_MARKDOWN and field not in {"options", "raw_value", "alt", "id"}:
+            assert not TAG.search(text.replace("\\u003c", "<")), (
+                kind,
+                field,
+                text[:300],
+            )
+        elif kind not in NO_MARKDOWN and field not in {
+            "options",
+            "raw_value",
+            "alt",
+            "id",
+        }:
             assert not PICTURE.search(text), (kind, field, text[:300])
 
 

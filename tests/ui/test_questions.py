@@ -50,7 +50,10 @@ def write(app, label, text):
 def test_the_app_starts_with_an_example_where_the_levels_matter():
     app = AppTest.from_file(str(APP), default_timeout=TIMEOUT).run()
     assert not app.exception
-    assert (app.title[0].value, metric(app, TOTAL)) == ("Questions", "1,093.5 people")  # tutorial
+    assert (app.title[0].value, metric(app, TOTAL)) == (
+        "Questions",
+        "1,093.5 people",
+    )  # tutorial
     assert "seen from 2.348 %: rarer answers look absent" in words(app)
     assert "For whom" in words(app)
     by_label(app.button, "hospital bills").click().run()
@@ -67,12 +70,16 @@ def test_a_row_that_is_begun_is_asked_for_the_rest(questions):
     ):
         edit(questions, LEVELS, {}, added_rows=[cells])
         assert not questions.warning
-        assert [missing in words(questions) for one in questions.info] == [True] * bool(missing)
+        assert [missing in words(questions) for one in questions.info] == [True] * bool(
+            missing
+        )
 
 
 def test_every_edit_is_one_step_back_and_forth(questions):
     before = metric(questions, TOTAL)
-    assert before == f"{math.sqrt(100_000 * 3.870237140):,.1f} people"  # a known optimum
+    assert (
+        before == f"{math.sqrt(100_000 * 3.870237140):,.1f} people"
+    )  # a known optimum
     assert session(questions).past == []  # to look at a page changes nothing
     edit(questions, LEVELS, {0: {"epsilon": "2.5"}})
     after = metric(questions, TOTAL)
@@ -103,26 +110,49 @@ def test_a_level_is_added_one_is_deleted_and_names_are_shown_as_typed(questions)
     edit(questions, LEVELS, {0: {"name": name, "epsilon": "x"}})
     shown = questions.warning[0].value
     assert r"a\*b\* \[x\]" in shown
-    for link in ("www.out", "http://", "http\\:", "m@out"):  # a mark that is not seen is between
+    for link in (
+        "www.out",
+        "http://",
+        "http\\:",
+        "m@out",
+    ):  # a mark that is not seen is between
         assert link not in shown
 
 
 HOSTILE = {
-    "epsilon": ["-5", "25,5", "51", "0", "nan", "ln", "1e999", "9" * 5000, "x" * 140_000],
+    "epsilon": [
+        "-5",
+        "25,5",
+        "51",
+        "0",
+        "nan",
+        "ln",
+        "1e999",
+        "9" * 5000,
+        "x" * 140_000,
+    ],
     "items": ['"' + "x" * 140_000, "a;" * 70_000],
     "users": ["1,5", "-3", "1e5", "many", "", "9" * 5000],
 }
 
 
 def test_while_a_cell_is_wrong_the_last_results_stay_greyed(questions):
-    for key, said in (("epsilon", "severe"), ("items", "severe"), ("users", "People asked")):
+    for key, said in (
+        ("epsilon", "severe"),
+        ("items", "severe"),
+        ("users", "People asked"),
+    ):
         for typed in HOSTILE[key]:
             if key == "users":
                 write(questions, "People asked", typed)
             else:
                 edit(questions, LEVELS, {0: {key: typed}})
-                assert session(questions).document["question"][0]["level"][0][key] == typed
-            (wrong,) = questions.warning if typed else questions.info  # who begins is asked
+                assert (
+                    session(questions).document["question"][0]["level"][0][key] == typed
+                )
+            (wrong,) = (
+                questions.warning if typed else questions.info
+            )  # who begins is asked
             assert said in wrong.value, typed
             assert "from before" in words(questions), typed
             assert metric(questions, TOTAL) == "622.1 people"
@@ -135,7 +165,9 @@ def test_while_a_cell_is_wrong_the_last_results_stay_greyed(questions):
 
 def test_hidden_columns_keep_what_was_typed():
     app = open_page("questions", **MORE)
-    by_label(app.toggle, "Columns for importance and expected shares").set_value(True).run()
+    by_label(app.toggle, "Columns for importance and expected shares").set_value(
+        True
+    ).run()
     table = "levels-0-name-epsilon-items-item_count-importance-prior-0"
     edit(app, table, {0: {"prior": "10 %"}, 1: {"prior": "0.9"}})
     assert question(app).objective.prior == (0.1, 0.9)
@@ -162,7 +194,9 @@ def test_a_directed_matrix_shows_both_directions_of_a_pair():
     session(app).document["question"][0]["rule"] = [["1", "2"], ["3", "inf"]]
     session(app).revision += 1
     app.run()
-    edit(app, f"pairs-0-{hash(('severe', 'common'))}-directed-1", {2: {"budget": "2.5"}})
+    edit(
+        app, f"pairs-0-{hash(('severe', 'common'))}-directed-1", {2: {"budget": "2.5"}}
+    )
     assert question(app).rule == ((1.0, 2.0), (2.5, math.inf))
 
 
@@ -171,11 +205,19 @@ def test_one_sided_budgets_have_a_column():
     before = metric(app, TOTAL)
     choose(app, "A pair of answers gets, of their two budgets,", "one-sided")
     cleared = metric(app, TOTAL)
-    edit(app, "levels-0-name-epsilon-against-items-item_count-0", {0: {"against": "ln 5"}})
+    edit(
+        app,
+        "levels-0-name-epsilon-against-items-item_count-0",
+        {0: {"against": "ln 5"}},
+    )
     assert question(app).policy.against.tolist() == [math.log(5), math.inf]
-    assert cleared < metric(app, TOTAL) < before  # as texts: all have three digits before the point
+    assert (
+        cleared < metric(app, TOTAL) < before
+    )  # as texts: all have three digits before the point
     choose(app, "A pair of answers gets, of their two budgets,", "min")
-    assert "against" in app.warning[0].value.lower()  # what was typed is not dropped in silence
+    assert (
+        "against" in app.warning[0].value.lower()
+    )  # what was typed is not dropped in silence
 
 
 def test_the_worst_single_answer_and_another_mechanism():
@@ -208,14 +250,20 @@ def test_sets_of_answers_say_what_they_need(questions):
 def test_answers_in_order(questions):
     choose(questions, "A person gives", "ordinal")
     table = f"levels-0-name-epsilon-items-{session(questions).revision}"
-    edit(questions, table, {0: {"items": "none; most", "epsilon": "1"}, 1: {"items": "some"}})
+    edit(
+        questions,
+        table,
+        {0: {"items": "none; most", "epsilon": "1"}, 1: {"items": "some"}},
+    )
     write(questions, "From the lowest to the highest", "none, some")
     assert questions.warning
     write(questions, "From the lowest to the highest", "none, some, most")
     write(questions, "What each counts for in a mean", "0; 1; 5")
     found = question(questions)
     assert (found.ordered, found.scores) == (("none", "some", "most"), (0, 1, 5))
-    best = best_ordered_channel(PrivacyPolicy([1, math.log(6), 1], [1, 1, 1]), tolerance=1e-5)
+    best = best_ordered_channel(
+        PrivacyPolicy([1, math.log(6), 1], [1, 1, 1]), tolerance=1e-5
+    )
     error = math.sqrt(100_000 * best.worst_error)
     assert metric(questions, questions.metric[0].label) == f"{error:,.1f} people"
 
@@ -268,7 +316,9 @@ def test_hundreds_of_pasted_rows_are_refused_at_once(questions):
     rows = [{"name": f"l{k}", "epsilon": "1", "items": f"i{k}"} for k in range(500)]
     began = time.process_time()  # no other work of the machine counts
     edit(questions, LEVELS, {}, added_rows=rows)
-    assert time.process_time() - began < 3  # a fraction of it is usual; planning them took 47
+    assert (
+        time.process_time() - began < 3
+    )  # a fraction of it is usual; planning them took 47
     assert "500 rows were pasted, and the table takes 100" in words(questions)
     assert len(question(questions).levels) == 2
     assert metric(questions, TOTAL) == "622.1 people"
@@ -294,7 +344,9 @@ def test_a_refused_sample_leaves_no_results_and_an_accepted_one_ends_with_the_vi
     text = "epsilon\n" + "".join(f"{one}\n" for one in sample)
     for data, people in ((text, 3), ("epsilon\nx\n", 0), (text, 3)):
         app.file_uploader[1].set_value(("pilot.csv", data.encode(), "text/csv")).run()
-        assert len(session(app).document["question"][0]["preferences"]["values"]) == people
+        assert (
+            len(session(app).document["question"][0]["preferences"]["values"]) == people
+        )
         assert ("from before" in words(app)) == (people == 0)
     del app.session_state["session"]
     del app
@@ -305,7 +357,11 @@ def left_of(sample):
     """Whether an object of this process still holds the numbers of a sample."""
     gc.collect()
     for one in gc.get_objects():
-        if type(one) in (tuple, list) and len(one) == len(sample) and tuple(one) == sample:
+        if (
+            type(one) in (tuple, list)
+            and len(one) == len(sample)
+            and tuple(one) == sample
+        ):
             if one is not sample:
                 return True
         elif type(one) is np.ndarray and one.shape == (3,) and tuple(one) == sample:
@@ -316,7 +372,10 @@ def left_of(sample):
 def test_what_takes_too_long_is_ended_and_not_begun_again(monkeypatch):
     monkeypatch.setattr(working, "LONGEST", 0.5)
     document = example_document("hours")
-    levels = [{"name": f"l{k}", "epsilon": 0.5 + k / 10, "items": [f"a{k}"]} for k in range(16)]
+    levels = [
+        {"name": f"l{k}", "epsilon": 0.5 + k / 10, "items": [f"a{k}"]}
+        for k in range(16)
+    ]
     question = {"name": "q", "kind": "ordinal", "level": levels}
     document["question"] = [question]
     began = time.process_time()
@@ -333,7 +392,10 @@ MISTAKES = {
     "a budget": (lambda one: one["level"][0].update(epsilon="1,5"), "Budget is '1,5'"),
     "no budget": (lambda one: one["level"][0].pop("epsilon"), "Budget is still empty"),
     "no answers": (lambda one: one["level"][1].pop("items"), 'as "Number of answers"'),
-    "an order": (lambda one: one.update(kind="ordinal", order="x"), "From the lowest to the"),
+    "an order": (
+        lambda one: one.update(kind="ordinal", order="x"),
+        "From the lowest to the",
+    ),
     "a weight": (lambda one: one.update(weight="0"), "Weight is '0'"),
 }
 

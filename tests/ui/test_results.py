@@ -11,7 +11,17 @@ from planner.show.plan import question_blocks
 from planner.survey.survey import settle
 from planner.ui.document import EXAMPLES, example_document, word_of
 from planner.ui.state import Session
-from tests.ui.pages import LEVELS, TOTAL, by_label, edit, metric, open_page, session, tables, words
+from tests.ui.pages import (
+    LEVELS,
+    TOTAL,
+    by_label,
+    edit,
+    metric,
+    open_page,
+    session,
+    tables,
+    words,
+)
 
 
 def example(name):
@@ -28,7 +38,10 @@ def test_a_result_has_its_figures_one_picture_and_no_button_that_protects_less()
     assert "the odds of its answers may then change 1.11 times as much" in words(app)
     (mechanisms,) = tables(app)  # others are details
     assert mechanisms["mechanism"][0] == "Subset design"
-    assert "Standard error of other answers' counts, people: 260.9 for 'common'." in words(app)
+    assert (
+        "Standard error of other answers' counts, people: 260.9 for 'common'."
+        in words(app)
+    )
 
 
 def test_a_better_design_is_one_click_away():
@@ -56,7 +69,9 @@ def test_a_page_shows_every_block_of_the_plan(name):
     plan = plan_survey(survey)
     app = open_page("plan", example=name, details=True)
     toggles = [one.label for one in app.toggle]
-    cells = [cell for found in tables(app) for column in found.values() for cell in column]
+    cells = [
+        cell for found in tables(app) for column in found.values() for cell in column
+    ]
     page = " ".join([words(app), *toggles, *cells, *(one.value for one in app.metric)])
     page = " ".join(page.replace("\\", "").split())
     for block in question_blocks(plan.questions[0]):
@@ -72,7 +87,9 @@ def test_a_missed_target_says_how_many_people_it_takes():
     ask.click().run()
     assert session(result).document["survey"]["users"] == ask.label.split()[1]
     assert not [one for one in result.button if one.label.startswith("Ask ")]
-    assert float(metric(result, "as a share of the people who answer").split()[0]) <= 0.5
+    assert (
+        float(metric(result, "as a share of the people who answer").split()[0]) <= 0.5
+    )
 
 
 def test_results_are_greyed_while_something_is_wrong(questions):
@@ -82,24 +99,37 @@ def test_results_are_greyed_while_something_is_wrong(questions):
         assert "from before" in words(app)
         assert "Saturation" not in words(app)  # a detail
         assert "severe" in app.warning[0].value
-    assert not [one for one in open_page("plan", questions).button if "Raise" in one.label]
+    assert not [
+        one for one in open_page("plan", questions).button if "Raise" in one.label
+    ]
 
 
 def test_meaning_says_odds_and_moves_beliefs(questions):
     app = open_page("meaning", questions, **{"meaning-details": True})
-    assert "52 send a report that counts for it; of 100 with another answer, 13 do" in words(app)
+    assert (
+        "52 send a report that counts for it; of 100 with another answer, 13 do"
+        in words(app)
+    )
     app.slider[0].set_value(50).run()
     beliefs, pairs, *_ = tables(app)
     assert beliefs["at most"] == ["80.00 %", "85.72 %"]
-    used, allowed = (map(float, pairs[name]) for name in ("realised epsilon", "promised epsilon"))
+    used, allowed = (
+        map(float, pairs[name]) for name in ("realised epsilon", "promised epsilon")
+    )
     assert all(map(float.__le__, used, allowed))
-    drawn = [one.proto.body for one in app.get("html") if "<div class=dots>" in one.proto.body]
+    drawn = [
+        one.proto.body
+        for one in app.get("html")
+        if "<div class=dots>" in one.proto.body
+    ]
     assert [body.count("<i class=on>") for body in drawn] == [52, 13]
 
 
 def test_answer_rates_offer_the_smallest_budget_that_is_about_as_good(monkeypatch):
     """A larger budget than the question has is a sentence with its price, and no button."""
-    monkeypatch.setattr("planner.planning.mean._BUDGETS", 6)  # of a curve: few are faster
+    monkeypatch.setattr(
+        "planner.planning.mean._BUDGETS", 6
+    )  # of a curve: few are faster
     app = open_page("explore", example="answer-rate", offers=True)
     offers = [one for one in app.button if one.label.startswith("Offer")]
     assert not offers
@@ -125,7 +155,12 @@ def test_sampling_always_shows_all_three_views():
 
 
 def test_a_bias_that_no_number_of_people_lowers_is_said():
-    question = {"name": "q", "kind": "item-set", "padding_length": 1, "target": [{"error": 0.001}]}
+    question = {
+        "name": "q",
+        "kind": "item-set",
+        "padding_length": 1,
+        "target": [{"error": 0.001}],
+    }
     question["sets"] = {"sizes": [0, 0, 0, 1]}
     question["level"] = [{"name": "a", "epsilon": 2.0, "item_count": 3}]
     survey = {"name": "s", "users": 1000}

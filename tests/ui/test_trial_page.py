@@ -18,7 +18,10 @@ def ratios(found):
     """Measured over predicted errors, a mechanism each."""
     _, measured, _, predicted, *_ = found.values()
     pairs = zip(measured, predicted, strict=True)
-    return [float(one.replace(",", "")) / float(other.replace(",", "")) for one, other in pairs]
+    return [
+        float(one.replace(",", "")) / float(other.replace(",", ""))
+        for one, other in pairs
+    ]
 
 
 def upload(app, name, data):
@@ -40,7 +43,9 @@ def test_a_simulation_measures_what_was_predicted_and_draws_one_survey():
     assert pictures[0] != pictures[1]
     assert "5 intervals hold the truth" in words(app)
     app.run()
-    assert app.get("plotly_chart")[0].proto.spec == pictures[1]  # drawn again on request only
+    assert (
+        app.get("plotly_chart")[0].proto.spec == pictures[1]
+    )  # drawn again on request only
     by_label(app.text_input, "Seed of the runs").set_value("-1").run()
     assert "seed is '-1'" in words(app)
     by_label(app.text_input, "Seed of the runs").set_value("2").run()
@@ -76,14 +81,22 @@ def test_numbers_are_tried_as_generated_and_from_a_file():
 
 
 ANSWERS = {
-    "a column": ("c.csv", b"age,diagnosis\n3,HIV\n4,anemia\n5,HIV\n", "3 people, 5 answers"),
+    "a column": (
+        "c.csv",
+        b"age,diagnosis\n3,HIV\n4,anemia\n5,HIV\n",
+        "3 people, 5 answers",
+    ),
     "items in no level": (
         "c.csv",
         b"diagnosis\nflu\nHIV\n",
         "line 2, column 'diagnosis': 'flu' must be the name of an item",
     ),
     "no header": ("d.csv", b"HIV\nanemia\nHIV\n", "holds an answer, no header"),
-    "no answer": ("e.csv", b"diagnosis\nHIV\n\nHIV\n", "1 without an answer to 'diagnosis'"),
+    "no answer": (
+        "e.csv",
+        b"diagnosis\nHIV\n\nHIV\n",
+        "1 without an answer to 'diagnosis'",
+    ),
     "an endless line": ("f.csv", b"diagnosis\n" + b"x" * 200_000, "f.csv"),
 }
 

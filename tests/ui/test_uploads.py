@@ -63,7 +63,8 @@ WRONG = {
     "cut": "[survey\n",
     "binary": "\udcff",
     "ledger": HEADER + 'ledger = "/etc/passwd"\n[[question]]\nname = "q"\n' + LEVEL,
-    "sample": HEADER + '[[question]]\nname = "q"\nkind = "numeric"\nlower = 0\nupper = 1\n'
+    "sample": HEADER
+    + '[[question]]\nname = "q"\nkind = "numeric"\nlower = 0\nupper = 1\n'
     '[question.preferences]\nmodel = "sample"\nfile = "/etc/passwd"\n',
     "pilot": HEADER + '[[question]]\nname = "q"\nkind = "item-set"\n'
     'sets = {pilot = "/etc/passwd"}\n' + LEVEL,
@@ -84,7 +85,9 @@ def test_items_with_levels_keep_the_budgets_in_the_table_and_without_levels_form
         {"name": "severe", "epsilon": "ln 4", "items": "HIV"},
         {"name": "usual", "epsilon": "", "items": "cold"},
     ]
-    rows = rows_from_items("i.csv", b'item,epsilon\n"40-49, male",2\nflu,ln 4\ncold,2\n', [])
+    rows = rows_from_items(
+        "i.csv", b'item,epsilon\n"40-49, male",2\nflu,ln 4\ncold,2\n', []
+    )
     assert [row["items"] for row in rows] == ['"40-49, male"; cold', "flu"]
 
 

@@ -110,16 +110,22 @@ class Client:
     __slots__ = ("_hash", "_laws", "_memory")
 
     def __init__(
-        self, parameters: str | Path | Document, memory: str | Path | Memory | None = None
+        self,
+        parameters: str | Path | Document,
+        memory: str | Path | Memory | None = None,
     ) -> None:
         if isinstance(parameters, Mapping):
-            source, document = "parameters", parse_document(_dumped(parameters))
+            source = "parameters"
+            document = parse_document(_dumped(parameters))
         else:
-            source, document = str(parameters), read_document(parameters)
+            source = str(parameters)
+            document = read_document(parameters)
         self._hash = content_hash(document)
         laws = read_questions(document, source, Law, DEVICE)
         self._laws = {law.name: law for law in laws}
-        self._memory = memory if memory is None or isinstance(memory, Memory) else Memory(memory)
+        self._memory = (
+            memory if memory is None or isinstance(memory, Memory) else Memory(memory)
+        )
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -172,23 +178,32 @@ class Client:
         """
         if type(question) is not str or question not in self._laws:
             remedy = "Name a question of the parameter file."
-            raise InputError("question", question, f"one of {', '.join(self._laws)}", remedy)
+            raise InputError(
+                "question", question, f"one of {', '.join(self._laws)}", remedy
+            )
         law = self._laws[question]
         code = law.asked.code(answer)
         self._check_round(law, user, round_number, changed)
         if user is None:
             return self._released(question, _drawn(law, code))
-        memory, key = self._memory_for(user), (self._hash, user, question)
+        memory = self._memory_for(user)
+        key = (self._hash, user, question)
         if round_number is None:
-            kept = memory.change(key, lambda kept: _drawn(law, code) if kept is None else kept)
+            kept = memory.change(
+                key, lambda kept: _drawn(law, code) if kept is None else kept
+            )
             return self._released(question, kept)
         if law.again is not None:
             own = law.again.own(self._hash, question, user)
-            kept = memory.change(key, partial(_next_value, law, code, own, round_number, changed))
+            kept = memory.change(
+                key, partial(_next_value, law, code, own, round_number, changed)
+            )
             return self._released(question, kept[_HEAD.size :], round_number)
         kept = memory.change(key, partial(_next_round, law, code, round_number))
         if round_number == 1:  # what is kept is the throw of the die
-            kept = kept[: 1 + _ID_BYTES] + law.output(kept[1 + _ID_BYTES :], code, round_number)
+            kept = kept[: 1 + _ID_BYTES] + law.output(
+                kept[1 + _ID_BYTES :], code, round_number
+            )
         return self._released(question, kept[1:], round_number)
 
     def own_round(self, question: str, user: str) -> int | None:
@@ -198,9 +213,12 @@ class Client:
             return None
         return again.own(self._hash, question, user)
 
-    def _released(self, question: str, kept: bytes, round_number: int | None = None) -> Report:
+    def _released(
+        self, question: str, kept: bytes, round_number: int | None = None
+    ) -> Report:
         _require_size(kept, _ID_BYTES + self._laws[question].size)
-        number, payload = kept[:_ID_BYTES].hex(), kept[_ID_BYTES:]
+        number = kept[:_ID_BYTES].hex()
+        payload = kept[_ID_BYTES:]
         return Report(self._hash, question, payload, number, round_number)
 
     def _check_round(
@@ -208,10 +226,14 @@ class Client:
     ) -> None:
         numbers = law.rounds
         if type(changed) is not bool:
-            raise InputError("changed", changed, "True or False", "Say whether the answer changed.")
+            raise InputError(
+                "changed", changed, "True or False", "Say whether the answer changed."
+            )
         if changed and not law.blanks:
             remedy = "Leave changed out."
-            raise InputError("changed", changed, "left out: one report stays for good", remedy)
+            raise InputError(
+                "changed", changed, "left out: one report stays for good", remedy
+            )
         if numbers == (None,):
             if round_number is not None:
                 allowed = "left out: there is one round"
@@ -223,16 +245,24 @@ class Client:
             raise InputError("round_number", round_number, allowed, remedy)
         elif user is None:
             remedy = "Pass the person's identifier as user."
-            raise InputError("user", user, "given: a person's rounds belong together", remedy)
+            raise InputError(
+                "user", user, "given: a person's rounds belong together", remedy
+            )
 
     def _memory_for(self, user: str) -> Memory:
         # No memory can store a lone surrogate.
-        if not isinstance(user, str) or not user or user != user.encode(errors="ignore").decode():
+        if (
+            not isinstance(user, str)
+            or not user
+            or user != user.encode(errors="ignore").decode()
+        ):
             remedy = "Give an identifier that is the same for all answers of a person."
             raise InputError("user", user, "text that is not empty", remedy)
         if self._memory is None:
             remedy = "Make the client with Client(parameters, memory=path)."
-            raise InputError("memory", None, "given, to remember a user's report", remedy)
+            raise InputError(
+                "memory", None, "given, to remember a user's report", remedy
+            )
         return self._memory
 
 
@@ -246,7 +276,9 @@ def _next_round(law: Law, code: Code, round_number: int, kept: bytes | None) -> 
         return kept
     if kept is not None and kept[0] > round_number:
         remedy = "Its report was forgotten, as both together tell the answer."
-        raise InputError("round_number", round_number, f"{kept[0]}: round one is over", remedy)
+        raise InputError(
+            "round_number", round_number, f"{kept[0]}: round one is over", remedy
+        )
     drawn = law.draw(code, system) if kept is None else kept[1 + _ID_BYTES :]
     _require_size(drawn, law.size)
     keeps = drawn if round_number == 1 else law.output(drawn, code, round_number)
@@ -255,7 +287,9 @@ def _next_round(law: Law, code: Code, round_number: int, kept: bytes | None) -> 
 
 def _require_size(kept: bytes, size: int) -> None:
     if len(kept) != size:
-        raise VerificationError("The remembered report has the wrong size", "Report nothing.")
+        raise VerificationError(
+            "The remembered report has the wrong size", "Report nothing."
+        )
 
 
 def _with_id(payload: bytes) -> bytes:
@@ -267,7 +301,9 @@ def _dumped(parameters: Document) -> str:
         return json.dumps(dict(parameters))
     except (TypeError, ValueError, RecursionError) as error:
         remedy = "Pass what json.loads makes of a parameter file."
-        raise FileError("parameters", f"is not a JSON document: {error}", remedy) from error
+        raise FileError(
+            "parameters", f"is not a JSON document: {error}", remedy
+        ) from error
 
 
 _HEAD = struct.Struct(">HH")  # the value that lasts, from 1; the last round
@@ -291,10 +327,13 @@ def _next_value(
     if not law.blanks:
         if round_number != own:
             remedy = "Ask in that round alone; a report in another would spend the budget again."
-            raise InputError("round_number", round_number, f"{own}, this person's round", remedy)
+            raise InputError(
+                "round_number", round_number, f"{own}, this person's round", remedy
+            )
         return _HEAD.pack(own, own) + _drawn(law, code) if kept is None else kept
     if kept is None:
-        value, lasting = 1 if round_number == 1 else _SILENT, None
+        value = 1 if round_number == 1 else _SILENT
+        lasting = None
     else:
         value, last = _HEAD.unpack_from(kept)
         if round_number == last:

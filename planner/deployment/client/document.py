@@ -34,7 +34,9 @@ L = TypeVar("L", bound=Law)
 
 FORMAT = "ldp-planner-parameters"
 FILE_VERSION = 5
-_MAX_MARKS = 2**20  # commas, colons and opening brackets: bounds what a file becomes in memory
+_MAX_MARKS = (
+    2**20
+)  # commas, colons and opening brackets: bounds what a file becomes in memory
 _MAX_DEPTH = 64
 _NESTING = (dict, list, tuple)
 _MAX_INTEGER = 2**53 - 1
@@ -76,7 +78,9 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> Docu
         As :func:`read_document`.
     """
     if len(data) > MAX_FILE_BYTES:
-        raise FileError(source, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", EXPORT_REMEDY)
+        raise FileError(
+            source, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", EXPORT_REMEDY
+        )
     text = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
     if sum(map(text.count, b",:[{")) > _MAX_MARKS:
         reason = f"has more than {_MAX_MARKS:,} commas, colons and opening brackets"
@@ -86,9 +90,13 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> Docu
     except UnicodeDecodeError as error:
         raise FileError(source, "is not text in UTF-8", EXPORT_REMEDY) from error
     except ValueError as error:
-        raise FileError(source, f"the file: Invalid JSON: {error}", EXPORT_REMEDY) from error
+        raise FileError(
+            source, f"the file: Invalid JSON: {error}", EXPORT_REMEDY
+        ) from error
     if type(document) is not dict or document.get("format") != FORMAT:
-        raise FileError(source, f"is not a parameter file (format {FORMAT!r})", EXPORT_REMEDY)
+        raise FileError(
+            source, f"is not a parameter file (format {FORMAT!r})", EXPORT_REMEDY
+        )
     version = document.get("version")
     if type(version) is not int or version != FILE_VERSION:
         reason = f"version: {version!r} is not {FILE_VERSION}, the one that is read"
@@ -99,7 +107,9 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> Docu
         raise FileError(source, error.reason, EXPORT_REMEDY) from error
     if document.get("hash") != actual:
         reason = f"hash: the content has the hash {actual}, the file says {document.get('hash')!r}"
-        remedy = "The file was altered or damaged. Get the original, or export it again."
+        remedy = (
+            "The file was altered or damaged. Get the original, or export it again."
+        )
         raise FileError(source, reason, remedy)
     return document
 
@@ -122,7 +132,10 @@ def parse_json(data: bytes | str) -> Json:
     text = data if isinstance(data, str) else data.decode("utf-8")
     try:
         return json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_value
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_no_constant,
+            parse_float=_value,
         )
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
@@ -183,9 +196,16 @@ def _canonical(value: Json, depth: int) -> str:
         case dict():
             if not {*map(type, value)} <= {str}:
                 remedy = "Use text as the keys."
-                raise InputError.because("key", "a key is not text, and JSON has no other", remedy)
-            keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
-            parts = [f"{encode_basestring(k)}:{_canonical(value[k], depth - 1)}" for k in keys]
+                raise InputError.because(
+                    "key", "a key is not text, and JSON has no other", remedy
+                )
+            keys = sorted(
+                value, key=lambda key: key.encode("utf-16-be", "surrogatepass")
+            )
+            parts = [
+                f"{encode_basestring(k)}:{_canonical(value[k], depth - 1)}"
+                for k in keys
+            ]
             return f"{{{','.join(parts)}}}"
     remedy = "Use text, numbers, true, false, null, lists and objects alone."
     raise InputError("a value", type(value).__name__, "one of JSON's types", remedy)
@@ -202,14 +222,18 @@ def _number(value: float) -> str:
         text = repr(float(value) + 0.0)  # which is 0 of -0
     except OverflowError:
         remedy = "Use a number below 1e308."
-        raise InputError("a whole number", value, "one that a double can hold", remedy) from None
+        raise InputError(
+            "a whole number", value, "one that a double can hold", remedy
+        ) from None
     if not math.isfinite(value):
         remedy = "Replace NaN and infinity; null stands for no demand."
         raise InputError("a number", value, "finite", remedy)
     mantissa, _, power = text.partition("e")
     if not power:
         return text.removesuffix(".0")
-    return f"{Decimal(text):f}" if -7 < int(power) < 21 else f"{mantissa}e{int(power):+d}"
+    return (
+        f"{Decimal(text):f}" if -7 < int(power) < 21 else f"{mantissa}e{int(power):+d}"
+    )
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> Document:
@@ -224,7 +248,9 @@ def _unique(pairs: list[tuple[str, Json]]) -> Document:
 def _value(text: str) -> float | int:
     """A number by its value: 1.0 is a whole number in JSON Schema and in the canonical form."""
     number = float(text)
-    return int(number) if number.is_integer() and abs(number) <= _MAX_INTEGER else number
+    return (
+        int(number) if number.is_integer() and abs(number) <= _MAX_INTEGER else number
+    )
 
 
 def _no_constant(name: str) -> None:
@@ -246,7 +272,9 @@ def read_questions(
     try:
         # Questions are checked one by one below, each by the form of its own law.
         form = file_form()
-        anything = form["properties"] | {"questions": schema.list_of({"type": "object"})}
+        anything = form["properties"] | {
+            "questions": schema.list_of({"type": "object"})
+        }
         check(document, form | {"properties": anything})
         read = [
             kind.read(question, halves, f"questions[{i}]")
@@ -261,7 +289,9 @@ def read_questions(
     cells *= math.prod(len(one["values"]) for one in document.get("groups", ()))
     if cells > MAX_CELLS:
         reason = f"all questions have {cells:,} sums to count, at most {MAX_CELLS:,} are allowed"
-        raise FileError(source, reason, "Merge items, or ask for a coarser answer first.")
+        raise FileError(
+            source, reason, "Merge items, or ask for a coarser answer first."
+        )
     return read
 
 
@@ -288,24 +318,36 @@ def file_form() -> Document:
             "questions": schema.list_of(schema.either(*questions)),
         }
     )
-    parts = {name: schema.list_of(_NOT_NEGATIVE, 0) for name in ("weights", "population")}
+    parts = {
+        name: schema.list_of(_NOT_NEGATIVE, 0) for name in ("weights", "population")
+    }
     groups = schema.described(
-        schema.list_of(schema.record({"name": TEXT, "values": schema.list_of(TEXT, 2), **parts})),
+        schema.list_of(
+            schema.record({"name": TEXT, "values": schema.list_of(TEXT, 2), **parts})
+        ),
         "What the collector knows of who reports, and nobody randomises: each "
         "report is of one value of each; of one of them, what a person of each value counts for, "
         "or how many people there are of each. Left out where there is none.",
     )
     part = schema.record({"name": TEXT, "answers": schema.list_of(TEXT)})
     joint = schema.described(
-        schema.list_of(schema.record({"question": TEXT, "of": schema.list_of(part, 2)})),
+        schema.list_of(
+            schema.record({"question": TEXT, "of": schema.list_of(part, 2)})
+        ),
         "The questions that a joint one is of: its answers are theirs, joined by "
         f"{JOINED!r}. Left out where there is none.",
     )
-    return always | {"properties": always["properties"] | {"groups": groups, "joint": joint}}
+    return always | {
+        "properties": always["properties"] | {"groups": groups, "joint": joint}
+    }
 
 
 def line_check(
-    parameters: str, question: str, report_id: str, round_number: int | None, report: str
+    parameters: str,
+    question: str,
+    report_id: str,
+    round_number: int | None,
+    report: str,
 ) -> str:
     """The first 16 hexadecimal digits of SHA-256 of the fields, joined by newlines.
 

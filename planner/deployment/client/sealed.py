@@ -33,9 +33,12 @@ _DIGEST_SIZE = 32  # of a checksum, and of a name
 MemoryKey = tuple[str, str, str]  # parameter hash, user and question
 SqlRows = list[Json]
 
-_DAMAGED = "Report nothing with it, nor with a new one: that would spend the budget again."
+_DAMAGED = (
+    "Report nothing with it, nor with a new one: that would spend the budget again."
+)
 _EARLIER = (
-    "Go on with that version while its collections last: a new memory would spend the budget again."
+    "Go on with that version while its collections last: "
+    "a new memory would spend the budget again."
 )
 
 
@@ -73,7 +76,8 @@ class Sealed:
     """
 
     def __init__(self, path: str | Path, kind: Purpose, *, held: bool = False) -> None:
-        self._path, self._kind = Path(path), kind
+        self._path = Path(path)
+        self._kind = kind
         self._database: sqlite3.Connection | None = None
         try:
             with naming_database(self._path, self.damaged):
@@ -89,7 +93,11 @@ class Sealed:
         try:
             if held:
                 self._database = self._connect(timeout=1)
-                for words in ("PRAGMA locking_mode = EXCLUSIVE", "BEGIN EXCLUSIVE", "COMMIT"):
+                for words in (
+                    "PRAGMA locking_mode = EXCLUSIVE",
+                    "BEGIN EXCLUSIVE",
+                    "COMMIT",
+                ):
                     self.ask(self._database, words)
             with self.changing():
                 pass
@@ -118,10 +126,14 @@ class Sealed:
             elif database.in_transaction:
                 database.execute("ROLLBACK")
 
-    def ask(self, database: sqlite3.Connection, statement: str, *values: object) -> SqlRows:
+    def ask(
+        self, database: sqlite3.Connection, statement: str, *values: object
+    ) -> SqlRows:
         """All rows of an answer, ``{}`` the table; whatever goes wrong names the file."""
         with naming_database(self._path, self.damaged):
-            return database.execute(statement.format(self._kind.table), values).fetchall()
+            return database.execute(
+                statement.format(self._kind.table), values
+            ).fetchall()
 
     def damaged(self, what: str) -> FileError:
         """The error for a file that is damaged."""
@@ -135,13 +147,18 @@ class Sealed:
         """To the database, which must exist."""
         address = f"{self._path.absolute().as_uri()}?mode=rw"
         with naming_database(self._path, self.damaged):
-            database = sqlite3.connect(address, timeout=timeout, isolation_level=None, uri=True)
+            database = sqlite3.connect(
+                address, timeout=timeout, isolation_level=None, uri=True
+            )
         self.ask(database, "PRAGMA synchronous = FULL")
-        self.ask(database, "PRAGMA secure_delete = ON")  # what is replaced is overwritten
+        self.ask(
+            database, "PRAGMA secure_delete = ON"
+        )  # what is replaced is overwritten
         return database
 
     def _write_empty(self, path: Path) -> None:
-        table, root = self._kind.table, digest(b"") * _PAGES
+        table = self._kind.table
+        root = digest(b"") * _PAGES
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
             database.executescript(
                 f"CREATE TABLE {table}_root (content BLOB NOT NULL);"
@@ -160,7 +177,8 @@ class Entries:
         self._pages: dict[int, dict[bytes, bytes]] = {}
         self._changed: set[int] = set()
         self._root = bytearray(self._content("_root", None))
-        content, checksum = bytes(self._root[:-_DIGEST_SIZE]), bytes(self._root[-_DIGEST_SIZE:])
+        content = bytes(self._root[:-_DIGEST_SIZE])
+        checksum = bytes(self._root[-_DIGEST_SIZE:])
         if len(content) != _PAGES * _DIGEST_SIZE or digest(content) != checksum:
             raise file.damaged("its root")
 
@@ -191,8 +209,12 @@ class Entries:
     def finish(self) -> None:
         """Write pages that were changed, and the root."""
         for number in self._changed:
-            content = b"".join(name + checksum for name, checksum in self._page(number).items())
-            self._root[number * _DIGEST_SIZE : (number + 1) * _DIGEST_SIZE] = digest(content)
+            content = b"".join(
+                name + checksum for name, checksum in self._page(number).items()
+            )
+            self._root[number * _DIGEST_SIZE : (number + 1) * _DIGEST_SIZE] = digest(
+                content
+            )
             self._ask("INSERT OR REPLACE INTO {}_pages VALUES (?, ?)", number, content)
         if self._changed:
             self._root[-_DIGEST_SIZE:] = digest(bytes(self._root[:-_DIGEST_SIZE]))
@@ -202,10 +224,15 @@ class Entries:
         """The checksum of each entry that a page lists."""
         if number not in self._pages:
             checksum = self._root[number * _DIGEST_SIZE : (number + 1) * _DIGEST_SIZE]
-            content = b"" if checksum == digest(b"") else self._content("_pages", number)
+            content = (
+                b"" if checksum == digest(b"") else self._content("_pages", number)
+            )
             if digest(content) != checksum:
                 raise self._file.damaged("a page")
-            parts = [content[i : i + _DIGEST_SIZE] for i in range(0, len(content), _DIGEST_SIZE)]
+            parts = [
+                content[i : i + _DIGEST_SIZE]
+                for i in range(0, len(content), _DIGEST_SIZE)
+            ]
             self._pages[number] = dict(zip(parts[::2], parts[1::2], strict=True))
         return self._pages[number]
 

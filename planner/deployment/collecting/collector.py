@@ -24,7 +24,14 @@ from planner.deployment.collecting.engines import (
     stamp_of,
 )
 from planner.deployment.collecting.places import LeftOut, place_of, report_files
-from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE, Expected, Group, Key, Sums
+from planner.deployment.collecting.reports import (
+    ID_SIZE,
+    MARK_SIZE,
+    Expected,
+    Group,
+    Key,
+    Sums,
+)
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.laws.schema import Document
@@ -33,7 +40,11 @@ from planner.mechanisms.counting import Aggregate
 _VERSION = 4
 _ELSEWHERE = "Give another path for the checkpoint; what is there is left as it is."
 _CHECKPOINT = Purpose(
-    "counted", "checkpoint", "Delete it to count everything again.", _ELSEWHERE, _ELSEWHERE
+    "counted",
+    "checkpoint",
+    "Delete it to count everything again.",
+    _ELSEWHERE,
+    _ELSEWHERE,
 )
 _HEADING = bytes(32)  # the name of what a checkpoint says of itself
 
@@ -83,7 +94,9 @@ class Checkpoint:
     def _each(self, names: Sequence[bytes] | None = None) -> Iterator[FileCount]:
         with self._sealed.changing() as entries:
             listed = set(entries.names()) - {_HEADING} if names is None else names
-            yield from (_saved(one) for one in map(entries.get, listed) if one is not None)
+            yield from (
+                _saved(one) for one in map(entries.get, listed) if one is not None
+            )
 
     def save(self, files: Iterable[FileCount]) -> None:
         """Add files, all or none; durable on return."""
@@ -104,9 +117,14 @@ def _name(path: Path) -> bytes:
 
 def _packed(one: FileCount) -> bytes:
     """What is known of the file, as JSON, then sums, then marks; the size of the first before."""
-    parts = [(*key, group, own.users, own.counts.size) for (key, group), own in one.sums.items()]
+    parts = [
+        (*key, group, own.users, own.counts.size)
+        for (key, group), own in one.sums.items()
+    ]
     sums = b"".join(own.counts.astype("<i8").tobytes() for own in one.sums.values())
-    text = json.dumps(asdict(one.file) | {"sums": parts}, default=str).encode()  # paths as text
+    text = json.dumps(
+        asdict(one.file) | {"sums": parts}, default=str
+    ).encode()  # paths as text
     return len(text).to_bytes(8, "little") + text + sums + one.marks
 
 
@@ -114,8 +132,13 @@ def _saved(content: bytes) -> FileCount:
     """Back from an entry, whose checksum is right."""
     start = 8 + int.from_bytes(content[:8], "little")
     about: Document = json.loads(content[8:start])
-    parts, origins = about.pop("sums"), tuple(map(place_of, about["origins"]))
-    about |= {"path": place_of(about["path"]), "origins": origins, "stamp": tuple(about["stamp"])}
+    parts = about.pop("sums")
+    origins = tuple(map(place_of, about["origins"]))
+    about |= {
+        "path": place_of(about["path"]),
+        "origins": origins,
+        "stamp": tuple(about["stamp"]),
+    }
     ends = (start + 8 * np.cumsum([0, *(size for *_, size in parts)])).tolist()
     counts = [np.frombuffer(content[i:j], dtype="<i8") for i, j in pairwise(ends)]
     sums = {
@@ -183,10 +206,14 @@ class KnownReports:
             self._database.executemany("INSERT INTO new VALUES (?, ?)", _parts(marks))
             found = self._database.execute(_FIND).fetchall()
             self._database.execute("DELETE FROM new")
-        marks_there = frozenset(report_id + content for report_id, content, _, _ in found)
+        marks_there = frozenset(
+            report_id + content for report_id, content, _, _ in found
+        )
         numbers = sorted({number for _, _, number, _ in found})
         wrong = (self._files[number] for _, _, number, same in found if not same)
-        return Repeats(marks_there, tuple(map(self._files.__getitem__, numbers)), next(wrong, None))
+        return Repeats(
+            marks_there, tuple(map(self._files.__getitem__, numbers)), next(wrong, None)
+        )
 
     def add(self, path: Path, marks: bytes) -> None:
         """Remember reports, none of which is known."""
@@ -216,12 +243,16 @@ def _named() -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         remedy = "Make room there, or name another directory in SQLITE_TMPDIR."
-        raise FileError("temporary directory", f"cannot be written: {error}", remedy) from error
+        raise FileError(
+            "temporary directory", f"cannot be written: {error}", remedy
+        ) from error
 
 
 # What becomes of reports whose file was counted and is no longer there.
 Missing = Literal["refuse", "keep", "drop"]
-Progress = Callable[[int, int], object]  # with the number of files done and of all files
+Progress = Callable[
+    [int, int], object
+]  # with the number of files done and of all files
 _SAVE_SECONDS = 2.0  # at least, between two savings
 
 
@@ -259,7 +290,8 @@ class Collection:
 
     def by(self, groups: Mapping[str, Sequence[str]], variable: str) -> dict[str, Sums]:
         """Counts of each value of a known variable that somebody reported of, in their order."""
-        place, each = list(groups).index(variable), self.by_group.items()
+        place = list(groups).index(variable)
+        each = self.by_group.items()
         found = {
             value: summed(own for group, own in each if group[place] == value)
             for value in groups[variable]
@@ -326,7 +358,9 @@ def collect(
     with ExitStack() as stack:
         saved = None
         if checkpoint is not None:
-            saved = stack.enter_context(closing(Checkpoint(checkpoint, parameters.hash)))
+            saved = stack.enter_context(
+                closing(Checkpoint(checkpoint, parameters.hash))
+            )
         run = _Run(parameters, saved, stack.enter_context(closing(KnownReports())))
         run.resume(files, missing)
         return run.count(files, others, engine or local_engine, progress)
@@ -338,8 +372,10 @@ class _Run:
     def __init__(
         self, parameters: Parameters, saved: Checkpoint | None, known: KnownReports
     ) -> None:
-        self._expected, self._planned = Expected.of(parameters), parameters.users
-        self._saved, self._known = saved, known
+        self._expected = Expected.of(parameters)
+        self._planned = parameters.users
+        self._saved = saved
+        self._known = known
         self._sums: dict[Group, dict[Key, Aggregate]] = {}
         self._counted: dict[Path, CountedFile] = {}
         self._unsaved: list[FileCount] = []
@@ -349,7 +385,8 @@ class _Run:
         """Take over what an earlier run had counted."""
         if self._saved is None:
             return
-        before, here = self._saved.files(), set(files)
+        before = self._saved.files()
+        here = set(files)
         for one in before:
             if one.path in here and stamp_of(one.path) != one.stamp:
                 remedy = "Restore the file, or delete the checkpoint to count everything again."
@@ -369,13 +406,19 @@ class _Run:
             self._add(saved)
 
     def count(
-        self, files: Sequence[Path], others: list[LeftOut], engine: Engine, progress: Progress
+        self,
+        files: Sequence[Path],
+        others: list[LeftOut],
+        engine: Engine,
+        progress: Progress,
     ) -> Collection:
         """Count the files that have not been counted."""
         owner = {one.file_id: path for path, one in self._counted.items()}
         left = [path for path in files if path not in self._counted]
-        resumed, quarantined = len(self._counted), list(others)
-        before, last = len(files) - len(left), time.monotonic()
+        resumed = len(self._counted)
+        quarantined = list(others)
+        before = len(files) - len(left)
+        last = time.monotonic()
         progress(before, len(files))
         for done, one in enumerate(engine(left, self._expected), before + 1):
             reason = one.refused
@@ -391,14 +434,20 @@ class _Run:
                 last = time.monotonic()
         self._save()
         counted = tuple(self._counted.values())
-        left_out, crowded = tuple(quarantined), self._crowded()
-        return Collection(self._sums, counted, left_out, resumed, self._dropped, crowded)
+        left_out = tuple(quarantined)
+        crowded = self._crowded()
+        return Collection(
+            self._sums, counted, left_out, resumed, self._dropped, crowded
+        )
 
     def _crowded(self) -> dict[str, int]:
         """People are those of all rounds together if each reports in one, else of the fullest."""
-        people, total = {}, summed(self._sums.values())
+        people = {}
+        total = summed(self._sums.values())
         for name, law in self._expected.laws.items():
-            users = [one.users for (question, _), one in total.items() if question == name]
+            users = [
+                one.users for (question, _), one in total.items() if question == name
+            ]
             apart = law.again is not None and not law.blanks
             people[name] = sum(users) if apart else max(users, default=0)
         return {name: n for name, n in people.items() if n > self._planned}
@@ -412,10 +461,13 @@ class _Run:
             first = repeats.files[0]
             if len(repeats.marks) * MARK_SIZE == len(one.marks):
                 return f"holds only reports that are counted already, from {first}"
-            whole, one = one, count_file(one.path, self._expected, repeats.marks)
+            whole = one
+            one = count_file(one.path, self._expected, repeats.marks)
             if one.refused or one.file_id != whole.file_id:
                 return "changed while it was counted"
-        new = replace(one, repeated=one.repeated + len(repeats.marks), origins=repeats.files)
+        new = replace(
+            one, repeated=one.repeated + len(repeats.marks), origins=repeats.files
+        )
         self._add(new)
         if self._saved is not None:
             self._unsaved.append(new)
@@ -435,7 +487,8 @@ class _Run:
 
 def _with_dependants(gone: Sequence[Path], files: Sequence[CountedFile]) -> list[Path]:
     """With the files whose reports were left out for theirs: these are counted again."""
-    dropped, size = set(gone), 0
+    dropped = set(gone)
+    size = 0
     while size < len(dropped):
         size = len(dropped)
         dropped |= {one.path for one in files if not dropped.isdisjoint(one.origins)}

@@ -29,7 +29,14 @@ import numpy as np
 import pyarrow as pa
 
 from planner.deployment.collecting.parquet import parquet_batches
-from planner.deployment.collecting.reports import Batch, Expected, Group, Key, line_batches, unfit
+from planner.deployment.collecting.reports import (
+    Batch,
+    Expected,
+    Group,
+    Key,
+    line_batches,
+    unfit,
+)
 from planner.errors import InputError
 from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.asking import CollectedLaw
@@ -60,7 +67,9 @@ class ActiveCounter:
         active = rows[:, 0] == 1
         if rows[~active].any():
             allowed = "1 and a report, or 0 and blanks"
-            raise InputError("first byte of a report", "another", allowed, REPORTS_REMEDY)
+            raise InputError(
+                "first byte of a report", "another", allowed, REPORTS_REMEDY
+            )
         if active.any():
             self._inner.add(np.ascontiguousarray(rows[active, 1:]))
         self._people += len(rows)
@@ -113,11 +122,20 @@ class FileCount(CountedFile):
     @property
     def file(self) -> CountedFile:
         """Without what takes memory."""
-        about = self.path, self.stamp, self.file_id, self.users, self.repeated, self.origins
+        about = (
+            self.path,
+            self.stamp,
+            self.file_id,
+            self.users,
+            self.repeated,
+            self.origins,
+        )
         return CountedFile(*about)
 
 
-def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) -> FileCount:
+def count_file(
+    path: Path, expected: Expected, without: Collection[bytes] = ()
+) -> FileCount:
     """Count a file; a file that is not right in every report is refused with the reason.
 
     Reports of a file of lines whose marks are in ``without`` are checked, but not counted.
@@ -143,10 +161,13 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
 def _counted(
     path: Path, stamp: tuple[int, int], batches: Iterator[Batch], expected: Expected
 ) -> FileCount:
-    file_id, marks, repeated = "", [], 0
+    file_id = ""
+    marks = []
+    repeated = 0
     counters: dict[tuple[Key, Group], Counter] = {}
     for batch in batches:
-        file_id, repeated = batch.file_id, batch.repeated
+        file_id = batch.file_id
+        repeated = batch.repeated
         marks.append(batch.marks)
         place = batch.key, batch.group
         if place not in counters:
@@ -156,7 +177,9 @@ def _counted(
         raise unfit("holds no reports")
     sums = {key: counter.sums() for key, counter in counters.items()}
     users = sum(one.users for one in sums.values())
-    return FileCount(path, stamp, file_id, users, repeated, sums=sums, marks=b"".join(marks))
+    return FileCount(
+        path, stamp, file_id, users, repeated, sums=sums, marks=b"".join(marks)
+    )
 
 
 def stamp_of(path: Path) -> tuple[int, int]:
@@ -191,7 +214,9 @@ def _limit_memory(cells: int) -> None:
         import resource
 
         status = Path("/proc/self/status").read_text().splitlines()
-        (taken,) = (int(line.split()[1]) for line in status if line.startswith("VmData:"))
+        (taken,) = (
+            int(line.split()[1]) for line in status if line.startswith("VmData:")
+        )
         most = taken * 1024 + MAX_WORKER_BYTES + MAX_CELL_BYTES * cells
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
@@ -220,7 +245,10 @@ def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCoun
 
 
 def in_order(
-    submit: Callable[[Path], F], wait: Callable[[Path, F], FileCount], files: Sequence[Path], n: int
+    submit: Callable[[Path], F],
+    wait: Callable[[Path, F], FileCount],
+    files: Sequence[Path],
+    n: int,
 ) -> Iterator[FileCount]:
     """Results of what was submitted, ``n`` files ahead, in order."""
     started = ((path, submit(path)) for path in files)
@@ -262,7 +290,11 @@ class _Workers:
             worker = self._idle.pop()
         counted = worker.count(path)
         with self._lock:
-            (self._idle.append if worker.process.returncode is None else self._all.remove)(worker)
+            (
+                self._idle.append
+                if worker.process.returncode is None
+                else self._all.remove
+            )(worker)
         return counted
 
     def stop(self) -> None:
@@ -293,7 +325,8 @@ class _Worker:
         )
         assert self.process.stdin is not None  # noqa: S101 - both are pipes
         assert self.process.stdout is not None  # noqa: S101
-        self._paths, self._counts = self.process.stdin, self.process.stdout
+        self._paths = self.process.stdin
+        self._counts = self.process.stdout
         self._paths.write(expected)
 
     def count(self, path: Path) -> FileCount:
@@ -320,7 +353,9 @@ class _Worker:
 
 
 _AHEAD = 4  # files per worker thread that are under way
-_SAME_VERSION = "Install the same version of the planner on every worker, and run again."
+_SAME_VERSION = (
+    "Install the same version of the planner on every worker, and run again."
+)
 _AGAIN = "Start them again and run again: what was saved is not counted anew."
 
 
@@ -359,13 +394,17 @@ def dask_engine(scheduler: str, patience: float = 10.0) -> Engine:
                 client = _within(patience, lambda: Client(scheduler, **settings))
             except (OSError, ValueError) as error:
                 remedy = "Start it with: dask scheduler"
-                raise InputError("scheduler", scheduler, "the address of one", remedy) from error
+                raise InputError(
+                    "scheduler", scheduler, "the address of one", remedy
+                ) from error
             with client:
                 try:
                     threads = _threads(client, patience)
                     if threads == 0:
                         remedy = f"Start one with: dask worker {scheduler}"
-                        raise InputError("workers", 0, "at least one, at the scheduler", remedy)
+                        raise InputError(
+                            "workers", 0, "at least one, at the scheduler", remedy
+                        )
                     everywhere = client.scatter(
                         expected, broadcast=True, hash=False, timeout=patience
                     )
@@ -413,7 +452,9 @@ def _wait(client: Client, patience: float, path: Path, future: DaskFuture) -> Fi
         except TimeoutError:
             _threads(client, patience)
         except KilledWorker:
-            return FileCount(path, (-1, -1), refused="is corrupt: workers that read it died")
+            return FileCount(
+                path, (-1, -1), refused="is corrupt: workers that read it died"
+            )
         else:
             return counted
 

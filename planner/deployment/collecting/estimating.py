@@ -48,7 +48,10 @@ TABLE_SUFFIXES = (".parquet", ".csv", ".json")
 COLUMNS = pa.schema(
     [(name, pa.string()) for name in ("question", "group", "of", "level", "answer")]
     + [("users", pa.int64())]
-    + [(name, pa.float64()) for name in (*NUMBERS, "share", "share_lower", "share_upper", "p")]
+    + [
+        (name, pa.float64())
+        for name in (*NUMBERS, "share", "share_lower", "share_upper", "p")
+    ]
     + [("remark", pa.string())]
 )
 
@@ -86,19 +89,24 @@ def estimates_table(
         There are no reports, the two rounds of a question do not fit, or ``set_sizes`` names a
         question that is unknown, of another kind, or without reports.
     """
-    sizes, tables = dict(set_sizes or {}), list[pa.Table]()
+    sizes = dict(set_sizes or {})
+    tables = list[pa.Table]()
     check_set_sizes(parameters, sizes)
 
     def tell(counts: Sums, group: str = "") -> dict[tuple[str, str], AnswerRows]:
         found, related = _answered(parameters, counts, sizes, window, confidence)
         tables.extend(_table(*name, rows, group) for name, rows in found.items())
         for name, table in related:
-            for what, rows, chance in related_rows(table, cells=len(parameters.joint[name]) > 2):
+            for what, rows, chance in related_rows(
+                table, cells=len(parameters.joint[name]) > 2
+            ):
                 tables.append(_table(name, what, rows, group, chance))
         return found
 
     if not tell(sums):
-        raise InputError.because("reports", "no report was counted", "Collect reports first.")
+        raise InputError.because(
+            "reports", "no report was counted", "Collect reports first."
+        )
     variable, parts = by or ("", {})
     each = {value: tell(own, f"{variable} = {value}") for value, own in parts.items()}
     for name in dict.fromkeys(name for found in each.values() for name in found):
@@ -113,7 +121,9 @@ def estimates_table(
 
 
 def difference_table(
-    first: tuple[Parameters, Sums], second: tuple[Parameters, Sums], confidence: float = 0.95
+    first: tuple[Parameters, Sums],
+    second: tuple[Parameters, Sums],
+    confidence: float = 0.95,
 ) -> pa.Table:
     """First less second of two collections of the same questions from independent people.
 
@@ -131,36 +141,51 @@ def difference_table(
             tables.append(_table(*name, gap, "collections: first less second", chance))
     if not tables:
         reason = "no question with the same answers has reports in both collections"
-        raise InputError.because("questions", reason, "Compare collections of one survey.")
+        raise InputError.because(
+            "questions", reason, "Compare collections of one survey."
+        )
     return pa.concat_tables(tables)
 
 
 def _answered(
-    parameters: Parameters, sums: Sums, sizes: Mapping[str, str], window: int, confidence: float
+    parameters: Parameters,
+    sums: Sums,
+    sizes: Mapping[str, str],
+    window: int,
+    confidence: float,
 ) -> tuple[dict[tuple[str, str], AnswerRows], list[tuple[str, CrossTable]]]:
     """The rows of each question that has reports, by its name and of which rounds they are.
 
     Of a joint one also those of its parts, and the table of every two of them.
     """
-    found, related = dict[tuple[str, str], AnswerRows](), list[tuple[str, CrossTable]]()
+    found = dict[tuple[str, str], AnswerRows]()
+    related = list[tuple[str, CrossTable]]()
     for law in parameters.questions:
         name = law.name
         if name in sizes:
             law = _with_sizes(law, parameters.question(sizes[name]), sums)  # noqa: PLW2901
         if law.again is not None:
-            by_round = {n: sums[name, n] for n in law.rounds if n is not None and (name, n) in sums}
+            by_round = {
+                n: sums[name, n]
+                for n in law.rounds
+                if n is not None and (name, n) in sums
+            }
             rounds = round_rows(law, by_round, window, confidence)
             found |= {(name, what): rows for what, rows in rounds}
         elif counted := _rounds(law, sums):
             found[name, ""] = law.rows(counted, confidence)
             if name in parameters.joint:
                 tables = cross_tables(parameters, law, counted[0], confidence)
-                found |= {(name, part): rows for part, rows in margin_rows(tables).items()}
+                found |= {
+                    (name, part): rows for part, rows in margin_rows(tables).items()
+                }
                 related += [(name, table) for table in tables]
     return found, related
 
 
-def _weights(parameters: Parameters, variable: str, here: Mapping[str, AnswerRows]) -> list[float]:
+def _weights(
+    parameters: Parameters, variable: str, here: Mapping[str, AnswerRows]
+) -> list[float]:
     """What a person of each value counts for; none where nothing is stated, or rows are no counts.
 
     A population's part is shared by those of it who reported.
@@ -168,10 +193,16 @@ def _weights(parameters: Parameters, variable: str, here: Mapping[str, AnswerRow
     groups = parameters.document.get("groups", ())
     about = next((one for one in groups if one["name"] == variable), None)
     parts = about and (about["weights"] or about["population"])
-    if not about or not parts or any(np.isnan(rows.whole).any() for rows in here.values()):
+    if (
+        not about
+        or not parts
+        or any(np.isnan(rows.whole).any() for rows in here.values())
+    ):
         return []
     each = dict(zip(about["values"], parts, strict=True))
-    shared = {value: rows.users if about["population"] else 1 for value, rows in here.items()}
+    shared = {
+        value: rows.users if about["population"] else 1 for value, rows in here.items()
+    }
     found = [each[value] / shared[value] for value in here]
     return found if any(found) else []
 
@@ -184,7 +215,9 @@ def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> Non
         law.asked.set_sizes()
         if law.again is not None:
             remedy = "Ask for the number of items once."
-            raise InputError("set_sizes", of_sizes, "a question that is not asked again", remedy)
+            raise InputError(
+                "set_sizes", of_sizes, "a question that is not asked again", remedy
+            )
 
 
 def write_table(path: str | Path, table: pa.Table, *, excel: bool = False) -> None:
@@ -200,14 +233,20 @@ def write_table(path: str | Path, table: pa.Table, *, excel: bool = False) -> No
     """
     suffix = Path(path).suffix
     if suffix == ".json":
-        replace_file(path, json.dumps(table.to_pylist(), indent=1, allow_nan=False) + "\n")
+        replace_file(
+            path, json.dumps(table.to_pylist(), indent=1, allow_nan=False) + "\n"
+        )
         return
     if suffix not in TABLE_SUFFIXES:
-        raise FileError(path, f"ends in none of {', '.join(TABLE_SUFFIXES)}", "Rename it.")
+        raise FileError(
+            path, f"ends in none of {', '.join(TABLE_SUFFIXES)}", "Rename it."
+        )
     content = io.BytesIO()
     if excel and suffix == ".csv":
         content.write(codecs.BOM_UTF8)
-        table = pa.table({name: _no_formula(table[name]) for name in table.column_names})
+        table = pa.table(
+            {name: _no_formula(table[name]) for name in table.column_names}
+        )
     (pq.write_table if suffix == ".parquet" else pa_csv.write_csv)(table, content)
     replace_file(path, content.getvalue())
 
@@ -226,7 +265,9 @@ def _rounds(law: CollectedLaw, sums: Sums) -> list[Aggregate]:
         return []
     if len(set(counts)) > 1:
         remedy = "Everyone must answer in both rounds; wait for the missing reports."
-        raise InputError(f"reports of {law.name!r} per round", counts, "equally many", remedy)
+        raise InputError(
+            f"reports of {law.name!r} per round", counts, "equally many", remedy
+        )
     return [one for one in found if one is not None]
 
 
@@ -235,8 +276,12 @@ def _with_sizes(law: CollectedLaw, of_sizes: CollectedLaw, sums: Sums) -> Collec
     rounds = _rounds(of_sizes, sums)
     if not rounds:
         remedy = "Collect them first, or estimate without set sizes."
-        raise InputError.because("reports", f"question {of_sizes.name!r} has none", remedy)
-    return law.with_sizes(of_sizes.asked.set_sizes(of_sizes.shape.estimate(stacked(rounds))))
+        raise InputError.because(
+            "reports", f"question {of_sizes.name!r} has none", remedy
+        )
+    return law.with_sizes(
+        of_sizes.asked.set_sizes(of_sizes.shape.estimate(stacked(rounds)))
+    )
 
 
 def _table(
@@ -255,7 +300,9 @@ def _table(
         _texts(rows.levels),
         _texts(rows.answers),
         pa.repeat(rows.users, size),
-        *(pa.array(column, from_pandas=True) for column in (*numbers, *shares, p)),  # NaN: nothing
+        *(
+            pa.array(column, from_pandas=True) for column in (*numbers, *shares, p)
+        ),  # NaN: nothing
         _texts(rows.remarks),
     ]
     return pa.table(dict(zip(COLUMNS.names, columns, strict=True)), schema=COLUMNS)
@@ -288,7 +335,9 @@ def round_rows(
     other make a window and a change.
     """
     people = sum(one.users for one in sums.values())
-    rounds = {n: _round(law, n, one, people, confidence) for n, one in sorted(sums.items())}
+    rounds = {
+        n: _round(law, n, one, people, confidence) for n, one in sorted(sums.items())
+    }
     for number, one in rounds.items():
         yield f"round {number}", replace(one.rows, notes=_notes([one]))
     for last in rounds:
@@ -298,10 +347,14 @@ def round_rows(
             yield label, _combined(law, inside, [1 / window] * window, confidence)
     if len(rounds) > 1:
         share = [1 / len(rounds)] * len(rounds)
-        yield "average of rounds", _combined(law, list(rounds.values()), share, confidence)
+        yield (
+            "average of rounds",
+            _combined(law, list(rounds.values()), share, confidence),
+        )
     for number, one in rounds.items():
         if number - 1 in rounds:
-            label, both = f"change from {number - 1} to {number}", [one, rounds[number - 1]]
+            label = f"change from {number - 1} to {number}"
+            both = [one, rounds[number - 1]]
             yield label, _combined(law, both, [1.0, -1.0], confidence)
 
 
@@ -309,14 +362,21 @@ def _round(
     law: CollectedLaw, number: int, one: Aggregate, people: int, confidence: float
 ) -> _Round:
     """One round, scaled from those who reported to all people."""
-    parts, note, missing = None, "", 0.0
+    parts = None
+    note = ""
+    missing = 0.0
     if law.blanks and law.again is not None:
-        parts, people, active = law.again.parts, one.users, int(one.counts[-1])
-        one, missing = Aggregate(active, one.counts[:-1]), max(0.0, 1 - parts * active / people)
+        parts = law.again.parts
+        people = one.users
+        active = int(one.counts[-1])
+        one = Aggregate(active, one.counts[:-1])
+        missing = max(0.0, 1 - parts * active / people)
         note = f"in round {number} {active / people:.1%} reported a value: "
         note += f"about {missing:.0%} changed more often"
     if not one.users:
-        raise InputError.because("reports", f"of {law.name!r} all are blanks", "Collect more.")
+        raise InputError.because(
+            "reports", f"of {law.name!r} all are blanks", "Collect more."
+        )
     found = law.shape.estimate(one)
     if isinstance(found, Estimates):
         found = DrawnEstimates.of(found, people, parts)
@@ -336,7 +396,10 @@ def _notes(rounds: Sequence[_Round]) -> list[str]:
 
 
 def _combined(
-    law: CollectedLaw, rounds: Sequence[_Round], weights: Sequence[float], confidence: float
+    law: CollectedLaw,
+    rounds: Sequence[_Round],
+    weights: Sequence[float],
+    confidence: float,
 ) -> AnswerRows:
     """Sums of rounds with weights: of answers that stay, or are drawn anew, what varies more.
 
@@ -344,10 +407,14 @@ def _combined(
     spread. One value is in many rounds, and while it stays all vary together. What limits allow for
     besides, sets that were cut say, adds up. Proof: docs/theory/rounds.md.
     """
-    weight, z = np.array(weights)[:, None], reach(confidence)
-    value, error, lower, upper = np.stack([one.rows.numbers[:4] for one in rounds], axis=1)
+    weight = np.array(weights)[:, None]
+    z = reach(confidence)
+    value, error, lower, upper = np.stack(
+        [one.rows.numbers[:4] for one in rounds], axis=1
+    )
     spread = weight * np.sqrt([one.spread for one in rounds])
-    moves, stay = np.square(spread).sum(axis=0), np.square(spread.sum(axis=0))
+    moves = np.square(spread).sum(axis=0)
+    stay = np.square(spread.sum(axis=0))
     against = np.maximum(moves - stay, 0)
 
     def together(each: Array, times: float = 1.0) -> Array:
@@ -361,16 +428,20 @@ def _combined(
         drawn = z * error if law.asked.several else np.maximum(half, z * error)
         beside = (np.abs(weight) * np.maximum(half - drawn, 0)).sum(axis=0)
         columns.append(columns[0] + side * (together(drawn, z) + beside))
-    first, users = rounds[0].rows, sum(one.rows.users for one in rounds)
+    first = rounds[0].rows
+    users = sum(one.rows.users for one in rounds)
     drawn = np.where(np.isnan(first.drawn), np.nan, np.maximum(moves, stay))
-    return replace(first.stating(users, columns, _notes(rounds), first.whole), drawn=drawn)
+    return replace(
+        first.stating(users, columns, _notes(rounds), first.whole), drawn=drawn
+    )
 
 
 # -- what the reports of a joint question tell of its parts, beside its cells -------------
 
 # Of what rows are, the rows, and a chance each where they are no counts.
 RelatedRows = tuple[str, AnswerRows, Array | None]
-INDEPENDENCE, CRAMERS_V = "independence", "Cramér's V"
+INDEPENDENCE = "independence"
+CRAMERS_V = "Cramér's V"
 ODDS_RATIO = "odds ratio of "
 
 
@@ -378,7 +449,8 @@ def cross_tables(
     parameters: Parameters, law: CollectedLaw, counted: Aggregate, confidence: float
 ) -> list[CrossTable]:
     """The table of every two parts of a joint question."""
-    counts, items = law.shape.estimate(counted).values, law.levels.item_names()
+    counts = law.shape.estimate(counted).values
+    items = law.levels.item_names()
     about = counts, counted.users, law.shape.second_moments, confidence
     return pair_tables(parameters.joint[law.name], items, *about)
 
@@ -387,7 +459,9 @@ def margin_rows(tables: Sequence[CrossTable]) -> dict[str, AnswerRows]:
     """People of each answer of each part, by the part's name."""
     found = {}
     for table in tables:
-        for name, answers, lines in zip(table.names, table.answers, table.lines, strict=True):
+        for name, answers, lines in zip(
+            table.names, table.answers, table.lines, strict=True
+        ):
             if name not in found:
                 found[name] = _counts(table, list(answers), lines)
     return found
@@ -395,17 +469,27 @@ def margin_rows(tables: Sequence[CrossTable]) -> dict[str, AnswerRows]:
 
 def related_rows(table: CrossTable, *, cells: bool) -> Iterator[RelatedRows]:
     """Rows of the association, of shares, and of the ``cells`` where there are three parts."""
-    (first, second), places = table.names, [*np.ndindex(table.counts.shape)]
+    (first, second) = table.names
+    places = [*np.ndindex(table.counts.shape)]
     names = [JOINED.join(cell) for cell in product(*table.answers)]
     none = np.full(len(places), np.nan)
     if cells:
         yield f"{first} and {second}", _counts(table, names, np.eye(len(places))), None
     test = table.independence
-    note = joined(f"{test.degrees} degrees of freedom, the noise of the reports in it", test.note)
+    note = joined(
+        f"{test.degrees} degrees of freedom, the noise of the reports in it", test.note
+    )
     statistic = Estimate(test.statistic, None, np.nan, np.nan, note)
-    odds = places[:1] if table.counts.shape == (2, 2) else places if len(places) > 3 else []
+    odds = (
+        places[:1]
+        if table.counts.shape == (2, 2)
+        else places
+        if len(places) > 3
+        else []
+    )
     found = {INDEPENDENCE: statistic, CRAMERS_V: table.association} | {
-        f"{ODDS_RATIO}{names[k]}": table.odds_ratio([i], [j]) for k, (i, j) in enumerate(odds)
+        f"{ODDS_RATIO}{names[k]}": table.odds_ratio([i], [j])
+        for k, (i, j) in enumerate(odds)
     }
     p = np.full(len(found), np.nan)
     p[0] = test.p_value
@@ -418,12 +502,19 @@ def related_rows(table: CrossTable, *, cells: bool) -> Iterator[RelatedRows]:
 def _counts(table: CrossTable, names: Sequence[str], cells: Array) -> AnswerRows:
     """Rows of the people in some cells each, of whom everybody is in one."""
     found = table.people_in(cells)
-    return item_rows(([""] * len(names), names), found, found.on_simplex(), table.confidence)
+    return item_rows(
+        ([""] * len(names), names), found, found.on_simplex(), table.confidence
+    )
 
 
 def _rows(
-    table: CrossTable, names: Sequence[str], found: Sequence[Estimate], whole: float = np.nan
+    table: CrossTable,
+    names: Sequence[str],
+    found: Sequence[Estimate],
+    whole: float = np.nan,
 ) -> AnswerRows:
     each = zip(names, found, strict=True)
     rows = answer_rows(table.users, [AnswerRow(*pair, whole=whole) for pair in each])
-    return replace(rows, drawn=np.zeros(len(found)))  # limits are of people drawn at random
+    return replace(
+        rows, drawn=np.zeros(len(found))
+    )  # limits are of people drawn at random

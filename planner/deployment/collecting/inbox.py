@@ -17,7 +17,13 @@ from planner.deployment.client.sealed import SqlRows
 from planner.deployment.collecting.collector import summed
 from planner.deployment.collecting.engines import counter
 from planner.deployment.collecting.places import OPEN_FOLDER
-from planner.deployment.collecting.reports import ID_SIZE, Expected, Key, Received, rows_of
+from planner.deployment.collecting.reports import (
+    ID_SIZE,
+    Expected,
+    Key,
+    Received,
+    rows_of,
+)
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.files import naming_database, replace_file
@@ -74,7 +80,8 @@ class Inbox:
     def __init__(
         self, folder: Path, parameters: Parameters, sealed_bytes: int = SEALED_BYTES
     ) -> None:
-        self._folder, self._most = folder, sealed_bytes
+        self._folder = folder
+        self._most = sealed_bytes
         self._path = folder / OPEN_FOLDER / f"{parameters.hash[:16]}.sqlite"
         self.expected = Expected.of(parameters)
         self._folders = self.expected.of_folders(folder.resolve() / "file")
@@ -87,12 +94,17 @@ class Inbox:
             )
         except (OSError, sqlite3.Error) as error:
             reason = f"cannot be written: {error}"
-            raise FileError(folder, reason, "Choose a folder that you may write to.") from error
+            raise FileError(
+                folder, reason, "Choose a folder that you may write to."
+            ) from error
         with naming_database(self._path, self._damaged):
             self._database.executescript(_INBOX_TABLES)
             lines = self._waiting()
         self._bytes = sum(map(len, lines))
-        self._count([self.read(line, "a line in the database") for line in lines], self._counters)
+        self._count(
+            [self.read(line, "a line in the database") for line in lines],
+            self._counters,
+        )
         self.seal()  # also what was killed while it wrote a file
 
     def read(self, line: bytes, where: str) -> Received:
@@ -113,7 +125,8 @@ class Inbox:
         FileError
             Nothing can be written; then none is kept.
         """
-        reasons, new = self._impossible(bodies), list[Received]()
+        reasons = self._impossible(bodies)
+        new = list[Received]()
         with self._changing():
             for place, body in enumerate(bodies):
                 reasons[place] = reasons[place] or self._kept(body, new)
@@ -166,17 +179,25 @@ class Inbox:
             number = self._ask("PRAGMA user_version")[0][0] + 1
             name = f"received-{self.expected.parameters[:8]}"
             while (path := self._folder / f"{name}-{number:06}.jsonl").exists():
-                if path.read_bytes() == content:  # written by one that was killed at once
+                if (
+                    path.read_bytes() == content
+                ):  # written by one that was killed at once
                     break
                 number += 1
             else:
                 replace_file(path, content)
             for (question, round_number), one in sums.items():
-                row = question, round_number or 0, one.users, one.counts.astype("<i8").tobytes()
+                row = (
+                    question,
+                    round_number or 0,
+                    one.users,
+                    one.counts.astype("<i8").tobytes(),
+                )
                 self._ask("INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?)", *row)
             self._ask("DELETE FROM waiting")
             self._ask(f"PRAGMA user_version = {number}")
-        self._counters, self._bytes = {}, 0
+        self._counters = {}
+        self._bytes = 0
 
     def sums(self) -> dict[Key, Aggregate]:
         """Counts of all reports so far, by question and round."""

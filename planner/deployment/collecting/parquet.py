@@ -24,7 +24,14 @@ from numpy.typing import NDArray
 from xxhash import xxh3_128
 
 from planner.deployment.collecting.places import Stored
-from planner.deployment.collecting.reports import FOREIGN, Batch, Expected, Group, Key, unfit
+from planner.deployment.collecting.reports import (
+    FOREIGN,
+    Batch,
+    Expected,
+    Group,
+    Key,
+    unfit,
+)
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.counting import Reports
@@ -63,12 +70,15 @@ class ReportWriter:
 
     def __init__(self, path: str | Path, parameters: str, key: Key, size: int) -> None:
         self._path = Path(path)
-        self._temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
+        self._temporary = self._path.with_name(
+            f".{self._path.name}.{secrets.token_hex(4)}"
+        )
         self._size = size
         self._hash = pa.array([bytes.fromhex(parameters)], pa.binary())
         about = _metadata(key, secrets.token_hex(16))
         self._schema = pa.schema(
-            [("report", pa.binary(size)), ("parameters", _HASHES)], metadata={_METADATA: about}
+            [("report", pa.binary(size)), ("parameters", _HASHES)],
+            metadata={_METADATA: about},
         )
         self._waiting: list[Reports] = []
         self._rows = 0
@@ -88,7 +98,9 @@ class ReportWriter:
         """Add reports, uint8, shape ``(n, size)``."""
         if rows.ndim != 2 or rows.shape[1] != self._size or rows.dtype != np.uint8:
             remedy = "Give an array with one row a report."
-            raise InputError("rows", rows.shape, f"bytes of shape (n, {self._size})", remedy)
+            raise InputError(
+                "rows", rows.shape, f"bytes of shape (n, {self._size})", remedy
+            )
         self._waiting.append(rows)
         self._rows += len(rows)
         if self._rows * self._size >= _ROW_GROUP_BYTES:
@@ -114,19 +126,26 @@ class ReportWriter:
         except OSError as error:
             self._temporary.unlink(missing_ok=True)
             remedy = "Check that the directory exists, may be written to, and has room."
-            raise FileError(self._path, f"cannot be written: {error}", remedy) from error
+            raise FileError(
+                self._path, f"cannot be written: {error}", remedy
+            ) from error
 
     def _flush(self) -> None:
         n = self._rows
         if n == 0:
             return
         rows = np.ascontiguousarray(np.concatenate(self._waiting))
-        self._waiting, self._rows = [], 0
-        reports = pa.Array.from_buffers(pa.binary(self._size), n, [None, pa.py_buffer(rows)])
+        self._waiting = []
+        self._rows = 0
+        reports = pa.Array.from_buffers(
+            pa.binary(self._size), n, [None, pa.py_buffer(rows)]
+        )
         ones = pa.DictionaryArray.from_arrays(np.zeros(n, dtype=np.int32), self._hash)
         table = pa.Table.from_arrays([reports, ones], schema=self._schema)
         with self._named():
-            self._file.write_table(table, row_group_size=max(1, _ROW_GROUP_BYTES // self._size))
+            self._file.write_table(
+                table, row_group_size=max(1, _ROW_GROUP_BYTES // self._size)
+            )
 
 
 def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
@@ -148,20 +167,29 @@ def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
         if key not in expected.sizes:
             allowed = "ones of the parameter file"
             raise InputError("question and round", key, allowed, FOREIGN)
-        size, schema = expected.sizes[key], file.schema_arrow
+        size = expected.sizes[key]
+        schema = file.schema_arrow
         right = [pa.field("report", pa.binary(size)), pa.field("parameters", _HASHES)]
-        told = [pa.field(name, GROUPED) for name in expected.groups if name in schema.names]
+        told = [
+            pa.field(name, GROUPED) for name in expected.groups if name in schema.names
+        ]
         if not schema.equals(pa.schema([*right, *told])):
             found = ", ".join(f"{one.name} {one.type}" for one in schema)
             allowed = f"report fixed_size_binary[{size}], parameters {_HASHES}"
-            allowed += "".join(f", {name} {GROUPED}, or none" for name in expected.groups)
+            allowed += "".join(
+                f", {name} {GROUPED}, or none" for name in expected.groups
+            )
             raise InputError("columns", found, allowed, REPORTS_REMEDY)
         _check_room(file.metadata, size, path.stat().st_size)
         hashes = bytes.fromhex(expected.parameters)
         for number in range(file.num_row_groups):
-            for rows in file.iter_batches(max(1, _BATCH_BYTES // size), row_groups=[number]):
+            for rows in file.iter_batches(
+                max(1, _BATCH_BYTES // size), row_groups=[number]
+            ):
                 reports = _bytes_of(rows, size, hashes)
-                for group, own in _grouped(rows.select(range(2, 2 + len(told))), expected, path):
+                for group, own in _grouped(
+                    rows.select(range(2, 2 + len(told))), expected, path
+                ):
                     yield Batch(key, reports[own], file_id, group=group)
 
 
@@ -177,13 +205,18 @@ def _grouped(
         raise unfit("some reports have none")
     codes = np.column_stack([column.indices for column in told])
     for each in np.unique(codes, axis=0):
-        names = (column.dictionary[int(k)].as_py() for column, k in zip(told, each, strict=True))
+        names = (
+            column.dictionary[int(k)].as_py()
+            for column, k in zip(told, each, strict=True)
+        )
         said = dict(zip(told.schema.names, names, strict=True))
         yield expected.group(folders, said, "a row"), (codes == each).all(axis=1)
 
 
 def _metadata(key: Key, number: str) -> str:
-    return json.dumps({"version": _FILE_FORM, "question": key[0], "round": key[1], "file": number})
+    return json.dumps(
+        {"version": _FILE_FORM, "question": key[0], "round": key[1], "file": number}
+    )
 
 
 def _about(file: pq.ParquetFile) -> tuple[Key, str]:
@@ -191,13 +224,21 @@ def _about(file: pq.ParquetFile) -> tuple[Key, str]:
     raw = (file.schema_arrow.metadata or {}).get(_METADATA, b"")
     try:
         about = json.loads(raw)
-        key, number = (about["question"], about["round"]), about["file"]
-        right = _metadata(key, number).encode() == raw and type(key[1]) in {int, NoneType}
-        right = right and type(key[0]) is str and bool(re.fullmatch("[0-9a-f]{32}", number))
+        key = (about["question"], about["round"])
+        number = about["file"]
+        right = _metadata(key, number).encode() == raw and type(key[1]) in {
+            int,
+            NoneType,
+        }
+        right = (
+            right and type(key[0]) is str and bool(re.fullmatch("[0-9a-f]{32}", number))
+        )
     except (ValueError, TypeError, KeyError, RecursionError):
         right = False
     if not right:
-        raise unfit(f"the file's metadata are not, byte for byte, those of version {_FILE_FORM}")
+        raise unfit(
+            f"the file's metadata are not, byte for byte, those of version {_FILE_FORM}"
+        )
     return key, number
 
 
@@ -208,25 +249,38 @@ def _check_room(metadata: pq.FileMetaData, size: int, file_size: int) -> None:
     that repeats one report takes next to no room in a file.
     """
     groups = [*map(metadata.row_group, range(metadata.num_row_groups))]
-    codecs = {group.column(i).compression for group in groups for i in range(group.num_columns)}
+    codecs = {
+        group.column(i).compression
+        for group in groups
+        for i in range(group.num_columns)
+    }
     if not codecs <= {"UNCOMPRESSED"}:
         remedy = "Write it without compression: random bits do not compress."
         raise InputError("compression", sorted(codecs), "none", remedy)
-    whole, most = metadata.num_rows * size, MAX_ROW_GROUP_BYTES + _MAX_EXPANSION * file_size
+    whole = metadata.num_rows * size
+    most = MAX_ROW_GROUP_BYTES + _MAX_EXPANSION * file_size
     if not 0 <= whole <= most:
         remedy = "Split the reports into several files."
-        raise InputError("decoded size of all reports", whole, f"at most {most} bytes", remedy)
+        raise InputError(
+            "decoded size of all reports", whole, f"at most {most} bytes", remedy
+        )
     for number, one in enumerate(groups):
-        for what, octets in ("size", one.total_byte_size), ("decoded size", one.num_rows * size):
+        for what, octets in (
+            ("size", one.total_byte_size),
+            ("decoded size", one.num_rows * size),
+        ):
             if not 0 <= octets <= MAX_ROW_GROUP_BYTES:
                 allowed = f"at most {MAX_ROW_GROUP_BYTES} bytes, as memory is bounded"
                 remedy = "Write it anew with smaller row groups."
-                raise InputError(f"{what} of row group {number}", octets, allowed, remedy)
+                raise InputError(
+                    f"{what} of row group {number}", octets, allowed, remedy
+                )
 
 
 def _bytes_of(rows: pa.RecordBatch, size: int, parameters: bytes) -> Reports:
     """The reports, all of which must carry the hash; the dictionary makes this cheap."""
-    chunk, hashes = rows.column(0), rows.column(1)
+    chunk = rows.column(0)
+    hashes = rows.column(1)
     found = hashes.dictionary.to_pylist()
     if hashes.null_count or found != [parameters]:
         names = ["none" if value is None else value.hex() for value in found]
@@ -234,7 +288,9 @@ def _bytes_of(rows: pa.RecordBatch, size: int, parameters: bytes) -> Reports:
     if chunk.null_count:
         raise unfit(f"{chunk.null_count} reports are null")
     data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)
-    return data[chunk.offset * size : (chunk.offset + len(chunk)) * size].reshape(-1, size)
+    return data[chunk.offset * size : (chunk.offset + len(chunk)) * size].reshape(
+        -1, size
+    )
 
 
 _MAGIC = b"LDPRSEAL"

@@ -20,8 +20,12 @@ from pyarrow import ArrowException, fs
 from planner.errors import FileError
 
 REPORT_SUFFIXES = (".parquet", ".jsonl", ".ndjson")
-OPEN_FOLDER = ".receiving"  # of a receiver, below the folder of its files: what is in no file yet
-LeftOut = tuple[Path, str]  # a file, and why; it may be none where the file holds reports
+OPEN_FOLDER = (
+    ".receiving"  # of a receiver, below the folder of its files: what is in no file yet
+)
+LeftOut = tuple[
+    Path, str
+]  # a file, and why; it may be none where the file holds reports
 _ENDINGS = ", ".join(REPORT_SUFFIXES)
 _STORE_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+([^/]+)(.*)", re.DOTALL)
 
@@ -57,9 +61,11 @@ def report_files(
     skipped = set(map(os.path.realpath, ignored))
     for path, reason in chain.from_iterable(_seen(place_of(place)) for place in places):
         # Its folder's links are followed, but not its own: its name says what it holds.
-        real, name = os.path.realpath(path), Path(os.path.realpath(path.parent)) / path.name
+        real = os.path.realpath(path)
+        name = Path(os.path.realpath(path.parent)) / path.name
         if isinstance(path, Stored):
-            real, name = str(path), path
+            real = str(path)
+            name = path
         if real in skipped:
             continue
         if reason:
@@ -85,14 +91,19 @@ def _seen(place: Path) -> Iterator[LeftOut]:
 
 def _below(place: Path) -> Iterator[LeftOut]:
     """Every file below a folder and why it holds no reports, if so."""
-    visited, errors = set[str](), list[OSError]()
-    for folder, folders, names in os.walk(place, onerror=errors.append, followlinks=True):
+    visited = set[str]()
+    errors = list[OSError]()
+    for folder, folders, names in os.walk(
+        place, onerror=errors.append, followlinks=True
+    ):
         if (real := os.path.realpath(folder)) in visited:  # a link that leads back
             folders.clear()
             continue
         visited.add(real)
         folders[:] = [name for name in folders if name != OPEN_FOLDER]
-        yield from ((path, _why_not(path)) for path in map(Path(folder).joinpath, names))
+        yield from (
+            (path, _why_not(path)) for path in map(Path(folder).joinpath, names)
+        )
     for error in errors:
         yield Path(error.filename), f"cannot be read: {error.strerror or error}"
 

@@ -32,7 +32,9 @@ from planner.errors import FileError, InputError
 from planner.limits import MEBIBYTE
 
 BODY_BYTES = MEBIBYTE // 4  # of one request, unless a single line may be longer
-HELD_BYTES = 64 * MEBIBYTE  # of all requests that are under way; more are told to come again
+HELD_BYTES = (
+    64 * MEBIBYTE
+)  # of all requests that are under way; more are told to come again
 LINES_A_SECOND = 10_000
 # More push the one out that has been without a whole request for the longest time.
 MOST_CONNECTIONS = 1000
@@ -58,7 +60,11 @@ class Receiver:
     """
 
     def __init__(
-        self, inbox: Inbox, page: bytes, origins: Sequence[str], organiser: Callable[[Sums], str]
+        self,
+        inbox: Inbox,
+        page: bytes,
+        origins: Sequence[str],
+        organiser: Callable[[Sums], str],
     ) -> None:
         self._inbox, self._page, self._origins = inbox, page, frozenset(origins)
         self._organiser = organiser
@@ -66,8 +72,10 @@ class Receiver:
         self._queue: asyncio.Queue[tuple[list[Received], asyncio.Future[str]]]
         self._queue = asyncio.Queue()
         self._disk = ThreadPoolExecutor(1)
-        self._held, self._failed = 0, False
-        self._left, self._since = float(LINES_A_SECOND), 0.0
+        self._held = 0
+        self._failed = False
+        self._left = float(LINES_A_SECOND)
+        self._since = 0.0
 
     def serve(self, public: socket.socket, private: socket.socket) -> None:
         """Until SIGTERM or SIGINT; what waits is a file then.
@@ -78,7 +86,9 @@ class Receiver:
         routes += [Route("/health", self._health)]
         routes += [Route("/", self._questionnaire)] if self._page else []
         outside = Starlette(routes=routes, lifespan=self._writing)
-        own = [Middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1"])]
+        own = [
+            Middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1"])
+        ]
         inside = Starlette(routes=[Route("/", self._organised)], middleware=own)
         port = private.getsockname()[1]
 
@@ -95,7 +105,9 @@ class Receiver:
         )  # fmt: skip
         self._server = uvicorn.Server(config)
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._end)  # uvicorn has its own, and raises them again at last
+            signal.signal(
+                number, self._end
+            )  # uvicorn has its own, and raises them again at last
         self._server.run([public, private])
         with self._disk:  # after what it writes now
             self._disk.submit(self._inbox.close).result()
@@ -120,12 +132,15 @@ class Receiver:
             group += [self._queue.get_nowait() for _ in range(self._queue.qsize())]
             bodies = [lines for lines, _ in group]
             try:
-                reasons = await loop.run_in_executor(self._disk, self._inbox.add, bodies)
+                reasons = await loop.run_in_executor(
+                    self._disk, self._inbox.add, bodies
+                )
                 self._failed = False
             except FileError as error:
                 if not self._failed:
                     sys.stderr.write(f"ldp-planner: {error}\n")
-                reasons, self._failed = [_FULL] * len(group), True
+                reasons = [_FULL] * len(group)
+                self._failed = True
             for (_, answer), reason in zip(group, reasons, strict=True):
                 if not answer.done():
                     answer.set_result(reason)
@@ -136,7 +151,11 @@ class Receiver:
         own = origin is None or urlsplit(origin).netloc == request.headers.get("host")
         if not own and origin not in self._origins:
             return _said(403, "Reports come from the page alone.")
-        headers = {} if own else {"access-control-allow-origin": str(origin), "vary": "origin"}
+        headers = (
+            {}
+            if own
+            else {"access-control-allow-origin": str(origin), "vary": "origin"}
+        )
         if request.method == "OPTIONS":
             headers |= {"access-control-allow-headers": "content-type"}
             return Response(status_code=204, headers=headers)
@@ -151,7 +170,9 @@ class Receiver:
                 body += part
                 self._held += len(part)
                 if len(body) > self._longest:
-                    return _said(413, f"At most {self._longest:,} bytes at once.", ending=True)
+                    return _said(
+                        413, f"At most {self._longest:,} bytes at once.", ending=True
+                    )
                 if self._held > HELD_BYTES:
                     return _said(503, _BUSY, ending=True)
             return await self._kept(bytes(body))
@@ -167,7 +188,9 @@ class Receiver:
         if not self._in_time(len(lines)):
             return _said(503, _BUSY)
         try:
-            reports = [self._inbox.read(line, f"line {n}") for n, line in enumerate(lines, 1)]
+            reports = [
+                self._inbox.read(line, f"line {n}") for n, line in enumerate(lines, 1)
+            ]
         except InputError as error:
             return _said(400, error.reason)
         answer = asyncio.get_running_loop().create_future()
@@ -180,7 +203,8 @@ class Receiver:
         """Whether these lines are not too many for what came in the last second."""
         now = asyncio.get_running_loop().time()
         self._left += LINES_A_SECOND * (now - self._since)
-        self._left, self._since = min(self._left, LINES_A_SECOND) - lines, now
+        self._left = min(self._left, LINES_A_SECOND) - lines
+        self._since = now
         if self._left < 0:
             self._left += lines
             return False
@@ -190,7 +214,10 @@ class Receiver:
         return _said(507, _FULL) if self._failed else _said(200, "ok")
 
     async def _questionnaire(self, _: Request) -> Response:
-        apart = {"content-security-policy": "frame-ancestors 'none'", "cache-control": "no-cache"}
+        apart = {
+            "content-security-policy": "frame-ancestors 'none'",
+            "cache-control": "no-cache",
+        }
         return HTMLResponse(self._page, headers=apart | _PLAIN)
 
     async def _organised(self, _: Request) -> Response:
@@ -213,7 +240,9 @@ def listening(address: str, port: int) -> socket.socket:
         return socket.create_server((address, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         allowed = f"one that is free ({error.strerror})"
-        raise InputError("port", f"{address}:{port}", allowed, "Choose another.") from error
+        raise InputError(
+            "port", f"{address}:{port}", allowed, "Choose another."
+        ) from error
 
 
 _BUSY = "Too many reports at once. Send again in a second."
@@ -231,7 +260,9 @@ def _said(code: int, text: str, *, ending: bool = False) -> Response:
 class Bounded(H11Protocol):  # type: ignore[misc]
     """A connection that ends if no whole request comes in time, or if there are too many."""
 
-    _open: ClassVar[dict[Bounded, None]] = {}  # the first has been without one for longest
+    _open: ClassVar[
+        dict[Bounded, None]
+    ] = {}  # the first has been without one for longest
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Wait for a request, and let the one that waits for longest go if there are too many."""

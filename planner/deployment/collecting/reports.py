@@ -27,7 +27,9 @@ from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate, Reports
 
-Key = tuple[str, int | None]  # question and round (None for a question that has no rounds)
+Key = tuple[
+    str, int | None
+]  # question and round (None for a question that has no rounds)
 Sums = Mapping[Key, Aggregate]
 # A value of each declared variable, in their order; empty where none is declared.
 Group = tuple[str, ...]
@@ -117,30 +119,44 @@ class Expected:
     def of(cls, parameters: Parameters) -> Expected:
         """From verified parameters."""
         laws = {law.name: law for law in parameters.questions}
-        sizes = {(name, number): law.size for name, law in laws.items() for number in law.rounds}
+        sizes = {
+            (name, number): law.size
+            for name, law in laws.items()
+            for number in law.rounds
+        }
         return cls(parameters.hash, laws, sizes, parameters.groups)
 
     @property
     def longest_line(self) -> int:
         """Bytes that the line of a report can need; more would only take memory."""
-        longest = max(12 * len(key[0]) + 4 * -(-n // 3) for key, n in self.sizes.items())
+        longest = max(
+            12 * len(key[0]) + 4 * -(-n // 3) for key, n in self.sizes.items()
+        )
         return _FRAME_BYTES * (1 + len(self.groups)) + longest
 
     def of_folders(self, path: Path) -> dict[str, str]:
         """The groups that the names of a file's folders say, those nearest to it last."""
         pairs = (part.partition("=") for part in path.parent.parts)
-        return {name: value for name, sign, value in pairs if sign and name in self.groups}
+        return {
+            name: value for name, sign, value in pairs if sign and name in self.groups
+        }
 
-    def group(self, folders: Mapping[str, str], told: Mapping[str, str], where: str) -> Group:
+    def group(
+        self, folders: Mapping[str, str], told: Mapping[str, str], where: str
+    ) -> Group:
         """The group of a report, from its folders and what it says itself.
 
         InputError if it is not one declared, or not one.
         """
         for name in told:
             if name not in self.groups:
-                raise InputError.unknown(f"group of {where}", name, list(self.groups), _FIX)
+                raise InputError.unknown(
+                    f"group of {where}", name, list(self.groups), _FIX
+                )
             if folders.get(name, told[name]) != told[name]:
-                reason = f"{where} says {name} {told[name]!r}, its folder {folders[name]!r}"
+                reason = (
+                    f"{where} says {name} {told[name]!r}, its folder {folders[name]!r}"
+                )
                 raise InputError.because("group", reason, _FIX)
         both = {**folders, **told}
         for name, values in self.groups.items():
@@ -161,22 +177,31 @@ class Expected:
         InputError
             It is none; ``where`` is named.
         """
-        own, told = line, {}
+        own = line
+        told = {}
         if self.groups and (found := _ON_LINE.match(line)):
-            own, told = found[1] + b"}", _group_on_line(found[2], where)
-        one, group = read_line(own, where), self.group(folders, told, where)
+            own = found[1] + b"}"
+            told = _group_on_line(found[2], where)
+        one = read_line(own, where)
+        group = self.group(folders, told, where)
         key = one.question, one.round_number
         if one.parameters != self.parameters:
             what = f"parameters of {where}"
             raise InputError(what, one.parameters, self.parameters, FOREIGN)
         if key not in self.sizes:
-            reason = f"{where} is of question and round {key}, not one in the parameter file"
+            reason = (
+                f"{where} is of question and round {key}, not one in the parameter file"
+            )
             raise InputError.because("question and round", reason, FOREIGN)
         if len(one.payload) != self.sizes[key]:
             allowed = f"{self.sizes[key]} bytes"
-            raise InputError(f"length of {where}", len(one.payload), allowed, REPORTS_REMEDY)
+            raise InputError(
+                f"length of {where}", len(one.payload), allowed, REPORTS_REMEDY
+            )
         said = f"{one.round_number}", one.payload.hex(), one.question, *group
-        return Received(one, key, group, mark(one.report_id, "\n".join(said)), line + b"\n")
+        return Received(
+            one, key, group, mark(one.report_id, "\n".join(said)), line + b"\n"
+        )
 
 
 def _group_on_line(text: bytes, where: str) -> dict[str, str]:
@@ -187,7 +212,9 @@ def _group_on_line(text: bytes, where: str) -> dict[str, str]:
         told = None
     if type(told) is not dict or not all(type(value) is str for value in told.values()):
         allowed = 'names and values, as {"region":"north"}'
-        raise InputError(f"group of {where}", text.decode(errors="replace"), allowed, _FIX)
+        raise InputError(
+            f"group of {where}", text.decode(errors="replace"), allowed, _FIX
+        )
     return told
 
 
@@ -210,20 +237,31 @@ def line_batches(
     """
     if path.stat().st_size > MAX_JSON_BYTES:
         remedy = "Write the reports to a Parquet file, or to several smaller files."
-        raise InputError.because("size", f"the file has more than {MAX_JSON_BYTES} bytes", remedy)
-    data, limit = path.read_bytes(), expected.longest_line
-    seen, repeated, folders = dict[bytes, bytes](), 0, expected.of_folders(path)
+        raise InputError.because(
+            "size", f"the file has more than {MAX_JSON_BYTES} bytes", remedy
+        )
+    data = path.read_bytes()
+    limit = expected.longest_line
+    seen = dict[bytes, bytes]()
+    repeated = 0
+    folders = expected.of_folders(path)
     found: dict[tuple[Key, Group], tuple[list[bytes], list[bytes]]] = {}
-    for number, line in enumerate(iter(partial(BytesIO(data).readline, limit + 1), b""), 1):
+    for number, line in enumerate(
+        iter(partial(BytesIO(data).readline, limit + 1), b""), 1
+    ):
         if len(line) > limit:
             raise unfit(f"line {number} is longer than any report, {limit} bytes")
         if not line.endswith(b"\n"):
             raise unfit("the last line is cut off: no newline ends it")
-        one, key, group, digests, _ = expected.read(line[:-1], f"line {number}", folders)
+        one, key, group, digests, _ = expected.read(
+            line[:-1], f"line {number}", folders
+        )
         first = seen.setdefault(digests[:ID_SIZE], digests)
         if first != digests:
             reason = f"line {number} has the id {one.report_id!r} of an earlier line, and differs"
-            raise InputError.because("id", reason, "Find out which of the two a client sent.")
+            raise InputError.because(
+                "id", reason, "Find out which of the two a client sent."
+            )
         if first is not digests:
             repeated += 1
         elif digests not in without:
@@ -260,7 +298,9 @@ def read_line(line: bytes, where: str) -> Report:
             parameters, question, report_id, number, report = found.groups()
             of = parameters, _text(question), b64decode(report), report_id
             one = Report(*of, int(number) if number else None)
-            if one.to_json().encode() == line:  # what is loose above is not what is written
+            if (
+                one.to_json().encode() == line
+            ):  # what is loose above is not what is written
                 return one
     except ValueError:
         pass

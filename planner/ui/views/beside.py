@@ -40,18 +40,27 @@ _NO_GROUP = "everybody together"
 
 def results() -> None:
     """Take the files, count them, and show what they say."""
-    purpose = "What a collection says: its parameter file and its reports in, the result out."
-    render.header("Results", f"{purpose} Files are counted on this machine and not kept.")
+    purpose = (
+        "What a collection says: its parameter file and its reports in, the result out."
+    )
+    render.header(
+        "Results", f"{purpose} Files are counted on this machine and not kept."
+    )
     given = st.file_uploader("Parameter file", "json", key="c-parameters")
-    label, kinds = "Report files", [one[1:] for one in REPORT_SUFFIXES]
-    reports = st.file_uploader(label, kinds, accept_multiple_files=True, key="c-reports")
+    label = "Report files"
+    kinds = [one[1:] for one in REPORT_SUFFIXES]
+    reports = st.file_uploader(
+        label, kinds, accept_multiple_files=True, key="c-reports"
+    )
     if given is None or not reports:
         return
     with render.complaint(), TemporaryDirectory() as folder:
         params = Path(folder, "params.json")
         params.write_bytes(given.getvalue())
         parameters = read_parameters(params)
-        places = [Path(folder, f"{k}{Path(one.name).suffix}") for k, one in enumerate(reports)]
+        places = [
+            Path(folder, f"{k}{Path(one.name).suffix}") for k, one in enumerate(reports)
+        ]
         for place, one in zip(places, reports, strict=True):
             place.write_bytes(one.getvalue())
         blocks = _counted(parameters, places)
@@ -93,7 +102,8 @@ def _odds(plan: QuestionPlan) -> None:
     names = list(drawn_by(plan) if levels is None else levels.names[:_MOST_PAIRS])
     if not names:
         return
-    slots, key = st.columns(2), f"m-answer-{hash(tuple(names))}"
+    slots = st.columns(2)
+    key = f"m-answer-{hash(tuple(names))}"
     first, last = (
         kept_item(slot.selectbox, label, f"{key}-{label}", start, options=names)
         if len(names) > 1 and (label == "Answer" or levels is None)
@@ -103,10 +113,13 @@ def _odds(plan: QuestionPlan) -> None:
         )
     )
     if levels is None:
-        (text, own, others), other = apart_sentence(plan, first, last), "the other"
+        (text, own, others) = apart_sentence(plan, first, last)
+        other = "the other"
     else:
         place = names.index(first)
-        text, own, others = odds_sentence(plan, place), levels.if_had[place], levels.b[place]
+        text = odds_sentence(plan, place)
+        own = levels.if_had[place]
+        others = levels.b[place]
         other = "another"
     st.markdown(render.plain(text))
     told = ("such an answer", own), (other, others)
@@ -126,8 +139,12 @@ def _beliefs(plan: QuestionPlan) -> None:
     prior = st.slider(label, 1, 99, 10, key="prior", bind="query-params", help=told)
     names = plan.deployed.policy.names[:_MOST_PAIRS]
     low, high = beliefs_after(plan.leakage[:, :_MOST_PAIRS], prior / 100)
-    drawn = beliefs_figure(names, prior / 100, low, high, len(plan.deployed.policy.names))
-    render.chart(drawn, "beliefs", "Beliefs before a report, and at least and at most after it.")
+    drawn = beliefs_figure(
+        names, prior / 100, low, high, len(plan.deployed.policy.names)
+    )
+    render.chart(
+        drawn, "beliefs", "Beliefs before a report, and at least and at most after it."
+    )
     render.table(beliefs_columns(names, low, high))
 
 
@@ -135,8 +152,12 @@ def _details(survey: SurveyPlan, plan: QuestionPlan) -> None:
     """Every pair of levels, and what an outsider learns who cannot tell reports apart."""
     pairs: list[Block] = []
     if plan.fact(ByLevel) is not None and plan.deployed.policy.size <= _MOST_PAIRS:
-        pairs = [pairs_table(law) for law in survey_parameters(survey, plan.name).questions]
-    render.render(pairs + outsider_blocks(remembered(("outsiders", survey), survey.outsiders)))
+        pairs = [
+            pairs_table(law) for law in survey_parameters(survey, plan.name).questions
+        ]
+    render.render(
+        pairs + outsider_blocks(remembered(("outsiders", survey), survey.outsiders))
+    )
 
 
 def glossary() -> None:

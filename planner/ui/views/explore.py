@@ -12,7 +12,12 @@ import streamlit as st
 
 from planner.laws.schema import Document
 from planner.limits import MAX_PADDING_LENGTH
-from planner.planning.mean import AnswerRateModel, AnswerRatePlan, answer_rate_of, channel_curve
+from planner.planning.mean import (
+    AnswerRateModel,
+    AnswerRatePlan,
+    answer_rate_of,
+    channel_curve,
+)
 from planner.planning.option import AnyPart
 from planner.planning.plan import SurveyPlan, compare_plans, part_of
 from planner.planning.question import QuestionPlan, budget_curve, plan_question
@@ -51,7 +56,9 @@ class _Change(NamedTuple):
 
 def page() -> None:
     """Sliders, the chart that follows them, what changed, and what to do with it."""
-    render.header("Explore", "Move a slider: the chart follows. The survey stays as it is.")
+    render.header(
+        "Explore", "Move a slider: the chart follows. The survey stays as it is."
+    )
     found, place, plan = looked_at("explore")
     if found.mistakes or place is None or plan is None or found.plan is None:
         return
@@ -65,7 +72,9 @@ def page() -> None:
             st.button("Back to the survey", on_click=_back, disabled=part is plan.part)
             pin = st.button("Pin this")
         if found.plan.allocation is not None:
-            st.caption("Shares follow importance: with new budgets they are planned anew.")
+            st.caption(
+                "Shares follow importance: with new budgets they are planned anew."
+            )
         now = None
         with right, render.complaint():
             explored = plan
@@ -92,9 +101,13 @@ def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Cha
 
     What none of them moves stays as it is, to the last digit.
     """
-    changes, before, new = list[_Change](), plan.part, session().revision
+    changes = list[_Change]()
+    before = plan.part
+    new = session().revision
 
-    def moved(label: str, at: _Change, now: float, ends: tuple[float, float], step: float) -> float:
+    def moved(
+        label: str, at: _Change, now: float, ends: tuple[float, float], step: float
+    ) -> float:
         """A slider's value, ``now`` until it is moved; a share is shown in per cent."""
         shown = min(max(now if step == 1 else round(now, 3), ends[0]), ends[1])
         key = f"x-{at.question}-{at.row}-{label}-{new}"
@@ -109,15 +122,23 @@ def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Cha
         moved(label, at, budget, _NATS, 0.05)
     if len(budgets) > _MOST_SLIDERS:
         st.caption(f"The first {_MOST_SLIDERS} levels; others stay.")
-    sizes = sorted({before.everybody, *(10**k * m for k in range(2, 7) for m in (1, 2, 5))})
-    key, written = f"x-users-{new}", "{:,}".format
-    users = st.select_slider("People", sizes, before.everybody, format_func=written, key=key)
+    sizes = sorted(
+        {before.everybody, *(10**k * m for k in range(2, 7) for m in (1, 2, 5))}
+    )
+    key = f"x-users-{new}"
+    written = "{:,}".format
+    users = st.select_slider(
+        "People", sizes, before.everybody, format_func=written, key=key
+    )
     if users != before.everybody:
         changes.append(_Change("", None, "users", f"{users:,}"))
     for label, key, now, most in _settings(plan):
         ends, step = ((1, most), 1) if most > 1 else ((0.0, most), 0.005)
         moved(label, _Change(plan.name, None, key, ""), now, ends, step)
-    shares = {"Share of its budgets": before.share, "Asked of the people": before.fraction}
+    shares = {
+        "Share of its budgets": before.share,
+        "Asked of the people": before.fraction,
+    }
     nowhere = _Change(plan.name, None, "", "")
     share, fraction = (
         moved(label, nowhere, now, (0.005, 0.995), 0.005) if now < 1 else now
@@ -137,14 +158,26 @@ def _budgets(plan: QuestionPlan) -> Iterator[tuple[str, float, _Change]]:
     together = plan.part.asked.together
     for one in together:
         budgets = (one if one.levels else plan.part.tolerated).policy.epsilons.tolist()
-        for row, (level, budget) in enumerate(zip(one.levels or (one,), budgets, strict=True)):
-            label = f"{one.name}: {level.name}" if len(together) > 1 else f"Budget of {level.name}"
-            yield label, budget, _Change(one.name, row if one.levels else None, "epsilon", "")
+        for row, (level, budget) in enumerate(
+            zip(one.levels or (one,), budgets, strict=True)
+        ):
+            label = (
+                f"{one.name}: {level.name}"
+                if len(together) > 1
+                else f"Budget of {level.name}"
+            )
+            yield (
+                label,
+                budget,
+                _Change(one.name, row if one.levels else None, "epsilon", ""),
+            )
 
 
 def _settings(plan: QuestionPlan) -> Iterator[tuple[str, str, float, float]]:
     """What else there is to move: its label, where it is written, what it is, and at most."""
-    padded, model, sampling = plan.fact(Padded), plan.fact(AnswerRateModel), plan.fact(SamplingPlan)
+    padded = plan.fact(Padded)
+    model = plan.fact(AnswerRateModel)
+    sampling = plan.fact(SamplingPlan)
     if padded is not None:
         most = min(4 * padded.length + 4, MAX_PADDING_LENGTH)
         yield "Padding length", "padding_length", padded.length, most
@@ -156,7 +189,8 @@ def _settings(plan: QuestionPlan) -> Iterator[tuple[str, str, float, float]]:
 
 def _chart(plan: QuestionPlan) -> str:
     """One chart, of what is chosen; the unit of errors."""
-    charts, units = _charts(plan), figures.error_units(plan)
+    charts = _charts(plan)
+    units = figures.error_units(plan)
     above = st.columns([3, 2])
     label = _chosen(above[0], "Against", list(charts), plan)
     unit = _chosen(above[1], "Errors, in", list(units), plan)
@@ -177,7 +211,8 @@ def _chosen(slot: Any, label: str, options: list[str], plan: QuestionPlan) -> st
 
 def _charts(plan: QuestionPlan) -> dict[str, Callable[[], figures.Chart]]:
     """What there is to see of a question, by what it is drawn against."""
-    sampling, padded = plan.fact(SamplingPlan), plan.fact(Padded)
+    sampling = plan.fact(SamplingPlan)
+    padded = plan.fact(Padded)
     if plan.fact(AnswerRateModel) is not None:
         rates = _rates(plan)
         return {
@@ -195,7 +230,9 @@ def _charts(plan: QuestionPlan) -> dict[str, Callable[[], figures.Chart]]:
     if 1 < len(names) <= _MOST_SLIDERS:
         found |= {f"the budget of {name}": partial(against, name) for name in names}
     if padded is not None and padded.plan is not None:
-        found["the padding length"] = partial(figures.padding_figure, padded.plan, padded.length)
+        found["the padding length"] = partial(
+            figures.padding_figure, padded.plan, padded.length
+        )
     if sampling is not None:
         found = {"decoys": partial(figures.decoys_figure, sampling)} | found
     return found
@@ -217,7 +254,9 @@ def _offers(plan: QuestionPlan) -> None:
     rates = remembered(key, lambda: answer_rate_of(plan.part).with_channels())
     render.render(answer_rate_blocks(plan.name, rates)[1:-1])  # its chart is above
     smallest = rounded_up(rates.best_planned.flat_lower, 3)
-    if float(smallest) < plan.part.question.epsilon:  # never one that protects people less
+    if (
+        float(smallest) < plan.part.question.epsilon
+    ):  # never one that protects people less
         offer = ([_Change(plan.name, None, "epsilon", smallest)],)
         st.button(f"Offer {smallest}", on_click=_use, args=offer, type="primary")
 

@@ -24,14 +24,20 @@ from planner.ui.document import stem_of
 from planner.ui.fields import kept_item
 from planner.ui.working import remembered, result
 
-_SEND_TO = "An https address, or a path such as /reports on the host that the page is from."
+_SEND_TO = (
+    "An https address, or a path such as /reports on the host that the page is from."
+)
 
 
 def page() -> None:
     """Summarise, prove, and hand out."""
-    render.header("Export", "Read what is promised, and take the files to clients and collector.")
+    render.header(
+        "Export", "Read what is promised, and take the files to clients and collector."
+    )
     found = result()
-    render.problems(found.mistakes, "Mend this first: a plan is exported whole or not at all.")
+    render.problems(
+        found.mistakes, "Mend this first: a plan is exported whole or not at all."
+    )
     if found.mistakes or found.plan is None:
         return
     plan = found.plan
@@ -40,7 +46,9 @@ def page() -> None:
         sampling = one.fact(SamplingPlan)
         if sampling is not None and not sampling.acknowledged:
             tick = f'Tick "I vouch for this" at {one.name!r} on the page Questions'
-            st.warning(render.plain(f"{tick}, if it is true: until then nothing is exported."))
+            st.warning(
+                render.plain(f"{tick}, if it is true: until then nothing is exported.")
+            )
             return
     with render.complaint():
         files = remembered(("files", plan), lambda: deployable_files(plan))
@@ -61,7 +69,9 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
     st.subheader("Take it away")
     stem = stem_of(plan.survey)
     rows = []
-    for (name, parameters), question in zip(files.items(), plan.questions, strict=False):
+    for (name, parameters), question in zip(
+        files.items(), plan.questions, strict=False
+    ):
         parameters.verify()  # raises unless every pair keeps its budget
         asked = ", ".join(one.name for one in parameters.questions)
         few = f"{percent(question.fraction)} of the people, drawn at random"
@@ -106,7 +116,9 @@ def _questionnaire(plan: SurveyPlan, files: dict[str, Parameters], stem: str) ->
     told = {"help": _SEND_TO, "placeholder": "nowhere: people save them as a file"}
     where = kept_item(st.text_input, "Reports go to", "send-to", "", **told)
     round_number = None
-    if rounds := max(law.rounds[-1] or 0 for one in files.values() for law in one.questions):
+    if rounds := max(
+        law.rounds[-1] or 0 for one in files.values() for law in one.questions
+    ):
         ends = {"min_value": 1, "max_value": rounds}
         round_number = kept_item(st.number_input, "Round", "round", 1, **ends)
     for name, parameters in files.items():
@@ -126,7 +138,9 @@ def _framed(make: Callable[[], str]) -> None:
 def _offer(label: str, name: str, data: str | Callable[[], str], **more: Any) -> None:
     """A file to download, under its own name; its data may be a function that makes it."""
     text = render.plain(f"{label} ({name})")
-    st.download_button(text, data, name, key=f"download {name}", on_click="ignore", **more)
+    st.download_button(
+        text, data, name, key=f"download {name}", on_click="ignore", **more
+    )
 
 
 def python_snippet(survey: str, *, spent: bool) -> str:
@@ -139,7 +153,9 @@ def python_snippet(survey: str, *, spent: bool) -> str:
     plan = plan_survey("clinic.toml")
     print(plan.to_frame().T)
     """
-    also, ledger = (", read_ledger", ', read_ledger("ledger.json")') if spent else ("", "")
+    also, ledger = (
+        (", read_ledger", ', read_ledger("ledger.json")') if spent else ("", "")
+    )
     return (
         f"from planner import plan_survey{also}\n"
         f'plan = plan_survey("{survey}"{ledger})\n'

@@ -43,7 +43,9 @@ def page() -> None:
         step = None if found.mistakes else _step(found.plan, plan, question_at(place))
         if step is not None:
             label, *change = step
-            st.button(render.plain(label), on_click=_change, args=change, type="primary")
+            st.button(
+                render.plain(label), on_click=_change, args=change, type="primary"
+            )
         render.render(said([others_sentence(plan)]))
         _picture(plan)
         render.drawer("Details", "details", details)
@@ -64,7 +66,8 @@ def _step(
     What is on the button, and the table of the document with what is changed in it. What weakens
     protection is a sentence with its price.
     """
-    about, design = session().document["survey"], survey.better_design
+    about = session().document["survey"]
+    design = survey.better_design
     if design is not None and survey.allocation is not None:
         each = f"Ask each person {each_in_words(survey.allocation.best_each)}"
         label = "Ask everybody everything" if design == "split" else each
@@ -89,14 +92,18 @@ def _picture(plan: QuestionPlan) -> None:
         return
     with render.complaint():
         st.markdown("##### What one survey could look like")
-        drawn, alt, told = one_survey(*remembered(("picture", plan), lambda: _one_survey(plan)))
+        drawn, alt, told = one_survey(
+            *remembered(("picture", plan), lambda: _one_survey(plan))
+        )
         render.chart(drawn, "one-survey", alt)
         how = "few frequent, many rare" if items else "around the expected mean"
         st.caption(render.plain(f"Made-up answers, {how}. {told}"))
 
 
 def _one_survey(plan: QuestionPlan) -> tuple[Trial, OneSurvey | OrderedEstimates]:
-    rng, asked, everybody = np.random.default_rng(1), plan.deployed, plan.everybody
+    rng = np.random.default_rng(1)
+    asked = plan.deployed
+    everybody = plan.everybody
     if asked.levels:
         answers: KnownAnswers = drawn_answers(asked, everybody, "power", rng)
     else:

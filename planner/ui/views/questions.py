@@ -43,7 +43,13 @@ from planner.ui.document import (
 from planner.ui.fields import edit_frame, edit_rows, field, kept, kept_item, kept_row
 from planner.ui.opening import as_file
 from planner.ui.state import session
-from planner.ui.working import chosen_place, planned_question, question_at, result, shown
+from planner.ui.working import (
+    chosen_place,
+    planned_question,
+    question_at,
+    result,
+    shown,
+)
 
 _INTRODUCTION = """
 **What it does**: finds the most exact way to ask within the privacy budgets that you set.\\
@@ -62,7 +68,9 @@ _RELIES_ON = {
     "aggregates-only": "a trusted aggregator that releases the estimates alone",
     "round-two": "nobody seeing both rounds of a person",
 }
-_MODELS: dict[str, tuple[str, dict[str, str]]] = {  # of preferences, with what they start from
+_MODELS: dict[
+    str, tuple[str, dict[str, str]]
+] = {  # of preferences, with what they start from
     "": ("any", {}),
     "normal": ("bell-shaped (normal)", {"mean": "5", "sd": "1.5"}),
     "histogram": (
@@ -101,7 +109,9 @@ def page() -> None:
         fill = partial(_options, question, place)
         render.drawer("More about this question", f"options-{kind_of(question)}", fill)
     render.drawer("As people read it", "wording", partial(_wording, here.document))
-    render.drawer("More about the survey", "sharing", partial(_whole_survey, here.document))
+    render.drawer(
+        "More about the survey", "sharing", partial(_whole_survey, here.document)
+    )
     found = result()
     plan = planned_question(found.plan, place)
     with messages:
@@ -111,7 +121,9 @@ def page() -> None:
             st.caption(render.plain(unused_sentence(plan)))
     with figures, shown(found, "figures"):
         if plan is not None:
-            blocks = question_blocks(plan) if plan.fact(SamplingPlan) else [headline(plan)]
+            blocks = (
+                question_blocks(plan) if plan.fact(SamplingPlan) else [headline(plan)]
+            )
             render.render(block for block in blocks if isinstance(block, Facts))
 
 
@@ -125,9 +137,17 @@ def _introduction() -> None:
         told.markdown(_INTRODUCTION)
         with told.container(horizontal=True, vertical_alignment="center"):
             for name, label in EXAMPLES.items():
-                what, document = label.partition(",")[0], example_document(name)
-                st.button(what, on_click=here.replace, args=(document,), type="tertiary")
-            st.button("Got it", on_click=setattr, args=(here, "introduced", True), type="primary")
+                what = label.partition(",")[0]
+                document = example_document(name)
+                st.button(
+                    what, on_click=here.replace, args=(document,), type="tertiary"
+                )
+            st.button(
+                "Got it",
+                on_click=setattr,
+                args=(here, "introduced", True),
+                type="primary",
+            )
 
 
 def _add() -> None:
@@ -150,12 +170,18 @@ def _look_at(place: int) -> None:
 def _about(question: Document, place: int) -> None:
     name, kind, target = st.columns([3, 3, 2])
     kept(name, question, "name", place)
-    take, own = partial(_take_kind, question), form_of(question)
-    kinds = {one: form.label for one, form in KIND_WORDS.items() if form.alone == own.alone}
+    take = partial(_take_kind, question)
+    own = form_of(question)
+    kinds = {
+        one: form.label for one, form in KIND_WORDS.items() if form.alone == own.alone
+    }
     chosen = kind_of(question)
-    field(kind.selectbox, "A person gives", f"kind-{place}", chosen, take, options=kinds)
+    field(
+        kind.selectbox, "A person gives", f"kind-{place}", chosen, take, options=kinds
+    )
     if own.more:
-        cell, take = CELLS["target.error"], partial(set_target, question)
+        cell = CELLS["target.error"]
+        take = partial(set_target, question)
         said = {"placeholder": cell.empty, "help": cell.help}
         text = target_text(question)
         field(target.text_input, cell.label, f"target-{place}", text, take, **said)
@@ -171,14 +197,19 @@ def _levels(question: Document, place: int) -> None:
     rows = question.get("level", [])
     used = {key for row in rows for key in row}
     hidden = set() if question.get("rule") == "one-sided" else {"against"} - used
-    if not ({"importance", "prior"} & used or session().typed.get(f"more-{place}", False)):
+    if not (
+        {"importance", "prior"} & used or session().typed.get(f"more-{place}", False)
+    ):
         hidden |= {"importance", "prior"}
     columns = {}
     for key in form_of(question).columns:
         if key not in hidden:
             cell = CELLS[f"level.{key}"]
             columns[key] = st.column_config.TextColumn(
-                cell.label, default="", help=cell.help, width="large" if key == "items" else None
+                cell.label,
+                default="",
+                help=cell.help,
+                width="large" if key == "items" else None,
             )
     edit_rows(f"levels-{place}", texts_of(rows), columns, partial(take_rows, question))
     st.caption("Double-click to edit; the last row adds a level.")
@@ -194,12 +225,16 @@ def _parts(question: Document, _: int) -> None:
 def _sampling(question: Document, place: int) -> None:
     about = question.setdefault("sampling", {"relies_on": "aggregates-only"})
     relies, everyone = st.columns([3, 1], vertical_alignment="bottom")
-    view, take = about.get("relies_on"), partial(_rely, about)
-    field(relies.radio, "It relies on", f"relies-{place}", view, take, options=_RELIES_ON)
+    view = about.get("relies_on")
+    take = partial(_rely, about)
+    field(
+        relies.radio, "It relies on", f"relies-{place}", view, take, options=_RELIES_ON
+    )
     kept(everyone, question, "sampling.everyone_has_value", place)
     view = about.get("relies_on")
     sentence = ACKNOWLEDGEMENTS.get(str(view), "")
-    label, take = f"I vouch for this: {sentence}", partial(_vouch, about, sentence)
+    label = f"I vouch for this: {sentence}"
+    take = partial(_vouch, about, sentence)
     field(st.checkbox, label, f"vouched-{view}-{place}", vouched(question), take)
 
 
@@ -220,11 +255,22 @@ def _preferences(question: Document, place: int) -> None:
     chosen = about.get("model", "")
     chosen = chosen if isinstance(chosen, str) and chosen in _MODELS else ""
     model, *columns = st.columns(3)
-    label, take = "The largest budget that people accept", partial(_take_model, question, place)
+    label = "The largest budget that people accept"
+    take = partial(_take_model, question, place)
     told = "People who find a budget too large do not answer."
     options = {name: words for name, (words, _) in _MODELS.items()}
-    field(model.selectbox, label, f"model-{place}", chosen, take, options=options, help=told)
-    keys = [f"preferences.{key}" for key in _MODELS[chosen][1]] if chosen else ["refusals"]
+    field(
+        model.selectbox,
+        label,
+        f"model-{place}",
+        chosen,
+        take,
+        options=options,
+        help=told,
+    )
+    keys = (
+        [f"preferences.{key}" for key in _MODELS[chosen][1]] if chosen else ["refusals"]
+    )
     for slot, key in zip(columns, keys, strict=False):
         kept(slot, question, key, place)
     if chosen == "sample":
@@ -250,7 +296,9 @@ def _sample(about: Document, place: int) -> None:
     key = f"sample-{place}-{session().revision}"
     file = st.file_uploader("Sample (CSV, one column)", ["csv"], key=key, help=told)
     if file is not None:
-        about["values"] = []  # one that is refused must not leave the results of the one before
+        about[
+            "values"
+        ] = []  # one that is refused must not leave the results of the one before
         with render.complaint(), as_file(file.name, file.getvalue()) as path:
             about["values"] = read_preferences(path).sample.tolist()
     if about.get("values"):
@@ -262,8 +310,10 @@ def _options(question: Document, place: int) -> None:
     form = form_of(question)
     if form.small:
         left, right = st.columns(2)
-        rule, label = question.get("rule", "min"), "A pair of answers gets, of their two budgets,"
-        rule, take = rule if isinstance(rule, str) else "pairs", partial(_take_rule, question)
+        rule = question.get("rule", "min")
+        label = "A pair of answers gets, of their two budgets,"
+        rule = rule if isinstance(rule, str) else "pairs"
+        take = partial(_take_rule, question)
         field(left.selectbox, label, f"rule-{place}", rule, take, options=_RULES)
         kept(right, question, form.small, place)
     _mechanism(question, place)
@@ -275,7 +325,12 @@ def _options(question: Document, place: int) -> None:
     if len(session().document["question"]) > 1:
         kept(st, question, "weight", place)
     if form.small:
-        kept_item(st.toggle, "Columns for importance and expected shares", f"more-{place}", False)
+        kept_item(
+            st.toggle,
+            "Columns for importance and expected shares",
+            f"more-{place}",
+            False,
+        )
         if isinstance(question.get("rule"), list):
             _pairs(question, place)
 
@@ -301,17 +356,24 @@ def _pairs(question: Document, place: int) -> None:
     """Which pairs are protected, and with which budget of their own."""
     names = [row["name"].strip() for row in texts_of(question["level"])]
     if len(names) > _MOST_PAIR_LEVELS:
-        st.info(f"Pairs are shown for at most {_MOST_PAIR_LEVELS} levels; open more as a file.")
+        st.info(
+            f"Pairs are shown for at most {_MOST_PAIR_LEVELS} levels; open more as a file."
+        )
         return
     matrix = question["rule"]
     cells = [[text_of(cell) for cell in row] for row in matrix]
-    alike = cells == [*map(list, zip(*cells, strict=True))]  # else both directions are shown
+    alike = cells == [
+        *map(list, zip(*cells, strict=True))
+    ]  # else both directions are shown
     size = range(len(names))
     pairs = [(i, j) for i in size for j in size if i <= j or not alike]
 
     def make() -> pd.DataFrame:
         shown = [(names[i], names[j], cells[i][j]) for i, j in pairs]
-        rows = [(*both, cell != "inf", "" if cell == "inf" else cell) for *both, cell in shown]
+        rows = [
+            (*both, cell != "inf", "" if cell == "inf" else cell)
+            for *both, cell in shown
+        ]
         return pd.DataFrame(rows, columns=["first", "second", "protected", "budget"])
 
     key = f"pairs-{place}-{hash(tuple(names))}{'' if alike else '-directed'}"
@@ -334,7 +396,13 @@ def _wording(document: Document) -> None:
     kept_row(document, "", "survey.title", "survey.language")
     kept_row(document, "", "survey.intro", "survey.thanks")
     for place, question in enumerate(document["question"]):
-        kept(st, question, "ask", place, label=f"Question: {text_of(question.get('name'))}")
+        kept(
+            st,
+            question,
+            "ask",
+            place,
+            label=f"Question: {text_of(question.get('name'))}",
+        )
 
 
 def _whole_survey(document: Document) -> None:
@@ -353,16 +421,24 @@ def _together(document: Document) -> None:
     """Choose questions of one answer each whose answers are to be related."""
     taken = joint_of(document)
     questions = enumerate(document["question"])
-    alone = [k for k, one in questions if QUESTIONS[kind_of(one)].joins and k not in taken]
+    alone = [
+        k for k, one in questions if QUESTIONS[kind_of(one)].joins and k not in taken
+    ]
     if len(alone) < 2:
         return
-    names = {k: render.plain(text_of(document["question"][k].get("name"))) for k in alone}
+    names = {
+        k: render.plain(text_of(document["question"][k].get("name"))) for k in alone
+    }
     told = f"Answers to questions asked apart cannot be related afterwards. {COST}"
-    label, two = "Whose answers are to be related", alone if len(alone) == 2 else []
+    label = "Whose answers are to be related"
+    two = alone if len(alone) == 2 else []
     key = f"together-{session().revision}"
     written = defaultdict(str, names).__getitem__  # a choice may be of before
-    chosen = st.multiselect(label, alone, two, written, max_selections=3, help=told, key=key)
-    few, places = len(chosen) < 2, sorted(chosen)
+    chosen = st.multiselect(
+        label, alone, two, written, max_selections=3, help=told, key=key
+    )
+    few = len(chosen) < 2
+    places = sorted(chosen)
     st.button("Ask these together", on_click=_join, args=(places,), disabled=few)
 
 
@@ -381,8 +457,12 @@ def _ledger() -> None:
     if here.ledger is None:
         return
     ledger = Ledger.model_validate_json(here.ledger)
-    levels = {level: ledger.spent(level) for one in ledger.collections for level in one.spent}
-    render.table((column("level", levels), column("spent so far", levels.values(), ".4f")))
+    levels = {
+        level: ledger.spent(level) for one in ledger.collections for level in one.spent
+    }
+    render.table(
+        (column("level", levels), column("spent so far", levels.values(), ".4f"))
+    )
     st.button("Forget the ledger", on_click=_forget_ledger)
 
 
@@ -395,7 +475,11 @@ def _take_ledger() -> None:
         with as_file(file.name, file.getvalue()) as path:
             here.ledger = read_ledger(path).model_dump_json()
     except PlannerError as error:
-        still = "" if here.ledger is None else " The ledger that was here before is still used."
+        still = (
+            ""
+            if here.ledger is None
+            else " The ledger that was here before is still used."
+        )
         here.notices.append((f"{error}{still}", True))
 
 

@@ -60,7 +60,9 @@ class _Settings(NamedTuple):
 
 def page() -> None:
     """Choose answers; run, cancel, compare."""
-    purpose = "Run the plan, and what else could be deployed, on answers that are known."
+    purpose = (
+        "Run the plan, and what else could be deployed, on answers that are known."
+    )
     stay = "They stay on this machine, and are forgotten with the visit."
     render.header("Try it on data", f"{purpose} {stay}")
     found, _, plan = looked_at("trial", _TRIED)
@@ -90,11 +92,16 @@ def _settings(trial: Trial) -> _Settings:
 def _run(settings: _Settings) -> None:
     typed = session().typed
     finished: tuple[_Settings, tuple[Simulated, ...]] | None = typed.get("t-trial")
-    run, cancel = {"t-asked": settings}, {"t-asked": None}
+    run = {"t-asked": settings}
+    cancel = {"t-asked": None}
     if typed.get("t-asked") != settings:
-        st.button("Run the simulation", type="primary", on_click=typed.update, args=(run,))
+        st.button(
+            "Run the simulation", type="primary", on_click=typed.update, args=(run,)
+        )
     elif finished is None or finished[0] != settings:
-        st.button("Cancel", on_click=typed.update, args=(cancel,))  # a click stops the run below
+        st.button(
+            "Cancel", on_click=typed.update, args=(cancel,)
+        )  # a click stops the run below
         typed["t-trial"] = settings, _simulated(settings)
         st.rerun()
     if finished is not None:
@@ -104,7 +111,8 @@ def _run(settings: _Settings) -> None:
 
 
 def _simulated(settings: _Settings) -> tuple[Simulated, ...]:
-    trial, done = settings.trial, 0
+    trial = settings.trial
+    done = 0
     total = settings.repeats * len(trial.names)
     bar = st.progress(0.0, "Simulating")
 
@@ -119,7 +127,8 @@ def _simulated(settings: _Settings) -> tuple[Simulated, ...]:
 
 def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
     """Measured and predicted, all mechanisms in details; then one survey, or another."""
-    trial, typed = settings.trial, session().typed
+    trial = settings.trial
+    typed = session().typed
     render.facts(measured_facts(trial, results[0]))
     fill = partial(render.render, simulation_blocks(trial, results)[1:])
     render.drawer("Details: mechanisms compared", "trial-details", fill)
@@ -150,7 +159,12 @@ def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
         They are too many to simulate, or the file is not right.
     """
     source = kept_item(
-        st.segmented_control, "Answers", "t-source", "generate", options=_SOURCES, required=True
+        st.segmented_control,
+        "Answers",
+        "t-source",
+        "generate",
+        options=_SOURCES,
+        required=True,
     )
     if source == "generate":
         return _generated(plan)
@@ -171,7 +185,9 @@ def drawn_answers(
 ) -> AnswerCounts:
     """Made-up answers to a question with levels: by a power law, or all equally frequent."""
     labels = question.plain_levels.item_names()
-    shares = 1.0 / np.arange(1, len(labels) + 1) if form == "power" else np.ones(len(labels))
+    shares = (
+        1.0 / np.arange(1, len(labels) + 1) if form == "power" else np.ones(len(labels))
+    )
     shares = rng.permutation(shares / shares.sum())
     return AnswerCounts(tuple(labels), rng.multinomial(users, shares))
 
@@ -180,16 +196,25 @@ def _generated(plan: QuestionPlan) -> tuple[KnownAnswers, str]:
     """Made-up answers as the fields say, within what can be simulated."""
     about, users, left, right = plan.question, plan.everybody, *st.columns(2)
     if about.levels:
-        form = kept_item(left.selectbox, "Answers are", "t-shape", "power", options=_SHAPES)
+        form = kept_item(
+            left.selectbox, "Answers are", "t-shape", "power", options=_SHAPES
+        )
     else:
-        form = kept_item(left.text_input, "Share without an answer", "t-missing", "20 %")
+        form = kept_item(
+            left.text_input, "Share without an answer", "t-missing", "20 %"
+        )
         share = read_share(form, "share without an answer")
     typed = kept_item(right.text_input, "Seed of the answers", "t-data-seed", "1")
     number = read_count(typed, 0, argument="seed")
-    items, most = sum(one.item_count for one in about.levels), _MOST_USERS[not about.levels]
+    items = sum(one.item_count for one in about.levels)
+    most = _MOST_USERS[not about.levels]
     if items > _MOST_PASTED_ITEMS or users > most:
-        allowed = f"at most {_MOST_PASTED_ITEMS:,} items and {most:,} people to simulate"
-        raise InputError("(items, users)", (items, users), allowed, "Try a smaller survey.")
+        allowed = (
+            f"at most {_MOST_PASTED_ITEMS:,} items and {most:,} people to simulate"
+        )
+        raise InputError(
+            "(items, users)", (items, users), allowed, "Try a smaller survey."
+        )
 
     def make() -> KnownAnswers:
         rng = np.random.default_rng(number)
@@ -237,7 +262,9 @@ def _reading() -> Reading:
         key: kept_item(place.text_input, label, f"t-{key}", "", placeholder="found out")
         for place, (key, label) in zip(places, _OPTIONS.items(), strict=True)
     }
-    skipped = read_count(typed.pop("skip_rows") or 0, 0, argument="rows above the header")
+    skipped = read_count(
+        typed.pop("skip_rows") or 0, 0, argument="rows above the header"
+    )
     unlisted = kept_item(st.toggle, _TAKE_PLACES, "t-place_unlisted", False)
     return Reading(skip_rows=skipped, place_unlisted=unlisted, **typed)
 
@@ -249,8 +276,12 @@ def _column(path: Path, question: Question, reading: Reading) -> AnswerColumn:
     table = open_table(path, reading, names)
     if len(names) > 1 or table.header == [column.name]:
         return column
-    usual = next((one for one in table.header if folded(one) == folded(names[0])), names[0])
+    usual = next(
+        (one for one in table.header if folded(one) == folded(names[0])), names[0]
+    )
     options = list(dict.fromkeys([usual, *table.header]))
     key = f"t-column-{hash(tuple(table.header))}"
-    chosen: str = kept_item(st.selectbox, "Column with the answers", key, usual, options=options)
+    chosen: str = kept_item(
+        st.selectbox, "Column with the answers", key, usual, options=options
+    )
     return column if chosen == names[0] else column._replace(columns=(chosen,))

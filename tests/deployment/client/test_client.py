@@ -25,10 +25,14 @@ from tests.surveys import tries
 
 @pytest.fixture(scope="module")
 def client(parameter_file, tmp_path_factory):
-    return Client(parameter_file, memory=tmp_path_factory.mktemp("memory") / "reports.sqlite")
+    return Client(
+        parameter_file, memory=tmp_path_factory.mktemp("memory") / "reports.sqlite"
+    )
 
 
-@pytest.mark.parametrize("module", ["planner.deployment", "planner.deployment.client.client"])
+@pytest.mark.parametrize(
+    "module", ["planner.deployment", "planner.deployment.client.client"]
+)
 def test_importing_it_pulls_in_the_standard_library_alone(module, parameter_file):
     code = (
         f"import sys, {module}; from planner.deployment import Client;"
@@ -36,7 +40,12 @@ def test_importing_it_pulls_in_the_standard_library_alone(module, parameter_file
         "names = {name.partition('.')[0] for name in sys.modules};"
         "print(sorted(names - set(sys.stdlib_module_names) - {'planner', '__main__'}))"
     )
-    isolated = [sys.executable, "-S", "-c", code]  # -S: without site-packages altogether
+    isolated = [
+        sys.executable,
+        "-S",
+        "-c",
+        code,
+    ]  # -S: without site-packages altogether
     done = subprocess.run(isolated, capture_output=True, text=True, check=True)  # noqa: S603
     assert json.loads(done.stdout.replace("'", '"')) == []
 
@@ -44,10 +53,14 @@ def test_importing_it_pulls_in_the_standard_library_alone(module, parameter_file
 def test_memory_does_not_change_the_law(parameters, tmp_path):
     n = 150
     client = Client(sealed(parameters.document), memory=tmp_path / "m.sqlite")
-    counts = Counter(client.report("grr", "flu", user=f"u{i}").payload for i in range(n))
+    counts = Counter(
+        client.report("grr", "flu", user=f"u{i}").payload for i in range(n)
+    )
     kept = counts[(2).to_bytes(8, "little")]  # of flu, item 1
     p = float(parameters.question("grr").shape.support()[0][0])
-    reach = 5.2 * math.sqrt(n * p * (1 - p))  # real draws: beyond it with a chance of 2.3e-7
+    reach = 5.2 * math.sqrt(
+        n * p * (1 - p)
+    )  # real draws: beyond it with a chance of 2.3e-7
     assert abs(kept - n * p) < reach
 
 
@@ -94,7 +107,8 @@ class Tape:
 def test_odd_answers(laws, answers, seed):
     """Refused before anything is drawn, or a report that the drawn bytes alone explain."""
     for i, answer in enumerate(answers):
-        law, tape = list(laws.values())[(seed + i) % len(laws)], Tape(seed)
+        law = list(laws.values())[(seed + i) % len(laws)]
+        tape = Tape(seed)
         try:
             code = law.asked.code(answer)
         except InputError:
@@ -150,7 +164,9 @@ def test_a_person_needs_a_memory(parameter_file):
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
-NUMBERS = st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+NUMBERS = st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(
+    allow_nan=False, allow_infinity=False
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | NUMBERS | TEXT,
@@ -171,7 +187,16 @@ def test_canonical_form_is_that_of_the_reference_library(value):
         *(float("nan"), float("inf"), -(10**400)),
         *("\ud800", {"\ud800": 1, "a": 2}, {"a": {1, 2}}, {1: 2}, object()),
     ],
-    ids=["nan", "inf", "huge", "surrogate", "surrogate in a key", "set", "key", "object"],
+    ids=[
+        "nan",
+        "inf",
+        "huge",
+        "surrogate",
+        "surrogate in a key",
+        "set",
+        "key",
+        "object",
+    ],
 )
 def test_what_has_no_canonical_form(value):
     with pytest.raises(InputError):

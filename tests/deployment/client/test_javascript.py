@@ -16,7 +16,8 @@ HERE = Path(__file__).parent
 
 def test_javascript_passes_the_vectors(node, tmp_path, parameter_file, parameters):
     both_clients_agree(node, parameters, tmp_path)
-    path, made = tmp_path / "vectors.json", make_vectors(parameters)
+    path = tmp_path / "vectors.json"
+    made = make_vectors(parameters)
     made["vectors"][3]["report"] = "ff" + made["vectors"][3]["report"][2:]
     path.write_text(json.dumps(made))
     done = asked(node, parameter_file, "--vectors", path)
@@ -34,8 +35,11 @@ def asking(node, parameter_file):
     return ask
 
 
-def test_javascript_reports_nothing_from_a_damaged_memory(node, tmp_path, parameter_file):
-    ask, memory = asking(node, parameter_file), tmp_path / "memory"
+def test_javascript_reports_nothing_from_a_damaged_memory(
+    node, tmp_path, parameter_file
+):
+    ask = asking(node, parameter_file)
+    memory = tmp_path / "memory"
     for words in (("idue", "flu"), ("sampled", "u", "--round", "2")):
         kept = (*words, "--memory", str(memory / words[0]), "--user", "ann")
         assert json.loads(ask(*kept))["question"] == words[0]
@@ -109,11 +113,24 @@ def test_two_processes_of_one_person_report_a_new_value_once(node, tmp_path):
     params.write_text(json.dumps(asked_again(VALUE)))
     user = person_of_value(Client(params), 2)
     for attempt in range(3):  # not one step: 19 of 25 tell of two values
-        call = [node, CLIENT, params, "q", "a", "--memory", tmp_path / str(attempt), "--user", user]
+        call = [
+            node,
+            CLIENT,
+            params,
+            "q",
+            "a",
+            "--memory",
+            tmp_path / str(attempt),
+            "--user",
+            user,
+        ]
         first, *both = (
-            [*call, "--round", *more] for more in (["1"], ["2", "--changed"], ["3", "--changed"])
+            [*call, "--round", *more]
+            for more in (["1"], ["2", "--changed"], ["3", "--changed"])
         )
         subprocess.run(first, check=True, capture_output=True)  # noqa: S603
         at_once = [subprocess.Popen(one, stdout=-1, stderr=-1) for one in both]  # noqa: S603
-        told = [json.loads(out) for out in (one.communicate()[0] for one in at_once) if out]
+        told = [
+            json.loads(out) for out in (one.communicate()[0] for one in at_once) if out
+        ]
         assert sum(b64decode(one["report"])[0] for one in told) == 1

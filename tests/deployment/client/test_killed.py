@@ -44,7 +44,9 @@ def javascript(request):
         words = words | {"folder": place, "client": CLIENT.as_uri()}
         call = [node, HERE / "killed.mjs", json.dumps(words)]
         done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
-        return [list(map(json.loads, json.loads(line))) for line in done.stdout.splitlines()]
+        return [
+            list(map(json.loads, json.loads(line))) for line in done.stdout.splitlines()
+        ]
 
     yield sessions
 
@@ -81,12 +83,20 @@ def check(rounds, sessions):
 
 @pytest.mark.parametrize("client", [python, javascript])
 @pytest.mark.parametrize(("rounds", "asked", "again"), ASKED)
-def test_a_client_that_is_killed_reports_once(request, tmp_path, client, rounds, asked, again):
+def test_a_client_that_is_killed_reports_once(
+    request, tmp_path, client, rounds, asked, again
+):
     """One that stores after sending is caught: that its ids are alike has a chance of 2^-64."""
     params = tmp_path / "params.json"
     params.write_text(json.dumps(asked_again(rounds)))
     user = person_of_value(Client(params), OWN)
-    words = {"params": str(params), "user": user, "asked": asked, "again": again, "late": False}
+    words = {
+        "params": str(params),
+        "user": user,
+        "asked": asked,
+        "again": again,
+        "late": False,
+    }
     with client(request) as sessions:
         assert check(rounds, sessions(words, tmp_path, "stage", 1)) > 8
         if client is python:

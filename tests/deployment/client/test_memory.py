@@ -19,7 +19,11 @@ def test_asking_twice_does_not_spend_twice(parameter_file, tmp_path):
     path = tmp_path / "reports.sqlite"
     asked = [Client(parameter_file, memory=path) for _ in range(3)]
     for user in ("ann", "bob"):
-        reports = {one.report("idue", said, user=user) for one in asked for said in ("HIV", "x")}
+        reports = {
+            one.report("idue", said, user=user)
+            for one in asked
+            for said in ("HIV", "x")
+        }
         assert len(reports) == 1
     assert path.stat().st_mode & 0o077 == 0
     fresh = {asked[0].report("idue", "x").report_id for _ in range(20)}
@@ -67,7 +71,9 @@ def test_a_memory_that_fails_releases_nothing(parameter_file, tmp_path):
 
 def kept_by(path):
     with sqlite3.connect(path) as database:
-        return [content for (content,) in database.execute("SELECT content FROM reports")]
+        return [
+            content for (content,) in database.execute("SELECT content FROM reports")
+        ]
 
 
 def test_the_memory_of_two_rounds_does_not_tell_the_answer(parameter_file, tmp_path):
@@ -81,7 +87,9 @@ def test_the_memory_of_two_rounds_does_not_tell_the_answer(parameter_file, tmp_p
     die = kept[9:]
     assert len(die) == 4
     second = client.report("sampled", "u", user="ann", round_number=2)
-    assert kept_by(path) == [bytes([2]) + bytes.fromhex(second.report_id) + second.payload]
+    assert kept_by(path) == [
+        bytes([2]) + bytes.fromhex(second.report_id) + second.payload
+    ]
     assert kept not in path.read_bytes()  # overwritten, not only unlinked
     assert bytes.fromhex(first.report_id) not in path.read_bytes()
     with refused():
@@ -97,7 +105,9 @@ def test_a_failing_source_leaves_nothing_behind(tmp_path):
     memory = Memory(tmp_path / "m.sqlite")
     with pytest.raises(VerificationError):
         memory.change(("hash", "ann", "q"), fail)
-    assert memory.change(("hash", "ann", "q"), lambda kept: kept or b"first") == b"first"
+    assert (
+        memory.change(("hash", "ann", "q"), lambda kept: kept or b"first") == b"first"
+    )
 
 
 def test_many_people_share_a_memory(tmp_path):
@@ -106,7 +116,9 @@ def test_many_people_share_a_memory(tmp_path):
     for k in range(1200):
         text = str(k % 600).encode()
         made = text if k < 600 else b"another"
-        assert memory.change(("hash", str(k % 600), "q"), partial(first_of, made)) == text
+        assert (
+            memory.change(("hash", str(k % 600), "q"), partial(first_of, made)) == text
+        )
 
 
 def first_of(made, kept):
@@ -146,7 +158,8 @@ KINDS = {"reports": use_memory, "counted": use_checkpoint}
     ],
 )  # fmt: skip
 def test_damage_is_named(tmp_path, table, damage):
-    use, path = KINDS[table], tmp_path / "file"
+    use = KINDS[table]
+    path = tmp_path / "file"
     use(path)
     use(path)
     with sqlite3.connect(path) as database:
@@ -157,7 +170,8 @@ def test_damage_is_named(tmp_path, table, damage):
 
 @pytest.mark.parametrize("table", KINDS)
 def test_what_is_cut_off_or_of_an_earlier_version(tmp_path, table):
-    use, path = KINDS[table], tmp_path / "file"
+    use = KINDS[table]
+    path = tmp_path / "file"
     use(path)
     whole = path.read_bytes()
     for size in (0, 1, 99, 100, 4096, 8192, -4096):
@@ -166,6 +180,8 @@ def test_what_is_cut_off_or_of_an_earlier_version(tmp_path, table):
             use(path)
     path.unlink()
     with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE files (parameters TEXT, user TEXT, payload BLOB)")
+        database.execute(
+            "CREATE TABLE files (parameters TEXT, user TEXT, payload BLOB)"
+        )
     with refused(FileError):
         use(path)

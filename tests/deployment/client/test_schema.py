@@ -50,7 +50,9 @@ def test_values_of_a_shape():
             assert library.is_valid(value)
         for value in bad:
             assert not _passes(value, schema), value
-            if value != "12\n":  # to the library's Python a line may end before its newline
+            if (
+                value != "12\n"
+            ):  # to the library's Python a line may end before its newline
                 assert not library.is_valid(value), value
     assert (two["description"], "description" in record({})) == ("Two keys.", False)
 
@@ -72,9 +74,11 @@ def test_refusals_say_where():
 
 def test_mutated_documents_get_the_librarys_verdict(document):
     """By the form of the file; no hash is looked at here."""
-    rng, form = np.random.default_rng(2), file_form()
+    rng = np.random.default_rng(2)
+    form = file_form()
     library = jsonschema.Draft202012Validator(form)
-    goods, verdicts = singles(document), []
+    goods = singles(document)
+    verdicts = []
     for good in goods:
         text = json.dumps(good)
         places = [path for path in paths_of(good) if path]

@@ -40,8 +40,13 @@ def contents(path):
     saved = Checkpoint(path, HASH)
     try:
         found = list(saved.contents())
-        sums = [{k: (x.users, x.counts.tolist()) for k, x in one.sums.items()} for one in found]
-        return [(one.file, plain, one.marks) for one, plain in zip(found, sums, strict=True)]
+        sums = [
+            {k: (x.users, x.counts.tolist()) for k, x in one.sums.items()}
+            for one in found
+        ]
+        return [
+            (one.file, plain, one.marks) for one, plain in zip(found, sums, strict=True)
+        ]
     finally:
         saved.close()
 

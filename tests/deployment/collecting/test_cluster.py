@@ -38,7 +38,9 @@ def one_cluster():
 
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        distributed.LocalCluster(n_workers=WORKERS, processes=True, **SETTINGS) as started,
+        distributed.LocalCluster(
+            n_workers=WORKERS, processes=True, **SETTINGS
+        ) as started,
     ):
         yield started
 
@@ -132,9 +134,13 @@ def test_a_cluster_counts_the_same(cluster, one_question, collection, rng):
     folder, _, _ = collection
     shutil.copy(folder / "0.parquet", folder / "copy.parquet")
     (folder / "bad.parquet").write_bytes(b"PAR1")
-    write_crashing(folder / "crashing.parquet", one_question, draw(one_question, rng, 9))
+    write_crashing(
+        folder / "crashing.parquet", one_question, draw(one_question, rng, 9)
+    )
     local = collect(one_question, [folder])
-    done = collect(one_question, [folder], engine=dask_engine(cluster.scheduler_address))
+    done = collect(
+        one_question, [folder], engine=dask_engine(cluster.scheduler_address)
+    )
     assert done.sums[KEY].counts.tolist() == local.sums[KEY].counts.tolist()
     assert done.sums[KEY].users == local.sums[KEY].users
     assert done.counted == local.counted
@@ -153,7 +159,9 @@ def test_a_file_that_kills_its_worker_is_refused_alone(cluster, one_question, he
 
 
 @pytest.mark.parametrize("silent", [False, True], ids=["gone", "silent"])
-def test_a_scheduler_that_is_lost_is_named_in_time(cluster, relay, one_question, held, silent):
+def test_a_scheduler_that_is_lost_is_named_in_time(
+    cluster, relay, one_question, held, silent
+):
     counts = dask_engine(relay.address, PATIENCE)(held, Expected.of(one_question))
     assert [next(counts).users for _ in range(2)] == [9, 10]
     wait_for_the_pipe(cluster)
@@ -164,8 +172,12 @@ def test_a_scheduler_that_is_lost_is_named_in_time(cluster, relay, one_question,
     assert time.monotonic() - started < 10 * PATIENCE
 
 
-def test_a_long_task_is_waited_for_while_the_scheduler_answers(cluster, one_question, held):
-    counts = dask_engine(cluster.scheduler_address, PATIENCE)(held, Expected.of(one_question))
+def test_a_long_task_is_waited_for_while_the_scheduler_answers(
+    cluster, one_question, held
+):
+    counts = dask_engine(cluster.scheduler_address, PATIENCE)(
+        held, Expected.of(one_question)
+    )
     assert [next(counts).users for _ in range(2)] == [9, 10]
     wait_for_the_pipe(cluster)
     Thread(target=let_go, args=(held[2],)).start()
@@ -197,7 +209,9 @@ def test_a_cluster_without_workers_is_named(one_cluster, one_question, held):
     while one_cluster.scheduler.workers and time.monotonic() < latest:
         time.sleep(0.01)
     with refused():
-        list(dask_engine(one_cluster.scheduler_address)(held, Expected.of(one_question)))
+        list(
+            dask_engine(one_cluster.scheduler_address)(held, Expected.of(one_question))
+        )
 
 
 def test_a_scheduler_must_be_there_and_answer(one_question, held):

@@ -74,9 +74,12 @@ main()
 """
 
 
-def test_ended_by_another_program_it_keeps_what_was_saved(one_question, collection, tmp_path):
+def test_ended_by_another_program_it_keeps_what_was_saved(
+    one_question, collection, tmp_path
+):
     folder, counts, users = collection
-    params, progress = tmp_path / "params.json", tmp_path / "progress"
+    params = tmp_path / "params.json"
+    progress = tmp_path / "progress"
     write_parameters(params, one_question)
     words = ["aggregate", params, folder, "--checkpoint", progress]
     call = [sys.executable, "-c", ENDED, *map(str, words)]
@@ -116,11 +119,15 @@ def test_killed_again_and_again_it_ends_with_the_counts_of_an_unbroken_run(
     assert starts[3] >= 20  # what was saved is not counted again
     done = collect(one_question, [folder], checkpoint=tmp_path / "progress")
     assert total(done) == total(unbroken)
-    assert sorted(one.path for one in done.counted) == [one.path for one in unbroken.counted]
+    assert sorted(one.path for one in done.counted) == [
+        one.path for one in unbroken.counted
+    ]
     assert done.quarantined == unbroken.quarantined
 
 
-def test_new_files_are_added_and_copies_of_counted_ones_are_not(one_question, collection, rng):
+def test_new_files_are_added_and_copies_of_counted_ones_are_not(
+    one_question, collection, rng
+):
     folder, counts, _ = collection
     progress = folder.parent / "progress"
     collect(one_question, [folder], checkpoint=progress)
@@ -169,7 +176,8 @@ def test_a_report_counts_once_over_several_runs(one_question, successors, tmp_pa
     for name in ("1.jsonl", "3.jsonl"):
         shutil.copy(folder / name, tmp_path / name)
     progress = tmp_path / "progress"
-    first, last = tmp_path / "1.jsonl", tmp_path / "3.jsonl"
+    first = tmp_path / "1.jsonl"
+    last = tmp_path / "3.jsonl"
     for places in ([first], [first, last], [tmp_path]):
         done = collect(one_question, places, checkpoint=progress)
     assert total(done) == total(collect(one_question, [whole]))
@@ -223,7 +231,9 @@ def test_reports_left_out_for_a_file_that_is_taken_away_count_again(
     collect(one_question, [folder], checkpoint=progress)
     (folder / "1.jsonl").unlink()
     done = collect(one_question, [folder], checkpoint=progress, missing="drop")
-    assert total(done) == total(collect(one_question, [whole]))  # all are in the second file, too
+    assert total(done) == total(
+        collect(one_question, [whole])
+    )  # all are in the second file, too
     (folder / "2.jsonl").unlink()
     done = collect(one_question, [folder], checkpoint=progress, missing="drop")
     assert done.sums[KEY].users == 25
@@ -238,7 +248,9 @@ def test_every_file_of_a_folder_is_counted_or_named(one_question, tmp_path, rng)
     for path in (tmp_path / "0.parquet", deep / "UPPER.PARQUET", tmp_path / "real"):
         write(path, one_question, draw(one_question, rng, 10))
     (tmp_path / "link.parquet").symlink_to(tmp_path / "real")
-    (tmp_path / "again.parquet").symlink_to(tmp_path / "0.parquet")  # one file, counted once
+    (tmp_path / "again.parquet").symlink_to(
+        tmp_path / "0.parquet"
+    )  # one file, counted once
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "c.jsonl.gz").write_bytes(b"")
     (tmp_path / ".0.parquet.ab12cd34").write_bytes(b"")  # what a killed writer leaves

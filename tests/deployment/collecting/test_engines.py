@@ -29,10 +29,14 @@ def test_files_are_given_in_order(one_question, collection):
     assert list(local_engine([], Expected.of(one_question))) == []
 
 
-def test_a_file_that_crashes_its_reader_is_left_out_alone(one_question, collection, rng):
+def test_a_file_that_crashes_its_reader_is_left_out_alone(
+    one_question, collection, rng
+):
     folder, _, users = collection
     for name in ("00", "5a"):
-        write_crashing(folder / f"{name}.parquet", one_question, draw(one_question, rng, 9))
+        write_crashing(
+            folder / f"{name}.parquet", one_question, draw(one_question, rng, 9)
+        )
     done = collect(one_question, [folder])
     assert done.sums[KEY].users == users
     assert [path.name for path, _ in done.quarantined] == ["00.parquet", "5a.parquet"]
@@ -76,7 +80,9 @@ class Printing:
         )
 
 
-def test_what_a_worker_prints_does_not_get_between_its_counts(one_question, tmp_path, rng):
+def test_what_a_worker_prints_does_not_get_between_its_counts(
+    one_question, tmp_path, rng
+):
     write(tmp_path / "good.parquet", one_question, draw(one_question, rng, 9))
     worker = _Worker(pickle.dumps(Expected.of(one_question)))
     assert worker.count(Printing(tmp_path / "good.parquet")).users == 9

@@ -40,7 +40,9 @@ def test_every_mechanism_is_estimated_within_its_intervals(parameters, everythin
 def test_estimates_as_parquet_csv_and_json(parameters, everything, tmp_path):
     import pandas
 
-    table = estimates_table(parameters, collect(parameters, [everything / "reports"]).sums)
+    table = estimates_table(
+        parameters, collect(parameters, [everything / "reports"]).sums
+    )
     for suffix, read in (
         ("parquet", pandas.read_parquet), ("csv", pandas.read_csv), ("json", pandas.read_json),
     ):  # fmt: skip
@@ -53,7 +55,9 @@ def test_estimates_as_parquet_csv_and_json(parameters, everything, tmp_path):
 
 
 def test_a_file_for_excel_has_its_mark_and_no_formula(tmp_path):
-    table = pa.table({"answer": ["=1+1", "+49", "-x", "@a", "a=1", "'b"], "estimate": [-1.5] * 6})
+    table = pa.table(
+        {"answer": ["=1+1", "+49", "-x", "@a", "a=1", "'b"], "estimate": [-1.5] * 6}
+    )
     write_table(tmp_path / "e.csv", table, excel=True)
     lines = (tmp_path / "e.csv").read_bytes().decode("utf-8-sig").splitlines()
     assert (tmp_path / "e.csv").read_bytes()[:3] == b"\xef\xbb\xbf"

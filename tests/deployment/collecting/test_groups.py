@@ -9,7 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.stats import binom
 
-from planner import Categorical, Level, Numeric, Ordinal, Survey, plan_survey, subset_selection
+from planner import (
+    Categorical,
+    Level,
+    Numeric,
+    Ordinal,
+    Survey,
+    plan_survey,
+    subset_selection,
+)
 from planner.deployment import Client
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
@@ -37,7 +45,9 @@ def lines(parameters, group="", people=3):
     """Reports as a client writes them, and with what a collector adds."""
     client = Client(parameters.document)
     written = (client.report("q", "x").to_json() for _ in range(people))
-    return [f'{one[:-1]},"group":{group}}}\n' if group else f"{one}\n" for one in written]
+    return [
+        f'{one[:-1]},"group":{group}}}\n' if group else f"{one}\n" for one in written
+    ]
 
 
 def put(folder, name, *parts):
@@ -46,7 +56,8 @@ def put(folder, name, *parts):
 
 
 def test_groups_are_counted_apart_and_sum_to_the_total(parameters, tmp_path):
-    north, south = '{"region":"north"}', '{"region":"south","version":"b"}'
+    north = '{"region":"north"}'
+    south = '{"region":"south","version":"b"}'
     put(tmp_path / "version=a", "a.jsonl", lines(parameters, north))
     put(tmp_path, "b.jsonl", lines(parameters, south, 2))
     put(tmp_path / "region=north" / "version=b", "c.jsonl", lines(parameters))
@@ -66,19 +77,26 @@ def test_groups_are_counted_apart_and_sum_to_the_total(parameters, tmp_path):
 def test_a_column_of_a_parquet_file(parameters, tmp_path):
     words = seeded_words(np.random.default_rng(1))
     (rows,) = parameters.questions[0].draw_many(np.arange(4), words)
-    size, (hash_,) = rows.shape[1], [bytes.fromhex(parameters.hash)]
+    size = rows.shape[1]
+    (hash_,) = [bytes.fromhex(parameters.hash)]
     about = {"version": 1, "question": "q", "round": None, "file": "0" * 32}
     hashes = pa.dictionary(pa.int32(), pa.binary())
     fields = [("report", pa.binary(size)), ("parameters", hashes), ("region", GROUPED)]
     schema = pa.schema(fields, metadata={b"ldp-planner-reports": json.dumps(about)})
     columns = [
         pa.array([row.tobytes() for row in rows], pa.binary(size)),
-        pa.DictionaryArray.from_arrays(np.zeros(4, np.int32), pa.array([hash_], pa.binary())),
-        pa.DictionaryArray.from_arrays(np.array([0, 1, 1, 0], np.int32), ["south", "north"]),
+        pa.DictionaryArray.from_arrays(
+            np.zeros(4, np.int32), pa.array([hash_], pa.binary())
+        ),
+        pa.DictionaryArray.from_arrays(
+            np.array([0, 1, 1, 0], np.int32), ["south", "north"]
+        ),
     ]
     path = tmp_path / "version=a" / "r.parquet"
     path.parent.mkdir()
-    pq.write_table(pa.Table.from_arrays(columns, schema=schema), path, compression="none")
+    pq.write_table(
+        pa.Table.from_arrays(columns, schema=schema), path, compression="none"
+    )
     seal(path)
     done = collect(parameters, [tmp_path])
     assert not done.quarantined
@@ -97,9 +115,15 @@ def test_a_column_of_a_parquet_file(parameters, tmp_path):
         ("{broken}", "", "names and values"),
     ],
 )
-def test_what_is_no_group_is_named_and_nothing_lost(parameters, tmp_path, group, folder, reason):
+def test_what_is_no_group_is_named_and_nothing_lost(
+    parameters, tmp_path, group, folder, reason
+):
     put(tmp_path / folder, "bad.jsonl", lines(parameters, group, 1))
-    put(tmp_path / "good", "a.jsonl", lines(parameters, '{"region":"south","version":"b"}'))
+    put(
+        tmp_path / "good",
+        "a.jsonl",
+        lines(parameters, '{"region":"south","version":"b"}'),
+    )
     done = collect(parameters, [tmp_path])
     assert done.sums["q", None].users == 3
     ((path, why),) = done.quarantined
@@ -128,9 +152,13 @@ def test_a_difference_of_shares_has_both_variances():
     for share, people in ((0.3, 3000), (0.2, 5000)):
         law = subset_selection(1.5, 5)
         truth = np.array([share * people, *[(1 - share) * people / 4] * 4])
-        found = law.estimate(law.draw_aggregate(truth.astype(int), np.random.default_rng(1)))
+        found = law.estimate(
+            law.draw_aggregate(truth.astype(int), np.random.default_rng(1))
+        )
         error = np.sqrt(law.variance(truth.astype(int)))
-        exact = type(found)(truth, error, error, people, found.supports, found.a, found.b)
+        exact = type(found)(
+            truth, error, error, people, found.supports, found.a, found.b
+        )
         rows.append(item_rows(([""] * 5, "abcde"), exact, exact.clipped(), 0.95))
     gap, chance = differences(*rows, 0.95)
     assert gap["estimate"][0] == pytest.approx(0.1)
@@ -140,12 +168,19 @@ def test_a_difference_of_shares_has_both_variances():
 
 def test_differences_and_weights_cover_and_are_level():
     """Two groups of one population, people drawn at random: p is uniform, limits cover."""
-    rng, runs, law = np.random.default_rng(2), tries(50, 3000), subset_selection(2.0, 6)
-    shares, held, small, of_weighted = np.array([0.02, 0.08, 0.1, 0.2, 0.3, 0.3]), 0, 0, 0
+    rng = np.random.default_rng(2)
+    runs = tries(50, 3000)
+    law = subset_selection(2.0, 6)
+    shares = np.array([0.02, 0.08, 0.1, 0.2, 0.3, 0.3])
+    held = 0
+    small = 0
+    of_weighted = 0
     for _ in range(runs):
         rows = []
         for people in (900, 2500):
-            found = law.estimate(law.draw_aggregate(rng.multinomial(people, shares), rng))
+            found = law.estimate(
+                law.draw_aggregate(rng.multinomial(people, shares), rng)
+            )
             rows.append(item_rows(([""] * 6, "abcdef"), found, found.clipped(), 0.95))
         gap, chance = differences(*rows, 0.95)
         held += (gap["lower"] <= 0) & (gap["upper"] >= 0)
@@ -173,8 +208,11 @@ def test_differences_of_means_and_rates_are_level(kind):
     """Two groups of one population: of 150 fewer differ at 5 % than at 8 %, once in a million more.
 
     Near miss: without who was asked, which limits of one group leave out, many more do."""
-    question, rng = QUANTITIES[kind], np.random.default_rng(3)
-    law, small, narrow = plan_survey(Survey("s", 2000, (question,))).question("q").law, 0, 0
+    question = QUANTITIES[kind]
+    rng = np.random.default_rng(3)
+    law = plan_survey(Survey("s", 2000, (question,))).question("q").law
+    small = 0
+    narrow = 0
     known = law.asked.output_law(law.shape, [question.lower, question.upper, np.nan]) \
         if question.kind == "numeric" else np.array(law.shape.rows) / DENOMINATOR  # fmt: skip
     for _ in range(150):
@@ -202,7 +240,8 @@ def test_a_table_by_group(parameters, tmp_path):
     parts = "region", done.by(parameters.groups, "region")
     frame = estimates_table(parameters, done.sums, by=parts).to_pandas()
     found = frame.groupby("group", sort=False)["users"].first().to_dict()
-    north, south = "region = north", "region = south"
+    north = "region = north"
+    south = "region = south"
     assert found == {"": 70, north: 40, south: 30, "region: north less south": 70}
     first = frame[frame["answer"] == "x"].set_index("group")
     total = first.loc[["region = north", "region = south"], "estimate"].sum()

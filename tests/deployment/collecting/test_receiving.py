@@ -53,15 +53,21 @@ def put(inbox, reports):
 # -- on disk ---------------------------------------------------------------------------
 
 
-def test_files_are_whole_while_reports_come_and_each_counts_once(one_question, tmp_path, inbox_of):
-    reports, progress = reports_of(one_question, 60), tmp_path / "progress"
+def test_files_are_whole_while_reports_come_and_each_counts_once(
+    one_question, tmp_path, inbox_of
+):
+    reports = reports_of(one_question, 60)
+    progress = tmp_path / "progress"
     inbox = inbox_of(20 * len(lines_of(reports)[0]))
     for start in range(0, 50, 10):
         assert put(inbox, reports[start : start + 10]) == [""] * 10
         assert put(inbox, reports[start : start + 2]) == [""] * 2  # sent again
         done = collect(one_question, [tmp_path / "in"], checkpoint=progress)
         assert not done.quarantined
-        assert done.sums.get(KEY) is None or done.sums[KEY].users == (start + 10) // 20 * 20
+        assert (
+            done.sums.get(KEY) is None
+            or done.sums[KEY].users == (start + 10) // 20 * 20
+        )
     assert inbox.sums()[KEY].users == 50
     inbox.close()
     inbox = inbox_of()
@@ -158,14 +164,24 @@ def test_lines_are_kept_all_or_none_and_the_reason_is_said(running):
     wrong = [
         (b"", 400, "no report"),
         (b"{}\n", 400, "line 1 is not, byte for byte"),
-        (lines_of([replace(third, parameters="0" * 64)])[0], 400, "parameters of line 1"),
+        (
+            lines_of([replace(third, parameters="0" * 64)])[0],
+            400,
+            "parameters of line 1",
+        ),
         (lines_of([replace(third, question="<b>")])[0], 400, "question and round"),
         (lines_of([replace(third, payload=b"1234567\x80")])[0], 400, "0 in all bits"),
-        (lines_of([replace(third, report_id=first.report_id)])[0], 400, "that of another"),
+        (
+            lines_of([replace(third, report_id=first.report_id)])[0],
+            400,
+            "that of another",
+        ),
         (b"x" * 300_000, 413, "At most 262,144 bytes"),
     ]
     for body, expected, reason in wrong:
-        bodies = [body, lines_of([third])[0] + body] if expected == 400 and body else [body]
+        bodies = (
+            [body, lines_of([third])[0] + body] if expected == 400 and body else [body]
+        )
         for number, whole in enumerate(bodies, 1):
             code, headers, text = asked(port, body=whole)
             assert code == expected
@@ -177,13 +193,24 @@ def test_lines_are_kept_all_or_none_and_the_reason_is_said(running):
 
 def test_pages_of_other_origins_are_refused(running):
     _, _, _, port = running
-    for origin, allowed in ((ORIGIN, True), ("https://evil.example", False), ("null", False)):
+    for origin, allowed in (
+        (ORIGIN, True),
+        ("https://evil.example", False),
+        ("null", False),
+    ):
         for method in ("POST", "OPTIONS"):
             code, headers, _ = asked(port, method, Origin=origin)
-            assert headers["access-control-allow-origin"] == (origin if allowed else None)
+            assert headers["access-control-allow-origin"] == (
+                origin if allowed else None
+            )
             assert code == {"POST": 400, "OPTIONS": 204}[method] if allowed else 403
-    for own, host in ((f"http://127.0.0.1:{port}", {}), ("https://own", {"Host": "own"})):
-        assert asked(port, Origin=own, **host)[0] == 400  # its own page, or by its public name
+    for own, host in (
+        (f"http://127.0.0.1:{port}", {}),
+        ("https://own", {"Host": "own"}),
+    ):
+        assert (
+            asked(port, Origin=own, **host)[0] == 400
+        )  # its own page, or by its public name
     assert asked(port, "GET", "/health")[2] == "ok"
     assert asked(port, "GET", "/")[0] == 404  # no page was given
 
@@ -198,17 +225,22 @@ def test_the_organisers_page_is_on_this_machine_alone(running):
     assert "95% interval" in asked(port + 1, "GET", "/")[2]
     assert asked(port + 1, "GET", "/", Host="rebound.example")[0] == 400
     assert asked(port + 1, "POST", "/reports")[0] == 404
-    listening = {one.laddr for one in psutil.Process(process.pid).net_connections("tcp")}
+    listening = {
+        one.laddr for one in psutil.Process(process.pid).net_connections("tcp")
+    }
     assert listening == {("127.0.0.1", port), ("127.0.0.1", port + 1)}
 
 
 def test_a_body_without_end_takes_no_memory(running):
     """A gigabyte, in chunks or as promised: answered, or cut off, at a quarter of a mebibyte."""
     _, _, process, port = running
-    before, part = psutil.Process(process.pid).memory_info().rss, bytes(2**20)
+    before = psutil.Process(process.pid).memory_info().rss
+    part = bytes(2**20)
     for head in ("transfer-encoding: chunked", f"content-length: {2**30}"):
         with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
-            client.sendall(f"POST /reports HTTP/1.1\r\nhost: x\r\n{head}\r\n\r\n".encode())
+            client.sendall(
+                f"POST /reports HTTP/1.1\r\nhost: x\r\n{head}\r\n\r\n".encode()
+            )
             chunk = b"100000\r\n" + part + b"\r\n" if "chunked" in head else part
             sent = 0
             with suppress(ConnectionError):
@@ -229,7 +261,9 @@ def test_half_open_connections_keep_nobody_out(running):
     with ExitStack() as stack:
         stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         for i in range(most):
-            client = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+            client = stack.enter_context(
+                socket.create_connection(("127.0.0.1", port), timeout=20)
+            )
             client.send(b"POST /reports HTTP/1.1\r\n"[: i % 24])
             if i % (most // 9) == 0:
                 assert send(port, iter([next(lines)]))[0] == {200: 1}
@@ -253,7 +287,13 @@ def test_nothing_of_a_sender_is_kept(running):
         assert MARK.encode() not in content
         assert b"127.0.0.1" not in content
         for line in content.splitlines() if path.suffix == ".jsonl" else []:
-            assert json.loads(line).keys() == {"parameters", "question", "id", "report", "check"}
+            assert json.loads(line).keys() == {
+                "parameters",
+                "question",
+                "id",
+                "report",
+                "check",
+            }
 
 
 # -- killed ----------------------------------------------------------------------------
@@ -262,7 +302,8 @@ def test_nothing_of_a_sender_is_kept(running):
 def test_killed_under_load_it_has_each_acknowledged_report_once(one_question, tmp_path):
     """As often as `tries` says; whoever got no answer sends again, as clients do."""
     write_parameters(tmp_path / "params.json", one_question)
-    kills, acknowledged = tries(2, 20), set()
+    kills = tries(2, 20)
+    acknowledged = set()
     left = lines = lines_of(reports_of(one_question, 1_500 * kills))
     for kill in range(kills + 1):
         with receiving(tmp_path / "params.json", tmp_path / "in") as (process, port):
@@ -271,7 +312,9 @@ def test_killed_under_load_it_has_each_acknowledged_report_once(one_question, tm
                 Timer(0.2 + 0.05 * (kill % 5), process.kill).start()
             _, ids = send(port, iter(left), connections=50)
             acknowledged |= ids
-            left = [line for line in lines if json.loads(line)["id"] not in acknowledged]
+            left = [
+                line for line in lines if json.loads(line)["id"] not in acknowledged
+            ]
             if kill == kills:
                 process.send_signal(signal.SIGTERM)
                 assert process.wait(10) == 0

@@ -13,7 +13,12 @@ from planner.deployment import Client
 from planner.deployment.collecting import parquet
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.engines import count_file
-from planner.deployment.collecting.parquet import ReportWriter, check_seal, parquet_batches, seal
+from planner.deployment.collecting.parquet import (
+    ReportWriter,
+    check_seal,
+    parquet_batches,
+    seal,
+)
 from planner.deployment.collecting.reports import Expected
 from tests.deployment.report_files import KEY, counted, draw, write
 from tests.refusals import refused
@@ -106,14 +111,19 @@ ALTERED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "reason"), ALTERED, ids=[reason for _, reason in ALTERED])
+@pytest.mark.parametrize(
+    ("change", "reason"), ALTERED, ids=[reason for _, reason in ALTERED]
+)
 def test_a_file_of_another_form_is_left_out_and_the_rest_counted(
     one_question, collection, rows, change, reason
 ):
     folder, counts, users = collection
     path = folder / "odd.parquet"
     write(path, one_question, rows)
-    for alteration, left_out in ((about(), []), (change, [path])):  # the first does no harm
+    for alteration, left_out in (
+        (about(), []),
+        (change, [path]),
+    ):  # the first does no harm
         table = alteration(pq.read_table(path), one_question.hash)
         pq.write_table(table, path, compression="none")
         seal(path)
@@ -130,7 +140,9 @@ def test_a_file_of_another_form_is_left_out_and_the_rest_counted(
 
 @pytest.mark.parametrize("wrong", ["width", "type", "shape"])
 def test_rows_that_are_no_reports_leave_no_file(one_question, tmp_path, rows, wrong):
-    odd = {"width": rows[:, :4], "type": rows.astype(np.int16), "shape": rows.ravel()}[wrong]
+    odd = {"width": rows[:, :4], "type": rows.astype(np.int16), "shape": rows.ravel()}[
+        wrong
+    ]
 
     def failing():
         with ReportWriter(tmp_path / "a.parquet", one_question.hash, KEY, 8) as writer:
@@ -147,7 +159,8 @@ def test_any_flipped_byte_is_counted_right_or_refused(one_question, tmp_path, rn
     rows = draw(one_question, rng, 40)
     path = tmp_path / "a.parquet"
     write(path, one_question, rows)
-    data, expected = path.read_bytes(), Expected.of(one_question)
+    data = path.read_bytes()
+    expected = Expected.of(one_question)
     assert not count_file(path, expected).refused
     for position in range(len(data)):
         flipped = bytearray(data)
@@ -156,9 +169,13 @@ def test_any_flipped_byte_is_counted_right_or_refused(one_question, tmp_path, rn
         assert count_file(path, expected).refused, position
 
 
-def test_row_groups_too_large_for_bounded_memory(one_question, tmp_path, rng, monkeypatch):
+def test_row_groups_too_large_for_bounded_memory(
+    one_question, tmp_path, rng, monkeypatch
+):
     write(tmp_path / "a.parquet", one_question, draw(one_question, rng, 500))
-    monkeypatch.setattr("planner.deployment.collecting.parquet.MAX_ROW_GROUP_BYTES", 4000)
+    monkeypatch.setattr(
+        "planner.deployment.collecting.parquet.MAX_ROW_GROUP_BYTES", 4000
+    )
     done = collect(one_question, [tmp_path])
     assert "memory is bounded" in done.quarantined[0][1]
 
@@ -168,7 +185,8 @@ def test_other_programs_do_not_mind_the_seal(tmp_path, monkeypatch, chunk):
     monkeypatch.setattr(parquet, "_CHUNK", chunk)
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"x": range(1000)}), path)
-    before, size = pq.read_table(path), path.stat().st_size
+    before = pq.read_table(path)
+    size = path.stat().st_size
     seal(path)
     check_seal(path)
     assert pq.read_table(path) == before
@@ -215,7 +233,9 @@ LINES = [
 
 
 @pytest.mark.parametrize(("field", "value", "reason"), LINES, ids=str)
-def test_a_bad_report_quarantines_its_file(one_question, tmp_path, field, value, reason):
+def test_a_bad_report_quarantines_its_file(
+    one_question, tmp_path, field, value, reason
+):
     client = Client(one_question.document)
     reports = [client.report("q", i) for i in range(10)]
     reports[4] = replace(reports[4], **{field: value})
@@ -230,7 +250,9 @@ def test_more_than_a_pilot_is_refused(one_question, tmp_path, monkeypatch):
     line = Client(one_question.document).report("q", 1).to_json() + "\n"
     (tmp_path / "a.jsonl").write_text(line)
     for limit, left_out in ((len(line), 0), (len(line) - 1, 1)):
-        monkeypatch.setattr("planner.deployment.collecting.reports.MAX_JSON_BYTES", limit)
+        monkeypatch.setattr(
+            "planner.deployment.collecting.reports.MAX_JSON_BYTES", limit
+        )
         done = collect(one_question, [tmp_path])
         assert len(done.quarantined) == left_out
     assert f"more than {limit} bytes" in done.quarantined[0][1]
@@ -265,19 +287,26 @@ NO_LINES = [
     '{"parameters":' + "[" * 480 + "]" * 480 + "}",
     '{"parameters":' + "9" * 900 + "}",
 ]
-BAD = [(line + "\n", "line 1 is not, byte for byte, what a client writes") for line in NO_LINES]
+BAD = [
+    (line + "\n", "line 1 is not, byte for byte, what a client writes")
+    for line in NO_LINES
+]
 BAD += [("GOOD", "cut off"), ("", "no reports")]
 
 
 def test_a_bad_line_never_stops_the_collection(one_question, tmp_path):
     """Whatever one file holds, it is named, and the others are counted."""
-    first, second = (Client(one_question.document).report("q", i).to_json() for i in (1, 2))
+    first, second = (
+        Client(one_question.document).report("q", i).to_json() for i in (1, 2)
+    )
     for i, (text, _) in enumerate(BAD):
         whole = text.replace("PARAMETERS", one_question.hash).replace("GOOD", first)
         (tmp_path / f"{i:02}.jsonl").write_text(whole)
     (tmp_path / "good.jsonl").write_text(second + "\n")
     done = collect(one_question, [tmp_path])
     assert done.sums["q", None].users == 1
-    assert [path.name for path, _ in done.quarantined] == [f"{i:02}.jsonl" for i in range(len(BAD))]
+    assert [path.name for path, _ in done.quarantined] == [
+        f"{i:02}.jsonl" for i in range(len(BAD))
+    ]
     for (_, found), (_, reason) in zip(done.quarantined, BAD, strict=True):
         assert reason in found

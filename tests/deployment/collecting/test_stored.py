@@ -30,14 +30,18 @@ _TIME = "2026-01-01T00:00:00.000Z"
 
 def _listed(bucket: Path, prefix: str) -> str:
     """Its keys that begin so."""
-    keys = {path.relative_to(bucket).as_posix(): path.stat() for path in bucket.rglob("*.*")}
+    keys = {
+        path.relative_to(bucket).as_posix(): path.stat() for path in bucket.rglob("*.*")
+    }
     found = "".join(
         f"<Contents><Key>{escape(key)}</Key><LastModified>{_TIME}</LastModified>"
         f"<Size>{keys[key].st_size}</Size></Contents>"
         for key in sorted(keys)
         if key.startswith(prefix)
     )
-    return f"<ListBucketResult><IsTruncated>false</IsTruncated>{found}</ListBucketResult>"
+    return (
+        f"<ListBucketResult><IsTruncated>false</IsTruncated>{found}</ListBucketResult>"
+    )
 
 
 @contextmanager
@@ -52,9 +56,14 @@ def object_store(folder: Path) -> Iterator[str]:
 
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
-            path, query = folder / unquote(parts.path).strip("/"), parse_qs(parts.query)
+            path = folder / unquote(parts.path).strip("/")
+            query = parse_qs(parts.query)
             if path.parent == folder:
-                found = _listed(path, query.get("prefix", [""])[0]) if "list-type" in query else ""
+                found = (
+                    _listed(path, query.get("prefix", [""])[0])
+                    if "list-type" in query
+                    else ""
+                )
                 self._answer(200, found.encode())
             elif not path.is_file():
                 self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
@@ -110,7 +119,9 @@ def test_a_store_is_counted_like_a_folder(store, one_question, collection, tmp_p
     folder.rename(store / "reports")
     progress = tmp_path / "progress"
     for resumed in (0, 11):
-        done = collect(one_question, [place_of("s3://bucket/reports")], checkpoint=progress)
+        done = collect(
+            one_question, [place_of("s3://bucket/reports")], checkpoint=progress
+        )
         assert (done.sums[KEY].users, done.resumed) == (users + 1, resumed)
         assert done.sums[KEY].counts.tolist() == here.sums[KEY].counts.tolist()
         assert [(path.name, reason) for path, reason in done.quarantined] == [
@@ -123,11 +134,18 @@ def test_a_store_is_counted_like_a_folder(store, one_question, collection, tmp_p
 
 
 def test_what_is_wrong_with_an_address(store, one_question, rng):
-    for place in ("s3://bucket/nowhere", "s3://key:secret@bucket/reports", "nfs://bucket/reports"):
+    for place in (
+        "s3://bucket/nowhere",
+        "s3://key:secret@bucket/reports",
+        "nfs://bucket/reports",
+    ):
         with refused(FileError):
             collect(one_question, [place_of(place)])
     write(store / "a.parquet", one_question, draw(one_question, rng, 9))
     expected = Expected.of(one_question)
     assert count_file(Stored("s3://bucket/a.parquet"), expected).users == 9
     (store / "a.parquet").unlink()
-    assert "does not exist" in count_file(Stored("s3://bucket/a.parquet"), expected).refused
+    assert (
+        "does not exist"
+        in count_file(Stored("s3://bucket/a.parquet"), expected).refused
+    )
