@@ -263,16 +263,7 @@ def texts_of(rows: Sequence[Document]) -> list[FieldRow]:
 
 
 def take_rows(question: Document, rows: Sequence[FieldRow]) -> None:
-    """Put these rows in place; a matrix of pair budgets moves with them."""
-    before = [text_of(row.get("name")).strip() for row in question.get("level", ())]
-    after = [row["name"].strip() for row in rows]
-    matrix = question.get("rule")
-    if isinstance(matrix, list) and len(before) != len(after):
-        place = {name: k for k, name in enumerate(before)}
-        old = [place.get(name) for name in after]
-        question["rule"] = [
-            ["" if i is None or j is None else matrix[i][j] for j in old] for i in old
-        ]
+    """Put these rows in place, without those that are blank."""
     typed = [{key: text for key, text in row.items() if text.strip()} for row in rows]
     question["level"] = [row for row in typed if row]
 
@@ -346,17 +337,8 @@ def _fits(value: Any, shape: Any = 1) -> bool:
 
 
 def _is_whole(document: Document) -> bool:
-    """Whether it has both tables, and matrices a row and a column for each level."""
-    if document.keys() != _DOCUMENT.keys() or not document["question"]:
-        return False
-    sizes = [
-        (one.get("rule"), len(one.get("level", ()))) for one in document["question"]
-    ]
-    return all(
-        type(rule) is not list
-        or [type(row) is list and len(row) for row in rule] == [size] * size
-        for rule, size in sizes
-    )
+    """Whether it has both tables, and a question."""
+    return document.keys() == _DOCUMENT.keys() and bool(document["question"])
 
 
 def word_of(*documents: Document) -> str:

@@ -89,7 +89,6 @@ WRONG = {
     "too many": packed(*[TYPED] * 51),
     "no question": spoilt(lambda d: d.update(question=[])),
     "no survey": spoilt(lambda d: d.pop("survey")),
-    "a matrix of text": spoilt(lambda d: d["question"][0].update(rule=["ab", "cd"])),
     "lists in lists": spoilt(lambda d: d["question"][0].update(columns=[["x"]])),
     "a matrix of lists": spoilt(
         lambda d: d["question"][0].update(rule=[[["x"], ""], ["", ""]])
@@ -101,7 +100,6 @@ WRONG = {
     "a large number": spoilt(lambda d: d["survey"].update(users=10**400)),
     "no number": spoilt(lambda d: d["survey"].update(users=float("nan"))),
     "rows of numbers": spoilt(lambda d: d["question"][0].update(level=[3])),
-    "a matrix of another size": spoilt(lambda d: d["question"][0].update(rule=[[1]])),
     "text for a table": spoilt(lambda d: d["question"][1].update(preferences="x")),
 }
 

@@ -176,28 +176,19 @@ def test_hidden_columns_keep_what_was_typed():
     assert question(app).objective.prior == (0.1, 0.9)
 
 
-def test_the_policy_graph_is_ticked_pair_by_pair_and_moves_with_the_levels():
-    app = open_page("questions", **MORE)
-    choose(app, "A pair of answers gets, of their two budgets,", "pairs")
-    table = f"pairs-0-{hash(('severe', 'common'))}-0"
-    edit(app, table, {1: {"protected": False}, 2: {"budget": "0.5"}})
-    assert question(app).rule == ((math.log(4), math.inf), (math.inf, 0.5))
-    edit(app, table, {1: {"protected": False}, 2: {"budget": "-1"}})
-    assert "common" in app.warning[0].value
-    edit(app, table, {1: {"protected": False}, 2: {"budget": "0.5"}})
-    edit(app, LEVELS, {}, deleted_rows=[0])
-    assert session(app).document["question"][0]["rule"] == [["0.5"]]
-
-
-def test_a_directed_matrix_shows_both_directions_of_a_pair():
-    app = open_page("questions", **MORE)
-    session(app).document["question"][0]["rule"] = [["1", "2"], ["3", "inf"]]
-    session(app).revision += 1
-    app.run()
-    edit(
-        app, f"pairs-0-{hash(('severe', 'common'))}-directed-1", {2: {"budget": "2.5"}}
-    )
-    assert question(app).rule == ((1.0, 2.0), (2.5, math.inf))
+def test_a_matrix_of_a_file_is_kept_until_another_rule_is_chosen():
+    document = example_document("health")
+    document["question"][0]["rule"] = [["1", "2"], ["2", "inf"]]
+    app = open_page("questions", survey=word_of(document), **MORE)
+    label = "A pair of answers gets, of their two budgets,"
+    assert by_label(app.selectbox, label).value == "matrix"
+    edit(app, LEVELS, {1: {"items": "cold"}})
+    assert question(app).rule == ((1.0, 2.0), (2.0, math.inf))
+    edit(app, LEVELS, {}, added_rows=[{"name": "third", "epsilon": "3", "items": "x"}])
+    assert "rule" in words(app)  # which has no row for it
+    edit(app, LEVELS, {})
+    choose(app, label, "min")
+    assert question(app).rule == "min"
 
 
 def test_one_sided_budgets_have_a_column():

@@ -6,7 +6,6 @@ from collections import defaultdict
 from functools import partial
 from importlib import resources
 
-import pandas as pd
 import streamlit as st
 
 from planner.errors import PlannerError
@@ -40,7 +39,7 @@ from planner.ui.document import (
     texts_of,
     vouched,
 )
-from planner.ui.fields import edit_frame, edit_rows, field, kept, kept_item, kept_row
+from planner.ui.fields import edit_rows, field, kept, kept_item, kept_row
 from planner.ui.opening import as_file
 from planner.ui.state import session
 from planner.ui.working import (
@@ -57,13 +56,13 @@ _INTRODUCTION = """
 **First**: change a budget in the table, and watch the figures. Or take an example:
 """
 _PICTURE = (resources.files("planner.ui") / "introduction.svg").read_text("utf-8")
-_MOST_PAIR_LEVELS = 30
 _RULES = {
     "min": "the smaller of the two",
     "avg": "the average of the two",
     "one-sided": "that of the answer a report speaks for",
-    "pairs": "pair by pair",
 }
+_MATRIX = {"matrix": "what the matrix in its file says"}
+"""A choice while there is one: the app keeps a matrix of pair budgets, and makes none."""
 _RELIES_ON = {
     "aggregates-only": "a trusted aggregator that releases the estimates alone",
     "round-two": "nobody seeing both rounds of a person",
@@ -312,9 +311,12 @@ def _options(question: Document, place: int) -> None:
         left, right = st.columns(2)
         rule = question.get("rule", "min")
         label = "A pair of answers gets, of their two budgets,"
-        rule = rule if isinstance(rule, str) else "pairs"
-        take = partial(_take_rule, question)
-        field(left.selectbox, label, f"rule-{place}", rule, take, options=_RULES)
+        rules = _RULES
+        if isinstance(rule, list):
+            rule = "matrix"
+            rules = _MATRIX | _RULES
+        take = partial(question.__setitem__, "rule")
+        field(left.selectbox, label, f"rule-{place}", rule, take, options=rules)
         kept(right, question, form.small, place)
     _mechanism(question, place)
     if "count" not in question.get("rounds", {}):
@@ -331,13 +333,6 @@ def _options(question: Document, place: int) -> None:
             f"more-{place}",
             False,
         )
-        if isinstance(question.get("rule"), list):
-            _pairs(question, place)
-
-
-def _take_rule(question: Document, rule: str) -> None:
-    size = len(question.get("level", ()))
-    question["rule"] = [[""] * size for _ in range(size)] if rule == "pairs" else rule
 
 
 def _mechanism(question: Document, place: int) -> None:
@@ -350,45 +345,6 @@ def _mechanism(question: Document, place: int) -> None:
         return
     options = {name: CATALOGUE[name].label for name in names}
     kept(st, question, "mechanism", place, options=options)
-
-
-def _pairs(question: Document, place: int) -> None:
-    """Which pairs are protected, and with which budget of their own."""
-    names = [row["name"].strip() for row in texts_of(question["level"])]
-    if len(names) > _MOST_PAIR_LEVELS:
-        st.info(
-            f"Pairs are shown for at most {_MOST_PAIR_LEVELS} levels; open more as a file."
-        )
-        return
-    matrix = question["rule"]
-    cells = [[text_of(cell) for cell in row] for row in matrix]
-    alike = cells == [
-        *map(list, zip(*cells, strict=True))
-    ]  # else both directions are shown
-    size = range(len(names))
-    pairs = [(i, j) for i in size for j in size if i <= j or not alike]
-
-    def make() -> pd.DataFrame:
-        shown = [(names[i], names[j], cells[i][j]) for i, j in pairs]
-        rows = [
-            (*both, cell != "inf", "" if cell == "inf" else cell)
-            for *both, cell in shown
-        ]
-        return pd.DataFrame(rows, columns=["first", "second", "protected", "budget"])
-
-    key = f"pairs-{place}-{hash(tuple(names))}{'' if alike else '-directed'}"
-    columns = {
-        "first": "Level",
-        "second": "Against",
-        "protected": st.column_config.CheckboxColumn("Protected"),
-        "budget": st.column_config.TextColumn("Own budget", default=""),
-    }
-    edited = edit_frame(key, make, disabled=["first", "second"], column_config=columns)
-    for (i, j), row in zip(pairs, edited.fillna("").itertuples(), strict=True):
-        cell = str(row.budget).strip() if row.protected else "inf"
-        if cell != cells[i][j]:
-            matrix[i][j] = cell
-            matrix[j][i] = cell if alike else matrix[j][i]
 
 
 def _wording(document: Document) -> None:
