@@ -216,7 +216,7 @@ class Receiver:
     async def _questionnaire(self, _: Request) -> Response:
         apart = {
             "content-security-policy": "frame-ancestors 'none'",
-            "cache-control": "no-cache",
+            "cache-control": "no-store",
         }
         return HTMLResponse(self._page, headers=apart | _PLAIN)
 

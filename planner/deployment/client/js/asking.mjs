@@ -12,8 +12,12 @@ export function h(tag, settings = {}, ...children) {
   return element;
 }
 
+// Chromium asks the form whether it may keep what is entered, Firefox each field. Words that are
+// typed go to no spelling service either.
+const FORGOTTEN = { autocomplete: "off", spellcheck: false };
+
 function choice(type, name, [says, text]) {
-  const input = h("input", { type, name });
+  const input = h("input", { type, name, ...FORGOTTEN });
   return { says, input, label: h("label", { className: "choice" }, input, h("span", { dir: "auto" }, text)) };
 }
 
@@ -41,7 +45,7 @@ const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCas
 
 function searching(made, say) {
   const found = h("output", { className: "note" });
-  const field = h("input", { type: "search", autocomplete: "off" });
+  const field = h("input", { type: "search", ...FORGOTTEN });
   const known = made.map(({ label }) => plain(label.textContent));
   const show = () => {
     const fits = known.map((text) => text.includes(plain(field.value.trim())));
@@ -100,7 +104,7 @@ function number(asked) {
   const range = { lower: written(lower), upper: written(upper) };
   const note = h("p", { className: "note", id: `${name}-range` }, say("range", range));
   const described = { "aria-describedby": note.id, "aria-label": say("number") };
-  const field = h("input", { inputMode: "decimal", autocomplete: "off", className: "number", ...described });
+  const field = h("input", { inputMode: "decimal", className: "number", ...FORGOTTEN, ...described });
   const { input: skip, label } = choice("checkbox", name, none);
   skip.addEventListener("change", () => (field.disabled = skip.checked));
   const read = () => {

@@ -76,7 +76,10 @@ class Visit {
     if (!open.length) return this.#review();
     const submit = h("button", { type: "submit" }, say("randomise"));
     const parts = [paragraph(say("how")), ...open.map(({ element }) => element), paragraph(say("fixed"), "note")];
-    const form = h("form", { noValidate: true }, ...parts, submit);
+    // Without autocomplete="off" browsers write what is ticked to disk, to restore it after a crash.
+    const form = h("form", { noValidate: true, autocomplete: "off" }, ...parts, submit);
+    // A page that is left may stay in memory, ready for "back": its answers go at once.
+    window.addEventListener("pagehide", () => form.reset());
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const answers = open.map((one) => ({ ...one, ...one.read() }));
