@@ -87,47 +87,50 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.deployment.parameters import survey_parameters, write_parameters
     from planner.files import replace_file
     from planner.planning.plan import plan_survey
-    from planner.show.html import handout_html, report_html
     from planner.show.json import plan_json
     from planner.show.plan import plan_blocks
 
     made = plan_survey(survey, mechanism=mechanism)
-    makers = (report, "Report", report_html), (handout, "Handout", handout_html)
-    # All is made before anything is written.
-    pages = [
-        (path, what, page(made)) for path, what, page in makers if path is not None
-    ]
+    # All is made before anything is written, as whatever is made may fail.
+    pages = _pages(made, report, handout)
     parameters = None
-    shown = (
-        json_output and made.one_file and made.deployable
-    )  # else there is no one file
+    shown = json_output and made.one_file and made.deployable
     if out is not None or question is not None or shown:
         parameters = survey_parameters(made, question)
+    document = plan_json(made, parameters) if json_output else None
+    blocks = [] if json_output else plan_blocks(made, details=details)
     for path, _, page in pages:
         replace_file(path, page)
-    if (
-        record
-    ):  # after the pages, as these may fail; before what must not be spent unrecorded
+    if record:  # after the pages, and before what must not be spent unrecorded
         made.record(datetime.datetime.now(datetime.UTC).date())
     if out is not None and parameters is not None:
         write_parameters(out, parameters)
-    if json_output:
-        print_json(plan_json(made, parameters))
+    if document is not None:
+        print_json(document)
         return
-    more = (
-        ""
-        if details or out is not None
-        else f"\nMore with --details.{_next(made, survey)}"
-    )
-    show(plan_blocks(made, details=details), details=details)
+    show(blocks, details=details)
     if out is not None:
         say(f"Parameters written to {out} and verified.")
     for path, what, _ in pages:
         say(f"{what} written to {path}.")
     if record:
         say(f"Recorded in {made.survey.ledger}.")
-    if more:
-        say(more)
+    if not details and out is None:
+        say(f"\nMore with --details.{_next(made, survey)}")
+
+
+def _pages(
+    made: SurveyPlan, report: Path | None, handout: Path | None
+) -> list[tuple[Path, str, str]]:
+    """The pages that are asked for: where each is to be written, what it is, and itself."""
+    from planner.show.html import handout_html, report_html
+
+    pages = []
+    if report is not None:
+        pages.append((report, "Report", report_html(made)))
+    if handout is not None:
+        pages.append((handout, "Handout", handout_html(made)))
+    return pages
 
 
 def _next(made: SurveyPlan, survey: Path) -> str:

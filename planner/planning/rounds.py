@@ -113,17 +113,17 @@ class OneReport:
     def one_value(self, changes: int) -> Scheme:
         """One report about one of a person's first ``changes + 1`` values.
 
-        Of answers drawn anew some are the same, and no change.
+        With ``s`` the squared length of what is wanted of one person, a round has
+        ``(changes + 1) (V + s) - s``. The average over rounds has that times the chance that two
+        rounds have the same value, less a square. An answer that is drawn anew may be the one
+        before, and then is the same value: for answers that nearly everybody has, hardly anything
+        changes, and the error is that of answers that stay. A change has twice that of a round,
+        where there is one: at most as often as of uniform answers.
         """
         each = (changes + 1) * (self.error + self.length) - self.length
-        other = self.spread / self.length if self.length else 1.0
-        errors = (
-            each,
-            each,
-            each * (1 - other + other * self.alike),
-            0.0,
-            2 * each * other,
-        )
+        most_changing = self.spread / self.length if self.length else 1.0
+        change_anew = 2 * each * most_changing
+        errors = (each, each, each, 0.0, change_anew)
         return self._scheme("one report of one value", False, *errors)
 
     def shared(self, rounds: int) -> Scheme:

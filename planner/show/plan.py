@@ -12,6 +12,7 @@ from planner.estimates.channel import OrderedEstimates
 from planner.limits import SMALL_GROUP
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import ByLevel
+from planner.planning.groups import expected_groups
 from planner.planning.option import Option
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan, budget_curve
@@ -96,22 +97,29 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
 
 
 def _groups(plan: SurveyPlan) -> list[Block]:
-    """What is expected of each known group: its people, and the error of each question in it.
-
-    Of counts the error grows as the root of the people, so that their share is less exact by it.
-    """
+    """What is expected of each known group: its people, and the error of each question in it."""
     blocks: list[Block] = []
-    for name, shares in plan.survey.group_shares.items():
-        people_in = [share * plan.survey.users for share in shares.values()]
-        columns = [column(name, shares), column("people", map(int, people_in), ",")]
-        for one in (one for one in plan.questions if not one.question.apart):
-            errors = [one.error_share / math.sqrt(share) for share in shares.values()]
-            columns.append(column(f"error of {one.name}", errors, percent))
-        blocks.append(Table(f"By {name}, as expected", tuple(columns), "everybody"))
-        pairs = zip(shares, people_in, strict=True)
-        few = ", ".join(repr(value) for value, number in pairs if number < SMALL_GROUP)
-        expected = few and f"Fewer than {SMALL_GROUP} people are expected in {few}."
-        blocks += said([expected], "note")
+    for groups in expected_groups(plan):
+        columns = [
+            column(groups.name, [group.value for group in groups.values]),
+            column("people", [group.people for group in groups.values], ","),
+        ]
+        for question in groups.values[0].errors:
+            errors = [group.errors[question] for group in groups.values]
+            columns.append(column(f"error of {question}", errors, percent))
+        title = f"By {groups.name}, as expected"
+        if groups.assumed:
+            title = f"By {groups.name}, if as many people have each"
+            assumed = (
+                f"How many people each {groups.name} has is assumed, as no population of it "
+                "is stated."
+            )
+            blocks += said([assumed], "note")
+        blocks.append(Table(title, tuple(columns), "everybody"))
+        few = ", ".join(repr(group.value) for group in groups.values if group.small)
+        if few:
+            expected = f"Fewer than {SMALL_GROUP} people are expected in {few}."
+            blocks += said([expected], "note")
     return [*blocks, *said([_GROUPS_ARE_SEEN], "note")]
 
 

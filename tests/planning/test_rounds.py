@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from planner import (
+    Aggregate,
     ByLevel,
     Categorical,
     Ledger,
@@ -175,3 +176,60 @@ def test_a_ledger_takes_all_rounds_for_one_collection():
 def test_bad_rounds(rounds):
     with refused():
         planned(rounds)
+
+
+def squared_average_error(plan, answers, rng):
+    """Squared error of the estimated average over two epochs, per person, as it is deployed.
+
+    ``answers`` has a row for each epoch. A person reports about the first value or the second one;
+    who gives the same answer in both has one value alone, which lasts, and no second.
+    """
+    law = plan.law
+    people = answers.shape[1]
+    second = rng.integers(2, size=people) == 1
+    changed = answers[0] != answers[1]
+
+    def reports(epoch, who):
+        return law.draw_aggregate(np.bincount(answers[epoch][who], minlength=4), rng)
+
+    lasting = reports(0, ~second & ~changed)
+    epochs = [
+        (lasting, reports(0, ~second & changed)),
+        (lasting, reports(1, second & changed)),
+    ]
+    estimated = 0.0
+    for parts in epochs:
+        users = sum(part.users for part in parts)
+        counts = sum(part.counts for part in parts)
+        estimated = estimated + law.shape.estimate(Aggregate(users, counts)).values
+    truth = np.mean([np.bincount(epoch, minlength=4) for epoch in answers], axis=0)
+    # Of two values one is reported, so that counts are doubled; and the mean is of two epochs.
+    return float(np.square(estimated - truth).sum()) / people
+
+
+def test_the_average_of_one_value_is_stated_for_the_least_favourable_answers():
+    """Answers drawn anew that are mostly the same change little, and average out less.
+
+    Of 400 deployed surveys the mean squared error is known to 4 %; at 5 standard errors the
+    false-alarm rate is below 1e-6, the seed is fixed. That of uniform answers, 0.625 of a round,
+    was stated, and is refused.
+    """
+    question = Categorical(
+        "q",
+        (Level("all", 2.0, item_count=4),),
+        mechanism="grr",
+        rounds={"count": 4, "changes": 1, "times_open": True},
+    )
+    people = 1_000
+    plan = plan_survey(Survey("s", people, (question,))).question("q")
+    rng = np.random.default_rng(52)
+    errors = [
+        squared_average_error(
+            plan, rng.choice(4, (2, people), p=(0.985, 0.005, 0.005, 0.005)), rng
+        )
+        for _ in range(400)
+    ]
+    measured = np.mean(errors)
+    doubt = 5 * np.std(errors) / 400**0.5
+    assert measured - doubt <= plan.again.average_anew
+    assert measured - doubt > 0.625 * plan.again.each

@@ -446,3 +446,32 @@ def test_targets_in_words(target, text):
         target_sentence(question(levels(1)), answer)
         == f"Target, {text}: met, reached 0 %."
     )
+
+
+# Known groups
+
+
+def with_groups(population="", users=2_000):
+    text = (
+        f'[survey]\nname = "s"\nusers = {users}\ngroups = {{ region = ["north", "east"] }}\n'
+        f'{population}\n[[question]]\nname = "a"\n{levels(1.0)}'
+    )
+    return plan_survey(survey_from_text(text))
+
+
+def test_a_group_of_which_nobody_is_expected_has_no_error():
+    """A population of 0 divided by zero, once the parameters had been written."""
+    blocks = plan_blocks(with_groups("population = { north = 1, east = 0 }"))
+    (table,) = [x for x in blocks if isinstance(x, Table) and "region" in x.title]
+    assert [one.cells[1] for one in table.columns] == ["east", "0", "no share"]
+    assert "Fewer than 300 people are expected in 'east'." in sentences(blocks)
+
+
+def test_groups_without_a_population_are_said_to_be_assumed():
+    assumed = "How many people each region has is assumed"
+    for population, shown in (
+        ("", True),
+        ("population = { north = 1, east = 1 }", False),
+    ):
+        said = sentences(plan_blocks(with_groups(population)), tone="note")
+        assert any(one.startswith(assumed) for one in said) == shown
