@@ -26,7 +26,8 @@ from planner.limits import MEBIBYTE
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Reports
 from planner.mechanisms.words import system_words
-from planner.survey.reading import AnswerColumn, AnswerFile
+from planner.survey.columns import AnswerColumn
+from planner.survey.reading import AnswerFile
 from planner.survey.survey import Survey
 from planner.survey.tables import Reading
 

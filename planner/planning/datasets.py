@@ -16,8 +16,9 @@ from planner.estimates.counts import SIZES_MISS
 from planner.files import unreadable
 from planner.mechanisms.inputs import ItemSets
 from planner.survey.assumed import AssumedSets, SetMoments, Slots, size_limits
+from planner.survey.columns import AnswerColumn
 from planner.survey.questions import ItemSet
-from planner.survey.reading import AnswerColumn, AnswerFile
+from planner.survey.reading import AnswerFile
 from planner.survey.tables import Reading
 
 _MOST_MEMBERS = 10_000_000  # items of all sets together: they take less than a gigabyte

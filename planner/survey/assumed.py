@@ -37,8 +37,9 @@ from planner.arrays import Array, Whole
 from planner.errors import FileError, InputError
 from planner.laws.answers import Number
 from planner.laws.schema import Json
+from planner.survey.columns import AnswerColumn
 from planner.survey.description import Description, at, named, told_apart, wrong
-from planner.survey.reading import AnswerColumn, AnswerFile
+from planner.survey.reading import AnswerFile
 from planner.survey.tables import Reading, counted
 from planner.survey.values import (
     Budget,

@@ -30,6 +30,7 @@ from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE, ONE_SIDED
 from planner.survey import values
 from planner.survey.assumed import AnyPreferences, AssumedSets
+from planner.survey.columns import AnswerColumn, Pairs
 from planner.survey.description import Description, at, named, told_apart, wrong
 from planner.survey.levels import (
     Level,
@@ -38,7 +39,6 @@ from planner.survey.levels import (
     check_items,
     wrong_targets,
 )
-from planner.survey.reading import AnswerColumn
 
 SET_DESIGN = "set-design"  # asks for one report about the whole set
 # Asks for whichever mechanism has the smallest error; planning says which one that is.
@@ -116,9 +116,13 @@ class BaseQuestion(Description):
     The ``name`` is distinct within the survey; ``mechanism`` is planned and deployed, the kind's
     usual one when left out; ``weight`` is the importance of the error among the survey's, above 0.
     ``targets`` are errors small enough; of a mean shares of half its range, without levels.
-    ``ask`` is the question as people read it, the name when left out. In a file of answers they
-    stand in ``columns``: one called like the question when left out; of sets several, an answer
-    each. ``missing`` are cells that stand for no answer; of its own the survey's, or a blank one.
+    ``ask`` is the question as people read it, the name when left out.
+
+    In a file of answers they stand in ``columns``: one called like the question when left out;
+    several, each called like an answer that is ticked; or a table of the column of each answer.
+    ``missing`` are cells that stand for no answer; of its own the survey's, or a blank one.
+    ``recode`` says of other cells what they stand for, ``ticks`` and ``unticked`` which cells are
+    ticks, and which are none, where they are not as usual.
     """
 
     # Whether a person gives one of several answers, whose counts are wanted.
@@ -133,8 +137,11 @@ class BaseQuestion(Description):
     targets: values.Several[Target] = pydantic.Field(default=(), alias="target")
     rounds: AskedAgain | None = None
     ask: values.Name | None = None
-    columns: values.Answers = ()
+    columns: values.Columns = ()
     missing: values.Codes | None = None
+    recode: values.Recoding = ()
+    ticks: values.Codes | None = None
+    unticked: values.Codes | None = None
 
     @property
     def way(self) -> WayOfAsking:
@@ -149,7 +156,21 @@ class BaseQuestion(Description):
     @property
     def answer_column(self) -> AnswerColumn:
         """Where answers stand in a file, and what they mean."""
-        return AnswerColumn(self.name, self.way, self.columns, self.missing)
+        return AnswerColumn(
+            name=self.name,
+            asked=self.way,
+            columns=self.columns,
+            missing=self.missing,
+            ticks=self.ticks,
+            unticked=self.unticked,
+            labels=self.cell_labels,
+            recoded=(self.recode,) if self.recode else (),
+        )
+
+    @property
+    def cell_labels(self) -> Pairs:
+        """Labels of answers, which cells may have in place of their names."""
+        return ()
 
     @property
     def of_mean(self) -> bool:
@@ -165,6 +186,36 @@ class BaseQuestion(Description):
     def unit(self) -> str:
         """Of its error: ``"people"``, or ``"units of the question"`` for a mean."""
         return "units of the question" if self.of_mean else "people"
+
+    def _check_file(self) -> None:
+        """Refuse what is said of files of answers and cannot be."""
+        column = self.answer_column
+        if column.ticked and self.way.decimals:
+            allowed = "one column for a number"
+            remedy = "Name the column that holds it."
+            raise wrong(list(column.names), allowed, remedy, "columns")
+        for answer in column.stated_answers:
+            if self.way.find(answer) is None:
+                raise at("columns", error=self._no_answer(answer, "columns"))
+        for cell, text in self.recode:
+            if not self._is_answer(text):
+                raise at("recode", error=self._no_answer(text, "recode"))
+            if self.way.several and self.way.find(cell) is not None:
+                allowed = "of cells that are no answer already"
+                raise wrong(cell, allowed, "Leave it out.", "recode")
+
+    def _is_answer(self, text: str) -> bool:
+        try:
+            self.way.read_cell(text)
+        except InputError:
+            return False
+        return True
+
+    def _no_answer(self, text: str, key: str) -> InputError:
+        items = [item for level in self.plain_levels.items for item in level]
+        if items and not self.of_mean:
+            return InputError.unknown(key, text, items, "Name an answer of a level.")
+        return InputError(key, text, "an answer to this question", "Correct it.")
 
     def _check_targets(self, levels: list[str]) -> None:
         for i, key, error in wrong_targets(self.targets, levels):
@@ -216,8 +267,14 @@ class Levelled(BaseQuestion):
             remedy = "Name the answer as its level does."
             raise at("label", error=InputError.unknown("label", answer, named, remedy))
         self._check()
+        self._check_file()
         _ = self.objective
         return self
+
+    @property
+    def cell_labels(self) -> Pairs:
+        """Labels of answers, which cells may have in place of their names."""
+        return self.label
 
     def _check(self) -> None:
         """What a kind asks for besides."""
@@ -360,6 +417,11 @@ class Joint(Categorical):
             raise wrong(
                 "given", "the questions that it is of", "Leave them out.", "parts"
             )
+        for part in self.parts:
+            if part.answer_column.ticked and not self.columns:
+                allowed = "one column for a part of a joint question"
+                remedy = f"Name its own columns in {self.name!r}."
+                raise wrong(list(part.answer_column.names), allowed, remedy, "of")
         self.__dict__["rule"] = self.parts[0].rule
         if not self.levels:
             self._join()
@@ -397,19 +459,33 @@ class Joint(Categorical):
     @property
     def answer_column(self) -> AnswerColumn:
         """Its own columns where it states them, else those of its parts, joined."""
-        own = super().answer_column
-        if self.columns:
-            return own
-        away = [cell for one in self.parts for cell in one.missing or ()]
-        named = tuple((*one.columns, one.name)[0] for one in self.parts)
-        return own._replace(
-            columns=named, missing=self.missing or tuple(away) or None, joined=True
+        column = super().answer_column
+        if not self.parts or (self.columns and len(self.columns) != len(self.parts)):
+            return column
+        parts = [part.answer_column for part in self.parts]
+        missing = [cell for part in parts for cell in part.missing or ()]
+        return column._replace(
+            columns=column.columns or tuple(part.names[0] for part in parts),
+            missing=self.missing or tuple(missing) or None,
+            joined=True,
+            recoded=tuple(map(_recoded, parts)),
         )
 
     @property
     def together(self) -> tuple[Question, ...]:
         """Its parts."""
         return self.parts
+
+
+def _recoded(part: AnswerColumn) -> Pairs:
+    """What cells of a part stand for: labels, too, as a joint answer is made of names."""
+    pairs = dict[str, str]()
+    for answer, label in part.labels:
+        if part.asked.find(label) is None:
+            pairs[label] = answer
+    for table in part.recoded:
+        pairs |= dict(table)
+    return tuple(pairs.items())
 
 
 _LENGTH = "Leave it out to have the best one computed."
@@ -664,6 +740,7 @@ class Numeric(BaseQuestion):
     def _fits(self) -> Self:
         _ = self.domain
         self._check_targets([])
+        self._check_file()
         return self
 
     @property

@@ -228,6 +228,42 @@ def read_parts(value: object, about: ValidationInfo) -> tuple[tuple[str, float],
     return parts
 
 
+def read_columns(value: Json) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
+    """Names of columns, or a table of the column of each answer, as its rows.
+
+    Examples
+    --------
+    >>> read_columns("Q7_1; Q7_2"), read_columns({"tea": "drinks/tea"})
+    (('Q7_1', 'Q7_2'), (('tea', 'drinks/tea'),))
+    """
+    match split(value):
+        case list() | tuple() as listed if {*map(type, listed)} <= {str, int}:
+            return tuple(map(_answer, listed))
+    remedy = 'Write columns = ["Q7"], or columns = { tea = "drinks/tea" }.'
+    allowed = "a list of names of columns, or a table of the column of each answer"
+    rows = _table(value, "columns", allowed, remedy)
+    return tuple((answer, _answer(column)) for answer, column in rows)
+
+
+def read_recoding(value: Json) -> tuple[tuple[str, str], ...]:
+    """A table of what cells stand for, as its rows."""
+    remedy = 'Write recode = { "f" = "female", "2" = "female" }.'
+    rows = _table(value, "recode", "a table of answers by cell", remedy)
+    return tuple((cell, _cell(answer)) for cell, answer in rows)
+
+
+def _written_columns(
+    columns: tuple[str, ...] | tuple[tuple[str, str], ...],
+) -> list[str] | dict[str, str]:
+    """As a file has them."""
+    names = [column for column in columns if isinstance(column, str)]
+    return names or dict(pair for pair in columns if isinstance(pair, tuple))
+
+
+def _cell(value: object) -> str:
+    return str(value) if type(value) in (int, float) else read_text(value)
+
+
 def _answer(value: object) -> str:
     return str(value) if type(value) is int else read_text(value)
 
@@ -260,6 +296,12 @@ NotNegative = Annotated[Finite, Field(ge=0)]
 Positive = Annotated[Finite, Field(gt=0)]
 Share = Annotated[float, PlainValidator(read_share)]
 Answers = Annotated[Several[Annotated[str, PlainValidator(_answer)]], _SPLIT]
+Columns = Annotated[
+    tuple[str, ...] | tuple[tuple[str, str], ...],
+    PlainValidator(read_columns),
+    PlainSerializer(_written_columns),
+]
+Recoding = Annotated[_Table[str], PlainValidator(read_recoding)]
 Codes = Annotated[Several[Annotated[str, PlainValidator(_code)]], _SPLIT]
 Numbers = Annotated[Several[Finite], _SPLIT]
 _Count = Annotated[int, count(0, MAX_COUNT, "Write 0 for none.")]

@@ -28,7 +28,7 @@ from planner.laws.answers import LEFT_OUT
 from planner.mechanisms.making import bisample_md, randomized_response, set_design
 from planner.planning import datasets
 from planner.planning.datasets import read_known, set_model_of
-from planner.survey import reading, tables
+from planner.survey import cells, reading, tables
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal
 from planner.survey.tables import Reading
 from planner.trial.audit import answers_in
@@ -162,6 +162,30 @@ TAKEN = {
     "ticks.csv": ("drinks", "tea,Black tea,cold 1\n1,0,\n,yes,COLD 1\n-99,-99,-99\nfalse,no,0\n",
                   {"columns": ("tea", "black tea", "cold 1"), "missing": ("-99",)},
                   [(), (0,), (1, 2)], "commas, UTF-8, 4 rows; 1 without an answer to 'drinks' left out."),
+    "kobo.csv": ("drinks", "d/tea,d/Black Tea,d/cold 1\n1,0,0\n0,1,1\n",
+                 {"columns": ("d/Black tea", "d/tea", "d/cold 1")}, [(0,), (1, 2)], "commas, UTF-8, 2 rows."),
+    "survey.csv": ("drinks", "q_a_1,q_a_2\n1,0\nSelected,off\n", {"columns": {"tea": "q_a_2", "cold 2": "q_a_1"}},
+                   [(3,)], "commas, UTF-8, 2 rows."),
+    "hot.csv": ("City", "City[Ulm],City[Köln],City[a]\nx,,\n,x,\n,,\n",
+                {"columns": {"Ulm": "City[Ulm]", "Köln": "City[Köln]"}}, [0, 1],
+                "commas, UTF-8, 3 rows; 1 without an answer to 'City' left out."),
+    "lime.csv": ("mood", "Mood [?],Mood [low],Mood [high]\n,Y,N\n,,Y\n",
+                 {"columns": ("Mood [?]", "Mood [low]", "Mood [high]")}, [1, 2], "commas, UTF-8, 2 rows."),
+    "coded.csv": ("drinks", "tea,black tea\n1,2\n2,1\n", {"columns": ("tea", "black tea"), "unticked": ("2",)},
+                  [(0,), (1,)], "commas, UTF-8, 2 rows."),
+    "said.csv": ("drinks", "tea,black tea\nda,0\n0,da\n", {"columns": ("tea", "black tea"), "ticks": ("Da",)},
+                 [(0,), (1,)], "commas, UTF-8, 2 rows."),
+    "label.csv": ("City", "City,x\nULM AN DER DONAU,1\nKöln,2\n3,3\n",
+                  {"label": {"Ulm": "Ulm an der Donau"}, "recode": {"3": "Köln"}}, [0, 1], "commas, UTF-8, 3 rows."),
+    "labels.csv": ("drinks", "drinks\nHot tea;Cool\nh\n",
+                   {"label": {"tea": "Hot tea"}, "recode": {"Cool": "cold 1", "h": "black tea"}},
+                   [(0, 2), (1,)], "one column, UTF-8, 2 rows."),
+    "reversed.csv": ("mood", "mood\nlow\nhigh\n?\nhigh\n", {"recode": {"low": "high", "HIGH": "low", "?": "low"}},
+                     [1, 2], "one column, UTF-8, 4 rows."),
+    "typed.csv": ("age", "age;x\nseventeen;1\n18;2\n", {"recode": {"seventeen": 17}},
+                  [17.0, 18.0], "semicolons, UTF-8, 2 rows."),
+    "placed.csv": ("drinks", "tea,black tea,milk\n0,0,1\n1,0,0\n", {"columns": ("milk", "tea", "black tea"), "place_unlisted": True},
+                   [(0,), (2,)], "commas, UTF-8, 2 rows; cold 1 is 'milk'."),
     "others.csv": ("drinks", "drinks\ntea;soup\nred wine\n3\n", {"place_unlisted": True},
                    [(0, 4), (2,), (3,)], "one column, UTF-8, 3 rows; cold 1 is 'red wine', cold 3 is 'soup'."),
     "sheet.xlsx": ("drinks", {"drinks": ["tea; cold 2", None], "x": [1.5, 2]}, {},
@@ -187,7 +211,7 @@ REFUSED = {
                      "the name of an item of this question, or its number from 0 to 4. List it in"),
     "thousands.csv": ("age", "age;x\n1,234;1\n", {}, "line 2, column 'age': '1,234' must be a number"),
     "mixed.csv": ("age", "age;x\n1,5;1\n1.5;1\n", {}, "line 2, column 'age': '1,5' must be a number"),
-    "said.csv": ("age", "age;x\n1,5;1\n1.5;1\n", {"decimal": ","}, "line 3, column 'age': '1.5' must"),
+    "commas.csv": ("age", "age;x\n1,5;1\n1.5;1\n", {"decimal": ","}, "line 3, column 'age': '1.5' must"),
     "nowhere.csv": ("City", "Town,x\nUlm,1\n", {}, "one column 'City' is needed, and there is none."),
     "headless.csv": ("City", "Ulm\nUlm\n", {"columns": ("Ulm",)}, "the first line, 'Ulm', holds an"),
     "two.csv": ("City", "City,city \nUlm,1\n", {}, "one column 'City' is needed, and there are 2."),
@@ -196,9 +220,25 @@ REFUSED = {
     "rowless.csv": ("City", "City,x\n", {}, "there are no rows below the header. Add a line"),
     "binary.csv": ("City", b"City\n\x81\n", {}, "is no text in UTF-8, nor in Windows-1252. Save"),
     "half.csv": ("drinks", "a,b\n1,maybe\n", {"columns": ("a", "b")},
-                 "columns is 'a' but must be an answer's name each, or 5 for all answers in"),
-    "maybe.csv": ("drinks", "tea,cold 1\n1,maybe\n", {"columns": ("tea", "cold 1")},
-                  "line 2, column 'cold 1': 'maybe' must be ticked by 1, yes, x, true, or not, by 0,"),
+                 "columns of 'drinks': no answer is called like 'a', 'b'; no column is called like "
+                 "'tea', 'black tea'. Say which column is which answer: columns = { \"tea\" = \"a\", ... }."),
+    "order.csv": ("drinks", "a,b,c,d,e\n1,1,1,1,1\n", {"columns": tuple("abcde")},
+                  "no answer is called like 'a', 'b', 'c', 'd', 'e'; no column is called like 'tea', 'black tea'."),
+    "iced.csv": ("drinks", "d/tea,d/iced_black tea\n1,1\n", {"columns": ("d/tea", "d/iced_black tea")},
+                 "no answer is called like 'd/iced_black tea'; no column is called like 'black tea'."),
+    "onetwice.csv": ("drinks", "d/tea,d/Hot\n1,1\n", {"columns": ("d/tea", "d/Hot"), "label": {"tea": "Hot"}},
+                     "one answer is called like 'd/tea', 'd/Hot'; no column is called like 'black tea'."),
+    "numbered.csv": ("drinks", "d_1,d_2\n1,1\n", {"columns": ("d_1", "d_2")},
+                     "no answer is called like 'd_1', 'd_2'; no column is called like 'tea', 'black tea'."),
+    "cold.csv": ("City", "c/Ulm,c/Köln,c/a,b\nc\n1,1,0\n", {"columns": ("c/Ulm", "c/Köln")},
+                "no column is called like 'a,b\\nc'. Say which"),
+    "refusals.csv": ("drinks", "tea,black tea\nno,1\n", {"columns": ("tea", "black tea"), "missing": ("Checked",)},
+                     "missing is 'checked' but must be left out: it is a tick in column 'tea'. It would turn"),
+    "date.csv": ("City", "City,x\n2026-05-01,1\n", {}, "It is a date, which a spreadsheet makes of answers "
+                 'such as 1-5 or 10/12: say what it stands for, as in recode = { "2026-05-01" = "1-5" }.'),
+
+    "maybe.csv": ("drinks", "tea,cold 1\n1,maybe\n", {"columns": {"tea": "tea", "cold 1": "cold 1"}},
+                  "line 2, column 'cold 1': 'maybe' must be ticked, as by 1, yes, x, true, or not, as by 0, no, false. Name it in ticks"),
     "list.jsonl": ("City", '{"City": "Ulm"}\n["Ulm"]\n', {}, "line 2, '[\"Ulm\"]\\n', is no JSON object."),
     "again.jsonl": ("City", '{"City": "Ulm", "City": "Ulm"}\n', {}, "is not JSON: a key stands twice."),
     "nothing.xlsx": ("City", b"PK", {}, "is not an Excel file: BadZipFile"),
@@ -242,11 +282,11 @@ def test_all_readers_of_answers_take_and_refuse_alike(
 
 
 LIMITS = {
-    "many.csv": (reading, "_MOST_PEOPLE", "City\n" + "Ulm\n" * 4, {}),
+    "many.csv": (reading, "MOST_PEOPLE", "City\n" + "Ulm\n" * 4, {}),
     "wide.jsonl": (tables, "_MOST_HEADINGS", '{"City": "Ulm", "a": 1, "b": 2, "c": 3}\n', {}),
     "long.csv": (tables, "_LONGEST_LINE", "City\nUlm" + "m" * 9, {}),
-    "placed.csv": (reading, "_MOST_PLACED", "drinks\na\nb\nc\nd\n", {"place_unlisted": True}),
-    "letters.csv": (reading, "_LONG_CELL", "drinks\nlong\n", {"place_unlisted": True}),
+    "placed.csv": (cells, "MOST_PLACED", "drinks\na\nb\nc\nd\n", {"place_unlisted": True}),
+    "letters.csv": (cells, "LONGEST_PLACED", "drinks\nlong\n", {"place_unlisted": True}),
     "members.dat": (datasets, "_MOST_MEMBERS", "0 1\n0 1\n", {}),
     "people.dat": (datasets, "_MOST_MEMBERS", "0 1\n9\n", {}),
 }  # fmt: skip

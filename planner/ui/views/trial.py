@@ -22,8 +22,8 @@ from planner.show.others import (
     one_survey,
     simulation_blocks,
 )
+from planner.survey.columns import AnswerColumn
 from planner.survey.questions import QUESTIONS, Numeric, Question
-from planner.survey.reading import AnswerColumn
 from planner.survey.tables import SUFFIXES, Reading, open_table
 from planner.survey.values import read_count, read_share
 from planner.trial.simulate import Simulated, Trial
@@ -272,9 +272,9 @@ def _reading() -> Reading:
 def _column(path: Path, question: Question, reading: Reading) -> AnswerColumn:
     """Where the answers stand: as the survey says, or in the column that is chosen."""
     column = question.answer_column
-    names = column.columns or (column.name,)
+    names = column.names
     table = open_table(path, reading, names)
-    if len(names) > 1 or table.header == [column.name]:
+    if column.ticked or column.joined or table.header == [column.name]:
         return column
     usual = next(
         (one for one in table.header if folded(one) == folded(names[0])), names[0]

@@ -1,0 +1,314 @@
+"""What the cells of one question mean: the code of its answer, or the words of a refusal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from typing import Final
+
+from planner.errors import FileError, InputError, mark
+from planner.laws.answers import LEFT_OUT, Code
+from planner.laws.levels import folded
+from planner.limits import JOINED
+from planner.survey.columns import AnswerColumn, ticked_answers, vacant_places
+from planner.survey.tables import AnswerTable, Reading, Row
+
+Cell = str | tuple[str, ...]
+_MOST_KNOWN = 2**16  # different cells that are remembered
+MOST_PLACED = 1_000_000  # answers that no level lists
+LONGEST_PLACED = 1_000  # letters of one
+SHOWN = 40  # letters of a cell, in an error
+TICKS: Final = (
+    *("1", "yes", "x", "true", "y", "1.0", "checked", "on", "selected", "ja", "oui"),
+    *("si", "s\u00ed", "sim", "\u2713", "\u2714", "\u2611"),
+)
+UNTICKED: Final = (
+    *("0", "no", "false", "", "n", "0.0", "unchecked", "off", "not selected"),
+    *("nein", "non", "n\u00e3o", "\u2610"),
+)
+# Of three digits after a comma it may stand between thousands.
+COMMA = re.compile(r"[+-]?\d*,(\d{1,2}|\d{4,})")
+# As tables turn 1-5 or 10/12 into dates: 2026-05-01, 05-Jan, Oct 12.
+_DATE = re.compile(
+    r"\d{4}-\d\d-\d\d( 00:00:00)?|\d{1,2}[-. ]+[a-z]{3}\.?|[a-z]{3}[-. ]+\d{1,2}"
+)
+_CORRECT = "Correct it, or name it in missing = [...] of the survey if it stands for no answer."
+_UNLISTED = "List it in a level, or let answers that no level lists take places."
+_DECIMAL = "Write the decimal mark as a point, as in 1.5, or say that it is a comma."
+_IS_A_DATE = (
+    "It is a date, which a spreadsheet makes of answers such as 1-5 or 10/12: say what it stands "
+    'for, as in recode = { "%s" = "1-5" }.'
+)
+_TICKED = "Name it in ticks = [...] or unticked = [...] of the question."
+
+
+class ColumnReader(dict[Cell, Code]):
+    """The codes of one question's cells, each worked out once.
+
+    Attributes
+    ----------
+    asked:
+        The way of asking, which takes labels and what takes places, too.
+    placed:
+        The texts that take places of levels without a list, by the number of the item.
+    left_out:
+        How many people had no answer, of the cells that were read.
+    """
+
+    def __init__(
+        self, table: AnswerTable, column: AnswerColumn, reading: Reading, alone: bool
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.name = column.name
+        self.asked = column.asked
+        self.decimal = "."
+        self.left_out = 0
+        self.placed: dict[int, str] = {}
+        self.wrong: Cell = ""
+        self._column = column
+        self.names = column.names
+        self._require_header()
+        placing = reading.place_unlisted
+        if alone and len(table.header) == 1 and not (column.columns or placing):
+            self.names = tuple(table.header)
+        self.places = [table.place(name) for name in self.names]
+        self.missing = set(map(folded, column.missing or ()))
+        self._recoded = [
+            {folded(cell): text for cell, text in pairs} for pairs in column.recoded
+        ]
+        self._take_labels()
+        self._several = len(self.names) > 1 or column.ticked
+        self._ticked_answers: list[int] = []
+        if column.ticked:
+            self._take_ticks(placing)
+
+    def cell(self, row: Sequence[str]) -> Cell:
+        """What is read of a row."""
+        if self._several:
+            return tuple(row[place] for place in self.places)
+        return row[self.places[0]]
+
+    def codes(self, block: Sequence[Row]) -> list[Code]:
+        """The codes of these rows."""
+        cells = [self.cell(row) for _, row in block]
+        try:
+            found = [*map(self.__getitem__, cells)]
+        except InputError as error:
+            line, _ = block[cells.index(self.wrong)]
+            where = f"line {line}, column {error.argument!r}"
+            reason = f"{where}: {error.value} must be {error.allowed}"
+            raise FileError(self.table.path, reason, error.remedy) from None
+        self.left_out += found.count(LEFT_OUT)
+        return found
+
+    def __missing__(self, cell: Cell) -> Code:
+        self.wrong = cell
+        if isinstance(cell, str):
+            code = self._read(self._meant(cell, 0))
+        elif self._ticked_answers:
+            code = self._read_ticks(cell)
+        else:
+            code = self._read(self._joined(cell))
+        if len(self) < _MOST_KNOWN:
+            self[cell] = code
+        return code
+
+    # -- what is known before a cell is read -----------------------------------------------
+
+    def _require_header(self) -> None:
+        """Refuse a first line that holds an answer: the file has no header then."""
+        titles = self.table.header
+        if len(self.names) > 1 or self._column.ticked:
+            return
+        first = self.names[0]
+        suspects = titles
+        if folded(first) in map(folded, titles):
+            suspects = [] if folded(first) == folded(self.name) else [first]
+        if any(map(self._is_answer, suspects)):
+            reason = f"the first line, {', '.join(titles)[:SHOWN]!r}, holds an answer, no header"
+            remedy = "Name the columns in a line of their own."
+            raise FileError(self.table.path, reason, remedy)
+
+    def _is_answer(self, text: str) -> bool:
+        try:
+            return self.asked.read_cell(text) is not None
+        except InputError:
+            return False
+
+    def _take_labels(self) -> None:
+        """Let cells have labels, but for one that two answers have, or that is one's name."""
+        numbers: dict[str, int | None] = {}
+        for answer, label in self._column.labels:
+            if self.asked.find(label) is None:
+                twice = folded(label) in numbers
+                numbers[folded(label)] = None if twice else self.asked.find(answer)
+        if self.asked.several:  # of which a cell may have some
+            for pairs in self._recoded:
+                numbers |= {cell: self.asked.find(text) for cell, text in pairs.items()}
+        places = {
+            text: number for text, number in numbers.items() if number is not None
+        }
+        if places:
+            self.asked = self.asked.placing(places)
+
+    def _take_ticks(self, placing: bool) -> None:
+        """Find out which column is which answer, and which cells are ticks."""
+        column = self._column
+        found = ticked_answers(column, self.asked, placing)
+        self._ticked_answers = found.numbers
+        self.placed = found.placed
+        ticks = TICKS if column.ticks is None else column.ticks
+        unticked = UNTICKED if column.unticked is None else ("", *column.unticked)
+        self._ticks = dict.fromkeys(map(folded, ticks))
+        self._unticked = dict.fromkeys(map(folded, unticked))
+        # What the survey says of a cell comes before what is usual.
+        if column.ticks is None:
+            for text in self._unticked:
+                self._ticks.pop(text, None)
+        else:
+            for text in self._ticks:
+                self._unticked.pop(text, None)
+        for name, number in zip(self.names, self._ticked_answers, strict=True):
+            for text in sorted(self.missing):
+                if text and self._is_tick(text, name, number):
+                    allowed = f"left out: it is a tick in column {name!r}"
+                    remedy = "It would turn everybody with a tick into a refusal."
+                    raise InputError("missing", text, allowed, remedy)
+
+    def place_unlisted(self) -> None:
+        """Give what no level lists the places, in order, that levels without a list have."""
+        levels = self.asked.levels
+        if levels.named or self._several:
+            return
+        labels: dict[str, str] = {}
+        used: set[int | None] = set()
+        for text in self._texts():
+            number = self.asked.find(text)
+            used.add(number)
+            if number is None:
+                labels.setdefault(folded(text), text.strip())
+            if len(text) > LONGEST_PLACED or len(labels) > MOST_PLACED:
+                most = f"more than {MOST_PLACED:,} answers"
+                long = f"one of over {LONGEST_PLACED:,} letters, {text[:SHOWN]!r}"
+                reason = f"has {most}, or {long}"
+                raise FileError(self.table.path, reason, "Group rare answers.")
+        free = [*islice(vacant_places(levels, used), len(labels))]
+        if len(labels) > len(free):
+            names = ", ".join(map(repr, [*labels.values()][:5]))
+            if len(labels) > 5:
+                names += ", ..."
+            reason = f"{len(labels):,} answers are in no level, {names}, and levels without a list"
+            remedy = f"List them in a level, or raise {mark('item_count')} of one without a list."
+            reason = f"{reason} have room for {len(free):,} more"
+            raise FileError(self.table.path, reason, remedy)
+        numbered = all(map(str.isdecimal, labels))
+        order = sorted(labels, key=int if numbered else None)
+        numbers = dict(zip(order, free, strict=False))
+        self.placed = {number: labels[text] for text, number in numbers.items()}
+        self.asked = self.asked.placing(numbers)
+
+    def _texts(self) -> Iterator[str]:
+        """The texts of all cells that name an item each, every different cell once."""
+        (place,) = self.places
+        cells = dict.fromkeys(row[place] for _, row in self.table.rows())
+        for cell in cells:
+            text = self._meant(cell, 0)
+            if text and folded(text) not in self.missing:
+                yield from self.asked.texts(text)
+
+    # -- cells -----------------------------------------------------------------------------
+
+    def _meant(self, cell: str, part: int) -> str:
+        """What stands for a cell of this part of a question, without blanks around it."""
+        text = cell.strip()
+        if part < len(self._recoded):
+            return self._recoded[part].get(folded(text), text)
+        return text
+
+    def _joined(self, cells: tuple[str, ...]) -> str:
+        """One answer, blank if a part of it is missing."""
+        parts = [self._meant(cell, part) for part, cell in enumerate(cells)]
+        whole = all(part and folded(part) not in self.missing for part in parts)
+        return JOINED.join(parts) if whole else ""
+
+    def _read(self, text: str) -> Code:
+        if not text or folded(text) in self.missing:
+            return self.asked.without(blank=not text and "" not in self.missing)
+        number = text
+        if self.asked.decimals and self.decimal == ",":
+            # A point would stand between thousands.
+            number = "" if "." in text else text.replace(",", ".")
+        try:
+            return self.asked.read_cell(number)
+        except InputError as error:
+            remedy = self._remedy(text)
+            raise _wrong(self.names[0], text, error.allowed, remedy) from error
+
+    def _remedy(self, text: str) -> str:
+        if _DATE.fullmatch(text.lower()):
+            return _IS_A_DATE % text
+        if self.asked.decimals:
+            return f"{_DECIMAL} {_CORRECT}" if "," in text or "." in text else _CORRECT
+        levels = self.asked.levels
+        names: dict[str, str] = {}
+        for items in levels.items:
+            names |= {folded(name): name for name in items[:LONGEST_PLACED]}
+        for part in self.asked.texts(text):
+            if self.asked.find(part) is None:
+                close = get_close_matches(folded(part), names, 1)
+                if close:
+                    return f"Did you mean {names[close[0]]!r}? {_CORRECT}"
+                break
+        if self.table.form.startswith("transactions") and not self.asked.several:
+            return "Keep the first item of each person, or ask with the kind item-set."
+        return _CORRECT if levels.named else f"{_UNLISTED} {_CORRECT}"
+
+    def _read_ticks(self, cells: tuple[str, ...]) -> Code:
+        """The answers that are ticked; of one answer each, the one."""
+        held: set[int] = set()
+        nothing = "" in self.missing and not any(map(str.strip, cells))
+        rows = zip(self.names, self._ticked_answers, cells, strict=True)
+        for name, number, cell in rows:
+            text = folded(cell)
+            if self._is_tick(cell, name, number):
+                held.add(number)
+            elif text not in self._unticked and text not in self.missing:
+                raise _wrong(name, cell, self._allowed_ticks(), _TICKED)
+            nothing |= bool(text) and text in self.missing
+            several = len(held) > 1 and not self.asked.several
+            if (nothing and held) or several:
+                raise _wrong(name, cell, "left out, as others are ticked", _CORRECT)
+        if self.asked.several:
+            return self.asked.without(blank=False) if nothing else tuple(sorted(held))
+        if not held:
+            return self.asked.without(blank=not nothing)
+        return self.asked.read_cell(self.asked.levels.item_name(held.pop()))
+
+    def _is_tick(self, cell: str, name: str, number: int) -> bool:
+        """Whether it is a tick, or says the name of the column or of the answer."""
+        text = folded(cell)
+        # Where items have no names, a bare number is none, though it may mean an item.
+        nameless = text.isdecimal() and not self.asked.levels.named
+        means = not nameless and self.asked.find(cell) == number
+        named = means or text == folded(name)
+        if text not in self._unticked:
+            return named or text in self._ticks
+        stated = self._column.ticks is not None or self._column.unticked is not None
+        if named and text and not stated:  # an answer such as "no" or "0"
+            allowed = "said to be a tick or none, as it is also the name of the answer"
+            raise _wrong(name, cell, allowed, _TICKED)
+        return False
+
+    def _allowed_ticks(self) -> str:
+        ticks = ", ".join([*self._ticks][:4])
+        unticked = ", ".join(list(filter(None, self._unticked))[:3] or ["a blank"])
+        return f"ticked, as by {ticks}, or not, as by {unticked}"
+
+
+def _wrong(column: str, cell: str, allowed: str, remedy: str) -> InputError:
+    """The mistake of a cell: it is shown, as whoever reads a file of answers may see them."""
+    shown = repr(cell if len(cell) <= SHOWN else cell[:SHOWN] + "...")
+    return InputError(column, shown, allowed, remedy)
