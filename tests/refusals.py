@@ -1,7 +1,9 @@
-"""What is refused, and in which words: ``messages.json`` beside this file pins them, by test.
+"""What is refused, and in which words.
 
-``MESSAGES=1 make test`` collects what is said now, and ``python -m tests.refusals`` writes it down;
-the differences of that file are what to review.
+A test says which argument is refused; ``words.json`` beside this file holds what users then read,
+by argument, so that a change of words is reviewed in one place. ``WORDS=1 make test`` collects
+what is said now, and ``python -m tests.refusals`` adds it to the file; delete the file first to
+have nothing in it that is said no longer.
 """
 
 import json
@@ -15,45 +17,60 @@ import pytest
 
 from planner.errors import InputError
 
-_PINNED = Path(__file__).with_name("messages.json")
-_SAID = _PINNED.with_suffix(".said")
+_TABLE = Path(__file__).with_name("words.json")
+_SAID = _TABLE.with_suffix(".said")
 _OF_A_RUN = (
     (re.compile(r"/\S*/pytest-of-[^/]+/pytest-\d+/(popen-gw\d+/)?[^/\s:,']+'?"), "TMP"),
     (re.compile(r"(?<![\w:/])/[\w.-]+/[^\s':,]*'?>?"), "PATH"),
     (re.compile(r"(?<=127\.0\.0\.1:)\d+"), "PORT"),
     (re.compile(r"(?<=\d\.\d{5})\d+"), ""),  # digits that are a solver's
+    (re.compile(r"(?<=\(known are )[^)]*"), "..."),  # a list of keys grows
 )
 
 
 @cache
-def _pinned():
-    return json.loads(_PINNED.read_text(encoding="utf-8"))
+def _table():
+    return json.loads(_TABLE.read_text(encoding="utf-8"))
+
+
+def code_of(error):
+    """The argument that an error names, without its indices; else the error's kind.
+
+    >>> code_of(InputError("epsilons[2]", -1.0, "above 0", "Raise it."))
+    'epsilons'
+    """
+    argument = getattr(error, "argument", "file")
+    if argument == "file":
+        return type(error).__name__
+    return re.sub(r"\[[^\]]*\]", "", argument)
 
 
 @contextmanager
-def refused(kind=InputError):
-    """Expects an error of this kind, in words that are pinned for this test."""
+def refused(*codes, kind=InputError):
+    """Expects an error of this kind: of one of these arguments, or saying one of these phrases."""
     with pytest.raises(kind) as caught:
         yield caught
-    test = re.split(r"\[| \(", os.environ["PYTEST_CURRENT_TEST"])[0]
-    said = str(caught.value)
+    code = code_of(caught.value)
+    message = str(caught.value)
+    if codes:
+        named = code in codes or any(phrase in message for phrase in codes)
+        assert named, f"{message!r} is of {code!r}, not of {codes}"
     for pattern, name in _OF_A_RUN:
-        said = pattern.sub(name, said)
-    if os.environ.get("MESSAGES"):
+        message = pattern.sub(name, message)
+    if os.environ.get("WORDS"):
         with _SAID.open("a") as said_now:
-            said_now.write(json.dumps([test, said]) + "\n")
+            said_now.write(json.dumps([code, message]) + "\n")
     else:
-        assert said in _pinned().get(test, ()), (
-            f"{said!r} is not pinned: see tests/refusals.py"
+        assert message in _table().get(code, ()), (
+            f"{message!r} is not in tests/words.json: see tests/refusals.py"
         )
 
 
 if __name__ == "__main__":
-    words = {}
-    for test, said in sorted(
-        set(map(tuple, map(json.loads, _SAID.read_text().splitlines())))
-    ):
-        words.setdefault(test, []).append(said)
+    words = _table() if _TABLE.exists() else {}
+    for line in _SAID.read_text(encoding="utf-8").splitlines():
+        code, message = json.loads(line)
+        words[code] = sorted({*words.get(code, ()), message})
     text = json.dumps(words, indent=1, ensure_ascii=False, sort_keys=True)
-    _PINNED.write_text(text + "\n", encoding="utf-8")
+    _TABLE.write_text(text + "\n", encoding="utf-8")
     _SAID.unlink()

@@ -29,7 +29,7 @@ def test_whole_numbers_of_any_integer_type_are_taken(value):
 
 @pytest.mark.parametrize("value", [0, -1, 1.0, True, "3", None, NAN, 10**12 + 1, [3]])
 def test_anything_else_is_refused(value):
-    with refused():
+    with refused("users"):
         whole_number("users", value)
 
 
@@ -50,7 +50,7 @@ def test_budgets(epsilon):
     "function", [solve, best_design, lambda policy: baseline(policy, "oue")]
 )
 def test_budgets_alone_are_no_policy(function):
-    with refused():
+    with refused("policy"):
         function([1, 2])
 
 
@@ -94,7 +94,7 @@ POLICIES = [
     ],
 )
 def test_policies(arguments):
-    with refused():
+    with refused("against", "epsilons", "item_counts", "names", "rule"):
         more = dict(zip(("names", "against"), arguments[3:], strict=False))
         PrivacyPolicy(*arguments[:3], **more)
 
@@ -103,7 +103,7 @@ def test_messages_stay_short():
     with pytest.raises(InputError) as caught:
         PrivacyPolicy(["x"] * 1000, [1])
     assert len(str(caught.value)) < 150
-    with refused():
+    with refused("epsilons"):
         PrivacyPolicy(np.full(10**5, -1.0), np.ones(10**5))
 
 

@@ -267,7 +267,7 @@ def test_from_a_page_of_the_receiver_into_its_files(person, tmp_path):
     assert json.loads(path.read_text())["id"] == receipt
     assert "1 reports in 1 file counted" in shown("aggregate", params, tmp_path / "in")
     page.write_text(made(ROUNDS))
-    with refused():
+    with refused("page"):
         shown("receive", params, "--into", tmp_path / "in", "--page", page)
 
 

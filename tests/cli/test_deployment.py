@@ -66,9 +66,9 @@ def test_more_people_than_were_planned_are_remarked(tmp_path):
 def test_set_sizes_name_two_questions(place):
     words = ("aggregate", place / "params.json", place / "nothing here", "--set-sizes")
     for text in ("diagnosis", "diagnosis=how many", "="):
-        with refused():
+        with refused("set-sizes"):
             shown(*words, text)
-    with refused():  # before anything is counted
+    with refused("set_sizes"):  # before anything is counted
         shown(*words, "diagnosis=diagnosis")
 
 
@@ -88,7 +88,7 @@ def test_written_estimates_are_announced(place):
         "--excel",
     )
     assert out.read_bytes().startswith(b"\xef\xbb\xbf")
-    with refused():
+    with refused("excel"):
         shown("aggregate", place / "params.json", place / "reports.parquet", "--excel")
 
 
@@ -141,9 +141,9 @@ def test_files_left_out_have_an_exit_code_of_their_own(place):
 def test_reports_are_never_replaced_by_what_is_computed_from_them(place):
     before = (place / "reports.parquet").read_bytes()
     words = ("aggregate", place / "params.json", place / "reports.parquet", "--out")
-    with refused(FileError):
+    with refused("would be replaced, but is read", kind=FileError):
         shown(*words, place / "reports.parquet")
-    with refused(FileError):
+    with refused("would be replaced, but is read", kind=FileError):
         shown(*perturbing(place)[:-1], place / "params.json")
     assert (place / "reports.parquet").read_bytes() == before
 
@@ -156,7 +156,7 @@ def test_files_that_are_gone_stop_the_run_or_are_taken_out(place, tmp_path):
     words = ("aggregate", place / "params.json", folder, "--out", folder / "e.csv")
     assert "2,000 reports in 2 files counted" in shown(*words)
     (folder / "a.parquet").unlink()
-    with refused(FileError):
+    with refused("was counted and is missing, as are 0 more files", kind=FileError):
         shown(*words)
     assert "2,000 reports in 2 files counted" in shown(*words, "--missing", "keep")
     page = shown(*words, "--missing", "drop")

@@ -260,5 +260,5 @@ def test_all_three_views_of_sampling_privacy(tmp_path):
 
 
 def test_answer_rates_are_of_numeric_questions():
-    with refused():
+    with refused("kind"):
         shown("answer-rate", HEALTH)

@@ -58,7 +58,7 @@ def test_command_prints_predicted_beside_measured(files):
     assert "padded to 2" in single  # what is deployed does not depend on the data
     write(Path(files[0]), CHOICE)
     assert "GRR" in shown("simulate", *files, "--first-item")
-    with refused():
+    with refused("'0 1' must be the name of an item of this"):
         shown("simulate", *files)
 
 
@@ -81,14 +81,14 @@ def test_command_prints_json_and_repeats_itself(files):
 
 def test_command_refuses_bad_options(files):
     for bad in (["--repeats", "0"], ["--seed", "-1"], ["--question", "x"]):
-        with refused():
+        with refused("question", "repeats", "seed"):
             shown("simulate", *files, *bad)
 
 
 def test_several_questions_need_a_choice(files, tmp_path):
     several = write(tmp_path / "several.toml", BASKET, BASKET.replacing(name="other"))
     words = ["simulate", several, *files[1:]]
-    with refused():
+    with refused("question"):
         shown(*words)
     assert "other: 100 people" in shown(*words, "--question", "other")
 

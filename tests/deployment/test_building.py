@@ -83,11 +83,11 @@ def test_a_mechanism_that_does_not_fit_its_question(mechanism, question, error, 
 def test_a_survey_without_a_mechanism_or_an_acknowledgement_is_not_written():
     survey, mechanisms = every_mechanism()
     del mechanisms["sampled"]
-    with refused():
+    with refused("mechanisms"):
         parameters_from_mechanisms(survey, mechanisms)
     question = survey.questions[-1]
     silent = question.replacing(sampling=question.sampling.replacing(acknowledged=None))
-    with refused():
+    with refused("acknowledged"):
         plan_sampling(silent, survey.users).law  # noqa: B018
 
 
@@ -130,7 +130,7 @@ def test_a_file_for_each_question_where_each_person_answers_one():
     assert names == [["illness"], ["symptoms"]]
     assert files["parameters-2"].questions[0].mechanism == "oue-ps"
     assert sum(file.users for file in files.values()) == 1000
-    with refused():
+    with refused("design"):
         survey_parameters(plan)
     alone = plan_survey(survey(CHOICE, design="one-each"))
     assert list(deployable_files(alone)) == ["parameters"]
@@ -155,7 +155,7 @@ def test_every_choice_can_be_deployed():
             == question.shape.levels
             == question.asked.levels
         )
-    with refused():
+    with refused("mechanism of question 'illness'"):
         plan_survey(survey(CHOICE.replacing(mechanism="coin")))
 
 
@@ -202,7 +202,7 @@ def test_questions_are_found_by_name(parameters, one_question):
         is one_question.questions[0]
     )
     for name in (None, "nobody"):
-        with refused():
+        with refused("question"):
             parameters.question(name)
 
 

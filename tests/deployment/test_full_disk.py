@@ -87,7 +87,7 @@ def test_a_checkpoint_keeps_what_it_has(full, tmp_path):
         progress.save([saved("a", 10)])
         with pytest.raises(FileError) as error:
             progress.save([saved("b", 4 * ROOM)])
-        refused(error)
+        refused(kind=error)
         progress.save([saved("c", 10)])
         progress.close()
         progress = Checkpoint(folder / "progress", HASH)
@@ -101,7 +101,7 @@ def test_a_memory_gives_the_report_that_it_has_and_releases_no_other(full, tmp_p
         assert memory.change((HASH, "u", "q"), lambda _: b"first") == b"first"
         with pytest.raises(FileError) as error:
             memory.change((HASH, "v", "q"), lambda _: bytes(4 * ROOM))
-        refused(error)
+        refused(kind=error)
         again = Memory(folder / "memory")
         assert again.change((HASH, "u", "q"), lambda kept: kept) == b"first"
         assert again.change((HASH, "v", "q"), lambda kept: kept or b"new") == b"new"
@@ -132,7 +132,7 @@ def test_one_that_cannot_be_made_leaves_nothing(full, make, tmp_path):
             resource.setrlimit(resource.RLIMIT_FSIZE, (2**10, most))
         with pytest.raises(FileError) as error:
             make(folder / "new")
-        refused(error)
+        refused(kind=error)
         assert [path for path in folder.iterdir() if path != taken] == []
 
 
@@ -141,7 +141,7 @@ def test_files_that_are_replaced_stay_as_they_were(full, tmp_path):
         (folder / "plan.json").write_text("old")
         with pytest.raises(FileError) as error:
             replace_file(folder / "plan.json", bytes(4 * ROOM))
-        refused(error)
+        refused(kind=error)
         assert (folder / "plan.json").read_text() == "old"
         assert len(list(folder.iterdir())) == 1
 
@@ -157,7 +157,7 @@ def test_a_receiver_acknowledges_nothing_that_it_cannot_keep(
         groups = iter(range(0, 1000, 10))
         with pytest.raises(FileError) as error:
             any(inbox.add([reports[start : start + 10]]) == ["no"] for start in groups)
-        refused(error)
+        refused(kind=error)
         kept = next(groups) - 10  # without the group that failed
         assert 0 < inbox.sums()[KEY].users == kept
         inbox._database.close()
@@ -175,6 +175,6 @@ def test_reports_are_whole_or_not_there(full, one_question, tmp_path, rng):
         (folder / "a.parquet").write_text("old")
         with pytest.raises(FileError) as error:
             write(folder / "a.parquet", one_question, rows)
-        refused(error)
+        refused(kind=error)
         assert (folder / "a.parquet").read_text() == "old"
         assert len(list(folder.iterdir())) == 1

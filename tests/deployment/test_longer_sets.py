@@ -183,7 +183,7 @@ def test_set_sizes_are_asked_for_once(asked):
     parameters, sums = asked
     again = replace(parameters.question("how many"), again=Rounds(2))
     questions = (parameters.question("basket"), again)
-    with refused():
+    with refused("set_sizes"):
         estimates_table(
             replace(parameters, questions=questions), sums, set_sizes=REFUSED[3][0]
         )
@@ -195,7 +195,7 @@ def test_set_sizes_are_asked_for_once(asked):
 )
 def test_scores_that_are_no_numbers_of_items_are_refused_before_counting(scores):
     levels = Levels(("all",), (1.0,), (3,), ((),))
-    with refused():
+    with refused("scores of set sizes"):
         OrderedCollected(levels, (0, 1, 2), scores, "counts").set_sizes()
     assert (
         OrderedCollected(levels, (0, 1, 2), (0.0, 1.0, 7.0), "counts").set_sizes() == ()

@@ -165,11 +165,11 @@ def test_it_is_exported_read_and_proven(path):
 @pytest.mark.parametrize("reader", [read_parameters, Client])
 def test_every_reader_checks_it(path, reader):
     own = negative_survey(1.0, 4).shape.own
-    with refused(VerificationError):
+    with refused("A report realises", kind=VerificationError):
         reader(altered(path, own=own - 100))
-    with refused(FileError):
+    with refused("own of question 'diagnosis' is 0 but must be a", kind=FileError):
         reader(altered(path, own=0))
-    with refused(FileError):
+    with refused("key of question 'diagnosis' is 'truth' but must", kind=FileError):
         reader(altered(path, own=own, truth=1))
 
 
@@ -179,7 +179,7 @@ def test_a_client_reports_and_vectors_are_made(path):
     assert reports == {
         bytes([k, 0]) for k in range(4)
     }  # one is missed once in e^20 times
-    with refused():
+    with refused("answer"):
         client.report("diagnosis", "cough")
     parameters = read_parameters(path)
     vectors = make_vectors(parameters)["vectors"]

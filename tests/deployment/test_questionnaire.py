@@ -83,7 +83,7 @@ def test_a_page_for_twenty_answers_has_at_most_200_kilobytes():
     ],
 )
 def test_no_page_is_made_of_what_does_not_fit(survey, options):
-    with refused(PlannerError):
+    with refused(kind=PlannerError):
         questionnaire(survey, FILE, *options)
 
 
@@ -92,7 +92,7 @@ def test_more_answers_than_a_page_can_list_are_refused():
     file = parameters_from_mechanisms(
         survey, {"q": randomized_response(1.0, items=5001)}
     )
-    with refused(PlannerError):
+    with refused("answers", kind=PlannerError):
         questionnaire(survey, file.to_json().encode())
 
 

@@ -77,5 +77,5 @@ def test_cells_that_are_not_the_pairs_are_refused(related):
     document = related[0].document
     of = [{"question": "all of them", "of": [{"name": "a", "answers": ["x"]}] * 2}]
     changed = document | {"joint": of}
-    with refused(FileError):
+    with refused("the answers of 'all of them' are not the pairs of", kind=FileError):
         Parameters.of(changed | {"hash": content_hash(changed)})

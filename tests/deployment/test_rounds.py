@@ -57,7 +57,7 @@ def test_what_is_planned_for_rounds_is_deployed_for_them():
     ],
 )  # fmt: skip
 def test_other_rounds_are_refused(wrong):
-    with refused(FileError):
+    with refused(kind=FileError):
         Client(asked_again(wrong))
 
 
@@ -67,7 +67,7 @@ def test_once_is_one_report_in_the_persons_own_round(tmp_path):
     assert set(own.values()) == {1, 2, 3, 4}
     for user, number in own.items():
         for other in {1, 2, 3, 4} - {number}:
-            with refused():
+            with refused("round_number"):
                 client.report("q", "a", user=user, round_number=other)
         first = client.report("q", "a", user=user, round_number=number)
         assert first.round_number == number
@@ -80,7 +80,7 @@ def test_once_is_one_report_in_the_persons_own_round(tmp_path):
     ):
         with pytest.raises(InputError):
             client.report("q", "a", **wrong)
-    with refused():
+    with refused("changed"):
         client.report("q", "a", user="x", round_number=1, changed=True)
 
 
@@ -109,11 +109,11 @@ def test_one_value_is_reported_while_it_lasts(tmp_path, value):
         None,
         0,
     ):  # minus one would take a value back, and report it anew
-        with refused():
+        with refused("changed"):
             client.report("q", "a", user=user, round_number=4, changed=wrong)
     again = client.report("q", "c", user=user, round_number=4, changed=True)
     assert again == reports[3]  # a round is over when it was reported in
-    with refused():
+    with refused("round_number"):
         client.report("q", "a", user=user, round_number=3)
 
 

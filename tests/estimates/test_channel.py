@@ -252,17 +252,17 @@ def test_refusals():
     channel = best_channel(1.0)
     good = np.full(channel.outputs, 5)
     for counts in (good[1:], good / 2, -good):
-        with refused():
+        with refused("counts"):
             wanted_estimates(channel.estimator, counts)
-    with refused():
+    with refused("counts"):
         wanted_estimates(channel.estimator, np.zeros(channel.outputs, dtype=int))
     alone = wanted_estimates(channel.estimator, np.eye(channel.outputs, dtype=int)[0])
     assert alone.users == 1
     assert np.diag(alone.covariance).min() > 1  # as if every report had been as likely
-    with refused():
+    with refused("channel"):
         estimate_ordered(channel, good)
     for confidence in (0, 1, 95, "high", float("nan")):
-        with refused():
+        with refused("confidence"):
             large_sample(0.5, 0.01, confidence)
 
 
@@ -314,7 +314,7 @@ def test_what_are_no_ordered_estimates():
         "confidence": 1.0,
     }
     for name, value in wrong.items():
-        with refused():
+        with refused("confidence", "covariance", "users", "values"):
             OrderedEstimates(**about | {name: value})
-    with refused():
+    with refused("share"):
         OrderedEstimates(**about).quantile(1.0)

@@ -58,12 +58,12 @@ def test_what_are_no_estimates_is_refused():
     for values, errors in (
         ([], []), ([1.0], [1.0, 2.0]), ([np.nan], [1.0]), ([1.0], [-1.0]), ([[1.0]], [[1.0]]),
     ):  # fmt: skip
-        with refused():
+        with refused("standard_errors", "values"):
             Estimates(values, errors, errors, users=3)
-    with refused():
+    with refused("users"):
         Estimates([1.0], [1.0], [1.0], users=0)
     for confidence in (0, 1, 95, float("nan"), "high"):
-        with refused():
+        with refused("confidence"):
             Estimates([1.0], [1.0], [1.0], users=1).intervals(confidence)
 
 

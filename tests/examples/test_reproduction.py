@@ -327,7 +327,7 @@ def test_populations_are_those_of_table_2(tmp_path):
     with pytest.raises(FileError):
         populations.adult_ages(tmp_path / "none")
     (tmp_path / "ages").write_text("17, x\nold, y\n")
-    with refused(FileError):
+    with refused(kind=FileError):
         populations.adult_ages(tmp_path / "ages")
     with pytest.raises(InputError):
         populations.uniform(1, rng)

@@ -78,7 +78,7 @@ def test_the_last_digits_count():
 
 
 def test_unsuitable_generators_are_refused():
-    with refused():
+    with refused("rng"):
         seeded_words(np.random.Generator(np.random.MT19937(0)))
 
 
@@ -186,9 +186,9 @@ def test_the_last_digits_decide_their_own_lane_only():
 
 def test_counts_that_no_reports_have():
     for users, counts in ((-1, [0]), (3, [0.5]), (3, [-2, 1]), (3, [4, -2])):
-        with refused():
+        with refused("counts", "users"):
             Aggregate(users, counts)
-    with refused():
+    with refused("counts"):
         Aggregate(3, [1]) + Aggregate(3, [1, 1])
     assert Aggregate(0, [0]).counts.tolist() == [0]
     assert not Aggregate(1, [1]).counts.flags.writeable
@@ -201,6 +201,6 @@ def test_the_first_wrong_item_is_named():
         (numbers, [0, 1, 5, 6]), (numbers, [1.0, 2.5, 0.5]), (numbers, [1.0, float("nan")]),
         (numbers, [[1]]), (counts, [1, -1, -2, 0, 0]), (counts, [0.5] * 5),
     ):  # fmt: skip
-        with refused():
+        with refused("true_counts", "values"):
             read(values, 5)
     assert numbers(np.array([7], dtype=np.uint8), 8).dtype == np.int64

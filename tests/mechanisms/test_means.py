@@ -78,7 +78,7 @@ class NumericSuite(MechanismSuite):
         masked = np.ma.masked_array([15.0, 20.0], mask=[True, False])
         for bad in (*wrong, [15.0, 30.001], [9.999, np.nan], masked):
             for ask in (mechanism.variance, partial(output_law, mechanism)):
-                with refused():
+                with refused("values"):
                     ask(bad)
 
     @pytest.mark.parametrize("epsilon", BUDGETS)
@@ -126,7 +126,7 @@ class NumericSuite(MechanismSuite):
     def test_no_answers_at_all(self):
         mechanism = self.mechanism()
         nobody = np.full(5000, np.nan)
-        with refused():
+        with refused("values"):
             mechanism.variance(nobody)
         seen = set()
         for seed in range(20):
@@ -159,7 +159,7 @@ class TestBiSampleMD(NumericSuite):
         "epsilon", [0, -1, np.nan, np.inf, 50.1, 1e-5, "1", None, True]
     )
     def test_bad_budget(self, epsilon):
-        with refused():
+        with refused("epsilon"):
             self.build(epsilon)
 
     def test_the_bits_are_those_of_the_paper(self):
@@ -284,11 +284,11 @@ def test_limits_hold_where_reports_are_all_the_same(budget, people):
 
 
 def test_channels_for_other_numbers_are_refused():
-    with refused():
+    with refused("points"):
         law_of(Numeric("q", 0, 1, yes_no=True, epsilon=1.0), solved(1.0, points=5))
-    with refused():
+    with refused("channel"):
         mean_channel(shares := best_ordered_channel(PrivacyPolicy([1.0] * 3, [1] * 3)))
-    with refused():
+    with refused("channel"):
         law_of(Ordinal("o", (Level("all", 1.0, tuple("abc")),)), shares)
 
 

@@ -56,10 +56,10 @@ class TestInputDiscriminativeUnaryEncoding(SingleItemSuite):
 )
 def test_bad_budgets_and_domains_are_refused(build):
     for epsilon in (0, -1.0, np.nan, np.inf, 51, True, "1", None):
-        with refused():
+        with refused("epsilon"):
             build(epsilon, 5)
     for items in (1, 0, -3, 2.0, np.nan, True, None, 2**31):
-        with refused():
+        with refused("items"):
             build(1.0, items)
 
 
@@ -68,7 +68,7 @@ def test_sizes_follow_the_budget():
         subset_selection(x, items=12).shape.types[0][0] for x in (1e-3, 1.0, 5.0)
     ] == [6, 3, 1]
     assert local_hashing(20.0, 10).shape.values > 4e8
-    with refused():
+    with refused("epsilon"):
         local_hashing(20.001, items=5)
     assert randomized_response(30.0, MAX_ITEMS).levels.total == MAX_ITEMS
 
@@ -141,8 +141,8 @@ def test_budgets_below_the_grid_are_refused():
         weight_held(randomized_response(1500 / DENOMINATOR, 1000))
         == DENOMINATOR // 1000 + 1
     )
-    with refused():
+    with refused("epsilon"):
         randomized_response(600 / DENOMINATOR, 1000)
     for make in (subset_selection, local_hashing):
-        with refused():
+        with refused("epsilon"):
             make(1e-10, 1000)

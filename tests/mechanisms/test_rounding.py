@@ -114,10 +114,10 @@ def test_what_the_grid_cannot_hold_is_refused_with_a_remedy():
     items = 10**9
     weight = 1 / (1.0 + np.expm1(0.1) / items)
     types = OutputTypes([items], [weight], [[1.0]], [[np.exp(0.1)]], [[1]])
-    with refused():
+    with refused("epsilons"):
         round_types(PrivacyPolicy([0.1], [items]), types)
     types = OutputTypes([3], [1.0], [[1.0]], [[1.0 + 1e-9]], [[1]])
-    with refused():
+    with refused("epsilons"):
         round_types(PrivacyPolicy([1e-9], [3]), types)
 
 
@@ -126,7 +126,9 @@ def test_a_type_that_one_of_two_levels_never_sends_is_refused():
     high = [[4, 4], [0, 4]]
     ones = [[1, 1], [1, 1]]
     types = OutputTypes([2, 2], [0.4, 1e-12], low, high, ones)
-    with refused(VerificationError):
+    with refused(
+        "The design exceeds a pair's budget by inf nats", kind=VerificationError
+    ):
         round_types(PrivacyPolicy([2.0, 2.0], [2, 2]), types)
 
 
@@ -136,5 +138,7 @@ def test_a_pair_that_exceeds_its_budget_is_refused_wherever_it_stands():
     for beyond in ([1e-8, 0.0], [0.0, 1e-8]):
         high = 1.6 + np.array(beyond)
         types = OutputTypes([2, 2], [1.0], [2 - high], [high], [[1, 1]])
-        with refused(VerificationError):
+        with refused(
+            "The design exceeds a pair's budget by 3.13e-08", kind=VerificationError
+        ):
             round_types(policy, types)

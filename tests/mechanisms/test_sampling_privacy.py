@@ -80,7 +80,7 @@ def test_probabilities_round_to_the_private_side():
     ],
 )  # fmt: skip
 def test_bad_probabilities_are_refused(arguments):
-    with refused():
+    with refused("decoys", "sampling", "sampling + zero + decoys", "zero"):
         SamplingPrivacy(*arguments)
 
 
@@ -88,9 +88,9 @@ def test_when_everyone_has_a_value_none_is_refused_and_zero_is_free():
     mechanism = SamplingPrivacy(0.4, 0.0, [0.3, 0.3], everyone_has_value=True)
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state
-    with refused():
+    with refused("true_counts"):
         mechanism.draw_aggregate([1, 0, 2], rng)
-    with refused():
+    with refused("true_counts"):
         mechanism.variance([1, 2, 3])
     assert rng.bit_generator.state == before
     assert mechanism.output_losses[0] == 0
@@ -107,7 +107,12 @@ def test_when_everyone_has_a_value_none_is_refused_and_zero_is_free():
     ],
 )
 def test_totals_that_two_rounds_cannot_have_are_refused(totals):
-    with refused():
+    with refused(
+        "counts",
+        "round two minus round one at 1",
+        "total of round one",
+        "total of round two",
+    ):
         SamplingPrivacy(0.5, 0.25, [0.25]).estimate(Aggregate(100, np.array(totals)))
 
 

@@ -108,7 +108,7 @@ def test_bits_of_another_number_are_refused_by_number():
     assert packed.written([0, 9]) == bytes([1, 2, 0, 0, 0, 0, 0, 0])
     bits = packed.draw_many(np.tile([0, 5], (6, 1)), words)[0]
     bits[2] = 255
-    with refused():
+    with refused("ones of report 2"):
         packed.counter().add(bits)
 
 
@@ -157,7 +157,7 @@ def test_own_elements_are_likelier_unless_all_reports_are_alike():
         ratios = rng.choice([D, D - 1, D // 2], steps, p=(0.8, 0.1, 0.1)).tolist()
         law = StaircaseCollected(levels, held, 40.0, tuple(ratios))
         ((own, other),) = law.support()
-        telling = nullcontext() if own > other else refused(VerificationError)
+        telling = nullcontext() if own > other else refused(kind=VerificationError)
         with telling:
             law.require_telling()
         told += own > other
@@ -173,7 +173,7 @@ def test_numbers_in_a_report_are_below_the_elements_and_rise():
     shape.counter().add(rows)
     for wrong in (shape.cells, int(numbers[3, -2])):
         numbers[3, -1] = wrong
-        with refused():
+        with refused("report 3"):
             shape.counter().add(rows)
 
 
@@ -219,5 +219,5 @@ def test_refusals_name_the_argument():
     lengths = (3, 4, 1.0), (3, 0, 1.0), (9999, 1025, 1.0)
     caps = (9, 3, 1.0, 0.5), (9, 3, 1.0, 3.1)
     for about in (*lengths, *caps):
-        with refused():
+        with refused("cap", "length"):
             best_set_design(*about)

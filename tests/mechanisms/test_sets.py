@@ -182,7 +182,7 @@ def test_padding_lengths_end_where_stated(length):
         padded(plain, length) for length in (1, 2)
     ]  # of two items no set has more than two
     assert [(one.name, one.asked.longer_sets) for one in made] == [("", None), ("", ())]
-    with refused():
+    with refused("padding_length"):
         padded(plain, length)
 
 
@@ -207,9 +207,9 @@ def test_sets_from_flat_arrays():
         ([2, 2], [0, 2]), ([2, 0], [0, 1]), ([2, 0], [1, 2]), ([2, 0], [0, 3, 2]), ([2, 0], [0]),
         ([2, 0], [0.0, 2.0]), ([3], [0, 1]),
     ):  # fmt: skip
-        with refused():
+        with refused("members", "set of user 0", "starts"):
             ItemSets(3, np.array(members), np.array(starts))
-    with refused():
+    with refused("set of user 1"):
         ItemSets.of([[1], [2, 0, 2], [3, 3]], 4)
-    with refused():
+    with refused("members"):
         ItemSets.of([[1], [4]], 4)

@@ -138,7 +138,7 @@ def test_no_weight_passes_for_another(counts):
     assert counted[:, 0].tolist() == [4, 2, 4]
     unknown = good.copy()
     unknown[[2, 4], 0] = 3
-    with refused():
+    with refused("reports"):
         counter.add(unknown.view(np.uint8))
     for level in range(
         0, levels - 1, 2
@@ -148,7 +148,7 @@ def test_no_weight_passes_for_another(counts):
         forged[4, starts[level + 1]] = 1
         bad = np.column_stack([good[:, 0], pack(forged)])
         seen = [*full[:level].tolist(), 0, 1]
-        with refused() as caught:
+        with refused("size of reports") as caught:
             counter.add(bad.view(np.uint8))
         if level < 5:  # long lists are cut
             assert f"is {seen}"[:-1] in str(caught.value)
@@ -156,12 +156,16 @@ def test_no_weight_passes_for_another(counts):
 
 def test_a_design_that_breaks_its_policy_is_refused():
     types = OutputTypes([5], [0.5], [[1.0]], [[6.0]], [[1]])
-    with refused(VerificationError):
+    with refused(
+        "The design exceeds a pair's budget by 0.2 nats", kind=VerificationError
+    ):
         SidesCollected.of(
             SubsetDesign(PrivacyPolicy([np.log(5)], [5]), types, [0], [1.0])
         )
     light = OutputTypes([5], [0.49], [[1.0]], [[6.0]], [[1]])
-    with refused(VerificationError):
+    with refused(
+        "The probabilities of level 0 sum to 0.98, not to 1", kind=VerificationError
+    ):
         SidesCollected.of(
             SubsetDesign(PrivacyPolicy([np.log(6)], [5]), light, [0], [1.0])
         )

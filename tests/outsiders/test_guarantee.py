@@ -162,7 +162,7 @@ def test_any_mechanism_covers_the_table():
 def test_one_alone_is_not_hidden():
     reports = seen_of(randomized_response(1.0, 10).shape)
     assert shuffled(reports, 1, 1e-6).epsilon == pytest.approx(1.0, rel=1e-6)
-    with refused():
+    with refused("people"):
         shuffled(reports, 0, 1e-6)
 
 
@@ -179,9 +179,9 @@ def test_refusals():
     design = PrivacyPolicy([1.0, 1.0], [2, 2], [[1.0, inf], [inf, 1.0]])
     mechanism = seen_of(SidesCollected.of(best_design(design)))
     for apart in (of_policy(PrivacyPolicy([1.0] * 3, [2] * 3, rule)), mechanism):
-        with refused():
+        with refused("budget", "levels 'level 1', 'level 2'"):
             apart.blanket(0, 1)
-    with refused():
+    with refused("levels"):
         shuffled(of_policy(PrivacyPolicy([1.0] * 31, [2] * 31)), 100, 1e-6)
 
 
@@ -320,13 +320,13 @@ def test_what_are_no_numbers_or_masses():
         (3.0, 0.0, 3.0),
         (3.0, 0.3, 2.9),
     ):
-        with refused():
+        with refused("ratio, variation, others_ratio"):
             Blanket.from_numbers(p, beta, q)
-    with refused():
+    with refused("ratio"):
         Blanket.from_numbers(float("nan"), 0.3, 3.0)
-    with refused():
+    with refused("total of masses"):
         Blanket([0.6, 0.6], [1 / 1.2] * 2, [1 / 1.2] * 2)
-    with refused():
+    with refused("others"):
         Blanket.from_laws([0.5, 0.5], [0.4, 0.6], [[1.0, 0.0]])
     for bad in (
         ([0.5], [2.0, 1], [1, 2.0]),

@@ -165,7 +165,7 @@ def test_what_is_not_known_and_refusals():
     assert unknown.guess() is unknown.reach is None
     three = seen(rappor(1.0, 3))
     for bad in ([0.5, 0.5], [0.5, 0.6, -0.1], [0.5, 0.2, 0.2]):
-        with refused():
+        with refused("prior"):
             three.guess(bad)
 
 

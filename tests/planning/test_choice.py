@@ -69,7 +69,7 @@ def test_options_are_ranked_and_judged_against_the_plan(name):
     for one in plan.options:
         assert one.against == pytest.approx(one.error / own.error - 1, abs=2e-6)
         assert one.error >= plan.least_error
-    with refused():
+    with refused("option"):
         plan.option("laplace")
 
 
@@ -199,7 +199,7 @@ def test_a_rival_that_cannot_be_proven_is_left_out_with_a_word(monkeypatch):
             "IDUE opt2 (a = 1/2) is left out: Proven only to 7e-06.",
         )
         assert {"opt0", "opt1", "oue"} <= {rival.name for rival in one.options}
-    with refused(ConvergenceError):
+    with refused("Proven only to 7e-06", kind=ConvergenceError):
         best_of(mechanism="opt2")  # what is planned must be proven
 
 

@@ -127,7 +127,7 @@ def test_the_file_has_the_parts_as_they_are_asked():
     ],
 )  # fmt: skip
 def test_what_no_joint_question_is_of(others, of, about):
-    with refused():
+    with refused("level", "of", "rule", "weight"):
         Survey(
             "s", 10, (alike("a", 1), alike("b", 1), *others, Joint("both", of, **about))
         )
@@ -139,7 +139,7 @@ def test_it_spends_what_its_parts_have():
     ledger = Ledger().after(made.collection(datetime.date(2026, 3, 1)))
     spent = {"severe": log(4), "common": log(6), "any": log(6)}
     assert {name: ledger.spent(name) for name in spent} == pytest.approx(spent)
-    with refused():
+    with refused("budget left for 'severe'"):
         plan_survey(Survey("t", 10_000, (diagnosis(),)), ledger)
     again = Ledger().after(
         planned(diagnosis(), smokes(0.5)).collection(datetime.date(2026, 1, 1))

@@ -50,7 +50,7 @@ def test_two_surveys_never_spend_more_than_is_tolerated():
     assert ledger.spent("common") == pytest.approx(2.0)
     assert [row.left for row in second.spending][:2] == pytest.approx([0.6, 1.2])
     assert max(row.tolerated for row in second.spending) == 2.0
-    with refused():
+    with refused("budget left for 'severe'"):
         plan_survey(survey("third"), ledger=ledger)
 
 
@@ -116,9 +116,9 @@ def test_both_budgets_of_a_one_sided_survey_add_up():
     cleared = PrivacyPolicy(
         [1.0, 2.0], [2, 3], "one-sided", ["severe", "common"], [0.5, np.inf]
     )
-    with refused():
+    with refused("budget left for 'severe', as to what is said against them"):
         ledger.left(cleared)
-    with refused():
+    with refused("rule"):
         ledger.left(PrivacyPolicy([1.0, 2.0], [2, 3], names=["severe", "common"]))
     for one in (
         made,
@@ -133,14 +133,14 @@ def test_nothing_left_and_mixed_rules_are_refused():
     by_matrix = LedgerEntry(
         survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5}
     )
-    with refused():
+    with refused("survey"):
         past.after(spent(B=1.0))
     for ledger, policy in (
         (past, PrivacyPolicy([1.0], [3], names=["A"])),
         (past, PrivacyPolicy([2.0, 3.0], [3, 1], "avg", ["A", "B"])),
         (Ledger().after(by_matrix), PrivacyPolicy([1.0], [3], [[0.5]], ["A"])),
     ):
-        with refused():
+        with refused("budget left for 'A'", "budget left for 'A' against 'A'", "rule"):
             ledger.left(policy)
 
 
@@ -155,7 +155,7 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
     second = plan_survey(Survey("second", 1000, (income,)), ledger=ledger)
     (row,) = second.spending
     assert row.left == pytest.approx(2.0 - ledger.spent("income"))
-    with refused():
+    with refused("rule"):
         plan_survey(Survey("third", 1000, (Categorical("now", levels),)), ledger=ledger)
     for rule in ("min", "avg", "matrix"):  # what is left of one level is the same
         entry = LedgerEntry(survey="x", day="2026-01-01", rule=rule, spent={"A": 0.5})
@@ -177,15 +177,15 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
 def test_bad_files_are_refused(tmp_path, change):
     path = tmp_path / "ledger.json"
     path.write_text(json.dumps(Ledger().model_dump() | change))
-    with refused(FileError):
+    with refused(kind=FileError):
         read_ledger(path)
 
 
 def test_unreadable_files_are_refused(tmp_path):
-    with refused(FileError):
+    with refused("No such file or directory", kind=FileError):
         read_ledger(tmp_path / "missing.json")
     (tmp_path / "text.json").write_text("{")
-    with refused(FileError):
+    with refused("EOF while parsing an object at line 1 column 1", kind=FileError):
         read_ledger(tmp_path / "text.json")
 
 
@@ -224,7 +224,7 @@ def test_two_plans_with_one_ledger_are_not_both_recorded(tmp_path):
         plan_survey(survey(name, epsilon=0.6)) for name in ("first", "second")
     )
     record_collection(path, Ledger(), first.collection(DAY))
-    with refused(FileError):
+    with refused("changed since this survey was planned with it", kind=FileError):
         record_collection(path, Ledger(), second.collection(DAY))
     assert [one.survey for one in read_ledger(path).collections] == ["first"]
     assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
@@ -233,10 +233,10 @@ def test_two_plans_with_one_ledger_are_not_both_recorded(tmp_path):
 def test_a_ledger_that_is_being_written_is_refused(tmp_path):
     lock = tmp_path / "ledger.json.lock"
     lock.touch()
-    with refused(FileError):
+    with refused("is being written by another process", kind=FileError):
         record_collection(tmp_path / "ledger.json", Ledger(), spent(A=1.0))
     assert lock.exists()
-    with refused(FileError):
+    with refused("No such file or directory", kind=FileError):
         record_collection(tmp_path / "no" / "ledger.json", Ledger(), spent(A=1.0))
 
 

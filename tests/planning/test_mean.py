@@ -184,12 +184,12 @@ def test_what_the_solver_cannot_prove_is_not_planned(monkeypatch):
     assert best_for(model, 30.0).policy.bounds().max() == 6.0
     monkeypatch.setattr(channels, "best_channel", refusing(nats=0.5))
     forget()
-    with refused(ConvergenceError):
+    with refused("It stopped early", kind=ConvergenceError):
         best_for(model, 3.0)
     plan = planned()
     assert plan.deployed.mechanism == "bisample-md"
     assert tuple(left_out(plan)) == ("Channel is left out: It stopped early.",)
-    with refused(ConvergenceError):
+    with refused("It stopped early", kind=ConvergenceError):
         planned(mechanism="channel")
 
 
@@ -314,7 +314,7 @@ def test_shares_of_a_grid_are_those_of_a_finer_one_and_of_one_answer():
     ],
 )  # fmt: skip
 def test_refusals(build):
-    with refused():
+    with refused("cap", "center", "domain", "epsilon", "missing", "points", "spread"):
         build()
 
 
@@ -397,7 +397,7 @@ class TestPredictionAgainstSimulation:
     ],
 )  # fmt: skip
 def test_bad_input(build):
-    with refused():
+    with refused("epsilons", "kind", "mean", "preferences", "sd", "users"):
         build()
 
 

@@ -66,9 +66,9 @@ def test_counts_and_scores_and_weights():
     ],
 )  # fmt: skip
 def test_refusals(arguments):
-    with refused():
+    with refused("wanted", "weights"):
         best_ordered_channel(plain(1.0, 3), **arguments)
-    with refused():
+    with refused("answers"):
         best_ordered_channel(plain(1.0, 129))
 
 
@@ -313,7 +313,7 @@ def test_an_answer_outside_the_order_has_a_budget_a_weight_and_a_share_of_its_ow
     ],
 )  # fmt: skip
 def test_what_does_not_go_with_an_answer_outside_the_order(changes):
-    with refused():
+    with refused("no_answer", "order", "scores"):
         OUTSIDE.replacing(**changes)
 
 

@@ -79,7 +79,7 @@ def test_nothing_is_said_where_nothing_hides():
     rule = ((1.0, inf), (inf, 1.0))
     question = Categorical("q", LEVELS, rule=rule)
     assert outsider_view(question, None, 1000, None) is None
-    with refused():
+    with refused("delta"):
         planned(Categorical("q", LEVELS, mechanism="grr")).outsiders(delta=0)
 
 

@@ -90,7 +90,7 @@ def test_the_flat_region_is_within_five_percent():
 
 
 def test_plans_that_do_not_fit_are_refused():
-    with refused():
+    with refused("users"):
         plan_padding(solve(POLICY), 0, AssumedSets([0, 1]))
 
 
@@ -208,7 +208,7 @@ def test_a_cap_that_is_planned_with_is_used_as_far_as_the_length_allows():
         == 3.0
     )
     for sets in ({"sets": SIZES}, {"sets": AssumedSets(), "padding_length": 3}):
-        with refused():
+        with refused("cap of question 'q'"):
             planned(**sets | {"sets": sets["sets"].replacing(cap=0.5)})
 
 
@@ -224,7 +224,7 @@ def test_the_gap_is_to_the_bound_for_such_sets():
         plan.total_error, rel=1e-6
     )  # the same, at one budget
     assert beside["wheel"] > 1.05 * plan.total_error
-    with refused():
+    with refused("mechanism of question 'q'"):
         planned(padding_length=4, mechanism="privset")
 
 
@@ -236,14 +236,14 @@ def test_any_rule_has_its_smallest_budget(rule):
     assert plan.fact(SetPromises).epsilon == pytest.approx(least)
     assert plan.mechanism.shape.largest() <= least
     assert {one.name for one in plan.every if one.refused} >= {"opt0"}
-    with refused():
+    with refused("rule"):
         planned(padding_length=3, rule=rule, mechanism="opt0")
     for names in ("q", "qr"):  # alone, and where questions share budgets
         each = [
             ItemSet(n, TWO, padding_length=3, rule=rule, criterion="minimax")
             for n in names
         ]
-        with refused():
+        with refused("set-design"):
             plan_survey(Survey("s", 20_000, each))
 
 
@@ -347,14 +347,18 @@ def test_items_are_in_the_levels_that_have_them_or_spread_like_these(
 )
 def test_a_file_is_read_when_it_is_there_changes_and_fits(tmp_path, text, levels):
     asked = question(tmp_path / "p.dat", *levels)
-    with refused(FileError):
+    with refused("No such file or directory", kind=FileError):
         set_model_of(asked)
     assert (
         set_model_of(question(written(tmp_path, "1\n2\n", "p.dat"), *levels)).largest
         == 1
     )
     os.utime(written(tmp_path, text, "p.dat"), ns=(1, 1))
-    with refused(FileError):
+    with refused(
+        "'0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16...'",
+        "'4' must be the name of an item of this question",
+        kind=FileError,
+    ):
         set_model_of(asked)
 
 
@@ -362,7 +366,7 @@ def test_a_file_is_read_when_it_is_there_changes_and_fits(tmp_path, text, levels
     ("sets", "levels"), [([[0]], None), ([[], []], None), ([[0], [1]], np.zeros(2))]
 )
 def test_bad_pilots_are_refused(sets, levels):
-    with refused():
+    with refused("level_of", "pilot"):
         PilotSets(ItemSets.of(sets, 3), levels)
 
 

@@ -134,12 +134,12 @@ def test_matrix_rules_are_allocated_too():
 
 def test_bad_allocations_are_refused():
     for curves in ([], [SECTION_9[0], SECTION_9[0]]):
-        with refused():
+        with refused("questions"):
             allocate(curves)
     for weight in (0, -1, np.nan, np.inf):
-        with refused():
+        with refused("weight of question 'x'"):
             mean_curve("x", 1.0, weight)
-    with refused():
+    with refused("epsilon"):
         mean_curve("x", 0.0)
 
 

@@ -87,7 +87,7 @@ def test_it_cannot_be_changed():
 def test_many_levels_have_room_but_no_dense_matrix():
     many = PrivacyPolicy(np.linspace(1, 2, 20_001), np.ones(20_001))
     assert many.room(np.zeros(many.size)).max() == 1.0
-    with refused():
+    with refused("levels"):
         many.bounds()
 
 
@@ -137,12 +137,12 @@ NO_TEXTS = """| |-1|+1|0|nan|inf|ln 1|ln 0|ln 0.5|ln -4|ln ln 4|ln4|log 4|LN 4|4
     "value", [*NO_NUMBERS, *NO_TEXTS.split("|"), "ln 4" + " * 1" * 40]
 )
 def test_everything_else_is_refused(value):
-    with refused():
+    with refused("epsilon"):
         parse_epsilon(value)
 
 
 def test_the_message_names_the_argument_and_why_large_budgets_are_refused():
-    with refused():
+    with refused("none_epsilon"):
         parse_epsilon("ln 1e30", "none_epsilon")
 
 

@@ -151,7 +151,7 @@ def test_a_matrix_is_changed_as_a_whole():
     policy = PrivacyPolicy([1, 1], [1, 2], [[math.inf, 2], [2, 3]])
     assert policy.rule.open_pairs
     assert not policy.rule.by_level
-    with refused():
+    with refused("scale"):
         scaled(policy, np.array([1.0, 2.0]))
     assert policy.rule.without(np.array([0.5, 1.0])) == rule_of(
         [[math.inf, 1.0], [1.0, 2.0]], 2

@@ -77,7 +77,7 @@ def test_curves_have_the_errors_of_the_plan():
     assert (noise < total).all()
     small = rates.curve.mean_rmse < 30 * rates.best.rmse
     assert missing.values[small].tolist() == rates.curve.mean_rmse[small].tolist()
-    with refused():
+    with refused("plan"):
         chart(7)
 
 

@@ -103,7 +103,7 @@ def test_reports_that_do_not_tell_a_number_are_refused():
     estimator = np.ones((1, 2))
     blank = np.full((2, 2), 0.5)
     assert unbiased(estimator, np.array([[1.0, 1.0]]), blank) == pytest.approx(1)
-    with refused(ConvergenceError):
+    with refused("The best reports do not tell all the wanted", kind=ConvergenceError):
         unbiased(estimator, np.array([[1.0, 1.001]]), blank)
 
 
@@ -124,7 +124,7 @@ def test_a_cap_is_kept_and_costs():
     independent = dense(rays_of(policy), wanted, [*free, capped])
     assert both.worst_error == pytest.approx(independent, rel=1e-5)
     impossible = Scenario(other.population, other.directions, other.drawn, least / 2)
-    with refused(InfeasibleError):
+    with refused("The caps cannot be kept", kind=InfeasibleError):
         solve_channel(policy, wanted, [*free, impossible])
 
 
@@ -245,11 +245,11 @@ def test_the_bound_stands_at_the_true_windows(case):
 
 def test_refusals():
     for size in (1, 17):
-        with refused():
+        with refused("symbols"):
             solve_channel(plain(1.0, size), np.ones((1, size)), [])
     apart = np.full((4, 4), np.inf)
     apart[:2, :2] = apart[2:, 2:] = 1.0
-    with refused():
+    with refused("rule"):
         solve_channel(
             PrivacyPolicy(np.ones(4), np.ones(4), apart),
             cumulative(4),

@@ -159,5 +159,5 @@ def test_what_cannot_be_listed_is_refused():
         policy = PrivacyPolicy(
             np.ones(size), np.full(size, items), np.ones((size, size))
         )
-        with refused():
+        with refused("rule"):
             windows_of(policy, np.arange(size))

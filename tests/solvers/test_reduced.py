@@ -140,5 +140,5 @@ def test_a_parabola_with_a_kink(centre, kink, bend, guess):
 
 def test_a_search_without_end_is_an_error():
     nothing = _face(float("nan"))
-    with refused(ConvergenceError):
+    with refused("The search for the optimum did not end", kind=ConvergenceError):
         minimise_convex(lambda _: (nothing, nothing), 0.0, 1.0, 0.5, np.zeros(0))

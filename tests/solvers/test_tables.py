@@ -108,7 +108,7 @@ def test_the_papers_box(budget, error):
     cost = table.worst_case_mse / BY_BUDGET[budget] - 1
     assert 0.002 < cost < 0.045  # up to 4 %
     assert table.certificate.lower_bound <= solve(browsing(budget)).worst_case_mse
-    with refused():
+    with refused("starts"):
         solve_literal(browsing(budget), starts=0)
 
 
@@ -243,14 +243,18 @@ def test_extremes(epsilons, counts, rule, model, kind):
 
 @pytest.mark.parametrize("model", ["opt0", "opt1"])
 def test_an_error_too_small_for_floating_point_is_refused_with_a_reason(model):
-    with refused(ConvergenceError):
+    with refused(
+        "The error at these budgets, 0e+00, is too small",
+        "The method 'reduced' is proven optimal only to a",
+        kind=ConvergenceError,
+    ):
         solve(PrivacyPolicy([50.0], [1]), model)
 
 
 @pytest.mark.parametrize("model", [*MODELS, "rappor"])
 def test_a_budget_too_small_for_deployment_is_refused(model):
     policy = PrivacyPolicy([1.0, 1e-10], [2, 2])
-    with refused():
+    with refused("smallest pair budget"):
         baseline(policy, model) if model == "rappor" else solve(policy, model)
 
 

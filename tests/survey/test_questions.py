@@ -102,7 +102,7 @@ def test_a_changed_copy_is_checked_and_keeps_nothing_that_was_worked_out():
     assert QUESTION.policy.epsilons.tolist() == [1.0, 2.0]
     half = tuple(level.replacing(epsilon=level.epsilon / 2) for level in LEVELS)
     assert QUESTION.replacing(levels=half).policy.epsilons.tolist() == [0.5, 1.0]
-    with refused():
+    with refused("weight"):
         QUESTION.replacing(weight=-1)
     with pytest.raises(Exception, match="frozen"):
         QUESTION.weight = 2.0
@@ -184,7 +184,7 @@ def test_a_number_has_one_level():
         (),
     )
     assert age.domain.center == 53.5
-    with refused():
+    with refused("epsilon of question 'age'"):
         _ = age.replacing(epsilon=None).policy
 
 
@@ -270,7 +270,7 @@ def test_sample_from_csv(tmp_path):
 def test_bad_csv(tmp_path, text):
     path = tmp_path / "pilot.csv"
     path.write_text(text)
-    with refused(FileError):
+    with refused(kind=FileError):
         read_preferences(path, "eps" if "other" in text else None)
 
 

@@ -297,7 +297,7 @@ def test_files_that_are_too_large_are_refused(tmp_path, monkeypatch, name):
     module, limit, text, told = LIMITS[name]
     monkeypatch.setattr(module, limit, 3)
     question = CITY if "City" in text else DRINKS
-    with refused(FileError):
+    with refused(kind=FileError):
         read_known(
             written(tmp_path, name, text), question.answer_column, Reading(**told)
         )
@@ -307,7 +307,7 @@ def test_an_excel_file_is_measured_before_it_is_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "_MOST_MEBIBYTES", 1)
     with ZipFile(tmp_path / "bomb.xlsx", "w", ZIP_DEFLATED) as bomb:
         bomb.writestr("sheet.xml", b" " * (2**20 + 1))
-    with refused(FileError):
+    with refused("unpacks to more than 1 MiB", kind=FileError):
         read_known(tmp_path / "bomb.xlsx", CITY.answer_column)
 
 
@@ -321,7 +321,7 @@ def test_an_answer_without_a_name_is_called_by_its_level_everywhere(parameters):
     )
     assert law.asked.code(["cold 3", "tea"]) == law.asked.code([4, 0]) == (0, 4)
     for wrong in ("cold 0", "cold 4", "cold 01", "Cold 1", "hot 1", "4"):
-        with refused():
+        with refused("answer"):
             law.asked.code([wrong])
 
 
@@ -329,7 +329,7 @@ def test_an_answer_without_a_name_is_called_by_its_level_everywhere(parameters):
     "items", [("Tea", "tea "), ("Cafe\u0301", "Caf\u00e9"), ("COLD 2",), ("3",)]
 )
 def test_names_that_a_file_could_not_tell_apart_are_refused(items):
-    with refused():
+    with refused("items 1", "items 2"):
         DRINKS.replacing(levels=(Level("hot", 1.0, items), DRINKS.levels[1]))
 
 

@@ -58,7 +58,7 @@ def form(tmp_path):
 
 def test_a_form_becomes_a_survey_when_its_blanks_are_filled_in(form):
     made = survey_of_form(form)
-    with refused(FileError):
+    with refused("survey, users is missing", kind=FileError):
         survey_from_text(made.text)
     assert len(re.findall('= ""  # ', made.text)) == 6
     survey = survey_from_text(made.text.replace('= ""', "= 3"))
@@ -79,7 +79,7 @@ def test_the_command_lists_what_was_left_out_and_replaces_nothing(form, tmp_path
     page = shown("import", form, "--out", out)
     assert page.count("Left out: ") == 5
     assert out.read_text() == survey_of_form(form).text
-    with refused(FileError):
+    with refused("exists", kind=FileError):
         shown("import", form, "--out", out)
 
 
@@ -92,10 +92,10 @@ def test_what_the_output_has_no_letters_for_is_spelt_out(form, tmp_path):
 def test_what_is_no_form_is_refused(tmp_path):
     book = openpyxl.Workbook()
     book.save(tmp_path / "none.xlsx")
-    with refused(FileError):
+    with refused("has no sheet 'survey'", kind=FileError):
         survey_of_form(tmp_path / "none.xlsx")
     book.active.title = "survey"
     book.active.append(("type", "name"))
     book.save(tmp_path / "none.xlsx")
-    with refused(FileError):
+    with refused("has no question with answers to choose, or for a", kind=FileError):
         survey_of_form(tmp_path / "none.xlsx")

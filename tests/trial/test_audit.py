@@ -295,7 +295,7 @@ def test_too_few_or_too_many():
         "import sys; [print(i) for i in range(9)]; sys.stdin.read()",
         "import sys; sys.stdout.write('x' * 10_000)",
     ):
-        with refused():
+        with refused("reports"):
             python(text)(["a", "b", "c"], 1000)
 
 
@@ -303,7 +303,7 @@ def test_time_is_bounded():
     ignored = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True);"
     start = time.monotonic()
     for text in ("", ignored):
-        with refused():
+        with refused("reports"):
             python(f"{text} import time; time.sleep(60)".lstrip(), seconds=1)(
                 ["a", "b"], 1000
             )
@@ -311,24 +311,24 @@ def test_time_is_bounded():
 
 
 def test_what_cannot_be_started():
-    with refused():
+    with refused("command"):
         CommandBox(["/nothing/here"])(["a"], 1000)
-    with refused():
+    with refused("command"):
         CommandBox([])
-    with refused():
+    with refused("seconds"):
         CommandBox(["cat"], seconds=0)
 
 
 def test_what_a_command_says_reaches_no_screen_but_its_last_line_an_error(capfd):
     text = "import sys; print('\\x1b[2Jloading', file=sys.stderr); sys.exit('no such file: a.json')"
-    with refused():
+    with refused("reports"):
         python(text)(["a"], 1000)
     assert capfd.readouterr() == ("", "")
 
 
 def test_half_a_line_at_the_end_of_the_time_is_no_report():
     text = "import sys, time; print(1); sys.stdout.write('2'); sys.stdout.flush(); time.sleep(60)"
-    with refused():  # 0: a slow start
+    with refused("reports"):  # 0: a slow start
         python(text, seconds=2)(["a", "b"], 1000)
 
 
@@ -337,7 +337,7 @@ def test_a_flood_takes_neither_memory_nor_more_than_its_time(stream):
     """``yes`` writes gigabytes a second to whoever reads."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.monotonic()
-    with refused():
+    with refused("reports"):
         CommandBox(["sh", "-c", f"yes {stream}"], seconds=1)(["a"] * 1000, 200)
     assert time.monotonic() - start < 10
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**16  # KiB

@@ -318,7 +318,7 @@ def test_what_does_not_fit_is_refused():
         (NUMBER, [95.0]),
         (choice, np.array([1.0])),
     ):
-        with refused():
+        with refused("answers", "labels", "values"):
             tried(question, answers)
     trial = tried(choice, COUNTS)
     for call in (
@@ -327,5 +327,5 @@ def test_what_does_not_fit_is_refused():
         lambda: trial.run(1, 7),
         lambda: trial.one("opt0", rng(), most=0),
     ):
-        with refused():
+        with refused("most", "repeats", "rng"):
             call()

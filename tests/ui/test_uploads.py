@@ -73,7 +73,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_not_right_is_named_by_its_own_name_and_no_file_here_is_read(name):
-    with refused(FileError) as caught:
+    with refused(kind=FileError) as caught:
         document_from_upload("s.toml", WRONG[name].encode("utf-8", "surrogateescape"))
     assert tempfile.gettempdir() not in str(caught.value)
     assert str(caught.value).startswith("s.toml")
@@ -100,7 +100,7 @@ def test_items_with_levels_keep_the_budgets_in_the_table_and_without_levels_form
     ids=range(7),
 )  # fmt: skip
 def test_wrong_lists_of_items_name_the_line(text):
-    with refused(FileError) as caught:
+    with refused(kind=FileError) as caught:
         rows_from_items("items.csv", text.encode(), [])
     assert len(str(caught.value)) < 1000
 

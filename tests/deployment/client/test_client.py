@@ -155,7 +155,7 @@ def test_people_and_rounds_that_are_none(client, question, more, reason):
 
 
 def test_a_person_needs_a_memory(parameter_file):
-    with refused():
+    with refused("memory"):
         Client(parameter_file).report("idue", "x", user="ann")
 
 
@@ -225,7 +225,7 @@ def test_what_has_no_canonical_form(value):
 )  # fmt: skip
 def test_refused_with_the_reason_and_soon(data):
     started = time.process_time()
-    with refused(FileError):
+    with refused(kind=FileError):
         parse_document(data)
     assert time.process_time() - started < 5  # seconds of a processor
 
@@ -235,5 +235,5 @@ def test_files_that_are_not_even_read(tmp_path):
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate(MAX_FILE_BYTES + 1)
     for name in ("large.json", "pipe.json", "missing.json", "."):
-        with refused(FileError):
+        with refused(kind=FileError):
             read_document(tmp_path / name)

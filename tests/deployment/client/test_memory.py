@@ -57,15 +57,22 @@ def test_a_memory_that_fails_releases_nothing(parameter_file, tmp_path):
     broken = tmp_path / "broken.sqlite"
     broken.write_bytes(b"not a database" * 100)
     for path in (broken, tmp_path / "nowhere" / "m.sqlite", tmp_path):
-        with refused(FileError):
+        with refused(
+            "is not a memory of reports, or is a damaged",
+            "No such file or directory",
+            "Is a directory",
+            kind=FileError,
+        ):
             Client(parameter_file, memory=path)
     path = tmp_path / "m.sqlite"
     client = Client(parameter_file, memory=path)
     path.write_bytes(b"overwritten" * 1000)
-    with refused(FileError):
+    with refused("file is not a database", kind=FileError):
         client.report("idue", "x", user="ann")
     path.unlink()
-    with refused(FileError):  # no new one is made meanwhile
+    with refused(
+        "unable to open database file", kind=FileError
+    ):  # no new one is made meanwhile
         client.report("idue", "x", user="ann")
 
 
@@ -92,7 +99,7 @@ def test_the_memory_of_two_rounds_does_not_tell_the_answer(parameter_file, tmp_p
     ]
     assert kept not in path.read_bytes()  # overwritten, not only unlinked
     assert bytes.fromhex(first.report_id) not in path.read_bytes()
-    with refused():
+    with refused("round_number"):
         client.report("sampled", "u", user="ann", round_number=1)
     assert second == client.report("sampled", "w", user="ann", round_number=2)
     assert first.report_id != second.report_id  # nothing links them
@@ -164,7 +171,7 @@ def test_damage_is_named(tmp_path, table, damage):
     use(path)
     with sqlite3.connect(path) as database:
         database.execute(damage.format(table))
-    with refused(FileError):
+    with refused(kind=FileError):
         use(path)
 
 
@@ -176,12 +183,16 @@ def test_what_is_cut_off_or_of_an_earlier_version(tmp_path, table):
     whole = path.read_bytes()
     for size in (0, 1, 99, 100, 4096, 8192, -4096):
         path.write_bytes(whole[:size])
-        with refused(FileError):
+        with refused(kind=FileError):
             use(path)
     path.unlink()
     with sqlite3.connect(path) as database:
         database.execute(
             "CREATE TABLE files (parameters TEXT, user TEXT, payload BLOB)"
         )
-    with refused(FileError):
+    with refused(
+        "is no checkpoint, or is one of an earlier version",
+        "is no memory of reports, or is one of an earlier",
+        kind=FileError,
+    ):
         use(path)

@@ -74,10 +74,10 @@ def test_files_are_saved_all_or_none(path):
 
 def test_one_process_and_one_collection(path):
     held = Checkpoint(path, HASH)
-    with refused(FileError):
+    with refused("is in use by another process", kind=FileError):
         Checkpoint(path, HASH)
     held.close()
-    with refused(FileError):
+    with refused("is the checkpoint of other parameters, or of an", kind=FileError):
         Checkpoint(path, "1" * 64)
     Checkpoint(path, HASH).close()
 
@@ -86,11 +86,15 @@ def test_what_is_no_checkpoint_is_left_alone(tmp_path):
     """A remedy must never be to delete somebody's reports."""
     for name, content in (("r.parquet", b"PAR1" * 99), ("empty", b"")):
         (tmp_path / name).write_bytes(content)
-        with refused(FileError):
+        with refused(
+            "is not a checkpoint, or is a damaged checkpoint",
+            "is not a checkpoint, or is a damaged checkpoint",
+            kind=FileError,
+        ):
             Checkpoint(tmp_path / name, HASH)
         assert (tmp_path / name).read_bytes() == content
     Memory(tmp_path / "memory")
-    with refused(FileError):
+    with refused("is no checkpoint, or is one of an earlier version", kind=FileError):
         Checkpoint(tmp_path / "memory", HASH)
-    with refused(FileError):
+    with refused("No such file or directory", kind=FileError):
         Checkpoint(tmp_path / "no" / "progress", HASH)

@@ -167,7 +167,7 @@ def test_a_scheduler_that_is_lost_is_named_in_time(
     wait_for_the_pipe(cluster)
     started = time.monotonic()
     relay.stalled.set() if silent else relay.cut()
-    with refused():
+    with refused("engine"):
         list(counts)
     assert time.monotonic() - started < 10 * PATIENCE
 
@@ -199,7 +199,7 @@ class Unknown:
 
 
 def test_workers_that_cannot_count_are_named(cluster, held):
-    with refused():
+    with refused("engine"):
         list(dask_engine(cluster.scheduler_address, PATIENCE)(held, Unknown()))
 
 
@@ -208,7 +208,7 @@ def test_a_cluster_without_workers_is_named(one_cluster, one_question, held):
     latest = time.monotonic() + 60
     while one_cluster.scheduler.workers and time.monotonic() < latest:
         time.sleep(0.01)
-    with refused():
+    with refused("workers"):
         list(
             dask_engine(one_cluster.scheduler_address)(held, Expected.of(one_question))
         )
@@ -217,5 +217,5 @@ def test_a_cluster_without_workers_is_named(one_cluster, one_question, held):
 def test_a_scheduler_must_be_there_and_answer(one_question, held):
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         address = f"tcp://127.0.0.1:{deaf.getsockname()[1]}"
-        with refused():
+        with refused("scheduler"):
             list(dask_engine(address, 0.5)(held, Expected.of(one_question)))

@@ -139,7 +139,7 @@ def test_new_files_are_added_and_copies_of_counted_ones_are_not(
     assert done.sums[KEY].counts.tolist() == (counts + counted(more)).tolist()
     assert [path.name for path, _ in done.quarantined] == ["copy.parquet"]
     write(folder / "2.parquet", one_question, draw(one_question, rng, 3))
-    with refused(FileError):
+    with refused("changed after it was counted", kind=FileError):
         collect(one_question, [folder], checkpoint=progress)
 
 
@@ -204,7 +204,7 @@ def test_a_file_that_was_counted_and_is_missing(one_question, collection, rng):
     cells = pq.read_table(folder / "4.parquet")["report"].to_pylist()
     taken = counted(np.frombuffer(b"".join(cells), np.uint8).reshape(-1, 8))
     (folder / "4.parquet").rename(folder.parent / "4.parquet")
-    with refused(FileError):
+    with refused("was counted and is missing, as are 0 more files", kind=FileError):
         collect(one_question, [folder], checkpoint=progress)
     kept = collect(one_question, [folder], checkpoint=progress, missing="keep")
     assert total(kept) == (users, counts.tolist())
@@ -217,9 +217,9 @@ def test_a_file_that_was_counted_and_is_missing(one_question, collection, rng):
     for path in folder.iterdir():
         path.unlink()
     write(folder / "other.parquet", one_question, draw(one_question, rng, 50))
-    with refused(FileError):
+    with refused("was counted and is missing, as are 9 more files", kind=FileError):
         collect(one_question, [folder], checkpoint=progress)
-    with refused():
+    with refused("missing"):
         collect(one_question, [folder], missing="forget")
 
 
@@ -306,5 +306,5 @@ def test_a_temporary_directory_without_room_is_named(attempt):
     with closing(KnownReports()) as known:
         known.add(Path("a.jsonl"), mark("00", "q: AA=="))
         known._database.execute("PRAGMA max_page_count = 4")
-        with refused(FileError):
+        with refused("database or disk is full", kind=FileError):
             attempt(known)

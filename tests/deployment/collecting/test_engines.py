@@ -95,5 +95,5 @@ def test_the_cluster_must_be_installed(monkeypatch):
     from planner.deployment.collecting.engines import dask_engine
 
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with refused():
+    with refused("engine"):
         dask_engine("tcp://127.0.0.1:1")

@@ -50,7 +50,7 @@ def test_estimates_as_parquet_csv_and_json(parameters, everything, tmp_path):
         frame = read(tmp_path / f"e.{suffix}")
         assert list(frame.columns) == table.column_names
         np.testing.assert_allclose(frame["estimate"], table["estimate"].to_numpy())
-    with refused(FileError):
+    with refused("ends in none of .parquet, .csv, .json", kind=FileError):
         write_table(tmp_path / "e.xlsx", table)
 
 
@@ -70,7 +70,7 @@ def test_a_file_for_excel_has_its_mark_and_no_formula(tmp_path):
 def test_rounds_that_do_not_fit(parameters, everything):
     folder = everything / "reports"
     (first,) = folder.glob("question-*-round-1.parquet")
-    with refused():
+    with refused("reports of 'sampled' per round"):
         estimates_table(parameters, collect(parameters, [first]).sums)
-    with refused():
+    with refused("reports"):
         estimates_table(parameters, {})

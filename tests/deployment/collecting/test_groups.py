@@ -142,7 +142,7 @@ def test_what_is_no_group_is_named_and_nothing_lost(
     ],
 )  # fmt: skip
 def test_groups_and_weights_that_cannot_be(field, value):
-    with refused():
+    with refused("groups", "groups.region", "name of a group", "population", "weights"):
         SURVEY.replacing(**{field: value})
 
 

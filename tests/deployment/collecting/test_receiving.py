@@ -123,10 +123,10 @@ def cut(inbox, words, *more):
 
 def test_a_folder_has_one_receiver(one_question, tmp_path, inbox_of):
     inbox_of()
-    with refused(FileError):
+    with refused("is in use by another process", kind=FileError):
         inbox_of()
     (tmp_path / "file").write_text("")
-    with refused(FileError):
+    with refused(kind=FileError):
         Inbox(tmp_path / "file" / "in", one_question)
 
 

@@ -149,7 +149,7 @@ def test_rows_that_are_no_reports_leave_no_file(one_question, tmp_path, rows, wr
             writer.write(rows)
             writer.write(odd)
 
-    with refused():
+    with refused("rows"):
         failing()
     assert not list(tmp_path.iterdir())
 
@@ -209,14 +209,14 @@ FRAMED = {
 def test_what_is_no_complete_parquet_file(tmp_path, data, function):
     path = tmp_path / "a.parquet"
     path.write_bytes(data)
-    with refused():
+    with refused("reports"):
         function(path)
     assert path.read_bytes() == data
 
 
 def test_a_file_without_a_seal_is_refused(tmp_path):
     pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "a.parquet")
-    with refused():
+    with refused("reports"):
         check_seal(tmp_path / "a.parquet")
 
 
