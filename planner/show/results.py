@@ -13,7 +13,7 @@ import numpy as np
 
 from planner.deployment.collecting.collector import Collection
 from planner.deployment.collecting.estimating import CRAMERS_V, INDEPENDENCE, ODDS_RATIO
-from planner.deployment.collecting.reports import Key
+from planner.deployment.collecting.reports import Contradiction, Key
 from planner.deployment.parameters import Parameters
 from planner.laws.schema import Document
 from planner.limits import JOINED
@@ -276,6 +276,7 @@ def files_blocks(collection: Collection) -> list[Block]:
         "by reports drawn anew?"
         for name, n in collection.crowded.items()
     ]
+    told += _contradictions(collection.contradictions)
     apart = [
         f"TAKEN OUT {path}: was counted earlier and is missing"
         for path in collection.dropped
@@ -292,6 +293,20 @@ def files_blocks(collection: Collection) -> list[Block]:
     return [*said(one.replace("\n", "\\n") for one in told)]
 
 
+def _contradictions(lines: Sequence[Contradiction]) -> list[str]:
+    """Reports that are left out of files that count, the first by name."""
+    if not lines:
+        return []
+    named = [
+        f"LEFT OUT line {line.line} of {line.path}: {line.other} has a report of the same id "
+        f"({line.report_id}) that says something else."
+        for line in lines[:_MOST_FILES]
+    ]
+    if len(lines) > _MOST_FILES:
+        named.append(f"... and {len(lines) - _MOST_FILES:,} more reports (see --json).")
+    return named
+
+
 def collection_json(collection: Collection, estimates: Columns) -> Document:
     """Everything of a collection."""
     return {
@@ -299,6 +314,15 @@ def collection_json(collection: Collection, estimates: Columns) -> Document:
         "files_counted_before": collection.resumed,
         "reports": sum(one.users for one in collection.counted),
         "repeated_reports": collection.repeated,
+        "left_out_reports": [
+            {
+                "file": str(line.path),
+                "line": line.line,
+                "id": line.report_id,
+                "other": line.other,
+            }
+            for line in collection.contradictions
+        ],
         "more_people_than_planned": collection.crowded,
         "taken_out": collection.dropped,
         "quarantined": [

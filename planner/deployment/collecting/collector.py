@@ -27,6 +27,7 @@ from planner.deployment.collecting.places import LeftOut, place_of, report_files
 from planner.deployment.collecting.reports import (
     ID_SIZE,
     MARK_SIZE,
+    Contradiction,
     Expected,
     Group,
     Key,
@@ -37,7 +38,7 @@ from planner.errors import FileError, InputError
 from planner.laws.schema import Document
 from planner.mechanisms.counting import Aggregate
 
-_VERSION = 4
+_VERSION = 5
 _ELSEWHERE = "Give another path for the checkpoint; what is there is left as it is."
 _CHECKPOINT = Purpose(
     "counted",
@@ -134,9 +135,14 @@ def _saved(content: bytes) -> FileCount:
     about: Document = json.loads(content[8:start])
     parts = about.pop("sums")
     origins = tuple(map(place_of, about["origins"]))
+    contradictions = tuple(
+        Contradiction(place_of(path), line, report_id, other)
+        for path, line, report_id, other in about["contradictions"]
+    )
     about |= {
         "path": place_of(about["path"]),
         "origins": origins,
+        "contradictions": contradictions,
         "stamp": tuple(about["stamp"]),
     }
     ends = (start + 8 * np.cumsum([0, *(size for *_, size in parts)])).tolist()
@@ -154,28 +160,26 @@ CREATE TABLE known (id BLOB PRIMARY KEY, content BLOB, file INTEGER) WITHOUT ROW
 CREATE TABLE new (id BLOB, content BLOB);
 """
 _FIND = """
-SELECT known.id, known.content, known.file, known.content = new.content
+SELECT new.id, new.content, known.file, known.content = new.content
 FROM new JOIN known ON known.id = new.id
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Reports that another file has, too.
+    """Reports of which another file has one of the same id.
 
     Attributes
     ----------
-    marks:
-        Their marks.
+    known:
+        Their marks, each with "" if the other file has the same report, or with the name of that
+        file if it says something else.
     files:
-        The files that they were counted from.
-    contradicted:
-        A file with a report of the same id that says something else, if there is one.
+        The other files.
     """
 
-    marks: frozenset[bytes] = frozenset()
+    known: Mapping[bytes, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
-    contradicted: Path | None = None
 
 
 class KnownReports:
@@ -188,8 +192,8 @@ class KnownReports:
     >>> known.add(Path("a.jsonl"), one)
     >>> known.repeats(one + mark("00fe", "q: AA==")).files
     (PosixPath('a.jsonl'),)
-    >>> known.repeats(mark("00ff", "q: AQ==")).contradicted
-    PosixPath('a.jsonl')
+    >>> list(known.repeats(mark("00ff", "q: AQ==")).known.values())
+    ['a.jsonl']
     """
 
     def __init__(self) -> None:
@@ -206,14 +210,11 @@ class KnownReports:
             self._database.executemany("INSERT INTO new VALUES (?, ?)", _parts(marks))
             found = self._database.execute(_FIND).fetchall()
             self._database.execute("DELETE FROM new")
-        marks_there = frozenset(
-            report_id + content for report_id, content, _, _ in found
-        )
-        numbers = sorted({number for _, _, number, _ in found})
-        wrong = (self._files[number] for _, _, number, same in found if not same)
-        return Repeats(
-            marks_there, tuple(map(self._files.__getitem__, numbers)), next(wrong, None)
-        )
+        known: dict[bytes, str] = {}
+        for report_id, content, file, same in found:
+            known[report_id + content] = "" if same else str(self._files[file])
+        numbers = sorted({file for _, _, file, _ in found})
+        return Repeats(known, tuple(self._files[file] for file in numbers))
 
     def add(self, path: Path, marks: bytes) -> None:
         """Remember reports, none of which is known."""
@@ -301,7 +302,12 @@ class Collection:
     @property
     def repeated(self) -> int:
         """How often a report came that was counted already."""
-        return sum(one.repeated for one in self.counted)
+        return sum(file.repeated for file in self.counted)
+
+    @property
+    def contradictions(self) -> list[Contradiction]:
+        """The reports that were left out of counted files."""
+        return [line for file in self.counted for line in file.contradictions]
 
 
 def summed(parts: Iterable[Sums]) -> dict[Key, Aggregate]:
@@ -455,19 +461,16 @@ class _Run:
     def _accept(self, one: FileCount) -> str:
         """Add a file's reports, less those that another file has, too; or say why not."""
         repeats = self._known.repeats(one.marks)
-        if repeats.contradicted is not None:
-            return f"contradicts {repeats.contradicted}: a report of the same id says otherwise"
-        if repeats.marks:
-            first = repeats.files[0]
-            if len(repeats.marks) * MARK_SIZE == len(one.marks):
+        new = one
+        if repeats.known:
+            contradicting = any(repeats.known.values())
+            if len(repeats.known) * MARK_SIZE == len(one.marks) and not contradicting:
+                first = repeats.files[0]
                 return f"holds only reports that are counted already, from {first}"
-            whole = one
-            one = count_file(one.path, self._expected, repeats.marks)
-            if one.refused or one.file_id != whole.file_id:
+            new = count_file(one.path, self._expected, repeats.known)
+            if new.refused or new.file_id != one.file_id:
                 return "changed while it was counted"
-        new = replace(
-            one, repeated=one.repeated + len(repeats.marks), origins=repeats.files
-        )
+            new = replace(new, origins=repeats.files)
         self._add(new)
         if self._saved is not None:
             self._unsaved.append(new)

@@ -13,10 +13,10 @@ import pickle
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -31,10 +31,11 @@ import pyarrow as pa
 from planner.deployment.collecting.parquet import parquet_batches
 from planner.deployment.collecting.reports import (
     Batch,
+    Contradiction,
     Expected,
     Group,
     Key,
-    line_batches,
+    read_lines,
     unfit,
 )
 from planner.errors import InputError
@@ -100,7 +101,9 @@ class CountedFile:
     repeated:
         How many of its reports were left out: the same stand earlier in it, or in another file.
     origins:
-        Those other files.
+        Those other files, and those of the contradictions.
+    contradictions:
+        Its reports that are left out, as another of the same id says something else.
     """
 
     path: Path
@@ -109,6 +112,7 @@ class CountedFile:
     users: int = 0
     repeated: int = 0
     origins: tuple[Path, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,30 +126,31 @@ class FileCount(CountedFile):
     @property
     def file(self) -> CountedFile:
         """Without what takes memory."""
-        about = (
-            self.path,
-            self.stamp,
-            self.file_id,
-            self.users,
-            self.repeated,
-            self.origins,
+        return CountedFile(
+            path=self.path,
+            stamp=self.stamp,
+            file_id=self.file_id,
+            users=self.users,
+            repeated=self.repeated,
+            origins=self.origins,
+            contradictions=self.contradictions,
         )
-        return CountedFile(*about)
+
+
+_NOTHING: Mapping[bytes, str] = {}
 
 
 def count_file(
-    path: Path, expected: Expected, without: Collection[bytes] = ()
+    path: Path, expected: Expected, known: Mapping[bytes, str] = _NOTHING
 ) -> FileCount:
     """Count a file; a file that is not right in every report is refused with the reason.
 
-    Reports of a file of lines whose marks are in ``without`` are checked, but not counted.
+    Reports of a file of lines whose marks are ``known`` are checked, but not counted.
     """
     stamp = (-1, -1)
     try:
         stamp = stamp_of(path)
-        if path.suffix.lower() == ".parquet":
-            return _counted(path, stamp, parquet_batches(path, expected), expected)
-        return _counted(path, stamp, line_batches(path, expected, without), expected)
+        return _count_whole(path, stamp, expected, known)
     except MemoryError:  # Arrow's own is one, too
         reason = "needs more memory than there is"
     except (pa.ArrowException, OSError) as error:
@@ -158,28 +163,41 @@ def count_file(
     return FileCount(path, stamp, refused=reason)
 
 
+def _count_whole(
+    path: Path, stamp: tuple[int, int], expected: Expected, known: Mapping[bytes, str]
+) -> FileCount:
+    """The counts of a file; raises whatever is wrong with it."""
+    if path.suffix.lower() == ".parquet":
+        counted = _counted(path, stamp, parquet_batches(path, expected), expected)
+    else:
+        lines = read_lines(path, expected, known)
+        counted = replace(
+            _counted(path, stamp, lines.batches, expected),
+            file_id=lines.file_id,
+            repeated=lines.repeated,
+            contradictions=lines.contradictions,
+        )
+    if not counted.sums and not counted.repeated and not counted.contradictions:
+        raise unfit("holds no reports")
+    return counted
+
+
 def _counted(
-    path: Path, stamp: tuple[int, int], batches: Iterator[Batch], expected: Expected
+    path: Path, stamp: tuple[int, int], batches: Iterable[Batch], expected: Expected
 ) -> FileCount:
     file_id = ""
     marks = []
-    repeated = 0
     counters: dict[tuple[Key, Group], Counter] = {}
     for batch in batches:
         file_id = batch.file_id
-        repeated = batch.repeated
         marks.append(batch.marks)
         place = batch.key, batch.group
         if place not in counters:
             counters[place] = counter(expected.laws[batch.key[0]])
         counters[place].add(batch.rows)
-    if not counters:
-        raise unfit("holds no reports")
     sums = {key: counter.sums() for key, counter in counters.items()}
     users = sum(one.users for one in sums.values())
-    return FileCount(
-        path, stamp, file_id, users, repeated, sums=sums, marks=b"".join(marks)
-    )
+    return FileCount(path, stamp, file_id, users, sums=sums, marks=b"".join(marks))
 
 
 def stamp_of(path: Path) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b, sha256
@@ -57,8 +57,6 @@ class Batch:
     marks:
         The :func:`mark` of each report, one after the other; empty if the file
         has no report ids.
-    repeated:
-        How many lines of the whole file only repeat another.
     group:
         Of all of them.
     """
@@ -67,8 +65,36 @@ class Batch:
     rows: Reports
     file_id: str
     marks: bytes = b""
-    repeated: int = 0
     group: Group = ()
+
+
+class Contradiction(NamedTuple):
+    """A report that is left out: another one of its id says something else.
+
+    Attributes
+    ----------
+    path, line, report_id:
+        The file, the number of its line, and the id.
+    other:
+        Where the other one stands: a file, or a line of the same file.
+    """
+
+    path: Path
+    line: int
+    report_id: str
+    other: str
+
+
+class ReadLines(NamedTuple):
+    """What a file of lines holds, in batches by question, round and group.
+
+    ``repeated`` is how many of its reports are counted already.
+    """
+
+    batches: list[Batch]
+    file_id: str
+    repeated: int
+    contradictions: tuple[Contradiction, ...]
 
 
 def mark(report_id: str, content: str) -> bytes:
@@ -89,7 +115,11 @@ def mark(report_id: str, content: str) -> bytes:
 
 
 class Received(NamedTuple):
-    """A line that is right: its report, question and round, group and :func:`mark`, and itself."""
+    """A line that is right: its report, question and round, group and :func:`mark`.
+
+    ``line`` is the one way to write it, with its end: what the client wrote, and after it the
+    group that stands on the line, its variables in their declared order.
+    """
 
     report: Report
     key: Key
@@ -107,13 +137,15 @@ class Expected:
     """What reports must be like: the parameter hash, and the law of each question.
 
     ``sizes`` are the bytes of a report of every question and round, ``groups`` the values of each
-    declared variable.
+    declared variable. A line of more than ``longest_line`` bytes, with its end, would only take
+    memory.
     """
 
     parameters: str
     laws: dict[str, CollectedLaw]
     sizes: dict[Key, int]
     groups: Mapping[str, tuple[str, ...]]
+    longest_line: int
 
     @classmethod
     def of(cls, parameters: Parameters) -> Expected:
@@ -124,15 +156,24 @@ class Expected:
             for name, law in laws.items()
             for number in law.rounds
         }
-        return cls(parameters.hash, laws, sizes, parameters.groups)
+        longest_line = _longest_line(sizes, parameters.groups)
+        return cls(parameters.hash, laws, sizes, parameters.groups, longest_line)
 
     @property
-    def longest_line(self) -> int:
-        """Bytes that the line of a report can need; more would only take memory."""
-        longest = max(
-            12 * len(key[0]) + 4 * -(-n // 3) for key, n in self.sizes.items()
-        )
-        return _FRAME_BYTES * (1 + len(self.groups)) + longest
+    def longest_stored(self) -> int:
+        """Bytes of the longest :attr:`Received.line`: no line that is kept has more."""
+        longest_group = {
+            name: max(values, key=lambda value: len(_json(value)))
+            for name, values in self.groups.items()
+        }
+        ending = len(_group_ending(longest_group))
+        longest_report = 0
+        for (question, round_number), size in self.sizes.items():
+            report = Report(
+                self.parameters, question, bytes(size), "0" * ID_SIZE, round_number
+            )
+            longest_report = max(longest_report, len(report.to_json().encode()))
+        return longest_report + ending + 1
 
     def of_folders(self, path: Path) -> dict[str, str]:
         """The groups that the names of a file's folders say, those nearest to it last."""
@@ -170,20 +211,25 @@ class Expected:
     def read(self, line: bytes, where: str, folders: Mapping[str, str]) -> Received:
         """What a line without its end says, if a client of these parameters may have written it.
 
-        Its group stands on it or in the names of ``folders``.
+        Its group stands on it or in the names of ``folders``. Receiver and collector both read
+        by this function: what the one keeps, the other counts.
 
         Raises
         ------
         InputError
             It is none; ``where`` is named.
         """
-        own = line
+        if len(line) >= self.longest_line:
+            raise unfit(f"{where} is longer than any report, {self.longest_line} bytes")
+        written = line
         told = {}
-        if self.groups and (found := _ON_LINE.match(line)):
-            own = found[1] + b"}"
-            told = _group_on_line(found[2], where)
-        one = read_line(own, where)
+        if self.groups and (grouped := _ON_LINE.match(line)):
+            written = grouped[1] + b"}"
+            told = _group_on_line(grouped[2], where)
+        one = read_line(written, where)
         group = self.group(folders, told, where)
+        ordered = {name: told[name] for name in self.groups if name in told}
+        stored = written[:-1] + _group_ending(ordered).encode() + b"\n"
         key = one.question, one.round_number
         if one.parameters != self.parameters:
             what = f"parameters of {where}"
@@ -199,36 +245,63 @@ class Expected:
                 f"length of {where}", len(one.payload), allowed, REPORTS_REMEDY
             )
         said = f"{one.round_number}", one.payload.hex(), one.question, *group
-        return Received(
-            one, key, group, mark(one.report_id, "\n".join(said)), line + b"\n"
-        )
+        return Received(one, key, group, mark(one.report_id, "\n".join(said)), stored)
+
+
+def _longest_line(
+    sizes: Mapping[Key, int], groups: Mapping[str, tuple[str, ...]]
+) -> int:
+    """Bytes that the line of a report can need, with its end, however its letters are escaped."""
+    longest_group = 0
+    for name, values in groups.items():
+        letters = len(name) + max(map(len, values))
+        longest_group += _FRAME_BYTES + _LETTER_BYTES * letters
+    longest_report = 0
+    for (question, _), size in sizes.items():
+        base64_bytes = 4 * -(-size // 3)
+        needed = _LETTER_BYTES * len(question) + base64_bytes
+        longest_report = max(longest_report, needed)
+    return _FRAME_BYTES + longest_report + longest_group
+
+
+def _group_ending(group: Mapping[str, str]) -> str:
+    """What stands on a line after the client's fields."""
+    return f',"group":{_json(group)}}}' if group else "}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _group_on_line(text: bytes, where: str) -> dict[str, str]:
-    """What the collector added to a line."""
+    """What the collector added to a line; a name that stands twice says nothing."""
+    told: dict[str, object] = {}
     try:
-        told = json.loads(text)
-    except ValueError:
-        told = None
-    if type(told) is not dict or not all(type(value) is str for value in told.values()):
+        pairs = json.loads(text, object_pairs_hook=list)
+        told = dict(pairs)
+        right = len(told) == len(pairs)
+    except (TypeError, ValueError, RecursionError):
+        right = False
+    group = {name: value for name, value in told.items() if isinstance(value, str)}
+    if not right or len(group) < len(told):
         allowed = 'names and values, as {"region":"north"}'
         raise InputError(
             f"group of {where}", text.decode(errors="replace"), allowed, _FIX
         )
-    return told
+    return group
 
 
 MAX_JSON_BYTES = 64 * 2**20
 FOREIGN = "Use the parameter file that the reports were made with."
 _FRAME_BYTES = 1024  # of a line, for all but its question and its report
+_LETTER_BYTES = 12  # of a name's letter in JSON: two escaped halves of a surrogate pair
 
 
-def line_batches(
-    path: Path, expected: Expected, without: Collection[bytes] = ()
-) -> Iterator[Batch]:
-    """A batch for each question, round and group in a file of at most 64 MiB, named by its content.
+def read_lines(path: Path, expected: Expected, known: Mapping[bytes, str]) -> ReadLines:
+    """What a file of at most 64 MiB holds, with a batch for each question, round and group.
 
-    Reports with the marks in ``without`` are left out.
+    ``known`` are marks of reports that are not to be counted: with a file that has a report of
+    the same id that says something else, or with "" where the same report is counted already.
 
     Raises
     ------
@@ -242,35 +315,41 @@ def line_batches(
         )
     data = path.read_bytes()
     limit = expected.longest_line
-    seen = dict[bytes, bytes]()
-    repeated = 0
     folders = expected.of_folders(path)
-    found: dict[tuple[Key, Group], tuple[list[bytes], list[bytes]]] = {}
-    for number, line in enumerate(
-        iter(partial(BytesIO(data).readline, limit + 1), b""), 1
-    ):
-        if len(line) > limit:
-            raise unfit(f"line {number} is longer than any report, {limit} bytes")
-        if not line.endswith(b"\n"):
+    first_lines: dict[bytes, tuple[int, bytes]] = {}  # of each id, with its mark
+    repeated = 0
+    contradictions = list[Contradiction]()
+    payloads: dict[tuple[Key, Group], list[bytes]] = {}
+    marks: dict[tuple[Key, Group], list[bytes]] = {}
+    lines = iter(partial(BytesIO(data).readline, limit + 1), b"")
+    for number, line in enumerate(lines, 1):
+        if not line.endswith(b"\n") and len(line) <= limit:
             raise unfit("the last line is cut off: no newline ends it")
-        one, key, group, digests, _ = expected.read(
-            line[:-1], f"line {number}", folders
+        received = expected.read(line.removesuffix(b"\n"), f"line {number}", folders)
+        report_id = received.report.report_id
+        known_id = received.mark[:ID_SIZE]
+        first_number, first_mark = first_lines.setdefault(
+            known_id, (number, received.mark)
         )
-        first = seen.setdefault(digests[:ID_SIZE], digests)
-        if first != digests:
-            reason = f"line {number} has the id {one.report_id!r} of an earlier line, and differs"
-            raise InputError.because(
-                "id", reason, "Find out which of the two a client sent."
-            )
-        if first is not digests:
+        if first_mark != received.mark:
+            other = f"line {first_number} of it"
+            contradictions.append(Contradiction(path, number, report_id, other))
+        elif first_number != number:
             repeated += 1
-        elif digests not in without:
-            payloads, marks = found.setdefault((key, group), ([], []))
-            payloads.append(one.payload)
-            marks.append(digests)
+        elif received.mark not in known:
+            place = received.key, received.group
+            payloads.setdefault(place, []).append(received.report.payload)
+            marks.setdefault(place, []).append(received.mark)
+        elif other := known[received.mark]:
+            contradictions.append(Contradiction(path, number, report_id, other))
+        else:
+            repeated += 1
     file_id = sha256(data).hexdigest()
-    for (key, group), (payloads, marks) in found.items():
-        yield Batch(key, rows_of(payloads), file_id, b"".join(marks), repeated, group)
+    batches = [
+        Batch(key, rows_of(rows), file_id, b"".join(marks[key, group]), group)
+        for (key, group), rows in payloads.items()
+    ]
+    return ReadLines(batches, file_id, repeated, tuple(contradictions))
 
 
 def rows_of(payloads: Sequence[bytes]) -> Reports:

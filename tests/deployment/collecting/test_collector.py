@@ -186,15 +186,48 @@ def test_a_report_counts_once_over_several_runs(one_question, successors, tmp_pa
     assert "holds only reports that are counted already" in reasons["2.jsonl"]
 
 
-def test_a_report_that_contradicts_another_of_its_id(one_question, tmp_path):
+def test_a_contradiction_costs_the_report_and_never_its_file(one_question, tmp_path):
+    """Across files and within one, in one run and in several, and when a file is dropped."""
+    client = Client(one_question.document)
+    first, *others = (client.report("q", item) for item in range(5))
+    forged = [replace(one, report_id=first.report_id) for one in others[:2]]
+    lines = [one.to_json() + "\n" for one in (first, *others)]
+    contradicting = [one.to_json() + "\n" for one in forged]
+    (tmp_path / "1.jsonl").write_text(lines[0])
+    files = [tmp_path / "2.jsonl", tmp_path / "3.jsonl"]
+    files[0].write_text(lines[1] + contradicting[0] + lines[2])
+    files[1].write_text(lines[3] + contradicting[1] + lines[4] + contradicting[0])
+    progress = tmp_path / "progress"
+    collect(one_question, files[:1], checkpoint=tmp_path / "other")
+    for checkpoint in (None, progress, progress):
+        done = collect(one_question, [tmp_path], checkpoint=checkpoint)
+        assert not [path for path, _ in done.quarantined if path.suffix == ".jsonl"]
+        assert done.sums[KEY].users == 5
+        left_out = [(one.path, one.line, one.other) for one in done.contradictions]
+        first_file = str(tmp_path / "1.jsonl")
+        assert left_out == [
+            (files[0], 2, first_file),
+            (files[1], 2, first_file),
+            (files[1], 4, "line 2 of it"),
+        ]
+        assert {one.report_id for one in done.contradictions} == {first.report_id}
+    (tmp_path / "1.jsonl").unlink()  # now the next one of this id counts
+    done = collect(one_question, files, checkpoint=progress, missing="drop")
+    assert done.sums[KEY].users == 5
+    assert [one.path for one in done.contradictions] == [files[1], files[1]]
+
+
+def test_a_file_of_contradictions_alone_is_no_error(one_question, tmp_path):
     client = Client(one_question.document)
     first, second = (client.report("q", item) for item in (1, 2))
     (tmp_path / "1.jsonl").write_text(first.to_json() + "\n")
-    forged = replace(second, report_id=first.report_id, payload=bytes(7) + b"\0")
+    forged = replace(second, report_id=first.report_id)
     (tmp_path / "2.jsonl").write_text(forged.to_json() + "\n")
     done = collect(one_question, [tmp_path])
     assert done.sums[KEY].users == 1
-    assert "a report of the same id says otherwise" in done.quarantined[0][1]
+    assert not done.quarantined
+    (left_out,) = done.contradictions
+    assert (left_out.path.name, left_out.line) == ("2.jsonl", 1)
 
 
 def test_a_file_that_was_counted_and_is_missing(one_question, collection, rng):

@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 from planner import (
     Categorical,
+    InputError,
     Level,
     Numeric,
     Ordinal,
@@ -21,6 +22,7 @@ from planner import (
 from planner.deployment import Client
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
+from planner.deployment.collecting.inbox import Inbox
 from planner.deployment.collecting.parquet import GROUPED, seal
 from planner.deployment.parameters import survey_parameters
 from planner.estimates.rows import differences, item_rows, weighted
@@ -113,6 +115,8 @@ def test_a_column_of_a_parquet_file(parameters, tmp_path):
         ('{"region":"north","version":"a"}', "region=south", "its folder 'south'"),
         ('{"region":3,"version":"a"}', "", "names and values"),
         ("{broken}", "", "names and values"),
+        ('{"region":"south","region":"north","version":"a"}', "", "names and values"),
+        ('{"region":"north","version":"a"' + " " * 9000 + "}", "", "longer than any"),
     ],
 )
 def test_what_is_no_group_is_named_and_nothing_lost(
@@ -250,3 +254,77 @@ def test_a_table_by_group(parameters, tmp_path):
     apart = first.loc["region = north", "share"] - first.loc["region = south", "share"]
     assert gap["share"] == pytest.approx(apart)
     assert 0 < gap["p"] <= 1
+
+
+# -- receivers -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def receiver(parameters, tmp_path):
+    """Keeps lines in a folder below, as a receiver does; why each line is not kept."""
+
+    def keep(folder, *sent):
+        inbox = Inbox(tmp_path / folder, parameters)
+        reasons = []
+        for line in sent:
+            try:
+                reasons += inbox.add([[inbox.read(line.encode(), "the line")]])
+            except InputError as error:
+                reasons.append(error.reason)
+        inbox.close()
+        return reasons
+
+    return keep
+
+
+NORTH = '{"region":"north","version":"a"}'
+# The same group, as it may be written: none may cost the file that it gets into.
+WRITTEN = [
+    '{"region": "north", "version": "a"}',
+    '{"version":"a","region":"north"}',
+    '{"region":"n\\u006frth","version":"a"}',
+    '{"region":"north","version":"a"' + " " * 900 + "}",
+]
+REFUSED = [
+    '{"region":"north","version":"a"' + " " * 9000 + "}",
+    '{"region":"north","region":"north","version":"a"}',
+    '{"region":"west","version":"a"}',
+    '{"region":"north","version":["a"]}',
+]
+
+
+def test_a_receiver_keeps_what_the_collector_counts_and_writes_it_one_way(
+    parameters, receiver, tmp_path
+):
+    right = [lines(parameters, group, 1)[0] for group in (NORTH, *WRITTEN)]
+    wrong = [lines(parameters, group, 1)[0] for group in REFUSED]
+    reasons = receiver("in", *right, *wrong)
+    assert reasons[: len(right)] == [""] * len(right)
+    assert all(reasons[len(right) :])
+    (path,) = (tmp_path / "in").glob("*.jsonl")
+    endings = {line.partition(',"group":')[2] for line in path.read_text().splitlines()}
+    assert endings == {NORTH + "}"}
+    done = collect(parameters, [tmp_path])
+    assert not done.quarantined
+    assert done.sums["q", None].users == len(right)
+
+
+def test_who_posts_one_report_to_two_receivers_costs_nobody_anything(
+    parameters, receiver, tmp_path
+):
+    """A receiver for each region: one report to both, and one id with two payloads."""
+    honest = [lines(parameters, '{"version":"a"}', 30) for _ in range(2)]
+    both, other = lines(parameters, '{"version":"a"}', 2)
+    client = Client(parameters.document)
+    two = [replace(client.report("q", "x"), report_id="0" * 16) for _ in range(9)]
+    payloads = sorted({one.to_json() for one in two})[:2]
+    posted = [f'{line[:-1]},"group":{{"version":"a"}}}}\n' for line in payloads]
+    places = ("region=north", "region=south")
+    for place, own, line in zip(places, honest, posted, strict=True):
+        assert not any(receiver(place, *own, both, line))
+    assert not any(receiver("region=south", other))
+    done = collect(parameters, [tmp_path])
+    assert not done.quarantined
+    assert done.sums["q", None].users == 30 + 30 + 3
+    assert {one.path.parent.name for one in done.contradictions} == {"region=south"}
+    assert len(done.contradictions) == 2

@@ -259,7 +259,7 @@ def test_more_than_a_pilot_is_refused(one_question, tmp_path, monkeypatch):
 
 
 def test_a_line_sent_again_counts_once(one_question, tmp_path):
-    """As clients do that got no answer; the same id with other contents costs the file."""
+    """As clients do that got no answer; the same id with other contents is left out."""
     client = Client(one_question.document)
     first, second, third = (client.report("q", i).to_json() + "\n" for i in (1, 2, 3))
     (tmp_path / "a.jsonl").write_text(3 * first + second + first)
@@ -271,8 +271,10 @@ def test_a_line_sent_again_counts_once(one_question, tmp_path):
     forged = replace(client.report("q", 4), report_id=json.loads(third)["id"]).to_json()
     (tmp_path / "b.jsonl").write_text(f"{third}{forged}\n")
     done = collect(one_question, [tmp_path])
-    assert done.sums["q", None].users == 2
-    assert "line 2 has the id" in done.quarantined[0][1]
+    assert not done.quarantined
+    assert done.sums["q", None].users == 3
+    (left_out,) = done.contradictions
+    assert (left_out.line, left_out.other) == (2, "line 1 of it")
 
 
 NO_LINES = [
