@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from operator import itemgetter
 
@@ -270,6 +271,19 @@ def headline(question: QuestionPlan) -> Facts:
     figure = f"{max(known):,}" if len(known) == len(needed) else never
     means = f"{question.everybody:,} are asked"
     return Facts((*facts, Fact(f"people needed for {for_what}", figure, meaning=means)))
+
+
+def tiles(plan: SurveyPlan, alone: Sequence[QuestionPlan]) -> Facts:
+    """The error of each question, beside what it would be if it were asked ``alone``."""
+    facts = []
+    for question, by_itself in zip(plan.questions, alone, strict=True):
+        error = _errors(question)[0].value
+        without = _errors(by_itself)[0].value
+        meaning = f"{percent(question.error_share)} of {kinds.share_of(question)}"
+        if without != error:
+            meaning = f"{meaning}; asked alone {without}"
+        facts.append(Fact(question.name, error, meaning=meaning))
+    return Facts(tuple(facts))
 
 
 def _errors(question: QuestionPlan) -> list[Fact]:

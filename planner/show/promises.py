@@ -194,6 +194,31 @@ def factor_up(epsilon: float) -> str:
     )
 
 
+def guessed_right(epsilon: float) -> int:
+    """Of 100 people, for how many a guess between two of a budget's answers is right at most.
+
+    Whoever holds both for equally likely before a report, and odds of ``e^epsilon`` to 1 after it,
+    is right with probability ``e^epsilon / (1 + e^epsilon)``; rounded up.
+
+    Examples
+    --------
+    >>> guessed_right(0.0001), guessed_right(1.0), guessed_right(50.0)
+    (51, 74, 100)
+    """
+    return math.ceil(100 / (1 + math.exp(-epsilon)))
+
+
+def budget_in_words(epsilon: float) -> str:
+    """What a budget means: how well somebody guesses who sees reports.
+
+    Examples
+    --------
+    >>> budget_in_words(1.0)
+    'at most 74 of 100 guessed right'
+    """
+    return f"at most {guessed_right(epsilon)} of 100 guessed right"
+
+
 # What is promised
 
 

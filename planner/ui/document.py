@@ -15,14 +15,13 @@ import tomllib
 import zlib
 from collections.abc import Mapping, Sequence
 from importlib import resources
-from itertools import product
 from sys import float_info
 from typing import Any, NamedTuple
 
 from planner.errors import InputError
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.schema import Document
-from planner.survey.description import Mistake
+from planner.survey.description import Mistake, Where
 from planner.survey.questions import QUESTIONS
 from planner.survey.survey import Survey
 from planner.survey.values import text_of
@@ -40,19 +39,13 @@ EXAMPLES = {
 FIRST_EXAMPLE = "clinic"
 """What a visitor meets: the levels matter, and the answers have names."""
 
-_DERIVED = (
-    "level",
-    "rule",
-    "label",
-    "parts",
-)  # of a joint question: its parts have them
-_OF_PARTS = (
-    "weight",
-    "target",
-    "rounds",
-    "mechanism",
-    "criterion",
-)  # a joint question has them
+JOINT = "joint"
+MOST_TOGETHER = 3
+"""Questions that one report can answer."""
+# A joint question has no levels of its own: its parts have them.
+_DERIVED = ("level", "rule", "label", "parts")
+# What is planned is the joint question, so that these are said of it and not of its parts.
+_OF_THE_WHOLE = ("weight", "target", "rounds", "mechanism", "criterion")
 
 
 class TableCell(NamedTuple):
@@ -67,23 +60,34 @@ class TableCell(NamedTuple):
     options: Mapping[str, str] | None = None
     widget: str = ""
 
+    @property
+    def short_label(self) -> str:
+        """Its label in a sentence, without what stands in parentheses."""
+        return self.label.split(" (")[0]
+
 
 def _bundled(name: str) -> Document:
-    return tomllib.loads(
-        (resources.files("planner.ui") / name).read_text(encoding="utf-8")
-    )
+    text = (resources.files("planner.ui") / name).read_text(encoding="utf-8")
+    return tomllib.loads(text)
 
 
-CELLS = {key: TableCell(**cell) for key, cell in _bundled("cells.toml").items()}
+CELLS = {path: TableCell(**cell) for path, cell in _bundled("cells.toml").items()}
 """By the key in a survey's file, with the table that it is in."""
-_LABELS = {
-    path.split(".")[-1]: cell.label.split(" (")[0] for path, cell in CELLS.items()
-} | {
-    **dict.fromkeys(
-        ("sets", "[question.sets]"), CELLS["sets.sizes"].label.split(" (")[0]
-    ),
-    "[question.preferences]": "The largest budget that people accept",
-}
+
+
+def _labels() -> dict[str, str]:
+    """What the pages call the keys that errors name, by the key alone."""
+    labels = {}
+    for path, cell in CELLS.items():
+        labels[path.split(".")[-1]] = cell.short_label
+    sizes = CELLS["sets.sizes"].short_label
+    labels["sets"] = sizes
+    labels["[question.sets]"] = sizes
+    labels["[question.preferences]"] = "The largest budget that people accept"
+    return labels
+
+
+_LABELS = _labels()
 
 
 class Form(NamedTuple):
@@ -91,7 +95,7 @@ class Form(NamedTuple):
 
     ``columns`` are those of its table of levels, ``cells`` its own, and ``small`` says which error
     is made small. It ``starts`` with what it cannot do without. ``more`` says whether there is more
-    to choose, ``alone`` whether it is asked by itself.
+    to choose.
     """
 
     label: str
@@ -100,7 +104,6 @@ class Form(NamedTuple):
     small: str = ""
     starts: Mapping[str, Any] = {}
     more: bool = True
-    alone: bool = True
 
 
 _LEVEL_FIELDS = ("name", "epsilon", "items")
@@ -125,13 +128,13 @@ KIND_WORDS = {
         cells=("lower", "upper", "epsilon", "mean", "sd"),
         starts={"lower": "0", "upper": "100", "epsilon": "1"},
     ),
+    JOINT: Form("two answers that go together"),
     "sampled-choice": Form(
         "a rare answer (Sampling Privacy)",
         (*_LEVEL_FIELDS, "yes_counts"),
         starts={"sampling": {"relies_on": "aggregates-only"}},
         more=False,
     ),
-    "joint": Form("answers to questions asked together", alone=False),
 }
 TABLE_COLUMNS = (*_SIDED, *_OPTIONAL_FIELDS, "yes_counts")
 
@@ -146,11 +149,11 @@ def new_document() -> Document:
 
 def new_question(taken: Sequence[str]) -> Document:
     """A question of another name than those that are ``taken``."""
-    name = next(
-        f"question {k}" for k in range(1, 10_000) if f"question {k}" not in taken
-    )
+    number = 1
+    while f"question {number}" in taken:
+        number += 1
     return {
-        "name": name,
+        "name": f"question {number}",
         "level": [{"name": "usual", "epsilon": "1", "items": "A; B; C"}],
     }
 
@@ -158,6 +161,16 @@ def new_question(taken: Sequence[str]) -> Document:
 def example_document(name: str) -> Document:
     """A bundled example by its short name."""
     return _bundled(f"surveys/{name}.toml")
+
+
+def name_of(question: Document) -> str:
+    """A question's name as it is typed, which may be blank."""
+    return text_of(question.get("name"))
+
+
+def names_of(document: Document) -> list[str]:
+    """The names of all questions."""
+    return [name_of(question) for question in document["question"]]
 
 
 def kind_of(question: Document) -> str:
@@ -182,45 +195,89 @@ def set_kind(question: Document, kind: str) -> None:
         question["level"] = new_question(())["level"]
 
 
-def ask_together(document: Document, places: Sequence[int]) -> None:
-    """One joint question of these, at the end; what is planned of it is said of it alone."""
-    parts = [document["question"][place] for place in places]
-    for part, key in product(parts, _OF_PARTS):
-        part.pop(key, None)
-    names = [text_of(part.get("name")) for part in parts]
-    joint = {"name": " and ".join(names), "kind": "joint", "of": names}
-    document["question"].append(joint)
+# Questions that are asked together
 
 
 def joint_of(document: Document) -> dict[int, int]:
-    """The places of the questions that are parts, each with that of its joint question."""
-    places = {text_of(one.get("name")): k for k, one in enumerate(document["question"])}
-    return {
-        places[name]: k
-        for k, one in enumerate(document["question"])
-        if not form_of(one).alone and isinstance(one.get("of"), list)
-        for name in map(text_of, one["of"])
-        if name in places
-    }
+    """The numbers of the questions that are parts, each with that of its joint question."""
+    numbers = {name: number for number, name in enumerate(names_of(document))}
+    joints = {}
+    for number, question in enumerate(document["question"]):
+        parts = question.get("of")
+        if kind_of(question) != JOINT or not isinstance(parts, list):
+            continue
+        for name in map(text_of, parts):
+            if name in numbers:
+                joints[numbers[name]] = number
+    return joints
+
+
+def joinable(document: Document) -> list[int]:
+    """The numbers of the questions of one answer each that are in no joint question."""
+    taken = joint_of(document)
+    return [
+        number
+        for number, question in enumerate(document["question"])
+        if QUESTIONS[kind_of(question)].joins and number not in taken
+    ]
+
+
+def ask_together(document: Document, numbers: Sequence[int]) -> None:
+    """One joint question of these, at the end; what is planned of it is said of it alone."""
+    for number in numbers:
+        for key in _OF_THE_WHOLE:
+            document["question"][number].pop(key, None)
+    names = [name_of(document["question"][number]) for number in numbers]
+    joint = {"name": " and ".join(names), "kind": JOINT, "of": names}
+    document["question"].append(joint)
+
+
+def ask_apart(document: Document, joint: int) -> None:
+    """Ask the parts of a joint question by themselves again."""
+    del document["question"][joint]
+
+
+def rename_question(document: Document, number: int, name: str) -> None:
+    """Give a question another name, also where a joint question names it as a part."""
+    before = name_of(document["question"][number])
+    joint = joint_of(document).get(number)
+    document["question"][number]["name"] = name
+    if joint is None:
+        return
+    question = document["question"][joint]
+    parts = [text_of(part) for part in question["of"]]
+    named_after = " and ".join(parts)
+    question["of"] = [name if part == before else part for part in parts]
+    if question.get("name") == named_after:
+        question["name"] = " and ".join(question["of"])
+
+
+def remove_question(document: Document, number: int) -> None:
+    """Take a question out; a joint question that it is a part of goes, too."""
+    joint = joint_of(document).get(number, number)
+    for gone in sorted({number, joint}, reverse=True):
+        del document["question"][gone]
+
+
+# What is planned, and what is wrong with it
 
 
 def cleaned(document: Document) -> Document:
     """What is planned: without what belongs to another kind of question."""
-    found = []
+    questions = []
     for question in document["question"]:
-        form = form_of(question)
-        known = QUESTIONS[kind_of(question)].file_keys()
-        derived = () if form.alone else _DERIVED
-        kept = {
-            k: cell for k, cell in question.items() if k in known and k not in derived
-        }
+        keys = set(QUESTIONS[kind_of(question)].file_keys())
+        if kind_of(question) == JOINT:
+            keys -= set(_DERIVED)
+        kept = {key: cell for key, cell in question.items() if key in keys}
         if "level" in kept:
+            columns = form_of(question).columns
             kept["level"] = [
-                {key: cell for key, cell in row.items() if key in form.columns}
+                {key: cell for key, cell in row.items() if key in columns}
                 for row in kept["level"]
             ]
-        found.append(kept)
-    return document | {"question": found}
+        questions.append(kept)
+    return document | {"question": questions}
 
 
 def is_empty(mistake: Mistake) -> bool:
@@ -230,26 +287,66 @@ def is_empty(mistake: Mistake) -> bool:
     return empty and not mistake.error.problem
 
 
-def sentence_of(mistake: Mistake) -> str:
-    """What is wrong, in the words of the page: cells have its labels, not the file's keys."""
+def cell_of(mistake: Mistake) -> Where:
+    """Where its cell stands in the document, also if the mistake is told of the table around it."""
+    where = mistake.where
+    argument = mistake.error.argument
+    if where and isinstance(where[-1], int):
+        table = "level." if "level" in where else ""
+        if f"{table}{argument}" in CELLS:
+            return (*where, argument)
+        if argument in ("sets", "[question.sets]"):
+            return (*where, "sets", "sizes")
+    return where
+
+
+def sentence_of(mistake: Mistake, *, at_its_field: bool = False) -> str:
+    """What is wrong, in the words of the page: cells have its labels, not the file's keys.
+
+    ``at_its_field``, a sentence need not say in which question and level it is.
+    """
     error = mistake.error
-    names = [part for part in mistake.where if isinstance(part, str)]
-    argument = error.argument
+    where = cell_of(mistake)
+    names = [part for part in where if isinstance(part, str)]
     key = names[-1] if names else ""
+    cell = CELLS.get(".".join(names)) or CELLS.get(".".join(names[1:]))
+    place = () if at_its_field else error.place
     if is_empty(mistake):
-        row = not isinstance(next(reversed(mistake.where), 0), str)
-        what = ", ".join(
-            (*error.place, _LABELS.get(argument if row else key, argument))
-        )
+        label = _LABELS.get(key, error.argument)
+        if cell is not None:
+            label = cell.short_label
+        reason = f"{', '.join((*place, label))} is still empty"
         remedy = error.remedy if error.allowed else ""
-        return InputError.because(key, f"{what} is still empty", remedy).worded(
-            label_of
-        )
-    cell = CELLS.get(".".join(names).removeprefix("question."))
-    label = key if cell is None else cell.label.split(" (")[0]
-    if key and argument.startswith(key):  # a cell of a matrix says which
-        argument = label + argument.removeprefix(key)
-    return error.at(*error.place, argument=argument).worded(label_of)
+        return InputError.because(key, reason, remedy).worded(label_of)
+    argument = error.argument
+    if cell is not None and argument.startswith(key):  # a cell of a matrix says which
+        argument = cell.short_label + argument.removeprefix(key)
+    return error.at(*place, argument=argument).worded(label_of)
+
+
+def alike(mistakes: Sequence[Mistake]) -> list[list[Mistake]]:
+    """Mistakes that are the same in several rows, together.
+
+    A list that is pasted into the wrong column is one mistake of its author.
+    """
+    groups: dict[object, list[Mistake]] = {}
+    for mistake in mistakes:
+        columns = tuple(part for part in cell_of(mistake) if isinstance(part, str))
+        what = (columns, mistake.error.allowed, mistake.error.problem)
+        groups.setdefault(what, []).append(mistake)
+    return list(groups.values())
+
+
+def sentences_of(mistakes: Sequence[Mistake]) -> list[str]:
+    """A sentence for each mistake, and one alone for all rows that err alike."""
+    sentences = []
+    for group in alike(mistakes):
+        sentence = sentence_of(group[0])
+        if len(group) > 1:
+            rows = f"{len(group) - 1} other row{'s' * (len(group) > 2)}"
+            sentence = f"{sentence.rstrip('.')}. So it is in {rows}."
+        sentences.append(sentence)
+    return sentences
 
 
 def label_of(key: str) -> str:
@@ -257,15 +354,12 @@ def label_of(key: str) -> str:
     return f'"{_LABELS[key]}"' if key in _LABELS else key
 
 
+# Cells
+
+
 def texts_of(rows: Sequence[Document]) -> list[FieldRow]:
     """The rows of a table of levels as they are shown, blank cells included."""
     return [{key: text_of(row.get(key), key) for key in TABLE_COLUMNS} for row in rows]
-
-
-def take_rows(question: Document, rows: Sequence[FieldRow]) -> None:
-    """Put these rows in place, without those that are blank."""
-    typed = [{key: text for key, text in row.items() if text.strip()} for row in rows]
-    question["level"] = [row for row in typed if row]
 
 
 def stem_of(survey: Survey) -> str:
@@ -273,40 +367,43 @@ def stem_of(survey: Survey) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", survey.name).strip("-") or "survey"
 
 
+def _is_total(target: Document) -> bool:
+    return "error" in target and "level" not in target
+
+
 def target_text(question: Document) -> str:
     """The total error that is exact enough, as typed; "" for none."""
-    found = [
-        one
-        for one in question.get("target", ())
-        if "error" in one and "level" not in one
-    ]
-    return text_of(found[0]["error"]) if found else ""
+    for target in question.get("target", ()):
+        if _is_total(target):
+            return text_of(target["error"])
+    return ""
 
 
 def set_target(question: Document, text: str) -> None:
     """State which total error is exact enough; other targets stay."""
-    targets = question.get("target", ())
-    others = [one for one in targets if "error" not in one or "level" in one]
-    question["target"] = [*([{"error": text}] if text.strip() else []), *others]
-    if not question["target"]:
-        del question["target"]
+    targets = [row for row in question.get("target", ()) if not _is_total(row)]
+    if text.strip():
+        targets.insert(0, {"error": text})
+    if targets:
+        question["target"] = targets
+    else:
+        question.pop("target", None)
 
 
 def vouched(question: Document) -> bool:
     """Whether somebody vouches for what the two rounds of a deployment rely on."""
-    about = question.get("sampling", {})
-    return about.get("acknowledged") == ACKNOWLEDGEMENTS.get(about.get("relies_on"))
+    sampling = question.get("sampling", {})
+    needed = ACKNOWLEDGEMENTS.get(sampling.get("relies_on"))
+    return sampling.get("acknowledged") == needed
 
+
+# The document as a word in the address
 
 MOST_IN_ADDRESS = 6000
 """Characters; beside the rest of an address, what servers and chat programs let pass."""
 _MOST_BYTES = 1_000_000
-_FILES = {
-    "pilot",
-    "file",
-    "ledger",
-    "values",
-}  # paths, and what people said, do not travel
+# Paths, and what people said, do not travel.
+_FILES = {"pilot", "file", "ledger", "values"}
 _BY_NAMES = ("label", "groups", "population", "weights")
 _CELLS: Document = {}
 _TABLE_KEYS = ("sets", "sampling", "preferences", "rounds", *_BY_NAMES)
@@ -328,9 +425,9 @@ def _fits(value: Any, shape: Any = 1) -> bool:
         case dict(), dict():
             return all(_fits(cell, shape.get(key, 1)) for key, cell in value.items())
         case list(), [inner, most]:
-            return len(value) <= most and all(_fits(one, inner) for one in value)
+            return len(value) <= most and all(_fits(cell, inner) for cell in value)
         case list(), int():
-            return shape > 0 and all(_fits(one, shape - 1) for one in value)
+            return shape > 0 and all(_fits(cell, shape - 1) for cell in value)
         case ((int() | float()), int()):
             return abs(value) <= float_info.max
     return type(value) is str and type(shape) is int
@@ -372,20 +469,21 @@ def documents_of_word(word: str) -> list[Document]:
     planner.errors.InputError: the survey in the address cannot be read. Copy the whole ...
     """
     try:
-        found: list[Document] = _without_files(_unpacked(word))
-        if found and _fits(found, [_DOCUMENT, 50]) and all(map(_is_whole, found)):
-            return found
-        raise ValueError("another shape")
+        documents: list[Document] = _without_files(_unpacked(word))
+        if not documents or not _fits(documents, [_DOCUMENT, 50]):
+            raise ValueError("another shape")
+        if not all(map(_is_whole, documents)):
+            raise ValueError("a table is missing")
     except (ValueError, RecursionError, zlib.error) as error:
         remedy = "Copy the whole address, or open the survey's file."
         reason = "the survey in the address cannot be read"
         raise InputError.because("address", reason, remedy) from error
+    return documents
 
 
 def _unpacked(word: str) -> Any:
-    packed = base64.b64decode(
-        word + "=" * (-len(word) % 4), altchars=b"-_", validate=True
-    )
+    padding = "=" * (-len(word) % 4)
+    packed = base64.b64decode(word + padding, altchars=b"-_", validate=True)
     unpacking = zlib.decompressobj()
     text = unpacking.decompress(packed, _MOST_BYTES)
     if not unpacking.eof:
@@ -397,11 +495,13 @@ def _without_files(value: Any) -> Any:
     """Without what an address must not hold; labels and groups go by names of people's own."""
     match value:
         case dict():
-            kept = {key: one for key, one in value.items() if key not in _FILES}
-            return {
-                k: one if k in _BY_NAMES else _without_files(one)
-                for k, one in kept.items()
-            }
+            kept = {}
+            for key, cell in value.items():
+                if key in _BY_NAMES:
+                    kept[key] = cell
+                elif key not in _FILES:
+                    kept[key] = _without_files(cell)
+            return kept
         case list():
-            return [_without_files(one) for one in value]
+            return [_without_files(cell) for cell in value]
     return value

@@ -10,7 +10,6 @@ from streamlit.navigation.page import StreamlitPage
 
 from planner.survey.survey import settle, survey_text
 from planner.ui.document import MOST_IN_ADDRESS, cleaned, new_document, stem_of, word_of
-from planner.ui.fields import MOST_PASTED, refuse_paste
 from planner.ui.opening import opening
 from planner.ui.render import CHARTS, SCRIPT, STYLE, plain
 from planner.ui.state import INTRODUCED, session
@@ -107,7 +106,6 @@ def _keep() -> None:
     word = word_of(here.document)
     data = {
         "page": here.page,
-        "most": MOST_PASTED,
         "charts": CHARTS,
         "cookie": INTRODUCED if here.introduced else "",
         "longest": MOST_IN_ADDRESS,
@@ -119,7 +117,10 @@ def _keep() -> None:
 
 
 def _pasted() -> None:
-    refuse_paste(int(st.session_state["page"].pasted))
+    """Give pasted lines to the table of levels."""
+    take_paste = import_module("planner.ui.views.levels").take_paste
+    pasted = st.session_state["page"].pasted
+    take_paste(session(), str(pasted.get("text")), str(pasted.get("field")))
 
 
 def _recall() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePath, PurePosixPath
@@ -10,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
-from planner.errors import FileError, PlannerError
+from planner.errors import FileError, InputError, PlannerError
 from planner.files import read_text
 from planner.laws.schema import Document
 from planner.survey.survey import read_document, settle
@@ -150,6 +151,68 @@ def rows_from_items(
         {"name": level, "epsilon": budget, "items": text_of(tuple(items))}
         for (level, budget), items in levels.items()
     ]
+
+
+def rows_of_paste(text: str, column: str, known: Sequence[Document]) -> list[Document]:
+    r"""Levels from pasted lines: with a header as in a file, else of level, budget and answers.
+
+    Lines of one level and budget become one level. A list is of the answers of one level, if it is
+    pasted into their ``column``.
+
+    Raises
+    ------
+    InputError
+        It is a list that is pasted elsewhere.
+
+    Examples
+    --------
+    >>> rows_of_paste("severe\tln 4\tHIV\nusual\t2\tflu\nusual\t2\tcold", "name", [])
+    [{'name': 'severe', 'epsilon': 'ln 4', 'items': 'HIV'}, {'name': 'usual', ... 'flu; cold'}]
+    >>> rows_of_paste("flu\ncold\n", "items", [])
+    [{'items': 'flu; cold'}]
+    """
+    lines = [line.strip("\r\n") for line in text.splitlines() if line.strip()]
+    mark = _mark_between(lines)
+    if column == "items" and mark != "\t":
+        listed = tuple(line.strip() for line in lines)
+        return [{"items": text_of(listed)}]
+    if not mark:
+        reason = f"{len(lines):,} lines of one column were pasted"
+        remedy = "Paste a list into Answers, or rows of level, budget and answers."
+        raise InputError.because("level", reason, remedy)
+    table = csv.reader(lines, delimiter=mark)
+    cells = [[cell.strip() for cell in row] for row in table]
+    header = [cell.lower() for cell in cells[0]]
+    if "item" in header:
+        return [*rows_from_items("what was pasted", text.encode(), known)]
+    answers_of: dict[tuple[str, str], list[str]] = {}
+    number_of: dict[tuple[str, str], str] = {}
+    for line in cells:
+        level, budget, answer, number = [*line, "", "", ""][:4]
+        answers_of.setdefault((level, budget), []).extend([answer] if answer else [])
+        number_of[level, budget] = number
+    levels = []
+    for (level, budget), answers in answers_of.items():
+        # One cell may list several answers as the field does, so that it stays as it is.
+        items = answers[0] if len(answers) == 1 else text_of(tuple(answers))
+        row = {"name": level, "epsilon": budget, "items": items}
+        row["item_count"] = number_of[level, budget]
+        levels.append({key: cell for key, cell in row.items() if cell})
+    return levels
+
+
+def _mark_between(lines: Sequence[str]) -> str:
+    """What stands between the cells of pasted lines; "" if each is one cell.
+
+    Spreadsheets put tabs between them. Another mark is one that all lines have equally often.
+    """
+    if any("\t" in line for line in lines):
+        return "\t"
+    for mark in (";", ","):
+        widths = {len(row) for row in csv.reader(lines, delimiter=mark)}
+        if len(widths) == 1 and widths != {1}:
+            return mark
+    return ""
 
 
 @contextmanager

@@ -1,10 +1,10 @@
 // The address goes on with what is typed, and is copied by a button. The browser keeps the survey,
 // the steps that Undo takes back after a reload, and that the introduction was read. The menu closes
 // after a tap on a narrow screen; a click on a link waits until what was typed is on its way; the
-// code of charts is fetched ahead; a paste of more rows than the table takes is stopped before the
-// table works on it; and Tab goes on to fields: help and tools of tables lie on its way back.
+// code of charts is fetched ahead; lines that are pasted into the table of levels become its rows;
+// and Tab goes on to fields: help lies on its way back.
 const MOMENT = 250;
-let most = 0, refuse = () => {}, begun = false, left = -MOMENT;
+let take = () => {}, begun = false, left = -MOMENT;
 const STEPS = "ldp-planner-steps", LAST = "ldp-planner-last";
 const typing = (box) => /^(INPUT|TEXTAREA)$/.test(box?.tagName);
 const kept = (where, key, text) => {
@@ -38,20 +38,21 @@ document.addEventListener("click", (event) => {
     document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
 }, true);
 document.addEventListener("paste", (event) => {
-  const rows = event.clipboardData.getData("text").trimEnd().split("\n").length;
-  if (typing(document.activeElement) || rows <= most) return;
+  const text = event.clipboardData.getData("text").trimEnd();
+  const box = event.target.closest?.("[class*=st-key-level-]");
+  const field = box?.className.match(/st-key-(level-\d+-\d+-\w+)/)?.[1];
+  if (!field || !/[\n\t]/.test(text)) return; // one cell is the field's own business
   event.preventDefault();
   event.stopImmediatePropagation();
-  refuse(rows);
+  take({ text: text.slice(0, 1e6), field });
 }, true);
-const BESIDE = "button[aria-label^='Help for'], [data-testid=stBaseButton-elementToolbar]";
+const BESIDE = "button[aria-label^='Help for'], .st-key-levels button";
 document.addEventListener("keydown", (event) => {
   if (event.key === "Tab")
-    for (const one of document.querySelectorAll(BESIDE)) one.tabIndex = event.shiftKey ? 0 : -1;
+    for (const button of document.querySelectorAll(BESIDE)) button.tabIndex = event.shiftKey ? 0 : -1;
 }, true);
 export default function ({ data, setTriggerValue }) {
-  most = data.most;
-  refuse = (rows) => setTriggerValue("pasted", rows);
+  take = (pasted) => setTriggerValue("pasted", pasted);
   const app = document.querySelector("script[type=module][src]")?.src;
   if (!begun) {
     if (data.charts && app) setTimeout(() => import(new URL(data.charts, app)), 300);

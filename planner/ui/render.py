@@ -6,6 +6,7 @@ that moves down anew, and close what was open.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -161,6 +162,25 @@ def dots(share: float) -> None:
     shown = round(100 * share)
     body = "<i class=on></i>" * shown + "<i></i>" * (100 - shown)
     st.html(f"<div class=dots>{body}</div>")
+
+
+def people_beside(shown: int | None, text: str) -> None:
+    """A hundred people in five rows beside a field, of whom so many stand out, and what it says.
+
+    They fill column by column: whole columns, and part of the next one. The first fifty, who are
+    guessed right without any report, are paler. With None there is nobody, in a place for them.
+    """
+    if shown is None:
+        st.html('<div class="meaning"></div>')
+        return
+    beyond_chance = max(shown - 50, 0)
+    whole = beyond_chance // 5
+    rest = beyond_chance % 5
+    parts = ["<i></i>", f'<b style="width:{whole}em"></b>']
+    if rest:
+        parts.append(f'<b style="width:1em;height:{rest}em"></b>')
+    people = f'<span class="people" aria-hidden="true">{"".join(parts)}</span>'
+    st.html(f'<div class="meaning">{people}<span>{html.escape(text)}</span></div>')
 
 
 def table(columns: Sequence[Column], accent: int | None = None) -> None:

@@ -18,6 +18,7 @@ import streamlit as st
 from planner.errors import PlannerError
 from planner.laws.schema import Document
 from planner.planning.plan import SurveyPlan
+from planner.survey.description import Where
 from planner.ui.document import (
     EXAMPLES,
     FIRST_EXAMPLE,
@@ -67,6 +68,10 @@ class Session:
         The last plan, which stays in view while something is wrong.
     memory:
         Other results, by what they were computed from.
+    message_slots:
+        Places of this run of the page for what is wrong, by where the cell stands in the document.
+    refused:
+        What is wrong with the file that was opened last.
     """
 
     document: Document
@@ -83,6 +88,8 @@ class Session:
     page: str = ""
     planned: SurveyPlan | None = None
     memory: dict[Hashable, Any] = field(default_factory=dict)
+    message_slots: dict[Where, Any] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
 
     def note(self) -> None:
         """Take a change of the document as one step that can be undone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,33 +16,37 @@ from planner.errors import InputError, PlannerError
 from planner.laws.schema import Document
 from planner.patience import patience
 from planner.planning.ledger import Ledger
-from planner.planning.plan import SurveyPlan, plan_survey
-from planner.planning.question import QuestionPlan
-from planner.survey.description import Mistake
+from planner.planning.plan import SurveyPlan, part_of, plan_survey
+from planner.planning.question import QuestionPlan, plan_question
+from planner.show.plan import each_in_words
+from planner.survey.description import Mistake, Where
 from planner.survey.survey import settle
-from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import (
     KIND_WORDS,
+    alike,
+    cell_of,
     cleaned,
     is_empty,
     joint_of,
     kind_of,
     label_of,
+    names_of,
     sentence_of,
+    sentences_of,
 )
-from planner.ui.fields import kept_item
+from planner.ui.fields import field
 from planner.ui.state import session
 
 T = TypeVar("T")
 LONGEST = 30.0
 """Seconds that anything may take in the app; what takes longer is for the command line."""
 _PAUSE = 0.25
-_TURN = (
-    threading.Semaphore()
-)  # threads that compute at once slow each other down: one at a time
+# Threads that compute at once slow each other down: one at a time.
+_TURN = threading.Semaphore()
 _LONGEST_TURN = 1.0  # for what does not look at the clock
 _MOST_SIDE_BY_SIDE = 6
+_MOST_AT_FIELDS = 3  # mistakes of one kind; more are said once, below the table
 
 
 @dataclass(frozen=True)
@@ -50,28 +54,83 @@ class Result:
     """What is planned: of the document as it is, or of what it was before a mistake."""
 
     plan: SurveyPlan | None
-    mistakes: tuple[str, ...] = ()
-    asks: bool = False
-    """Whether all of these are about what is still empty: nobody did anything wrong."""
+    mistakes: tuple[Mistake, ...] = ()
+
+    @property
+    def asks(self) -> bool:
+        """Whether all mistakes are about what is still empty: nobody did anything wrong."""
+        return all(map(is_empty, self.mistakes))
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is wrong, in the words of the pages."""
+        return sentences_of(self.mistakes)
+
+    def place_mistakes(self, slots: Mapping[Where, Any]) -> list[str]:
+        """Say each mistake in the slot of its field; sentences for those that have none in sight.
+
+        ``slots`` go by where their cell stands in the document.
+        """
+        elsewhere: list[Mistake] = []
+        sentences: dict[Where, list[str]] = {}
+        for group in alike(self.mistakes):
+            places = [_nearest(cell_of(mistake), slots) for mistake in group]
+            if len(group) > _MOST_AT_FIELDS or None in places:
+                elsewhere += group
+                continue
+            for mistake, place in zip(group, places, strict=True):
+                if place is not None:
+                    sentence = sentence_of(mistake, at_its_field=True)
+                    sentences.setdefault(place, []).append(sentence)
+        for place, said in sentences.items():
+            text = render.plain(" ".join(said))
+            slots[place].caption(text if self.asks else f":red[{text}]")
+        return sentences_of(elsewhere)
+
+
+def _nearest(where: Where, slots: Mapping[Where, Any]) -> Where | None:
+    """The slot of the cell that stands ``where``, or of what it is in."""
+    for length in range(len(where), 1, -1):
+        if where[:length] in slots:
+            return where[:length]
+    return None
 
 
 def result() -> Result:
     """The plan of the document, after what the ledger has, and all that is wrong with it."""
     here = session()
     survey, mistakes = settle(cleaned(here.document))
-    if survey is not None:
-        try:
-            ledger = (
-                None if here.ledger is None else Ledger.model_validate_json(here.ledger)
-            )
-            make = partial(plan_survey, survey, ledger)
-            here.planned = remembered(("plan", survey, here.ledger), make)
-        except InputError as error:
-            mistakes = (Mistake((), error),)
-        except PlannerError as error:
-            return Result(here.planned, (error.worded(label_of),))
-    asks = all(map(is_empty, mistakes))
-    return Result(here.planned, tuple(map(sentence_of, mistakes)), asks)
+    if survey is None:
+        return Result(here.planned, mistakes)
+    try:
+        ledger = None
+        if here.ledger is not None:
+            ledger = Ledger.model_validate_json(here.ledger)
+        make = partial(plan_survey, survey, ledger)
+        here.planned = remembered(("plan", survey, here.ledger), make)
+    except InputError as error:
+        return Result(here.planned, (Mistake(_question_of(error), error),))
+    except PlannerError as error:
+        refused = InputError.because("", error.worded(label_of), "")
+        return Result(here.planned, (Mistake((), refused),))
+    return Result(here.planned)
+
+
+def _question_of(error: InputError) -> Where:
+    """The question that a mistake found in planning is about, as its place says; () for none."""
+    for number, name in enumerate(names_of(session().document)):
+        if error.place[:1] == (f"question {name!r}",):
+            return "question", number
+    return ()
+
+
+def planned_alone(survey: SurveyPlan, plan: QuestionPlan) -> QuestionPlan:
+    """A question as it would be planned with all of its budgets, of all people."""
+    asked = plan.part.asked
+    if plan.share == 1 and plan.fraction == 1:
+        return plan
+    part = part_of(asked, plan.everybody, survey.ledger)
+    return remembered(("alone", part), lambda: plan_question(part))
 
 
 def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:
@@ -88,7 +147,8 @@ def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:
     def waited_for() -> T:
         if _TURN.acquire(timeout=_LONGEST_TURN):
             turn.callback(_TURN.release)
-        begun = asked = time.monotonic()
+        begun = time.monotonic()
+        asked = begun
 
         def check() -> None:
             nonlocal asked
@@ -106,76 +166,103 @@ def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:
                 slot.caption(f"Planning for {now - begun:.0f} s")
 
         with turn, patience(check):
-            found = make()
+            made = make()
         slot.empty()
-        return found
+        return made
 
     return session().remembered(key, waited_for)
 
 
 @contextmanager
-def shown(found: Result, where: str = "results") -> Iterator[None]:
+def shown(planned: Result, where: str = "results") -> Iterator[None]:
     """A place for results, greyed while they are of what was there before a mistake."""
-    with st.container(key=f"{'stale' if found.mistakes else 'current'}-{where}"):
+    kind = "stale" if planned.mistakes else "current"
+    with st.container(key=f"{kind}-{where}"):
         yield
 
 
-def chosen_place(where: str, kinds: Collection[str] = KIND_WORDS) -> int | None:
-    """The place of the question to look at, of one of these kinds; a choice if there are several.
+def chosen_question(where: str, kinds: Collection[str] = KIND_WORDS) -> int | None:
+    """The number of the question to look at, of one of these kinds; a choice if there are several.
 
     All pages look at the question that was chosen last.
     """
     here = session()
-    names = [text_of(one.get("name")) for one in here.document["question"]]
-    places = [
-        k for k, one in enumerate(here.document["question"]) if kind_of(one) in kinds
-    ]
-    if not places:
+    questions = here.document["question"]
+    numbers = [k for k, question in enumerate(questions) if kind_of(question) in kinds]
+    if not numbers:
         return None
-    before = here.typed.get("question", 0)
-    if before not in places:
-        before = places[0]
-    if len(places) > 1:
-        here.typed[f"question-{where}"] = before
-        options = {k: render.plain(names[k]) or "(no name)" for k in places}
-        few = {"required": True} if len(places) <= _MOST_SIDE_BY_SIDE else {}
-        widget: Any = st.segmented_control if few else st.selectbox
-        before = kept_item(
-            widget, "Question", f"question-{where}", before, options=options, **few
-        )
-        here.typed["question"] = before
-    return int(before)
+    chosen = here.typed.get("question", 0)
+    if chosen not in numbers:
+        chosen = numbers[0]
+    if len(numbers) == 1:
+        return int(chosen)
+    names = names_of(here.document)
+    options = {k: render.plain(names[k]) or "(no name)" for k in numbers}
+    widget: Any = st.selectbox
+    settings = {}
+    if len(numbers) <= _MOST_SIDE_BY_SIDE:
+        widget = st.segmented_control
+        settings["required"] = True
+    take = partial(here.typed.__setitem__, "question")
+    name = f"question-{where}"
+    field(widget, "Question", name, chosen, take, options=options, **settings)
+    chosen = here.typed.get("question", chosen)
+    return int(chosen)
 
 
-def planned_question(plan: SurveyPlan | None, place: int | None) -> QuestionPlan | None:
-    """The plan of the question at this place, or of the joint one that it is a part of."""
-    if plan is None or place is None:
+def planned_question(
+    plan: SurveyPlan | None, number: int | None
+) -> QuestionPlan | None:
+    """The plan of the question of this number, or of the joint one that it is a part of."""
+    if plan is None or number is None:
         return None
     document = session().document
     joint = joint_of(document)
     planned = [k for k in range(len(document["question"])) if k not in joint]
-    whole = joint.get(place, place)
-    number = planned.index(whole) if whole in planned else len(planned)
-    return plan.questions[number] if number < len(plan.questions) else None
+    whole = joint.get(number, number)
+    place = planned.index(whole) if whole in planned else len(planned)
+    return plan.questions[place] if place < len(plan.questions) else None
 
 
 def looked_at(
     where: str, kinds: Collection[str] = KIND_WORDS
 ) -> tuple[Result, int | None, QuestionPlan | None]:
-    """The result, what is wrong said; the place and the plan of the chosen question."""
-    found = result()
-    rest = "Fill this in" if found.asks else "Mend this"
+    """The result, what is wrong said; the number and the plan of the chosen question."""
+    planned = result()
+    rest = "Fill this in" if planned.asks else "Mend this"
     rest += " on the page Questions. What is greyed is from before."
-    render.problems(found.mistakes, rest, asks=found.asks)
-    place = chosen_place(where, kinds)
-    plan = planned_question(found.plan, place)
-    same = (
-        plan is not None and plan.question.kind in kinds
-    )  # or it is from before a mistake
-    return found, place, plan if same else None
+    render.problems(planned.sentences, rest, asks=planned.asks)
+    number = chosen_question(where, kinds)
+    plan = planned_question(planned.plan, number)
+    if plan is not None and plan.question.kind not in kinds:
+        plan = None  # it is from before a mistake
+    return planned, number, plan
 
 
-def question_at(place: int) -> Document:
-    """The question at this place, as typed."""
-    found: Document = session().document["question"][place]
-    return found
+def question_at(number: int) -> Document:
+    """The question of this number, as typed."""
+    question: Document = session().document["question"][number]
+    return question
+
+
+Step = tuple[str, Document, Document]
+"""What is on a button, and the table of the document with what is changed in it."""
+
+
+def design_step(survey: SurveyPlan) -> Step | None:
+    """Who answers what, if another design has smaller errors."""
+    design = survey.better_design
+    if design is None or survey.allocation is None:
+        return None
+    label = f"Ask each person {each_in_words(survey.allocation.best_each)}"
+    if design == "split":
+        label = "Ask everybody everything"
+    return label, session().document["survey"], {"design": design, "asked": ""}
+
+
+def take_step(holder: Document, changes: Document) -> None:
+    """Make a change that a button offers."""
+    here = session()
+    here.note()
+    holder.update(changes)
+    here.revision += 1

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
-from playwright.sync_api import TimeoutError as NotSeen
+from playwright.sync_api import Page
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -16,7 +15,6 @@ from tests.browser.running import ROOT, launch_arguments, running_app
 MOST_PATIENCE = 90_000  # milliseconds: a loaded machine is slow, and no figure of ours
 TICK = 100
 QUIET_TICKS = 3
-CELL_FIELD = "#portal input, #portal textarea"
 SETTLED = "[data-testid=stApp][data-test-script-state=notRunning]"
 # The levels of examples/clinic.toml, as they are typed.
 CLINIC = (
@@ -28,8 +26,6 @@ CLINIC = (
         "vaccination; check-up",
     ),
 )
-# Where to click in the table of levels: the middle of its columns at 1280 pixels.
-CELLS = {1: 80, 2: 230, 3: 420}
 
 
 @pytest.fixture(scope="session")
@@ -147,86 +143,35 @@ class Visit:
         box = self.page.get_by_test_id("stMetric").filter(has_text=label)
         return box.get_by_test_id("stMetricValue").inner_text()
 
-    def cell(self, column, row):
-        return self._cell(column, row).inner_text()
+    def box(self, row, key):
+        """The field of a level of the first question."""
+        return self.page.locator(f"[class*=st-key-level-0-{row}-{key}-] input")
 
-    def _cell(self, column, row):
-        frame = self.page.get_by_test_id("stDataFrame").first
-        return frame.get_by_test_id(f"glide-cell-{column}-{row}")
+    def cell(self, row, key):
+        return self.box(row, key).input_value()
 
-    def type_cell(self, column, row, text):
-        """Type into a cell of the first table: double click, fill, Enter."""
-        self.page.get_by_test_id("stDataFrame").first.scroll_into_view_if_needed()
-        self._cell(column, row).wait_for(state="attached")
-        box = self._opened(column, row)
-        box.fill(text)
-        expect(box).to_have_value(text)
-        self.page.wait_for_timeout(150)  # the table takes what is typed a moment later
-        box.press("Enter")
-        expect(self.page.locator(CELL_FIELD)).to_have_count(0)
-        expect(self._cell(column, row)).to_have_text(text, timeout=MOST_PATIENCE)
+    def type_cell(self, row, key, text):
+        """Type into the field of a level, and go on."""
+        self.box(row, key).fill(text)
+        self.box(row, key).press("Tab")
         self.settle()
 
     def type_survey(self, name, people, question, rows):
-        """Type into the empty survey by keyboard alone, from its first field to its last cell."""
+        """Type into the empty survey as fast as a machine can, and go on by Tab alone."""
         keys = self.page.keyboard
-        self.page.get_by_label("Survey", exact=True).focus()
-        for text in (name, people, question):
+        self.page.get_by_label("Survey", exact=True).click()
+        # Past how often it is asked; past what a person gives, what is exact enough, and the rule.
+        for text, tabs in ((name, 1), (people, 2), (question, 4)):
             keys.press("Control+a")
             keys.type(text)
-            keys.press("Tab")
-        keys.press("Tab")  # past what a person gives
-        self.settle()
-        chosen = self.page.locator("[data-testid^=glide-cell]:focus")
-        self._until(
-            chosen, "Tab", "Shift+Tab"
-        )  # past what is exact enough, into the table
-        box = self.page.locator(CELL_FIELD).first
-        for k, cells in enumerate(rows):
-            for key in ("ArrowLeft", "ArrowLeft") * (k > 0):
-                keys.press(key)
-            for cell, then in zip(cells, ("Tab", "Tab", "Enter"), strict=True):
-                self._until(
-                    box, "Enter", "Escape"
-                )  # of the last row it makes another one
-                box.fill(cell)
-                self.page.wait_for_timeout(
-                    150
-                )  # the table takes what is typed a moment later
-                keys.press(then)
-                box.wait_for(state="detached")
-            self.settle()
-
-    def _until(self, there, key, back):
-        """Press a key until what it opens is there: the page may still be drawing."""
-        for patience in (1000, 2000, 4000, 8000, 16_000):
-            self.page.keyboard.press(key)
-            try:
-                there.wait_for(timeout=patience, state="attached")
-            except NotSeen:
-                self.page.keyboard.press(back)
-            else:
-                return
-        raise AssertionError(f"{key} opened nothing")
-
-    def _opened(self, column, row):
-        """Double-click until the cell's field is there and stays: the page may still move."""
-        box = self.page.locator(CELL_FIELD).first
-        for patience in (1000, 2000, 4000, 8000, 16_000):
-            place = self.page.get_by_test_id("stDataFrame").first.bounding_box()
-            self.page.mouse.dblclick(
-                place["x"] + CELLS[column], place["y"] + 53 + 35 * row
-            )
-            try:
-                box.wait_for(timeout=patience)
-            except NotSeen:
-                self.page.keyboard.press(
-                    "Escape"
-                )  # it may have opened this very moment
-                self.settle()
-            else:
-                return box
-        raise AssertionError(f"cell {column}, {row} did not open")
+            for _ in range(tabs):
+                keys.press("Tab")
+        for cells in rows:
+            for text in cells:
+                keys.type(text)
+                keys.press("Tab")
+            keys.press("Tab")  # past the number of answers, as they are listed
+            self.settle()  # the next row is there
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,6 @@ from planner.planning.ledger import Ledger, LedgerEntry
 from planner.ui.state import Session
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
-LEVELS = "levels-0-name-epsilon-items-item_count-0"  # the first question's, as a visit begins
 TOTAL = "total error"
 SPRING = LedgerEntry(
     survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4}
@@ -69,13 +68,22 @@ def session(app: AppTest) -> Session:
     return found
 
 
-def edit(
-    app: AppTest, table: str, rows: dict[int, dict[str, Any]], **more: Any
+def type_levels(
+    app: AppTest, rows: dict[int, dict[str, str]], question: int = 0
 ) -> None:
-    """Edit cells of a table, as typing does, and run."""
-    state = {"edited_rows": rows, "added_rows": [], "deleted_rows": []} | more
-    app.session_state[table] = state
+    """Type into cells of the table of levels, and run; the row after the last adds a level."""
+    revision = session(app).revision
+    for row, cells in rows.items():
+        for key, text in cells.items():
+            name = f"level-{question}-{row}-{key}-{revision}"
+            app.text_input(key=name).set_value(text)
     app.run()
+    assert not app.exception, app.exception
+
+
+def remove_level(app: AppTest, row: int) -> None:
+    """Click on the cross of a level of the first question."""
+    app.button(key=f"remove-0-{row}-{session(app).revision}").click().run()
     assert not app.exception, app.exception
 
 
@@ -84,8 +92,8 @@ def metric(app: AppTest, label: str) -> str:
     return str(found.value).replace("\\", "")
 
 
-def words(app: AppTest) -> str:
-    """Everything a page says, without Markdown's backslashes."""
+def words(app: AppTest, *, escaped: bool = False) -> str:
+    """Everything a page says; unless ``escaped``, without Markdown's backslashes."""
     kinds = (
         "markdown",
         "caption",
@@ -98,7 +106,7 @@ def words(app: AppTest) -> str:
     )
     kinds += ("toast",)
     text = " ".join(str(one.value) for kind in kinds for one in getattr(app, kind))
-    return text.replace("\\", "")
+    return text if escaped else text.replace("\\", "")
 
 
 def tables(app: AppTest) -> list[dict[str, list[str]]]:

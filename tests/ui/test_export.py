@@ -10,12 +10,11 @@ from planner.ui.document import cleaned
 from planner.ui.views.export import python_snippet
 from tests.ui.pages import (
     LEDGER,
-    LEVELS,
     by_label,
-    edit,
     open_page,
     session,
     tables,
+    type_levels,
     words,
 )
 
@@ -31,7 +30,7 @@ def downloads(app):
 
 
 def test_export_waits_until_everything_is_right(questions):
-    edit(questions, LEVELS, {0: {"epsilon": "?"}})
+    type_levels(questions, {0: {"epsilon": "?"}})
     app = open_page("export", questions)
     assert "exported whole or not at all" in words(app)
     assert not app.success

@@ -13,17 +13,18 @@ from planner import PrivacyPolicy, best_ordered_channel
 from planner.survey.survey import settle
 from planner.ui import working
 from planner.ui.document import cleaned, example_document, sentence_of, word_of
+from planner.ui.views.levels import take_paste
 from tests.ui.pages import (
     APP,
     LEDGER,
-    LEVELS,
     TIMEOUT,
     TOTAL,
     by_label,
-    edit,
     metric,
     open_page,
+    remove_level,
     session,
+    type_levels,
     words,
 )
 
@@ -64,15 +65,14 @@ def test_the_app_starts_with_an_example_where_the_levels_matter():
 
 def test_a_row_that_is_begun_is_asked_for_the_rest(questions):
     for cells, missing in (
-        ({"name": "third"}, "third', Budget is still empty"),
-        ({"name": "third", "epsilon": "2"}, "third', Answers is still empty"),
-        ({"name": "third", "epsilon": "2", "items": "measles"}, ""),
+        ({"name": "third"}, "Budget is still empty"),
+        ({"epsilon": "2"}, "Answers is still empty"),
+        ({"items": "measles"}, ""),
     ):
-        edit(questions, LEVELS, {}, added_rows=[cells])
+        type_levels(questions, {2: cells})
         assert not questions.warning
-        assert [missing in words(questions) for one in questions.info] == [True] * bool(
-            missing
-        )
+        assert missing in words(questions)
+        assert ("still empty" in words(questions)) == bool(missing)
 
 
 def test_every_edit_is_one_step_back_and_forth(questions):
@@ -81,7 +81,7 @@ def test_every_edit_is_one_step_back_and_forth(questions):
         before == f"{math.sqrt(100_000 * 3.870237140):,.1f} people"
     )  # a known optimum
     assert session(questions).past == []  # to look at a page changes nothing
-    edit(questions, LEVELS, {0: {"epsilon": "2.5"}})
+    type_levels(questions, {0: {"epsilon": "2.5"}})
     after = metric(questions, TOTAL)
     assert after != before
     write(questions, "People asked", "50,000")
@@ -101,21 +101,19 @@ def test_every_edit_is_one_step_back_and_forth(questions):
 
 
 def test_a_level_is_added_one_is_deleted_and_names_are_shown_as_typed(questions):
-    added = {"name": "third", "epsilon": "3", "item_count": "7"}
-    edit(questions, LEVELS, {}, added_rows=[added])
+    type_levels(questions, {2: {"name": "third", "epsilon": "3", "item_count": "7"}})
     assert [level.item_count for level in question(questions).levels] == [1, 4, 7]
-    edit(questions, LEVELS, {}, added_rows=[added], deleted_rows=[0])
+    remove_level(questions, 0)
     assert [level.name for level in question(questions).levels] == ["common", "third"]
+    blank = {"name": "", "epsilon": "", "item_count": ""}
+    type_levels(questions, {1: blank})
+    assert [level.name for level in question(questions).levels] == ["common"]
     name = "a*b* [x](http://x) $y$ www.out.example http://out.example m@out.example"
-    edit(questions, LEVELS, {0: {"name": name, "epsilon": "x"}})
-    shown = questions.warning[0].value
+    type_levels(questions, {0: {"name": name, "items": "10"}})
+    shown = words(questions, escaped=True)
     assert r"a\*b\* \[x\]" in shown
-    for link in (
-        "www.out",
-        "http://",
-        "http\\:",
-        "m@out",
-    ):  # a mark that is not seen is between
+    # A mark that is not seen stands between, so that none is a link.
+    for link in ("www.out", "http://", "http\\:", "m@out"):
         assert link not in shown
 
 
@@ -138,25 +136,22 @@ HOSTILE = {
 
 def test_while_a_cell_is_wrong_the_last_results_stay_greyed(questions):
     for key, said in (
-        ("epsilon", "severe"),
-        ("items", "severe"),
-        ("users", "People asked"),
+        ("epsilon", ":red[Budget"),
+        ("items", ":red["),
+        ("users", ":red[People asked"),
     ):
         for typed in HOSTILE[key]:
             if key == "users":
                 write(questions, "People asked", typed)
             else:
-                edit(questions, LEVELS, {0: {key: typed}})
-                assert (
-                    session(questions).document["question"][0]["level"][0][key] == typed
-                )
-            (wrong,) = (
-                questions.warning if typed else questions.info
-            )  # who begins is asked
-            assert said in wrong.value, typed
+                type_levels(questions, {0: {key: typed}})
+                (level, _) = session(questions).document["question"][0]["level"]
+                assert level[key] == typed
+            # Who begins is asked, who errs is told.
+            assert (said if typed else "People asked is still") in words(questions)
             assert "from before" in words(questions), typed
             assert metric(questions, TOTAL) == "622.1 people"
-        edit(questions, LEVELS, {0: {"epsilon": "ln 4"}})
+        type_levels(questions, {0: {"epsilon": "ln 4", "items": "HIV"}})
         write(questions, "People asked", "100,000")
         assert not questions.warning
         assert not questions.info
@@ -168,8 +163,7 @@ def test_hidden_columns_keep_what_was_typed():
     by_label(app.toggle, "Columns for importance and expected shares").set_value(
         True
     ).run()
-    table = "levels-0-name-epsilon-items-item_count-importance-prior-0"
-    edit(app, table, {0: {"prior": "10 %"}, 1: {"prior": "0.9"}})
+    type_levels(app, {0: {"prior": "10 %"}, 1: {"prior": "0.9"}})
     assert question(app).objective.prior == (0.1, 0.9)
     choose(app, "A person gives", "ordinal")
     choose(app, "A person gives", "categorical")
@@ -179,36 +173,27 @@ def test_hidden_columns_keep_what_was_typed():
 def test_a_matrix_of_a_file_is_kept_until_another_rule_is_chosen():
     document = example_document("health")
     document["question"][0]["rule"] = [["1", "2"], ["2", "inf"]]
-    app = open_page("questions", survey=word_of(document), **MORE)
-    label = "A pair of answers gets, of their two budgets,"
-    assert by_label(app.selectbox, label).value == "matrix"
-    edit(app, LEVELS, {1: {"items": "cold"}})
+    app = open_page("questions", survey=word_of(document))
+    assert by_label(app.radio, "Protect").value == "matrix"
+    type_levels(app, {1: {"items": "cold"}})
     assert question(app).rule == ((1.0, 2.0), (2.0, math.inf))
-    edit(app, LEVELS, {}, added_rows=[{"name": "third", "epsilon": "3", "items": "x"}])
+    type_levels(app, {2: {"name": "third", "epsilon": "3", "items": "x"}})
     assert "rule" in words(app)  # which has no row for it
-    edit(app, LEVELS, {})
-    choose(app, label, "min")
+    by_label(app.radio, "Protect").set_value("min").run()
     assert question(app).rule == "min"
 
 
 def test_one_sided_budgets_have_a_column():
-    app = open_page("questions", **MORE)
+    app = open_page("questions")
     before = metric(app, TOTAL)
-    choose(app, "A pair of answers gets, of their two budgets,", "one-sided")
+    by_label(app.radio, "Protect").set_value("one-sided").run()
     cleared = metric(app, TOTAL)
-    edit(
-        app,
-        "levels-0-name-epsilon-against-items-item_count-0",
-        {0: {"against": "ln 5"}},
-    )
+    type_levels(app, {0: {"against": "ln 5"}})
     assert question(app).policy.against.tolist() == [math.log(5), math.inf]
-    assert (
-        cleared < metric(app, TOTAL) < before
-    )  # as texts: all have three digits before the point
-    choose(app, "A pair of answers gets, of their two budgets,", "min")
-    assert (
-        "against" in app.warning[0].value.lower()
-    )  # what was typed is not dropped in silence
+    # As texts: all have three digits before the point.
+    assert cleared < metric(app, TOTAL) < before
+    by_label(app.radio, "Protect").set_value("min").run()
+    assert "against" in words(app).lower()  # what was typed is not dropped in silence
 
 
 def test_the_worst_single_answer_and_another_mechanism():
@@ -225,7 +210,7 @@ def test_the_worst_single_answer_and_another_mechanism():
 def test_sets_of_answers_say_what_they_need(questions):
     choose(questions, "A person gives", "item-set")
     assert not questions.warning  # nothing was typed that could be wrong
-    assert "question 'diagnosis', Sizes of sets is still" in words(questions)
+    assert "Sizes of sets is still empty" in words(questions)
     write(questions, "Sizes of sets (needed)", "0; 5; 3")
     assert question(questions).sets.sizes == (0.0, 5.0, 3.0)
     write(questions, "Cut or pad to", "2")
@@ -240,14 +225,10 @@ def test_sets_of_answers_say_what_they_need(questions):
 
 def test_answers_in_order(questions):
     choose(questions, "A person gives", "ordinal")
-    table = f"levels-0-name-epsilon-items-{session(questions).revision}"
-    edit(
-        questions,
-        table,
-        {0: {"items": "none; most", "epsilon": "1"}, 1: {"items": "some"}},
-    )
+    typed = {0: {"items": "none; most", "epsilon": "1"}, 1: {"items": "some"}}
+    type_levels(questions, typed)
     write(questions, "From the lowest to the highest", "none, some")
-    assert questions.warning
+    assert ":red[From the lowest" in words(questions)
     write(questions, "From the lowest to the highest", "none, some, most")
     write(questions, "What each counts for in a mean", "0; 1; 5")
     found = question(questions)
@@ -265,7 +246,7 @@ def test_a_number_and_who_answers_it(questions):
     choose(questions, "The largest budget that people accept", "normal")
     first = questions.metric[0].value
     write(questions, "Largest answer (needed)", "-2")
-    assert "Smallest answer" in questions.warning[0].value
+    assert ":red[Smallest answer" in words(questions)
     write(questions, "Largest answer (needed)", "100")
     choose(questions, "The largest budget that people accept", "histogram")
     assert questions.metric[0].value != first
@@ -275,8 +256,8 @@ def test_a_number_and_who_answers_it(questions):
 
 def test_rare_answers_are_vouched_for_by_a_tick(questions):
     choose(questions, "A person gives", "sampled-choice")
-    table = f"levels-0-name-epsilon-items-yes_counts-{session(questions).revision}"
-    edit(questions, table, {0: {"yes_counts": "30"}, 1: {"yes_counts": "9; 8; 7; 6"}})
+    typed = {0: {"yes_counts": "30"}, 1: {"yes_counts": "9; 8; 7; 6"}}
+    type_levels(questions, typed)
     assert question(questions).sampling.acknowledged is None
     questions.checkbox[0].set_value(True).run()
     assert question(questions).sampling.acknowledged
@@ -288,8 +269,7 @@ def test_questions_are_added_chosen_and_removed(questions):
     by_label(questions.button, "Add a question").click().run()
     assert by_label(questions.text_input, "Name of the question").value == "question 1"
     write(questions, "Name of the question", "income")
-    table = f"levels-1-name-epsilon-items-item_count-{session(questions).revision}"
-    edit(questions, table, {0: {"epsilon": "0.8"}})
+    type_levels(questions, {0: {"epsilon": "0.8"}}, question=1)
     asked = question(questions, 1)
     assert (asked.name, asked.levels[0].epsilon) == ("income", 0.8)
     choose(questions, "A person gives", "numeric")
@@ -303,16 +283,86 @@ def test_questions_are_added_chosen_and_removed(questions):
     assert len(session(questions).document["question"]) == 2
 
 
-def test_hundreds_of_pasted_rows_are_refused_at_once(questions):
-    rows = [{"name": f"l{k}", "epsilon": "1", "items": f"i{k}"} for k in range(500)]
+def paste(app, text, field):
+    """Paste lines into a field of the first question, as the page's script hands them on."""
+    take_paste(session(app), text, f"level-0-{field}-{session(app).revision}")
+    app.run()
+    assert not app.exception
+
+
+def levels(app):
+    return session(app).document["question"][0]["level"]
+
+
+def test_rows_from_a_spreadsheet_are_read_as_a_file_is(questions):
+    """Lines of one level and budget are one level, with or without a header."""
+    rows = "private\t1\tHIV\nusual\t2\tflu\nusual\t2\tcold\n"
+    paste(questions, rows, "0-name")
+    expected = [
+        {"name": "private", "epsilon": "1", "items": "HIV"},
+        {"name": "usual", "epsilon": "2", "items": "flu; cold"},
+    ]
+    assert levels(questions) == expected
+    with_header = "item,level,epsilon\nHIV,private,1\nflu,usual,2\ncold,usual,2"
+    paste(questions, with_header, "0-name")
+    assert levels(questions) == expected
+    paste(questions, "rare\t3\t\t40\nodd\tx\ty", "2-name")
+    assert levels(questions)[2:] == [
+        {"name": "rare", "epsilon": "3", "item_count": "40"},
+        {"name": "odd", "epsilon": "x", "items": "y"},
+    ]
+    by_label(questions.button, "Undo").click().run()
+    assert levels(questions) == expected
+
+
+def test_a_pasted_list_is_of_the_answers_or_one_complaint(questions):
+    answers = [f"town {k}" for k in range(30)]
+    paste(questions, "\n".join(answers), "1-items")
+    assert [level.item_count for level in question(questions).levels] == [1, 30]
+    paste(questions, "\n".join(answers), "2-name")
+    assert "30 lines of one column were pasted" in words(questions)
+    assert len(levels(questions)) == 2
+    paste(questions, "\n".join(f"{name}\t" for name in answers), "2-name")
+    complaints = words(questions).count("Budget is still empty")
+    assert complaints == 1
+    assert "So it is in 29 other rows" in words(questions)
+
+
+def test_hundreds_of_pasted_levels_are_refused_at_once(questions):
     began = time.process_time()  # no other work of the machine counts
-    edit(questions, LEVELS, {}, added_rows=rows)
+    rows = "\n".join(f"l{k}\t1\ti{k}" for k in range(500))
+    paste(questions, rows, "0-name")
     assert (
         time.process_time() - began < 3
     )  # a fraction of it is usual; planning them took 47
-    assert "500 rows were pasted, and the table takes 100" in words(questions)
+    assert "500 levels were pasted, and 100 can be" in words(questions)
     assert len(question(questions).levels) == 2
     assert metric(questions, TOTAL) == "622.1 people"
+
+
+def test_a_field_that_no_page_has_takes_nothing(questions):
+    for field in ("level-9-0-name", "level-0-0-<b>", "x", "level-0-99999999-name"):
+        take_paste(session(questions), "a\t1\tb", field)
+    assert session(questions).document == example_document("health")
+
+
+def test_a_number_among_the_answers_is_asked_about(questions):
+    type_levels(questions, {1: {"items": "10000"}})
+    assert "has one answer, called 10000. If that is how many" in words(questions)
+    type_levels(questions, {1: {"items": "", "item_count": "10000"}})
+    assert "has one answer" not in words(questions)
+    assert question(questions).levels[1].item_count == 10_000
+
+
+def test_many_levels_are_shown_some_at_a_time():
+    document = example_document("health")
+    document["question"][0]["level"] = [
+        {"name": f"l{k}", "epsilon": "1", "items": f"a{k}"} for k in range(60)
+    ]
+    app = open_page("questions", survey=word_of(document))
+    by_label(app.selectbox, "Levels").set_value(50).run()
+    type_levels(app, {59: {"items": "last"}})
+    assert question(app).levels[59].items == ("last",)
 
 
 def test_a_ledger_lowers_the_budgets_until_it_is_forgotten():
@@ -416,18 +466,80 @@ def test_a_question_is_asked_again():
     assert "rounds" not in session(app).document["question"][0]
 
 
-def test_two_questions_are_asked_together_and_looked_at_as_one():
-    app = open_page(sharing=True)
-    by_label(app.button, "Add a question").click().run()
-    by_label(app.button, "Ask these together").click().run()
-    assert not app.exception
-    survey, mistakes = settle(cleaned(session(app).document))
+def test_two_questions_are_asked_together_and_looked_at_as_one(questions):
+    choose(
+        questions, "A person gives", "joint"
+    )  # with a new question, as there is none
+    survey, mistakes = settle(cleaned(session(questions).document))
     assert not mistakes
     (both,) = survey.questions
     assert (both.kind, both.of) == ("joint", ("diagnosis", "question 1"))
-    assert "One report answers diagnosis and question 1." in words(app)
-    together = metric(app, TOTAL)
-    session(app).typed["question"] = 0
-    app.run()
-    assert metric(app, TOTAL) == together  # of a part it is that of the joint question
-    assert not any(one.label == "Ask these together" for one in app.button)
+    together = metric(questions, TOTAL)
+    write(questions, "Name of the question", "illness")
+    assert survey_names(questions) == [
+        "illness",
+        "question 1",
+        "illness and question 1",
+    ]
+    by_label(questions.get("button_group"), "Question").set_value(2).run()
+    assert "One report answers illness and question 1." in words(questions)
+    assert (
+        metric(questions, TOTAL) == together
+    )  # of a part it is that of the joint question
+    by_label(questions.get("button_group"), "Question").set_value(0).run()
+    choose(questions, "A person gives", "categorical")
+    assert survey_names(questions) == ["illness", "question 1"]
+
+
+def test_a_third_question_is_asked_together_with_two():
+    app = open_page("questions")
+    for _ in range(2):
+        by_label(app.button, "Add a question").click().run()
+    choose(app, "A person gives", "joint")
+    by_label(app.multiselect, "Goes together with").set_value([0, 1]).run()
+    assert not app.exception
+    (joint,) = settle(cleaned(session(app).document))[0].questions
+    assert joint.of == ("diagnosis", "question 1", "question 2")
+    by_label(app.multiselect, "Goes together with").set_value([0]).run()
+    names = settle(cleaned(session(app).document))[0].questions
+    assert {one.name for one in names} == {"question 1", "diagnosis and question 2"}
+
+
+def survey_names(app):
+    return [one["name"] for one in session(app).document["question"]]
+
+
+def test_what_another_question_costs_is_said_where_it_is_added(questions):
+    alone = metric(questions, TOTAL)
+    by_label(questions.button, "Add a question").click().run()
+    assert metric(questions, "diagnosis") != alone
+    assert f"asked alone {alone}" in words(questions)
+    by_label(questions.button, "Ask each person one question").click().run()
+    assert session(questions).document["survey"]["design"] == "one-each"
+    assert "This plan does so." in words(questions)
+
+
+def test_a_budget_is_said_in_people_who_are_guessed_right(questions):
+    def said():
+        return [
+            one.proto.body
+            for one in questions.get("html")
+            if "guessed" in one.proto.body
+        ]
+
+    assert "at most 80 of 100 guessed right" in said()[0]  # of ln 4: 4 to 1
+    type_levels(questions, {0: {"epsilon": "1"}})
+    assert "at most 74 of 100 guessed right" in said()[0]
+    type_levels(questions, {0: {"epsilon": "?"}})
+    assert len(said()) == 1
+
+
+def test_two_rounds_say_on_this_page_whom_they_do_not_protect():
+    app = open_page("questions", example="sampled-ages")
+    assert "Both rounds of a person linkable: epsilon is INFINITE" in words(app)
+
+
+def test_an_empty_name_is_asked_for_at_its_field(questions):
+    write(questions, "Survey", "")
+    assert "Survey is still empty" in words(questions)
+    assert "Level is still" not in words(questions)

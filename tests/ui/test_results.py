@@ -12,14 +12,13 @@ from planner.survey.survey import settle
 from planner.ui.document import EXAMPLES, example_document, word_of
 from planner.ui.state import Session
 from tests.ui.pages import (
-    LEVELS,
     TOTAL,
     by_label,
-    edit,
     metric,
     open_page,
     session,
     tables,
+    type_levels,
     words,
 )
 
@@ -93,7 +92,7 @@ def test_a_missed_target_says_how_many_people_it_takes():
 
 
 def test_results_are_greyed_while_something_is_wrong(questions):
-    edit(questions, LEVELS, {0: {"epsilon": "?"}})
+    type_levels(questions, {0: {"epsilon": "?"}})
     for name in ("plan", "meaning"):
         app = open_page(name, questions)
         assert "from before" in words(app)

@@ -36,7 +36,7 @@ def page() -> None:
     )
     found = result()
     render.problems(
-        found.mistakes, "Mend this first: a plan is exported whole or not at all."
+        found.sentences, "Mend this first: a plan is exported whole or not at all."
     )
     if found.mistakes or found.plan is None:
         return

@@ -12,12 +12,20 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.show.blocks import Block, said
 from planner.show.others import one_survey, others_sentence
-from planner.show.plan import each_in_words, pictures, question_blocks, survey_blocks
+from planner.show.plan import pictures, question_blocks, survey_blocks
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
 from planner.ui.state import session
 from planner.ui.views.trial import drawn_answers, drawn_numbers
-from planner.ui.working import looked_at, question_at, remembered, shown
+from planner.ui.working import (
+    Step,
+    design_step,
+    looked_at,
+    question_at,
+    remembered,
+    shown,
+    take_step,
+)
 
 _MOST_DRAWN = 10_000_000, 200_000  # people, answers
 
@@ -44,34 +52,23 @@ def page() -> None:
         if step is not None:
             label, *change = step
             st.button(
-                render.plain(label), on_click=_change, args=change, type="primary"
+                render.plain(label), on_click=take_step, args=change, type="primary"
             )
         render.render(said([others_sentence(plan)]))
         _picture(plan)
         render.drawer("Details", "details", details)
 
 
-def _change(holder: Document, changes: Document) -> None:
-    here = session()
-    here.note()
-    holder.update(changes)
-    here.revision += 1
-
-
-def _step(
-    survey: SurveyPlan, plan: QuestionPlan, question: Document
-) -> tuple[str, Document, Document] | None:
+def _step(survey: SurveyPlan, plan: QuestionPlan, question: Document) -> Step | None:
     """A better design, more people for a missed target, or another mechanism.
 
     What is on the button, and the table of the document with what is changed in it. What weakens
     protection is a sentence with its price.
     """
+    design = design_step(survey)
+    if design is not None:
+        return design
     about = session().document["survey"]
-    design = survey.better_design
-    if design is not None and survey.allocation is not None:
-        each = f"Ask each person {each_in_words(survey.allocation.best_each)}"
-        label = "Ask everybody everything" if design == "split" else each
-        return label, about, {"design": design, "asked": ""}
     missed = [answer for answer in plan.targets if not answer.met]
     users = [answer.users for answer in missed if answer.users is not None]
     if missed:

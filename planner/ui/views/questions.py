@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import partial
 from importlib import resources
 
@@ -13,41 +12,53 @@ from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.schema import Document
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Ledger, read_ledger
+from planner.planning.plan import SurveyPlan
+from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
 from planner.show.blocks import Facts, column
-from planner.show.kinds import COST
-from planner.show.plan import headline, question_blocks
+from planner.show.kinds import COST, views_in_words
+from planner.show.plan import design_sentence, headline, question_blocks, tiles
 from planner.show.promises import unused_sentence
 from planner.survey.assumed import read_preferences
 from planner.survey.questions import QUESTIONS
-from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import (
     CELLS,
     EXAMPLES,
+    JOINT,
     KIND_WORDS,
+    MOST_TOGETHER,
+    ask_apart,
     ask_together,
     example_document,
     form_of,
+    joinable,
     joint_of,
     kind_of,
+    name_of,
+    names_of,
     new_question,
+    remove_question,
+    rename_question,
     set_kind,
     set_target,
-    take_rows,
     target_text,
-    texts_of,
     vouched,
 )
-from planner.ui.fields import edit_rows, field, kept, kept_item, kept_row
+from planner.ui.fields import field, kept, kept_item, kept_row, message_below
 from planner.ui.opening import as_file
 from planner.ui.state import session
+from planner.ui.views.levels import level_table, listed_numbers
 from planner.ui.working import (
-    chosen_place,
+    Result,
+    chosen_question,
+    design_step,
+    planned_alone,
     planned_question,
     question_at,
     result,
     shown,
+    take_step,
 )
 
 _INTRODUCTION = """
@@ -56,20 +67,16 @@ _INTRODUCTION = """
 **First**: change a budget in the table, and watch the figures. Or take an example:
 """
 _PICTURE = (resources.files("planner.ui") / "introduction.svg").read_text("utf-8")
-_RULES = {
-    "min": "the smaller of the two",
-    "avg": "the average of the two",
-    "one-sided": "that of the answer a report speaks for",
-}
-_MATRIX = {"matrix": "what the matrix in its file says"}
+_PROTECT = {"min": "every answer", "one-sided": "only from being suspected"}
+_MATRIX = {"matrix": "pair by pair, as in its file"}
 """A choice while there is one: the app keeps a matrix of pair budgets, and makes none."""
+_PAIRS = {"min": "the smaller of the two", "avg": "the average of the two"}
 _RELIES_ON = {
     "aggregates-only": "a trusted aggregator that releases the estimates alone",
     "round-two": "nobody seeing both rounds of a person",
 }
-_MODELS: dict[
-    str, tuple[str, dict[str, str]]
-] = {  # of preferences, with what they start from
+# What may be known of the largest budgets that people accept, with what it starts from.
+_MODELS: dict[str, tuple[str, dict[str, str]]] = {
     "": ("any", {}),
     "normal": ("bell-shaped (normal)", {"mean": "5", "sd": "1.5"}),
     "histogram": (
@@ -83,158 +90,300 @@ _MODELS: dict[
 def page() -> None:
     """Show what is asked for editing, and at once what it costs."""
     here = session()
+    here.message_slots = {}
     purpose = "What you ask, of how many people, and how much each answer may reveal."
     render.header("Questions", purpose if here.introduced else "")
     if not here.introduced:
         _introduction()
-    kept_row(here.document, "", "survey.name", "survey.users")
+    survey_row = st.container()
     figures = st.container(key="figures")
-    place = chosen_place("questions") or 0
-    question = question_at(place)
-    _about(question, place)
-    form = form_of(question)
-    if form.columns:
-        _levels(question, place)
-    kept_row(question, place, *form.cells)
-    also = _ALSO.get(kind_of(question))
-    if also is not None:
-        also(question, place)
+    number = chosen_question("questions") or 0
+    question = question_at(number)
+    is_part = number in joint_of(here.document)
+    with survey_row:
+        _survey(question, number, is_part=is_part)
+    _asked(question, number, is_part=is_part)
+    _answers(question, number)
     messages = st.container(key="messages")
     with st.container(horizontal=True):
         st.button("Add a question", on_click=_add)
         if len(here.document["question"]) > 1:
-            st.button("Remove this question", on_click=_remove, args=(place,))
-    if form.more:
-        fill = partial(_options, question, place)
-        render.drawer("More about this question", f"options-{kind_of(question)}", fill)
-    render.drawer("As people read it", "wording", partial(_wording, here.document))
-    render.drawer(
-        "More about the survey", "sharing", partial(_whole_survey, here.document)
-    )
-    found = result()
-    plan = planned_question(found.plan, place)
+            st.button("Remove this question", on_click=_remove, args=(number,))
+    sharing = st.container(key="sharing-costs")
+    _drawers(question, number, is_part=is_part)
+    planned = result()
+    plan = planned_question(planned.plan, number)
     with messages:
-        rest = "Until then figures are from before, and nothing is exported."
-        render.problems(found.mistakes, rest, asks=found.asks)
-        if plan is not None and not found.mistakes:
-            st.caption(render.plain(unused_sentence(plan)))
-    with figures, shown(found, "figures"):
-        if plan is not None:
-            blocks = (
-                question_blocks(plan) if plan.fact(SamplingPlan) else [headline(plan)]
-            )
-            render.render(block for block in blocks if isinstance(block, Facts))
+        _messages(planned, question)
+        if plan is not None and not planned.mistakes:
+            _remarks(plan)
+    with figures, shown(planned, "figures"):
+        if plan is not None and planned.plan is not None:
+            _figures(planned.plan, plan.name)
+    with sharing:
+        if planned.plan is not None and not planned.mistakes:
+            _sharing(planned.plan)
+
+
+def _answers(question: Document, number: int) -> None:
+    """What may be answered, and what that may reveal: levels, or the cells of its kind."""
+    form = form_of(question)
+    if form.columns:
+        _protected(question, number)
+        level_table(question, number)
+    kept_row(question, number, *form.cells)
+    if kind_of(question) == "numeric":
+        _preferences(question, number)
+    elif kind_of(question) == "sampled-choice":
+        _sampling(question, number)
+
+
+def _drawers(question: Document, number: int, *, is_part: bool) -> None:
+    """What most surveys leave as it is."""
+    document = session().document
+    if form_of(question).more:
+        fill = partial(_options, question, number, is_part=is_part)
+        render.drawer("More about this question", f"options-{kind_of(question)}", fill)
+    render.drawer("As people read it", "wording", partial(_wording, document))
+    fill = partial(_whole_survey, document)
+    render.drawer("More about the survey", "sharing", fill)
+
+
+def _remarks(plan: QuestionPlan) -> None:
+    """What is to be known of a plan here: budgets that are not used, whom nothing protects."""
+    st.caption(render.plain(unused_sentence(plan)))
+    sampling = plan.fact(SamplingPlan)
+    if sampling is not None:  # whatever it relies on, this is to be seen at once
+        st.warning(render.plain(views_in_words(sampling)[1]))
+
+
+def _messages(planned: Result, question: Document) -> None:
+    """Each mistake below its field, where that is in sight; the others here."""
+    slots = session().message_slots
+    elsewhere = planned.place_mistakes(slots)
+    rest = "Until then figures are from before, and nothing is exported."
+    render.problems(elsewhere, rest, asks=planned.asks)
+    if planned.mistakes and not elsewhere:
+        st.caption(rest)
+    for sentence in listed_numbers(question):
+        st.caption(render.plain(sentence))
+
+
+def _figures(survey: SurveyPlan, chosen: str) -> None:
+    """The figures that decide: of the only question, or a tile for each with its name."""
+    plans = survey.questions
+    if len(plans) > 1:
+        alone = [planned_alone(survey, plan) for plan in plans]
+        render.facts(tiles(survey, alone))
+    for plan in plans:
+        if plan.name != chosen:
+            continue
+        blocks = [headline(plan)]
+        if plan.fact(SamplingPlan) is not None:
+            blocks = [
+                block for block in question_blocks(plan) if isinstance(block, Facts)
+            ]
+        if len(plans) > 1:
+            st.markdown(f"**{render.plain(plan.name)}**")
+        render.render(blocks)
+
+
+def _sharing(survey: SurveyPlan) -> None:
+    """What asking several questions costs each, and a better design as an offer."""
+    if survey.allocation is None:
+        return
+    st.caption(render.plain(design_sentence(survey, survey.allocation)))
+    step = design_step(survey)
+    if step is not None:
+        label, *change = step
+        st.button(render.plain(label), on_click=take_step, args=change)
 
 
 def _introduction() -> None:
     """What this is, for whoever has not been here; dismissed for good."""
     here = session()
     with st.container(key="introduction", border=True):
-        told, drawn = st.columns([7, 3], vertical_alignment="center")
-        with drawn:
+        text, picture = st.columns([7, 3], vertical_alignment="center")
+        with picture:
             st.components.v2.component("ldp_planner_picture", html=_PICTURE)()
-        told.markdown(_INTRODUCTION)
-        with told.container(horizontal=True, vertical_alignment="center"):
+        text.markdown(_INTRODUCTION)
+        with text.container(horizontal=True, vertical_alignment="center"):
             for name, label in EXAMPLES.items():
                 what = label.partition(",")[0]
                 document = example_document(name)
                 st.button(
                     what, on_click=here.replace, args=(document,), type="tertiary"
                 )
-            st.button(
-                "Got it",
-                on_click=setattr,
-                args=(here, "introduced", True),
-                type="primary",
-            )
+            read = partial(setattr, here, "introduced", True)
+            st.button("Got it", on_click=read, type="primary")
+
+
+def _survey(question: Document, number: int, *, is_part: bool) -> None:
+    """The survey's name, the people, and how often they are asked the question."""
+    document = session().document
+    repeats = "rounds" in QUESTIONS[kind_of(question)].file_keys() and not is_part
+    repeats = repeats and kind_of(question) not in (JOINT, "sampled-choice")
+    name, people, times = st.columns([3, 2, 2])
+    kept(name, document, "survey.name")
+    kept(people, document, "survey.users")
+    if not repeats:
+        return
+    if "count" not in question.get("rounds", {}):
+        question.pop("rounds", None)
+    label = "Times asked"
+    if len(document["question"]) > 1:
+        label = f"Times that {render.plain(name_of(question))} is asked"
+    kept(times, question, "rounds.count", number, label=label)
+    if "rounds" in question:
+        kept_row(question, number, "rounds.changes", "rounds.times_open")
 
 
 def _add() -> None:
-    here = session()
-    names = [text_of(one.get("name")) for one in here.document["question"]]
-    here.document["question"].append(new_question(names))
-    _look_at(len(names))
+    document = session().document
+    document["question"].append(new_question(names_of(document)))
+    _look_at(len(document["question"]) - 1)
 
 
-def _remove(place: int) -> None:
-    del session().document["question"][place]
+def _remove(number: int) -> None:
+    remove_question(session().document, number)
     _look_at(0)
 
 
-def _look_at(place: int) -> None:
-    session().typed["question"] = place
+def _look_at(number: int) -> None:
+    session().typed["question"] = number
     session().revision += 1
 
 
-def _about(question: Document, place: int) -> None:
+def _asked(question: Document, number: int, *, is_part: bool) -> None:
+    """The question's name, what a person gives, and what is exact enough."""
     name, kind, target = st.columns([3, 3, 2])
-    kept(name, question, "name", place)
-    take = partial(_take_kind, question)
-    own = form_of(question)
-    kinds = {
-        one: form.label for one, form in KIND_WORDS.items() if form.alone == own.alone
-    }
-    chosen = kind_of(question)
+    rename = partial(rename_question, session().document, number)
+    kept(name, question, "name", number, take=rename)
+    chosen = JOINT if is_part else kind_of(question)
+    kinds = {key: form.label for key, form in KIND_WORDS.items()}
+    take = partial(_take_kind, question, number)
     field(
-        kind.selectbox, "A person gives", f"kind-{place}", chosen, take, options=kinds
+        kind.selectbox,
+        "A person gives",
+        f"kind-{number}",
+        chosen,
+        take,
+        options=kinds,
     )
-    if own.more:
+    if form_of(question).more and not is_part:
         cell = CELLS["target.error"]
-        take = partial(set_target, question)
-        said = {"placeholder": cell.empty, "help": cell.help}
-        text = target_text(question)
-        field(target.text_input, cell.label, f"target-{place}", text, take, **said)
+        field(
+            target.text_input,
+            cell.label,
+            f"target-{number}",
+            target_text(question),
+            partial(set_target, question),
+            placeholder=cell.empty,
+            help=cell.help,
+        )
+        message_below(target, ("question", number, "target"))
+    if is_part:
+        _together(number)
+    elif kind_of(question) == JOINT:
+        names = " and ".join(map(str, question.get("of", ())))
+        st.caption(render.plain(f"One report answers {names}. {COST}"))
 
 
-def _take_kind(question: Document, kind: str) -> None:
-    set_kind(question, kind)
+def _take_kind(question: Document, number: int, kind: str) -> None:
+    """Another kind; of a question that was asked with another, it is asked apart from then on."""
+    document = session().document
     session().revision += 1
+    joint = joint_of(document).get(number)
+    if kind_of(question) == JOINT:
+        ask_apart(document, number)
+        session().typed["question"] = 0
+        return
+    if joint is not None:
+        ask_apart(document, joint)
+    if kind != JOINT:
+        set_kind(question, kind)
+        return
+    set_kind(question, "categorical")
+    others = [other for other in joinable(document) if other != number]
+    if not others:  # a pair needs a second question
+        document["question"].append(new_question(names_of(document)))
+        others = [len(document["question"]) - 1]
+    ask_together(document, sorted((number, others[0])))
 
 
-def _levels(question: Document, place: int) -> None:
-    """The table of levels: the answers that share a budget."""
-    rows = question.get("level", [])
-    used = {key for row in rows for key in row}
-    hidden = set() if question.get("rule") == "one-sided" else {"against"} - used
-    if not (
-        {"importance", "prior"} & used or session().typed.get(f"more-{place}", False)
-    ):
-        hidden |= {"importance", "prior"}
-    columns = {}
-    for key in form_of(question).columns:
-        if key not in hidden:
-            cell = CELLS[f"level.{key}"]
-            columns[key] = st.column_config.TextColumn(
-                cell.label,
-                default="",
-                help=cell.help,
-                width="large" if key == "items" else None,
-            )
-    edit_rows(f"levels-{place}", texts_of(rows), columns, partial(take_rows, question))
-    st.caption("Double-click to edit; the last row adds a level.")
+def _together(number: int) -> None:
+    """With which other questions one report answers this one."""
+    document = session().document
+    joint = joint_of(document)[number]
+    names = names_of(document)
+    partners = [
+        part
+        for part, whole in joint_of(document).items()
+        if whole == joint and part != number
+    ]
+    options = {other: render.plain(names[other]) for other in sorted(partners)}
+    for other in joinable(document):
+        options[other] = render.plain(names[other])
+
+    def take(chosen: list[int]) -> None:
+        ask_apart(document, joint)
+        # The joint question may have stood before some of these: their numbers are one less then.
+        numbers = [other - (other > joint) for other in (number, *chosen)]
+        if chosen:
+            ask_together(document, sorted(numbers))
+        session().typed["question"] = numbers[0]
+        session().revision += 1
+
+    field(
+        st.multiselect,
+        "Goes together with",
+        f"together-{number}",
+        partners,
+        take,
+        options=options,
+        max_selections=MOST_TOGETHER - 1,
+        help=f"Answers to questions asked apart cannot be related afterwards. {COST}",
+    )
 
 
-def _parts(question: Document, _: int) -> None:
-    """Which questions are asked together."""
-    of = question.get("of")
-    names = " and ".join(map(text_of, of)) if isinstance(of, list) else ""
-    st.caption(render.plain(f"One report answers {names}. {COST}"))
+def _protected(question: Document, number: int) -> None:
+    """What a budget protects: every answer, or an answer from being suspected alone."""
+    rule = question.get("rule", "min")
+    choices = dict(_PROTECT)
+    if isinstance(rule, list):
+        rule = "matrix"
+        choices |= _MATRIX
+    before = (
+        rule if rule in choices else "min"
+    )  # the average protects every answer, too
+    if "against" not in form_of(question).columns and before == "min":
+        return
+    take = partial(question.__setitem__, "rule")
+    field(
+        st.radio,
+        "Protect",
+        f"protect-{number}",
+        before,
+        take,
+        options=choices,
+        horizontal=True,
+    )
 
 
-def _sampling(question: Document, place: int) -> None:
+def _sampling(question: Document, number: int) -> None:
     about = question.setdefault("sampling", {"relies_on": "aggregates-only"})
     relies, everyone = st.columns([3, 1], vertical_alignment="bottom")
     view = about.get("relies_on")
     take = partial(_rely, about)
     field(
-        relies.radio, "It relies on", f"relies-{place}", view, take, options=_RELIES_ON
+        relies.radio, "It relies on", f"relies-{number}", view, take, options=_RELIES_ON
     )
-    kept(everyone, question, "sampling.everyone_has_value", place)
+    kept(everyone, question, "sampling.everyone_has_value", number)
     view = about.get("relies_on")
     sentence = ACKNOWLEDGEMENTS.get(str(view), "")
     label = f"I vouch for this: {sentence}"
     take = partial(_vouch, about, sentence)
-    field(st.checkbox, label, f"vouched-{view}-{place}", vouched(question), take)
+    field(st.checkbox, label, f"vouched-{view}-{number}", vouched(question), take)
 
 
 def _rely(about: Document, value: str) -> None:
@@ -248,20 +397,20 @@ def _vouch(about: Document, sentence: str, agreed: bool) -> None:
         about["acknowledged"] = sentence
 
 
-def _preferences(question: Document, place: int) -> None:
+def _preferences(question: Document, number: int) -> None:
     """The largest budget that people accept."""
     about = question.get("preferences", {})
     chosen = about.get("model", "")
     chosen = chosen if isinstance(chosen, str) and chosen in _MODELS else ""
     model, *columns = st.columns(3)
     label = "The largest budget that people accept"
-    take = partial(_take_model, question, place)
+    take = partial(_take_model, question, number)
     told = "People who find a budget too large do not answer."
     options = {name: words for name, (words, _) in _MODELS.items()}
     field(
         model.selectbox,
         label,
-        f"model-{place}",
+        f"model-{number}",
         chosen,
         take,
         options=options,
@@ -271,28 +420,28 @@ def _preferences(question: Document, place: int) -> None:
         [f"preferences.{key}" for key in _MODELS[chosen][1]] if chosen else ["refusals"]
     )
     for slot, key in zip(columns, keys, strict=False):
-        kept(slot, question, key, place)
+        kept(slot, question, key, number)
     if chosen == "sample":
         with columns[0]:
-            _sample(about, place)
-    kept(st, question, "yes_no", place)
+            _sample(about, number)
+    kept(st, question, "yes_no", number)
 
 
-def _take_model(question: Document, place: int, model: str) -> None:
+def _take_model(question: Document, number: int, model: str) -> None:
     """Another model, with what was typed for it before."""
     typed = session().typed
     before = question.pop("preferences", {})
-    typed[f"model-{place}-{before.get('model', '')}"] = before
+    typed[f"model-{number}-{before.get('model', '')}"] = before
     if model:
         question.pop("refusals", None)
         start = {"model": model, **_MODELS[model][1]}
-        question["preferences"] = typed.get(f"model-{place}-{model}", start)
+        question["preferences"] = typed.get(f"model-{number}-{model}", start)
     session().revision += 1
 
 
-def _sample(about: Document, place: int) -> None:
+def _sample(about: Document, number: int) -> None:
     told = "A header line, then one accepted epsilon per person asked in a pilot."
-    key = f"sample-{place}-{session().revision}"
+    key = f"sample-{number}-{session().revision}"
     file = st.file_uploader("Sample (CSV, one column)", ["csv"], key=key, help=told)
     if file is not None:
         about[
@@ -304,61 +453,47 @@ def _sample(about: Document, place: int) -> None:
         st.caption(f"{len(about['values']):,} people asked.")
 
 
-def _options(question: Document, place: int) -> None:
+def _options(question: Document, number: int, *, is_part: bool) -> None:
     """What most surveys leave as it is."""
     form = form_of(question)
     if form.small:
         left, right = st.columns(2)
         rule = question.get("rule", "min")
-        label = "A pair of answers gets, of their two budgets,"
-        rules = _RULES
-        if isinstance(rule, list):
-            rule = "matrix"
-            rules = _MATRIX | _RULES
-        take = partial(question.__setitem__, "rule")
-        field(left.selectbox, label, f"rule-{place}", rule, take, options=rules)
-        kept(right, question, form.small, place)
-    _mechanism(question, place)
-    if "count" not in question.get("rounds", {}):
-        question.pop("rounds", None)
-    again = ("rounds.changes", "rounds.times_open") if "rounds" in question else ()
-    if form.alone:
-        kept_row(question, place, "rounds.count", *again)
+        if isinstance(rule, str) and rule in _PAIRS:
+            label = "A pair of answers gets, of their two budgets,"
+            take = partial(question.__setitem__, "rule")
+            field(left.selectbox, label, f"rule-{number}", rule, take, options=_PAIRS)
+        if not is_part:
+            kept(right, question, form.small, number)
+    if is_part:
+        return
+    _mechanism(question, number)
     if len(session().document["question"]) > 1:
-        kept(st, question, "weight", place)
+        kept(st, question, "weight", number)
     if form.small:
-        kept_item(
-            st.toggle,
-            "Columns for importance and expected shares",
-            f"more-{place}",
-            False,
-        )
+        label = "Columns for importance and expected shares"
+        kept_item(st.toggle, label, f"more-{number}", False)
 
 
-def _mechanism(question: Document, place: int) -> None:
+def _mechanism(question: Document, number: int) -> None:
     """What it can be deployed with; the first is the usual one."""
-    plan = planned_question(session().planned, place)
+    plan = planned_question(session().planned, number)
     if plan is None or plan.question.kind != kind_of(question):
         return
     names = plan.kind.mechanisms(plan.question)
     if len(names) < 2:
         return
     options = {name: CATALOGUE[name].label for name in names}
-    kept(st, question, "mechanism", place, options=options)
+    kept(st, question, "mechanism", number, options=options)
 
 
 def _wording(document: Document) -> None:
     """How the page that people answer puts it."""
-    kept_row(document, "", "survey.title", "survey.language")
-    kept_row(document, "", "survey.intro", "survey.thanks")
-    for place, question in enumerate(document["question"]):
-        kept(
-            st,
-            question,
-            "ask",
-            place,
-            label=f"Question: {text_of(question.get('name'))}",
-        )
+    kept_row(document, None, "survey.title", "survey.language")
+    kept_row(document, None, "survey.intro", "survey.thanks")
+    for number, question in enumerate(document["question"]):
+        label = render.plain(f"Question: {name_of(question)}")
+        kept(st, question, "ask", number, label=label)
 
 
 def _whole_survey(document: Document) -> None:
@@ -369,39 +504,7 @@ def _whole_survey(document: Document) -> None:
             kept(st, document, "survey.asked")
         else:
             document["survey"].pop("asked", None)
-        _together(document)
     _ledger()
-
-
-def _together(document: Document) -> None:
-    """Choose questions of one answer each whose answers are to be related."""
-    taken = joint_of(document)
-    questions = enumerate(document["question"])
-    alone = [
-        k for k, one in questions if QUESTIONS[kind_of(one)].joins and k not in taken
-    ]
-    if len(alone) < 2:
-        return
-    names = {
-        k: render.plain(text_of(document["question"][k].get("name"))) for k in alone
-    }
-    told = f"Answers to questions asked apart cannot be related afterwards. {COST}"
-    label = "Whose answers are to be related"
-    two = alone if len(alone) == 2 else []
-    key = f"together-{session().revision}"
-    written = defaultdict(str, names).__getitem__  # a choice may be of before
-    chosen = st.multiselect(
-        label, alone, two, written, max_selections=3, help=told, key=key
-    )
-    few = len(chosen) < 2
-    places = sorted(chosen)
-    st.button("Ask these together", on_click=_join, args=(places,), disabled=few)
-
-
-def _join(places: list[int]) -> None:
-    here = session()
-    ask_together(here.document, places)
-    _look_at(len(here.document["question"]) - 1)
 
 
 def _ledger() -> None:
@@ -413,9 +516,10 @@ def _ledger() -> None:
     if here.ledger is None:
         return
     ledger = Ledger.model_validate_json(here.ledger)
-    levels = {
-        level: ledger.spent(level) for one in ledger.collections for level in one.spent
-    }
+    levels = {}
+    for collection in ledger.collections:
+        for level in collection.spent:
+            levels[level] = ledger.spent(level)
     render.table(
         (column("level", levels), column("spent so far", levels.values(), ".4f"))
     )
@@ -443,6 +547,3 @@ def _forget_ledger() -> None:
     here = session()
     here.ledger = None
     here.revision += 1  # the upload goes with it
-
-
-_ALSO = {"numeric": _preferences, "sampled-choice": _sampling, "joint": _parts}
