@@ -24,7 +24,7 @@ help:
 	@echo "make run      open the app in the browser (PORT=8501)"
 	@echo "make test     lint, types, tests, doctests, browser tests"
 	@echo "make coverage  the same tests, with the lines that they run counted"
-	@echo "make release  the site, the wheel, the container, the benchmarks' own tests"
+	@echo "make release  the site, the wheel, the container, other processors' roundings, the benchmarks' own tests"
 	@echo "make sweep    properties over many more random cases than make test has time for"
 	@echo "make fuzz     damaged files against every reader (HOURS=2, SEED=1)"
 	@echo "make bench    measure speed beside its peers and limits"

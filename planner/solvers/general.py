@@ -12,11 +12,12 @@ from planner.errors import ConvergenceError, InfeasibleError, UnboundedError
 from planner.solvers.models import Program
 
 _CONE_TOLERANCES = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
-_STEP_FRACTIONS = (
-    0.99,
-    0.9,
-    0.5,
-)  # shorter steps are slower, and survive steeper cones
+# Of an objective near 1. Asked for the last digits, SLSQP's line search wanders among values that
+# differ by rounding alone, ten times as long on one processor as on another; Newton's steps from
+# here reach those digits in one or two (solving.py).
+_SLSQP_DIGITS = 1e-12
+# Shorter steps are slower, and survive steeper cones.
+_STEP_FRACTIONS = (0.99, 0.9, 0.5)
 _REMEDY = 'Use method="slsqp", or "reduced" for the rules min and avg.'
 
 
@@ -68,7 +69,7 @@ def solve_slsqp(program: Program) -> Array:
         method="SLSQP",
         bounds=[(1e-9, None)] * size + [(None, None)] * (extra + 1),
         constraints=[{"type": "ineq", "fun": room, "jac": room_slope}],
-        options={"ftol": 1e-15, "maxiter": 2000},
+        options={"ftol": _SLSQP_DIGITS, "maxiter": 2000},
     )
     # Mode 8: no descent left at machine precision. The certificate decides whether it is optimal.
     if answer.status not in (0, 8):

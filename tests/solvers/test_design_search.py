@@ -438,13 +438,21 @@ def test_large_budgets_have_a_bound_above_zero(budget):
 
 
 def test_budgets_whose_differences_are_lost_in_rounding_are_named():
-    """Where no design is found the best table is taken, with what its bound is good for."""
-    taken = best_design(PrivacyPolicy([1e-7, 2e-7, 1.5e-7], [3, 4, 5], "avg"))
-    assert 0.26 < taken.certificate.relative_gap < 0.29
+    """The error of tiny budgets grows with their inverse square: larger ones say what is best."""
+    budgets = np.array([1e-7, 2e-7, 1.5e-7])
+    items = [3, 4, 5]
+    larger = best_design(PrivacyPolicy(1e4 * budgets, items, "avg")).certificate
+    best = 1e8 * larger.lower_bound
+    taken = best_design(PrivacyPolicy(budgets, items, "avg"))
+    assert taken.certificate.lower_bound <= (1 + 1e-3) * best
+    assert taken.worst_case_mse >= (1 - 1e-3) * best
+    gap = taken.worst_case_mse / taken.certificate.lower_bound - 1
+    assert taken.certificate.relative_gap == pytest.approx(gap)
+    assert taken.certificate.relative_gap < 0.5
     with refused(
         "Rounding hides at these budgets what tells the", kind=ConvergenceError
     ):
-        best_design(PrivacyPolicy([1e-10, 2e-10, 1.5e-10], [3, 4, 5], "avg"))
+        best_design(PrivacyPolicy([1e-10, 2e-10, 1.5e-10], items, "avg"))
 
 
 def test_columns_of_which_no_weights_make_probabilities_are_no_design():

@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import ConvergenceError, Objective, PrivacyPolicy, solve
+from planner import ConvergenceError
 from planner.solvers import reduced, solving
 from planner.solvers.certificate import prove
 from planner.solvers.models import MODELS, Program
 from planner.solvers.reduced import Face, Minimum, minimise_convex
 from tests.policies import KINDS, random_objective, random_policy, seeds
 from tests.refusals import refused
-from tests.solvers.conftest import MOST
 
 every_model = pytest.mark.parametrize("model", MODELS)
 every_rule = pytest.mark.parametrize("rule", ["min", "avg"])
@@ -91,27 +90,6 @@ def test_a_proof_holds_wherever_the_search_stops(rule, model, seed):
     ):  # far off: it must say so
         assert bound < value - 1e-6 * size
         assert not stopped.stationary
-
-
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rule", ["min", "avg"])
-def test_exact_slopes_and_curvatures_need_few_steps(rule, kind, model, request):
-    """Counted in conftest.py; a wrong curvature halves instead."""
-    assert request.node.name in MOST
-    for budgets, items in (
-        ([1.0, 1.2, 2.0], [5, 5, 90]),
-        (np.linspace(1, 1.9, 20), np.full(20, 5)),
-        (np.linspace(0.5, 4, 40), np.arange(1, 41)),
-        (np.geomspace(1, 3, 300), np.full(300, 7)),
-    ):
-        prior = np.divide(items, np.sum(items)) if kind == "expected" else None
-        solve(
-            PrivacyPolicy(budgets, items, rule),
-            model,
-            "reduced",
-            Objective(kind, prior=prior),
-        )
 
 
 def _face(slope, curvature=0.0, value=1.0):
