@@ -74,11 +74,11 @@ class AskedCollected(Asked):
         """What the reports of many people are about, shape ``(n,)``."""
 
     @abstractmethod
-    def rows(self, found: Found, confidence: float) -> AnswerRows:
+    def rows(self, raw: Found, confidence: float) -> AnswerRows:
         """Rows of what a form of report has estimated."""
 
     @abstractmethod
-    def estimates(self, found: Found) -> Found:
+    def estimates(self, raw: Found) -> Found:
         """Estimates of the answers, from those of what reports are about."""
 
     @property
@@ -96,8 +96,8 @@ class AskedCollected(Asked):
 
     def own_counts(self, people: People, rng: np.random.Generator) -> Whole:
         """How many of these people's reports are about each element."""
-        own = self.own_many(people, seeded_words(rng))
-        return np.bincount(own.ravel(), minlength=self.levels.elements)
+        elements = self.own_many(people, seeded_words(rng))
+        return np.bincount(elements.ravel(), minlength=self.levels.elements)
 
     def of(self, question: Question) -> Self:
         """The same about a question's items, in its order."""
@@ -112,7 +112,7 @@ class AskedCollected(Asked):
             "set_sizes", self.kind, "of a question about item sets", remedy
         )
 
-    def set_sizes(self, found: Found = None) -> Longer:  # noqa: ARG002 - ordered answers know better
+    def set_sizes(self, raw: Found = None) -> Longer:  # noqa: ARG002 - ordered answers know better
         """Numbers of items, each with an upper limit of the share with more than the last one.
 
         InputError unless answers are numbers of items; nothing where nothing was found yet.
@@ -133,19 +133,19 @@ class ItemCollected(answers.Item, AskedCollected):
         del words
         return np.array(codes, dtype=np.int64)
 
-    def estimates(self, found: Found) -> Found:
+    def estimates(self, raw: Found) -> Found:
         """Counts of the items, from those of what reports are about."""
-        return found
+        return raw
 
-    def rows(self, found: Found, confidence: float) -> AnswerRows:
+    def rows(self, raw: Found, confidence: float) -> AnswerRows:
         names = self.levels.level_names(), self.levels.item_names()
-        return item_rows(names, found, found.on_simplex(), confidence)
+        return item_rows(names, raw, raw.on_simplex(), confidence)
 
     def sums(self, people: People) -> tuple[int, Array, Array]:
         """Number of people, and sums of the chance that each item is the own one, and squared."""
         counts = true_counts(people, self.levels.total)
-        each = counts.astype(np.float64)
-        return int(counts.sum()), each, each
+        people_of_items = counts.astype(np.float64)
+        return int(counts.sum()), people_of_items, people_of_items
 
     def variance(self, shape: Collected, people: People) -> Found:
         return np.asarray(self.scale**2 * shape.variance(*self.sums(people)))
@@ -158,34 +158,34 @@ class ItemCollected(answers.Item, AskedCollected):
 class ItemOrNoneCollected(answers.ItemOrNone, ItemCollected):
     """One item, or none."""
 
-    def rows(self, found: Found, confidence: float) -> AnswerRows:
+    def rows(self, raw: Found, confidence: float) -> AnswerRows:
         items = ["none of the values", *self.levels.item_names()]
         names = ["", *self.levels.level_names()], items
-        return item_rows(names, found, found.clipped(), confidence)
+        return item_rows(names, raw, raw.clipped(), confidence)
 
 
 class OrderedCollected(answers.Ordered, ItemCollected):
     """One of some ordered answers."""
 
-    def rows(self, found: Found, confidence: float) -> AnswerRows:
+    def rows(self, raw: Found, confidence: float) -> AnswerRows:
         if self.wanted != MEAN_OF_SCORES:
-            shares = self._shares(found, confidence)
+            shares = self._shares(raw, confidence)
             size = len(self.order) - self.no_answer
             rows = (self.levels, self.order[:size], shares, self.scores[:size])
             none = None
             if self.no_answer:
-                every = self._shares(found, confidence, every=True)
+                every = self._shares(raw, confidence, every=True)
                 last = np.arange(size + 1) == size
                 value, error, lower, upper = (
-                    float(one[0]) for one in every.among(last[None])
+                    float(column[0]) for column in every.among(last[None])
                 )
                 none = Estimate(value, error, lower, upper)
             return ordered_rows(*rows, self.order[-1], none)
-        mean = mean_of_scores(found, confidence)
+        mean = mean_of_scores(raw, confidence)
         possible = (min(self.scores), max(self.scores))
-        return quantity_rows(found.users, [("mean score", mean, possible)])
+        return quantity_rows(raw.users, [("mean score", mean, possible)])
 
-    def set_sizes(self, found: Found = None) -> Longer:
+    def set_sizes(self, raw: Found = None) -> Longer:
         whole = all(
             score.is_integer() and 0 <= score <= MAX_COUNT for score in self.scores
         )
@@ -194,25 +194,25 @@ class OrderedCollected(answers.Ordered, ItemCollected):
             allowed = f"whole numbers that rise from 0 to {MAX_COUNT:,}, not only their mean wanted"
             remedy = "Give each answer, as its score, the largest number of items it stands for."
             raise InputError("scores of set sizes", self.scores, allowed, remedy)
-        if found is None:
+        if raw is None:
             return ()
-        below = self._shares(found, 1 - SIZES_MISS).band[0]
+        below = self._shares(raw, 1 - SIZES_MISS).band[0]
         return tuple(
             zip(map(int, self.scores), [1.0, *(1 - below[:-1]).tolist()], strict=True)
         )
 
     def _shares(
-        self, found: ChannelEstimates, confidence: float, *, every: bool = False
+        self, raw: ChannelEstimates, confidence: float, *, every: bool = False
     ) -> OrderedEstimates:
         """Of the answers in their order, or of ``every`` answer."""
         names = self.levels.item_names()
         outside = self.no_answer and not every
-        if found.law is not None:
-            found = found._replace(
-                law=found.law._replace(matrix=found.law.matrix[[*self.order]])
+        if raw.law is not None:
+            raw = raw._replace(
+                law=raw.law._replace(matrix=raw.law.matrix[[*self.order]])
             )
         in_order = tuple(names[k] for k in self.order[: len(self.order) - outside])
-        shares = found.of_shares_up_to(no_answer=outside)
+        shares = raw.of_shares_up_to(no_answer=outside)
         return OrderedEstimates(in_order, *shares, confidence)
 
 
@@ -236,15 +236,15 @@ class NumberCollected(answers.Number, AskedCollected):
 
     def of(self, question: Question) -> Self:
         asked = cast("Numeric", question)
-        ends = asked.lower, asked.upper, asked.yes_no
-        return self.over(*ends, self.points, float(asked.policy.epsilons[0]))
+        epsilon = float(asked.policy.epsilons[0])
+        return self.over(asked.lower, asked.upper, asked.yes_no, self.points, epsilon)
 
     @property
     def domain(self) -> NumericDomain:
         """The range of the answers."""
         return NumericDomain(self.lower, self.upper, self.yes_no)
 
-    def estimates(self, found: Found, confidence: float = 0.95) -> NumericEstimates:
+    def estimates(self, raw: Found, confidence: float = 0.95) -> NumericEstimates:
         """Mean with Fieller's interval, total and missing rate.
 
         From the estimated sum, on ``[-1, 1]``, and number of answers. Where the reports cannot rule
@@ -257,29 +257,29 @@ class NumberCollected(answers.Number, AskedCollected):
         answers at an end reports may be all the same.
         """
         domain = self.domain
-        (total_of_all, answered) = found.values.tolist()
+        (total_of_all, answered) = raw.values.tolist()
         rate = min(max(answered, 0.0), 1.0)
         mean_of_all = min(max(total_of_all / rate, -1.0), 1.0) if rate else 0.0
-        known = (
+        spread = (
             rate
             * (1 - rate)
             * np.array([[mean_of_all**2, mean_of_all], [mean_of_all, 1.0]])
         )
-        known[0, 0] += rate * (1 - mean_of_all**2) * domain.yes_no
-        if found.law is not None:
-            place = (mean_of_all + 1) / 2 * (self.points - 1)
+        spread[0, 0] += rate * (1 - mean_of_all**2) * domain.yes_no
+        if raw.law is not None:
+            grid_position = (mean_of_all + 1) / 2 * (self.points - 1)
             shares = np.zeros(self.points + 1)
-            below = min(int(place), self.points - 2)
+            below = min(int(grid_position), self.points - 2)
             shares[below : below + 2] = rate * np.array(
-                [below + 1 - place, place - below]
+                [below + 1 - grid_position, grid_position - below]
             )
             shares[-1] = 1 - rate
-            found = found.at_least(found.law.covariance(shares))
-        found = found.of_draws(known)
-        (_, number), covariance, users, _ = found
-        mean = ratio(found, confidence, (-1.0, 1.0))
+            raw = raw.at_least(raw.law.covariance(shares))
+        raw = raw.of_draws(spread)
+        (_, number), covariance, users, _ = raw
+        mean = ratio(raw, confidence, (-1.0, 1.0))
         units = np.array([domain.radius, domain.center])
-        total = float(units @ found.values), float(units @ covariance @ units)
+        total = float(units @ raw.values), float(units @ covariance @ units)
         return NumericEstimates(
             mean.scaled(domain.center, domain.radius),
             large_sample(*total, confidence).scaled(0.0, users),
@@ -287,21 +287,21 @@ class NumberCollected(answers.Number, AskedCollected):
             mean.scaled(0.5, 0.5) if domain.yes_no else None,
         )
 
-    def rows(self, found: Found, confidence: float) -> AnswerRows:
+    def rows(self, raw: Found, confidence: float) -> AnswerRows:
         """Of the mean, the total, the missing rate; of yes and no too."""
-        estimates = self.estimates(found, confidence)
+        estimates = self.estimates(raw, confidence)
         quantities = (
             ("mean", estimates.mean, (self.lower, self.upper)),
             ("total", estimates.total, None),
             ("missing rate", estimates.missing_rate, (0.0, 1.0)),
             ("frequency", estimates.frequency, (0.0, 1.0)),
         )
-        wanted = [
-            (name, one, possible)
-            for name, one, possible in quantities
-            if one is not None
+        stated = [
+            (name, estimate, possible)
+            for name, estimate, possible in quantities
+            if estimate is not None
         ]
-        return quantity_rows(found.users, wanted)
+        return quantity_rows(raw.users, stated)
 
     def output_law(self, shape: Any, values: ArrayLike) -> Array:
         """``Pr[report | answer]``, shape ``(n, outputs)``, exactly as drawn; NaN is no answer.
@@ -333,14 +333,16 @@ class NumberCollected(answers.Number, AskedCollected):
         drawn = ReportLaw(law, np.array(shape.values), 1, shape.blocks).covariance(
             np.ones(1)
         )
-        known = np.array([np.nan_to_num(unit), given])
-        known -= known.mean(axis=1, keepdims=True)
-        covariance = unit.size * drawn - known @ known.T
+        deviations = np.array([np.nan_to_num(unit), given])
+        deviations -= deviations.mean(axis=1, keepdims=True)
+        covariance = unit.size * drawn - deviations @ deviations.T
         center = self.domain.center
         radius = self.domain.radius
         gap = np.array([1.0, -float(unit[given].mean())])
         total = np.array([radius, center])
-        mean, of_total = (float(one @ covariance @ one) for one in (gap, total))
+        mean, of_total = (
+            float(gradient @ covariance @ gradient) for gradient in (gap, total)
+        )
         missing = float(covariance[1, 1]) / unit.size**2
         return NumericVariance(mean * (radius / given.sum()) ** 2, of_total, missing)
 
@@ -391,15 +393,15 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
         )
         return LongerSets(self.padding_length, sizes, shares)
 
-    def rows(self, found: Found, confidence: float) -> AnswerRows:
-        estimates = self.estimates(found)
+    def rows(self, raw: Found, confidence: float) -> AnswerRows:
+        estimates = self.estimates(raw)
         longer = self.longer
         names = self.levels.level_names(), self.levels.item_names()
         remark = _cut_remark(longer, self.padding_length, estimates.users)
         return item_rows(names, estimates, estimates.clipped(), confidence, remark)
 
-    def estimates(self, found: Found) -> TruncatedEstimates:
-        return set_estimates(found, self.levels.total, self.longer, self.scale)
+    def estimates(self, raw: Found) -> TruncatedEstimates:
+        return set_estimates(raw, self.levels.total, self.longer, self.scale)
 
 
 class WholeSetCollected(answers.WholeSet, OneOfSetCollected):
@@ -455,12 +457,12 @@ class CollectedLaw(Law):
         """Estimates from the sums of each round, all of them with the same users."""
         return self.rows_of(self.shape.estimate(stacked(rounds)), confidence)[0]
 
-    def rows_of(self, found: Found, confidence: float) -> tuple[AnswerRows, Array]:
+    def rows_of(self, raw: Found, confidence: float) -> tuple[AnswerRows, Array]:
         """The same from estimates, and what who was asked adds to each variance."""
-        rows = self.asked.rows(found, confidence)
-        if not isinstance(found, ChannelEstimates):
+        rows = self.asked.rows(raw, confidence)
+        if not isinstance(raw, ChannelEstimates):
             return rows, rows.drawn
-        anew = self.asked.rows(Anew(*found), confidence)["standard_error"]
+        anew = self.asked.rows(Anew(*raw), confidence)["standard_error"]
         drawn = np.maximum(np.square(anew) - np.square(rows["standard_error"]), 0)
         return replace(rows, drawn=np.where(np.isnan(rows.drawn), np.nan, drawn)), drawn
 
@@ -482,8 +484,8 @@ class CollectedLaw(Law):
 
     def draw_aggregate(self, people: People, rng: np.random.Generator) -> Aggregate:
         """Sums with the law that reports of these people give each, without reports."""
-        own = self.asked.own_counts(people, generator(rng))
-        return self.shape.draw_aggregate(own, rng)
+        elements = self.asked.own_counts(people, generator(rng))
+        return self.shape.draw_aggregate(elements, rng)
 
     def with_sizes(self, longer: Longer) -> Self:
         """The same where so many sets are longer, for the upper limits of estimates.

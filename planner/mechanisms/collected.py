@@ -59,7 +59,7 @@ class Collected(Shape):
         """Counts batches of reports; refuses those that the law cannot produce."""
 
     @abstractmethod
-    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
+    def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
         """Reports of each round about elements of shape ``(n,)``; the law of the device's draw."""
 
     @cached_property
@@ -68,9 +68,11 @@ class Collected(Shape):
         support = self.support() or []
         if self.levels.dummies and len(support) == len(self.levels.names):
             support = [*support, support[self.levels.dummy_level]]
-        counts = [one.elements for one in self.levels.members]
-        own, other = np.repeat(np.array(support, dtype=np.float64), counts, axis=0).T
-        return own, other
+        counts = [member.elements for member in self.levels.members]
+        own_chances, other_chances = np.repeat(
+            np.array(support, dtype=np.float64), counts, axis=0
+        ).T
+        return own_chances, other_chances
 
     def estimate(self, counted: Aggregate) -> Found:
         """Estimates of the elements or of the wanted numbers.
@@ -87,7 +89,7 @@ class Collected(Shape):
         one, and of its square.
         """
         noise, signal = logodds.noise_and_signal(
-            *(one[: once.size] for one in self.chances)
+            *(chances[: once.size] for chances in self.chances)
         )
         return np.asarray(users * noise + once * (1 + signal) - twice)
 
@@ -100,14 +102,14 @@ class Collected(Shape):
         noise, signal = logodds.noise_and_signal(*self.chances)
         return np.asarray((sums * (noise + shares * (1 + signal))) @ sums.T)
 
-    def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
-        """Sums with the law that reports of ``own[k]`` people about element ``k`` give each.
+    def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
+        """Sums with the law that reports of ``people[k]`` people about element ``k`` give each.
 
         How they depend on each other is left out.
         """
-        n = int(own.sum())
+        n = int(people.sum())
         (a, b) = self.chances
-        return Aggregate(n, rng.binomial(own, a) + rng.binomial(n - own, b))
+        return Aggregate(n, rng.binomial(people, a) + rng.binomial(n - people, b))
 
 
 class BitsCollected(bits.Bits, Collected):
@@ -116,9 +118,9 @@ class BitsCollected(bits.Bits, Collected):
     def counter(self) -> Counter:
         return PackedCounter(self.levels.elements)
 
-    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
+    def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
         a, b = (np.array(column, dtype=np.uint32) for column in self._thresholds)
-        return [as_bytes(draw_reports(own, a, b, words))]
+        return [as_bytes(draw_reports(elements, a, b, words))]
 
 
 class RowsCollected(rows.Rows, Collected):
@@ -141,17 +143,19 @@ class RowsCollected(rows.Rows, Collected):
         )
         return wanted_estimates(values, counted.counts, blocks)._replace(law=law)
 
-    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
+    def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
         ends = np.cumsum(np.array(self.rows), axis=1)
         ends += np.arange(len(self.rows))[:, None] * DENOMINATOR
-        word = own * DENOMINATOR + words.half(own.size)
-        drawn = np.searchsorted(ends.ravel(), word, side="right") - own * self.cells
+        word = elements * DENOMINATOR + words.half(elements.size)
+        drawn = (
+            np.searchsorted(ends.ravel(), word, side="right") - elements * self.cells
+        )
         return [as_bytes(drawn.astype("<u2")[:, None])]
 
-    def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
         """As :class:`Collected` says, all cells together."""
-        drawn = rng.multinomial(own, np.array(self.rows) / DENOMINATOR)
-        return Aggregate(int(own.sum()), drawn.sum(axis=0))
+        drawn = rng.multinomial(people, np.array(self.rows) / DENOMINATOR)
+        return Aggregate(int(people.sum()), drawn.sum(axis=0))
 
 
 class HashCollected(hashing.Hash, Collected):
@@ -160,12 +164,12 @@ class HashCollected(hashing.Hash, Collected):
     def counter(self) -> Counter:
         return SumCounter(self.levels.total, self._supports)
 
-    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
-        seeds = words.half(own.size)
-        hashed = xxh32(own.astype(np.uint32), seeds) % np.uint32(self.values)
-        honest = words.half(own.size) < self.truth
-        told = np.where(honest, hashed, words.below(self.values, own.size))
-        return [as_bytes(np.column_stack([seeds, told.astype(np.uint32)]))]
+    def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
+        seeds = words.half(elements.size)
+        hashed = xxh32(elements.astype(np.uint32), seeds) % np.uint32(self.values)
+        honest = words.half(elements.size) < self.truth
+        reported = np.where(honest, hashed, words.below(self.values, elements.size))
+        return [as_bytes(np.column_stack([seeds, reported.astype(np.uint32)]))]
 
     def _supports(self, reports: Reports) -> Whole:
         pairs = reports.view("<u4").astype(np.uint32)
@@ -173,8 +177,10 @@ class HashCollected(hashing.Hash, Collected):
         items = np.arange(self.levels.total, dtype=np.uint32)
 
         def support(part: slice, _: int) -> Whole:
-            seeds, told = pairs[part].T[:, :, None]
-            return np.sum(xxh32(items, seeds) % np.uint32(self.values) == told, axis=0)
+            seeds, reported = pairs[part].T[:, :, None]
+            return np.sum(
+                xxh32(items, seeds) % np.uint32(self.values) == reported, axis=0
+            )
 
         chunk = rows_at_once(_CHUNK_CELLS, self.levels.total)
         return np.asarray(np.sum(map_rows(support, len(pairs), chunk), axis=0))
@@ -189,30 +195,38 @@ class DieCollected(die.Die, Collected):
     def estimate(self, counted: Aggregate) -> DieEstimates:
         return self.mechanism.estimate(counted)
 
-    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
+    def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
         edges = np.cumsum([self.zero, *self.decoys])
-        face = np.searchsorted(edges, words.half(own.size), side="right")
+        face = np.searchsorted(edges, words.half(elements.size), side="right")
         sampled = face == edges.size
-        faces = (np.where(sampled, told, face) for told in (0, own))
-        return [as_bytes(one.astype("<u4")[:, None]) for one in faces]
+        faces = (np.where(sampled, values, face) for values in (0, elements))
+        return [as_bytes(numbers.astype("<u4")[:, None]) for numbers in faces]
 
     @cached_property
     def mechanism(self) -> SamplingPrivacy:
         """The mechanism with exactly these integers."""
         decoys = [decoy / DENOMINATOR for decoy in self.decoys]
-        shares = self.sampling / DENOMINATOR, self.zero / DENOMINATOR, decoys
-        return SamplingPrivacy(*shares, everyone_has_value=self.everyone_has_value)
+        return SamplingPrivacy(
+            self.sampling / DENOMINATOR,
+            self.zero / DENOMINATOR,
+            decoys,
+            everyone_has_value=self.everyone_has_value,
+        )
 
 
-def linear_estimates(counted: Aggregate, own: Array, other: Array) -> SupportEstimates:
+def linear_estimates(
+    counted: Aggregate, own_chances: Array, other_chances: Array
+) -> SupportEstimates:
     """``(count - n b) / (a - b)`` with standard errors, for probabilities of shape ``(items,)``."""
-    counted.require(own.shape)
+    counted.require(own_chances.shape)
     n = counted.users
-    (noise, signal) = logodds.noise_and_signal(own, other)
-    values = (counted.counts - n * other) / (own - other)
+    (noise, signal) = logodds.noise_and_signal(own_chances, other_chances)
+    values = (counted.counts - n * other_chances) / (own_chances - other_chances)
     errors = np.sqrt(n * noise + np.clip(values, 0, n) * signal)
     null = np.sqrt(n * noise)
-    return SupportEstimates(values, errors, null, n, counted.counts, own, other)
+    return SupportEstimates(
+        values, errors, null, n, counted.counts, own_chances, other_chances
+    )
 
 
 def as_bytes(reports: NDArray[np.generic]) -> Reports:
@@ -284,12 +298,12 @@ class BernoulliRows:
         open_ = np.flatnonzero(undecided)
         lanes = undecided[open_]
         column = open_ % self._words
-        more = np.empty(open_.size, dtype=np.uint64)
+        drawn = np.empty(open_.size, dtype=np.uint64)
         undecided = (
-            _compare(more, [digit[column] for digit in self._second], words) & lanes
+            _compare(drawn, [digit[column] for digit in self._second], words) & lanes
         )
-        self._finish(more, undecided, column, words)
-        flat[open_] |= more & lanes
+        self._finish(drawn, undecided, column, words)
+        flat[open_] |= drawn & lanes
         out[:, -1] &= self._mask
 
     def _finish(
@@ -303,9 +317,9 @@ class BernoulliRows:
         some = np.flatnonzero(undecided)
         bits = unpack(undecided[some, None], 64)
         row, lane = np.nonzero(bits)
-        place = column[some[row]] * 64 + lane
+        lane_of_row = column[some[row]] * 64 + lane
         bits[row, lane] = (
-            words.half(row.size) >> np.uint32(32 - _REST) < self._low[place]
+            words.half(row.size) >> np.uint32(32 - _REST) < self._low[lane_of_row]
         )
         flat[some] |= pack(bits)[:, 0]
 
@@ -359,10 +373,10 @@ def draw_reports(
         items = true[part]
         noise.fill(rows, children[i])
         heads = children[i].half(items.size) < a[items]
-        place = (np.arange(items.size), items >> 6)
+        own_words = (np.arange(items.size), items >> 6)
         shift = (items & 63).astype(np.uint64)
-        rows[place] &= ~(np.uint64(1) << shift)  # the true bit has its own law
-        rows[place] |= heads.astype(np.uint64) << shift
+        rows[own_words] &= ~(np.uint64(1) << shift)  # the true bit has its own law
+        rows[own_words] |= heads.astype(np.uint64) << shift
 
     map_rows(draw, true.size, chunk)
     return reports

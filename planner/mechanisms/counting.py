@@ -247,7 +247,9 @@ def stacked(rounds: Sequence[Aggregate]) -> Aggregate:
     """The sums of all rounds of the same users, one above the other if they are several."""
     if len(rounds) == 1:
         return rounds[0]
-    return Aggregate(rounds[0].users, np.stack([one.counts for one in rounds]))
+    return Aggregate(
+        rounds[0].users, np.stack([aggregate.counts for aggregate in rounds])
+    )
 
 
 class Counter(Protocol):
@@ -347,7 +349,7 @@ class LevelBits(NamedTuple):
 
 def level_bits(item_counts: Whole) -> list[LevelBits]:
     """Of levels that follow each other: a word in which two meet is one of both."""
-    found = []
+    levels = []
     end = 0
     for size in item_counts.tolist():
         start = end
@@ -355,8 +357,8 @@ def level_bits(item_counts: Whole) -> list[LevelBits]:
         mask = np.full(((end - 1) >> 6) - (start >> 6) + 1, _ALL_ONES)
         mask[0] &= _ALL_ONES << np.uint64(start & 63)
         mask[-1] &= _ALL_ONES >> np.uint64(-end & 63)
-        found.append(LevelBits(slice(start >> 6, (start >> 6) + mask.size), mask))
-    return found
+        levels.append(LevelBits(slice(start >> 6, (start >> 6) + mask.size), mask))
+    return levels
 
 
 class SidesCounter:

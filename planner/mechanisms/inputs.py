@@ -198,8 +198,10 @@ class ItemSets:
         probability that padding and sampling picks it.
         """
         chance = 1 / np.maximum(self.sizes, padding_length)
-        each = np.repeat(chance, self.sizes)
-        sums = [np.bincount(self.members, each**power, self.items) for power in (1, 2)]
+        chances = np.repeat(chance, self.sizes)
+        sums = [
+            np.bincount(self.members, chances**power, self.items) for power in (1, 2)
+        ]
         return np.array(sums)
 
     def lost(self, padding_length: int) -> Array:
@@ -214,7 +216,7 @@ class ItemSets:
         Longer sets are cut to as many of their items, at random; shape ``(n, length)``.
         """
         dummies = np.arange(self.items + length - 1, self.items - 1, -1)
-        own = np.tile(dummies, (self.users, 1))
+        elements = np.tile(dummies, (self.users, 1))
         user = np.repeat(np.arange(self.users), self.sizes)
         tied = True
         while tied:  # equal words would favour an order, once in 10^18
@@ -222,28 +224,28 @@ class ItemSets:
             order = np.lexsort((drawn, user))
             tied = bool(np.any((np.diff(drawn[order]) == 0) & (np.diff(user) == 0)))
         mixed = self.members[order]
-        place = np.arange(user.size) - self.starts[user]
-        kept = place < length
-        own[user[kept], place[kept]] = mixed[kept]
-        return own
+        position = np.arange(user.size) - self.starts[user]
+        kept = position < length
+        elements[user[kept], position[kept]] = mixed[kept]
+        return elements
 
     def sampled(self, length: int, words: Words) -> Whole:
         """What sets report about of which one item is drawn: it, or a dummy, shape ``(n,)``."""
         sizes = self.sizes
         slots = words.below(np.maximum(sizes, length), self.users)
-        own = self.items + words.below(length, self.users)
+        elements = self.items + words.below(length, self.users)
         real = slots < sizes
-        own[real] = self.members[(self.starts[:-1] + slots)[real]]
-        return own
+        elements[real] = self.members[(self.starts[:-1] + slots)[real]]
+        return elements
 
     def some(self, users: Whole) -> ItemSets:
         """The sets of these users, shape ``(k,)``."""
         sizes = self.sizes[users]
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        place = np.arange(int(starts[-1])) + np.repeat(
+        positions = np.arange(int(starts[-1])) + np.repeat(
             self.starts[users] - starts[:-1], sizes
         )
-        return ItemSets(self.items, self.members[place], starts)
+        return ItemSets(self.items, self.members[positions], starts)
 
 
 Sets = ItemSets | Iterable[Sequence[int]]

@@ -312,8 +312,10 @@ def bisample_md(epsilon: float, domain: NumericDomain | None = None) -> Collecte
     rows = (few, many, many, few), (many, few, few, many), (many, few, many, few)
     signs = 0.0, -2 / theta, 0.0, 2 / theta
     answered = (-2 * noise / theta, (2 - 2 * noise) / theta) * 2
-    about = "bisample-md", NumericDomain() if domain is None else domain, float(epsilon)
-    return _of_numbers(*about, rows, (signs, answered), (2, 2))
+    if domain is None:
+        domain = NumericDomain()
+    values = (signs, answered)
+    return _of_numbers("bisample-md", domain, float(epsilon), rows, values, (2, 2))
 
 
 def mean_channel(channel: Channel, yes_no: bool = False) -> CollectedLaw:
@@ -348,26 +350,38 @@ def mean_channel(channel: Channel, yes_no: bool = False) -> CollectedLaw:
     drawn = drawn_channel(channel)
     # Far from 0 digits are lost on the way to [-1, 1].
     turn = np.array([[1 / domain.radius, -domain.center / domain.radius], [0.0, 1.0]])
-    wanted = np.array([np.append(np.linspace(-1, 1, grid.size), 0.0), answers])
-    values = nearest_unbiased(turn @ drawn.estimator, wanted, drawn.matrix)
-    about = "mean-channel", domain, float(channel.policy.epsilons.max())
-    return _of_numbers(*about, integers_of(drawn).tolist(), values.tolist())
+    quantities = np.array([np.append(np.linspace(-1, 1, grid.size), 0.0), answers])
+    values = nearest_unbiased(turn @ drawn.estimator, quantities, drawn.matrix)
+    epsilon = float(channel.policy.epsilons.max())
+    rows = integers_of(drawn).tolist()
+    return _of_numbers("mean-channel", domain, epsilon, rows, values.tolist())
 
 
 def _of_numbers(
-    name: str, domain: NumericDomain, epsilon: float, *tables: Sequence[object]
+    name: str,
+    domain: NumericDomain,
+    epsilon: float,
+    rows: Sequence[Sequence[int]],
+    values: Sequence[Sequence[float]],
+    blocks: Sequence[int] = (),
 ) -> CollectedLaw:
-    ends = (domain.lower, domain.upper, domain.yes_no)
-    points = len(tables[0]) - 1
-    asked = NumberCollected.over(*ends, points, epsilon)
-    return CollectedLaw(
-        "", name, asked, RowsCollected(asked.levels, *map(as_tuples, tables))
+    """A number's law: a row for every grid point and one for no answer, and what reports add.
+
+    ``blocks`` are the sizes of the blocks of reports of which a device draws one first.
+    """
+    points = len(rows) - 1
+    asked = NumberCollected.over(
+        domain.lower, domain.upper, domain.yes_no, points, epsilon
     )
+    shape = RowsCollected(
+        asked.levels, as_tuples(rows), as_tuples(values), as_tuples(blocks)
+    )
+    return CollectedLaw("", name, asked, shape)
 
 
 def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
     """A channel for the ordered answers of a question, which stand level by level."""
-    way = question.way
+    estimation = question.way
     drawn = drawn_channel(channel)
     wrong = channel.symbols != question.ordered
     if question.wanted != MEAN_OF_SCORES:
@@ -379,14 +393,20 @@ def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
         raise InputError.because(
             "channel", reason, "Take the one that was planned for it."
         )
-    rows = integers_of(drawn)[np.argsort(way.order)]
-    tables = (as_tuples(table.tolist()) for table in (rows, drawn.estimator))
+    rows = integers_of(drawn)[np.argsort(estimation.order)]
+    shape = RowsCollected(
+        estimation.levels,
+        as_tuples(rows.tolist()),
+        as_tuples(drawn.estimator.tolist()),
+    )
     asked = OrderedCollected(
-        way.levels, way.order, way.scores, way.wanted, way.no_answer
+        estimation.levels,
+        estimation.order,
+        estimation.scores,
+        estimation.wanted,
+        estimation.no_answer,
     )
-    return CollectedLaw(
-        "", "ordered-channel", asked, RowsCollected(way.levels, *tables)
-    )
+    return CollectedLaw("", "ordered-channel", asked, shape)
 
 
 def law_of(question: Question, mechanism: object) -> CollectedLaw:

@@ -77,7 +77,7 @@ def missing_variance(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike) -> Arra
     """
     theta, rate, mean = (np.asarray(x) for x in (theta, rate, mean))
     ones = (theta * (rate * (1 + side * mean) - 1) / 2 + 0.5 for side in (1, -1))
-    return np.asarray(2 / theta**2 * sum(one * (1 - one) for one in ones))
+    return np.asarray(2 / theta**2 * sum(q * (1 - q) for q in ones))
 
 
 def bisample_variance(
@@ -102,8 +102,8 @@ def bisample_variance(
         noise = np.asarray(excess) / some / some
         refused = (1 - some) / some
         t = np.clip(noise / 2 - refused, 0, 1) if square is None else np.asarray(square)
-        found = (1 + t) * noise + (1 - t) * (1 + t + 2 * refused)
-    return np.where(np.asarray(rate) > 0, found, np.inf)
+        variance = (1 + t) * noise + (1 - t) * (1 + t + 2 * refused)
+    return np.where(np.asarray(rate) > 0, variance, np.inf)
 
 
 _NOISE: dict[str, Callable[[Array, Array], Array]] = {

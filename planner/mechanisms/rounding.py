@@ -71,9 +71,9 @@ def round_inward(
             check_unary(low, high, levels)
         except PairViolation as broken:
             for i in {broken.first, broken.second}:
-                place = levels.dummy_level if i == len(low) else i
-                low[place] -= 1
-                high[place] += 1
+                level = levels.dummy_level if i == len(low) else i
+                low[level] -= 1
+                high[level] += 1
             continue
         return low, high
     raise VerificationError("The probabilities break the policy by more than rounding")
@@ -211,10 +211,10 @@ def drawn_channel(channel: Channel) -> Channel:
     if whole and (scaled.sum(axis=1) == DENOMINATOR).all():
         return channel
     symbols, outputs = channel.matrix.shape
-    one = np.ones(symbols, dtype=np.int64)
+    single_items = np.ones(symbols, dtype=np.int64)
     likelihoods = channel.matrix.T
     high = np.ones((outputs, symbols), dtype=np.int64)
-    types = OutputTypes(one, np.ones(outputs), likelihoods, likelihoods, high)
+    types = OutputTypes(single_items, np.ones(outputs), likelihoods, likelihoods, high)
     matrix = round_types(channel.policy, types)[1].sum(axis=2) / DENOMINATOR
     estimator = np.column_stack([channel.estimator, np.zeros(len(channel.wanted))])
     estimator = nearest_unbiased(estimator, channel.wanted, matrix)

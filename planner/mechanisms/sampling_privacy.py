@@ -147,8 +147,10 @@ class SamplingPrivacy:
         counts = moved / self.sampling
         values = np.concatenate([[aggregate.users - counts.sum()], counts])
         variance = self._variance(counts)
-        columns = values, np.sqrt(variance), np.zeros(self.items)
-        return DieEstimates(*columns, aggregate.users, moved, self.sampling)
+        null = np.zeros(self.items)
+        return DieEstimates(
+            values, np.sqrt(variance), null, aggregate.users, moved, self.sampling
+        )
 
     def variance(self, true_counts: ArrayLike) -> Array:
         """Exact variance of each estimated count, shape ``(V + 1,)``, in users squared."""
@@ -205,8 +207,8 @@ class SamplingPrivacy:
         return counts
 
     def _variance(self, counts: Array) -> Array:
-        each = counts * (1 - self.sampling) / self.sampling
-        return np.concatenate([[each.sum()], each])
+        variances = counts * (1 - self.sampling) / self.sampling
+        return np.concatenate([[variances.sum()], variances])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -415,12 +417,12 @@ def exchange_delta(
         first, h = binomial_window(here, sampling)
         x = first + np.arange(h.size)
         unmoved = (here + 1 - x) / (here + 1)
-        more = h * (1 - sampling) / unmoved  # Bin(here + 1) at x
+        one_more = h * (1 - sampling) / unmoved  # Bin(here + 1) at x
         # Q/P > e^eps  <=>  y > there + 1 - (there + 1) (here + 1 - x) / ((here + 1) e^eps)
         share = unmoved * np.exp(-epsilon)
         start = np.floor((there + 1) * (1 - share)).astype(np.int64) + 1
         arrived = h * upper_tail(there + 1, sampling, start)
-        stayed = more * np.exp(epsilon) * upper_tail(there, sampling, start)
+        stayed = one_more * np.exp(epsilon) * upper_tail(there, sampling, start)
         gained = np.maximum(arrived - stayed, 0).sum()
         deltas.append(raised(float(gained), float((arrived + stayed).sum())))
     return max(deltas)

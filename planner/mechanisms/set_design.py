@@ -64,20 +64,20 @@ class StaircaseCollected(staircase.Staircase, Collected):
             return SumCounter(self.cells, self._counted)
         return PackedCounter(self.cells, self.held)
 
-    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
+    def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
         """Of padded sets, shape ``(n, length)``."""
-        parts = 1 + len(own) * self.cells // _CHUNK_ELEMENTS
+        parts = 1 + len(elements) * self.cells // _CHUNK_ELEMENTS
         return [
             np.concatenate(
-                [self._drawn(one.T, words) for one in np.array_split(own, parts)]
+                [self._drawn(some.T, words) for some in np.array_split(elements, parts)]
             )
         ]
 
-    def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
-        """As :class:`Collected` says, of padded sets that have element ``k`` ``own[k]`` times."""
-        n = int(own.sum()) // self.levels.dummies
+    def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
+        """As :class:`Collected` says, of padded sets; element ``k`` is in ``people[k]`` of them."""
+        n = int(people.sum()) // self.levels.dummies
         (a, b) = self.chances
-        return Aggregate(n, rng.binomial(own, a) + rng.binomial(n - own, b))
+        return Aggregate(n, rng.binomial(people, a) + rng.binomial(n - people, b))
 
     def _counted(self, rows: Reports) -> Whole:
         numbers = rows.view(f"<u{self.width}").astype(np.int64)
@@ -91,28 +91,28 @@ class StaircaseCollected(staircase.Staircase, Collected):
             )
         return np.bincount(numbers.ravel(), minlength=self.cells)
 
-    def _drawn(self, own: Whole, words: Words) -> Reports:
+    def _drawn(self, elements: Whole, words: Words) -> Reports:
         """Reports about sets side by side, each with its hits and, at random, some others.
 
         All own elements are there while others are drawn, as often as some were there already.
         """
-        (length, n) = own.shape
+        (length, n) = elements.shape
         width = 8 * octets(self.cells)
         bits = np.zeros(n * width, np.bool_)
         first = np.arange(n) * width
-        hit = own < 0
+        hit = elements < 0
         left = self._hits_drawn(n, words)
         full = length + self.held - left
-        for place in range(length):
-            hit[place] = words.below(length - place, n) < left
-            left -= hit[place]
-        bits[own + first] = True
+        for position in range(length):
+            hit[position] = words.below(length - position, n) < left
+            left -= hit[position]
+        bits[elements + first] = True
         while (
             missing := full - np.count_nonzero(bits.reshape(n, width), axis=1)
         ).any():
             rows = np.repeat(first, missing)
             bits[rows + words.below(self.cells, rows.size)] = True
-        bits[(own + first)[~hit]] = False
+        bits[(elements + first)[~hit]] = False
         if not self.width:
             return np.packbits(bits.reshape(n, width), axis=1, bitorder="little")
         numbers = (np.flatnonzero(bits) % width).reshape(n, self.held)
@@ -182,17 +182,21 @@ def set_error_bound(items: int, length: int, epsilon: float, cap: float) -> floa
     ``epsilon`` and any two have ``cap``, in nats.
     """
     others = items - length
-    whole, one = (
+    by_set, by_item = (
         sinh(budget / 2) ** -2 for budget in (cap, epsilon)
     )  # 4 E / (E - 1)^2
-    by_cap = length * others / items * ((items - 1) * whole - 1)
-    return max(0.0, by_cap, others / (others + 1) * (others * one - 1))
+    by_cap = length * others / items * ((items - 1) * by_set - 1)
+    return max(0.0, by_cap, others / (others + 1) * (others * by_item - 1))
 
 
-def set_error(items: int, length: int, own: ArrayLike, other: ArrayLike) -> Array:
+def set_error(
+    items: int, length: int, own_chance: ArrayLike, other_chance: ArrayLike
+) -> Array:
     """Squared error per person for the worst number of items, none or all: it is linear in it."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        noise, signal = logodds.noise_and_signal(np.asarray(own), np.asarray(other))
+        noise, signal = logodds.noise_and_signal(
+            np.asarray(own_chance), np.asarray(other_chance)
+        )
     return items * noise + length * np.maximum(signal, 0.0)
 
 
@@ -228,8 +232,10 @@ def _support(
     """Chances a and b of a report to have an own and another element: (sizes, stairs)."""
     uniform = _hits(items + length, length, sizes)
     height = np.exp(stairs - stairs[:, -1:]).T
-    own = (uniform * np.arange(length + 1)) @ height / (uniform @ height) / length
-    return own, (sizes[:, None] - length * own) / items
+    own_chance = (
+        (uniform * np.arange(length + 1)) @ height / (uniform @ height) / length
+    )
+    return own_chance, (sizes[:, None] - length * own_chance) / items
 
 
 def _best(items: int, length: int, stairs: Array) -> SetDesign:
@@ -240,11 +246,11 @@ def _best(items: int, length: int, stairs: Array) -> SetDesign:
         sizes = np.arange(low, high + 1)
         if sizes.size > max(_GRID, _ALL_HITS // length):
             sizes = np.unique(np.geomspace(low, high, _GRID).astype(np.int64))
-        own, other = _support(items, length, sizes, stairs)
-        errors = set_error(items, length, own, other)
+        own_chance, other_chance = _support(items, length, sizes, stairs)
+        errors = set_error(items, length, own_chance, other_chance)
         best = size, stair = np.unravel_index(int(np.nanargmin(errors)), errors.shape)
         if sizes.size > high - low:
-            support = float(own[best]), float(other[best])
+            support = float(own_chance[best]), float(other_chance[best])
             return SetDesign(int(sizes[size]), tuple(stairs[stair].tolist()), support)
         low, high = (
             int(sizes[np.clip(size + side, 0, sizes.size - 1)]) for side in (-1, 1)
@@ -272,10 +278,14 @@ def rival_supports(
     """
     hit = np.array([[0.0] + [epsilon] * length])
     grown = expm1(epsilon)
-    one, other = (
+    own_chance, other_chance = (
         float(chance[0, 0]) for chance in _support(items, length, np.array([1]), hit)
     )
     arc = 1 / (3 * length - 1 + length * grown)
     wheel = arc * (1 + grown) / (1 + grown * length * arc), arc
     privset = _best(items, length, hit).support
-    return {"amplified-grr": (one, other), "privset": privset, "wheel": wheel}
+    return {
+        "amplified-grr": (own_chance, other_chance),
+        "privset": privset,
+        "wheel": wheel,
+    }

@@ -72,10 +72,15 @@ class SidesCollected(sides.Sides, Collected):
         The estimator is that of the rounded probabilities, and so exactly as unbiased.
         """
         groups = pooled(design.policy, design.groups)
-        drawn = round_types(groups, design.types)
-        estimator = likelihoods(groups.item_counts, *drawn).estimator(design.prior)
-        parts = design.groups, *drawn, estimator
-        law = cls(design.policy.plain(), *(as_tuples(part.tolist()) for part in parts))
+        high_counts, integers = round_types(groups, design.types)
+        drawn = likelihoods(groups.item_counts, high_counts, integers)
+        law = cls(
+            design.policy.plain(),
+            groups=as_tuples(design.groups.tolist()),
+            types=as_tuples(high_counts.tolist()),
+            weights=as_tuples(integers.tolist()),
+            values=as_tuples(drawn.estimator(design.prior).tolist()),
+        )
         law.require_fit()
         law.check(None)
         return law
@@ -83,10 +88,17 @@ class SidesCollected(sides.Sides, Collected):
     def counter(self) -> Counter:
         return SidesCounter(np.array(self.counts), np.array(self.types))
 
-    def draw_many(self, own: Whole, words: Words) -> list[Reports]:
-        firsts = (np.array(self.counts), np.array(self.types), np.array(self.weights))
-        reports = draw_sides(self.bits[own], *firsts, words)
-        return [as_bytes(reports[:, int(len(self.types) == 1) :])]
+    def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
+        reports = draw_sides(
+            self.bits[elements],
+            np.array(self.counts),
+            np.array(self.types),
+            np.array(self.weights),
+            words,
+        )
+        if len(self.types) == 1:  # its number says nothing and is not sent
+            reports = reports[:, 1:]
+        return [as_bytes(reports)]
 
     @cached_property
     def bits(self) -> Whole:
@@ -99,15 +111,21 @@ class SidesCollected(sides.Sides, Collected):
     @cached_property
     def output_types(self) -> OutputTypes:
         """The types as they are drawn, by groups."""
-        return likelihoods(*map(np.array, (self.counts, self.types, self.weights)))
+        return likelihoods(
+            np.array(self.counts), np.array(self.types), np.array(self.weights)
+        )
 
     @cached_property
     def estimator(self) -> Array:
         """What a report adds to an item's count, shape ``(types, groups, 2)``: low, high."""
         if self.values:
             return np.array(self.values)
-        own, other = (float(chance) for chance in (self.support() or [])[0])
-        return np.array([[[-other, 1 - other]]]) / (own - other)
+        own_chance, other_chance = (
+            float(chance) for chance in (self.support() or [])[0]
+        )
+        return np.array([[[-other_chance, 1 - other_chance]]]) / (
+            own_chance - other_chance
+        )
 
     @cached_property
     def variances(self) -> Variances:
@@ -158,16 +176,16 @@ class SidesCollected(sides.Sides, Collected):
         n = len(self.types)
         chances = (np.array(self.weights) / DENOMINATOR).reshape(t, 2 * n)
         mine = rng.multinomial(counts, chances[group]).reshape(counts.size, n, 2)
-        people = np.zeros((t, n, 2), dtype=np.int64)
-        np.add.at(people, group, mine)
+        group_people = np.zeros((t, n, 2), dtype=np.int64)
+        np.add.at(group_people, group, mine)
         items = np.array(self.counts)
         high = np.array(self.types)
-        total = people.sum(axis=(0, 2))
+        total = group_people.sum(axis=(0, 2))
         # Of each type: people of other groups; those of the own one, on its low and its high side.
         # Of two items of one group the own side has one place less.
         asked = np.empty((n, 3, counts.size), dtype=np.int64)
-        asked[:, 0] = (total - people.sum(axis=2)).T[:, group]
-        asked[:, 1:] = people[group].transpose(1, 2, 0) - mine.transpose(1, 2, 0)
+        asked[:, 0] = (total - group_people.sum(axis=2)).T[:, group]
+        asked[:, 1:] = group_people[group].transpose(1, 2, 0) - mine.transpose(1, 2, 0)
         places = high[:, None] - np.array([0, 0, 1])[:, None]
         share = np.clip(places / np.maximum(items - [[0], [1], [1]], 1), 0, 1)[
             :, :, group
@@ -183,9 +201,9 @@ class SidesCollected(sides.Sides, Collected):
 
     def _variance(self, counts: Array, people: Array) -> Array:
         """Of counts in the order of the bits, with so many people in each group."""
-        other, own = self.variances
-        extra = own - np.diag(other)
-        return np.asarray((people @ other)[self._group] + counts * extra[self._group])
+        others, holder = self.variances
+        extra = holder - np.diag(others)
+        return np.asarray((people @ others)[self._group] + counts * extra[self._group])
 
     def _standard_errors(self, values: Array, users: int) -> tuple[Array, Array]:
         """Of estimates in the order of the bits, and what they were if nobody had the item."""
@@ -203,16 +221,20 @@ class SidesCollected(sides.Sides, Collected):
 
 
 def draw_sides(
-    place: Whole, item_counts: Whole, high_counts: Whole, integers: Whole, words: Words
+    own_bits: Whole,
+    item_counts: Whole,
+    high_counts: Whole,
+    integers: Whole,
+    words: Words,
 ) -> NDArray[np.uint64]:
     """Reports of a design, the type's number and packed bits, uint64, shape ``(n, 1 + words)``.
 
-    ``place`` is the bit of each person's own item; bits stand group by group.
+    ``own_bits`` is the bit of each person's own item; bits stand group by group.
     """
     width = 1 + words_for(int(item_counts.sum()))
     chunk = rows_at_once(_CHUNK_WORDS, width)
-    children = words.split(-(-place.size // chunk))
-    reports = np.empty((place.size, width), dtype=np.uint64)
+    children = words.split(-(-own_bits.size // chunk))
+    reports = np.empty((own_bits.size, width), dtype=np.uint64)
     lasts = np.cumsum(item_counts)
     kinds = len(high_counts)
     ends = np.cumsum(integers.reshape(item_counts.size, -1), axis=1)
@@ -220,9 +242,9 @@ def draw_sides(
 
     def draw(part: slice, i: int) -> None:
         """Type and own side from one word each; then everybody's other items, sorted by type."""
-        own = place[part]
-        level = np.searchsorted(lasts, own, side="right")
-        word = level * DENOMINATOR + children[i].half(own.size)
+        bits = own_bits[part]
+        level = np.searchsorted(lasts, bits, side="right")
+        word = level * DENOMINATOR + children[i].half(bits.size)
         drawn = np.searchsorted(ends.ravel(), word, side="right") - 2 * kinds * level
         kind = drawn >> 1
         held = (drawn & 1).astype(np.bool_)
@@ -231,12 +253,12 @@ def draw_sides(
         )
         runs = np.cumsum(np.bincount(kind, minlength=kinds))
         sets = draw_sets(
-            item_counts, high_counts, runs, own[order], held[order], children[i]
+            item_counts, high_counts, runs, bits[order], held[order], children[i]
         )
         reports[part, 0] = kind
         reports[part][order, 1:] = sets.T
 
-    map_rows(draw, place.size, chunk)
+    map_rows(draw, own_bits.size, chunk)
     return reports
 
 
@@ -252,16 +274,16 @@ def draw_sets(
     item_counts: Whole,
     targets: Whole,
     runs: Whole,
-    own: Whole,
+    own_bits: Whole,
     held: Flags,
     source: Words,
 ) -> Packed:
     """Packed rows with exact numbers of ones and one given bit each, shape ``(words, rows)``.
 
     Rows are sorted by kind, which ends at row ``runs[kind]`` and has ``targets[kind]`` ones in each
-    level. Of each row the bit of item ``own`` is ``held``; the others are drawn.
+    level. Of each row the bit of item ``own_bits`` is ``held``; the others are drawn.
     """
-    rows = own.size
+    rows = own_bits.size
     sizes = item_counts.tolist()
     levels = level_bits(item_counts)
     firsts = np.cumsum([0, *(level.mask.size for level in levels)])
@@ -270,32 +292,32 @@ def draw_sets(
     )  # a word of two levels is there twice
     parts = np.split(bits, firsts[1:-1])
     for kind, (start, end) in enumerate(pairwise([0, *runs.tolist()])):
-        wanted = zip(parts, levels, targets[kind].tolist(), sizes, strict=True)
-        for part, (_, mask), target, size in wanted:
+        levels_of_type = zip(parts, levels, targets[kind].tolist(), sizes, strict=True)
+        for part, (_, mask), target, size in levels_of_type:
             step = rows_at_once(_NEAR_WORDS, mask.size)
             for row in range(start, end, step):
                 _near(part[:, row : min(row + step, end)], mask, target, size, source)
     ends = np.cumsum(item_counts)
     every = np.arange(rows)
     starts = ends - item_counts
-    own_level = np.searchsorted(ends, own, side="right")
-    own_row = (own >> 6) + (firsts[:-1] - (starts >> 6))[own_level]
-    place = own_row * rows + every
-    shift = (own & 63).astype(np.uint64)
+    own_level = np.searchsorted(ends, own_bits, side="right")
+    own_row = (own_bits >> 6) + (firsts[:-1] - (starts >> 6))[own_level]
+    own_word = own_row * rows + every
+    shift = (own_bits & 63).astype(np.uint64)
     flat = bits.reshape(-1)
-    flat[place] &= ~(_ONE_BIT << shift)
+    flat[own_word] &= ~(_ONE_BIT << shift)
     kinds = np.repeat(np.arange(runs.size), np.diff(runs, prepend=0))
     need = targets[kinds].T - np.stack([_ones(part) for part in parts])
     need[own_level, every] -= held
     # The given bit must never be picked: it looks as if it were right already.
     blocked = need[own_level, every] > 0
-    flat[place] |= blocked.astype(np.uint64) << shift
+    flat[own_word] |= blocked.astype(np.uint64) << shift
     for part, start, size, missing in zip(
         parts, starts.tolist(), sizes, need, strict=True
     ):
         _repair(part, start & 63, size, missing, source)
-    flat[place] &= ~(_ONE_BIT << shift)
-    flat[place] |= held.astype(np.uint64) << shift
+    flat[own_word] &= ~(_ONE_BIT << shift)
+    flat[own_word] |= held.astype(np.uint64) << shift
     packed = np.zeros((words_for(int(ends[-1])), rows), dtype=np.uint64)
     for (words, _), part in zip(levels, parts, strict=True):
         packed[words] |= part
@@ -327,21 +349,21 @@ def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) ->
     for step, word in zip(steps[:-2], words, strict=False):
         step(part, word, out=part)
     (first, second) = steps[-2:]
-    (one, two) = words
-    base = np.empty_like(one)
-    whole = np.empty_like(one)
+    (last, last_but_one) = words
+    base = np.empty_like(last)
+    whole = np.empty_like(last)
     misses = []
     for _ in range(2):
-        size = _ones(second(first(part, one, out=base), two, out=whole))
+        size = _ones(second(first(part, last, out=base), last_but_one, out=whole))
         # With a word and with its complement sizes sum to the base's; where or-ed, items more.
         turned = _ones(base) + items * (second is np.bitwise_or) - size
         misses += [np.abs(size - target), np.abs(turned - target)]
-        one ^= lanes
+        last ^= lanes
     # The least miss, and in its last two bits which words are complemented.
     best = (4 * np.stack(misses) + np.arange(4, dtype=np.int32)[:, None]).min(axis=0)
-    one ^= -(best >> 1 & 1).astype(np.uint64)
-    two ^= -(best & 1).astype(np.uint64)
-    second(first(part, one, out=part), two, out=part)
+    last ^= -(best >> 1 & 1).astype(np.uint64)
+    last_but_one ^= -(best & 1).astype(np.uint64)
+    second(first(part, last, out=part), last_but_one, out=part)
     part &= lanes
 
 
@@ -365,7 +387,7 @@ def _repair(part: Packed, first: int, items: int, need: Whole, source: Words) ->
     lane = wide(63)
     row = np.flatnonzero(need)
     left = np.abs(need[row])
-    wanted = (need[row] > 0).astype(np.uint64)  # what the bit is to become
+    target_bits = (need[row] > 0).astype(np.uint64)  # what the bit is to become
     step = 0
     while left.size:
         # Lemire: the high half of the product is uniform, given that the low half is not odd.
@@ -373,18 +395,18 @@ def _repair(part: Packed, first: int, items: int, need: Whole, source: Words) ->
             raw(-(-left.size * draw().itemsize // 8)).view(draw)[: left.size] * size
         )
         pick = (product >> digits) + offset
-        place = (pick >> wide(6)).astype(np.int64) * need.size + row
+        word_index = (pick >> wide(6)).astype(np.int64) * need.size + row
         pick &= lane
-        word = flat.take(place)
-        flip = ((word >> pick) ^ wanted) & _ONE_BIT
+        word = flat.take(word_index)
+        flip = ((word >> pick) ^ target_bits) & _ONE_BIT
         flip &= product.astype(draw) >= odd
         flip &= left > 0
         word ^= flip << pick
-        flat[place] = word
+        flat[word_index] = word
         left -= flip.view(np.int64)
         step += 1
         if step % _LOOK == 0:
             keep = np.flatnonzero(left)
             row = row.take(keep)
-            wanted = wanted.take(keep)
+            target_bits = target_bits.take(keep)
             left = left.take(keep)

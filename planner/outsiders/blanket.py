@@ -153,15 +153,15 @@ class Blanket:
         answer; one alone gives the exact delta of data sets in which everybody else has it.
         InputError for a report that the pair can make and one of the others cannot.
         """
-        one = np.asarray(first, dtype=np.float64)
+        first_law = np.asarray(first, dtype=np.float64)
         two = np.asarray(second, dtype=np.float64)
         least = np.min(np.atleast_2d(np.asarray(others, dtype=np.float64)), axis=0)
-        for y in np.flatnonzero((least <= 0) & ((one > 0) | (two > 0)))[:1]:
+        for y in np.flatnonzero((least <= 0) & ((first_law > 0) | (two > 0)))[:1]:
             remedy = "Nobody hides there: no epsilon holds without a delta of its own."
             raise InputError(f"others[:, {y}]", float(least[y]), "above 0", remedy)
         seen = least > 0
         return cls(
-            least[seen], one[seen] / least[seen], two[seen] / least[seen]
+            least[seen], first_law[seen] / least[seen], two[seen] / least[seen]
         ).merged()
 
     @property
@@ -186,6 +186,6 @@ class Blanket:
     def merged(self) -> Blanket:
         """Outcomes with the same two ratios as one."""
         ratios = np.column_stack([self.first, self.second])
-        unique, place = np.unique(ratios, axis=0, return_inverse=True)
-        masses = np.asarray(np.bincount(place.ravel(), self.masses), np.float64)
+        unique, output = np.unique(ratios, axis=0, return_inverse=True)
+        masses = np.asarray(np.bincount(output.ravel(), self.masses), np.float64)
         return Blanket(masses, *unique.T)

@@ -182,7 +182,9 @@ def central_delta(
         )
     whole_number("people", people, most=MOST_PEOPLE)
     both = [_one_way(side, epsilon, people, accuracy) for side in _sides(blanket)]
-    return Bracket(max(one.lower for one in both), max(one.upper for one in both))
+    return Bracket(
+        max(bracket.lower for bracket in both), max(bracket.upper for bracket in both)
+    )
 
 
 def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
@@ -232,12 +234,15 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
 def _sides(blanket: Blanket) -> list[Blanket]:
     """Both orders, or one if they are alike."""
     other = blanket.reversed()
-    one, two = (
+    first, second = (
         np.lexsort((law.masses, law.second, law.first)) for law in (blanket, other)
     )
     alike = all(
         np.allclose(
-            getattr(blanket, name)[one], getattr(other, name)[two], rtol=1e-15, atol=0
+            getattr(blanket, name)[first],
+            getattr(other, name)[second],
+            rtol=1e-15,
+            atol=0,
         )
         for name in ("masses", "first", "second")
     )
@@ -284,10 +289,10 @@ def _pairs(reports: Seen) -> list[tuple[int, int]]:
             "levels", size, f"at most {_MOST_COMPARED} to compare all pairs", remedy
         )
     pairs = combinations_with_replacement(range(size), 2)
-    found = [(i, j) for i, j in pairs if i != j or reports.sizes[i] > 1]
-    if not found:
+    kept = [(i, j) for i, j in pairs if i != j or reports.sizes[i] > 1]
+    if not kept:
         raise InputError("answers", 1, "two or more", "One answer alone says nothing.")
-    return found
+    return kept
 
 
 @lru_cache(maxsize=1024)

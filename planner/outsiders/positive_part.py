@@ -80,9 +80,9 @@ def positive_part(
     unit = float(np.abs(values).max())
     if unit < _SMALLEST:
         return simple
-    found = _inverted(masses, values / unit, draws, accuracy)
-    lower = found.lower * unit * (1 - 1e-12)
-    upper = found.upper * unit * (1 + 1e-12)
+    bracket = _inverted(masses, values / unit, draws, accuracy)
+    lower = bracket.lower * unit * (1 - 1e-12)
+    upper = bracket.upper * unit * (1 + 1e-12)
     return Bracket(max(lower, simple.lower), min(upper, simple.upper))
 
 
@@ -203,13 +203,16 @@ class _Cumulant:
             self._beyond(tilt, -period / 2) + self._beyond(tilt, period)
         )
 
-    def _beyond(self, tilt: float, place: float) -> float:
+    def _beyond(self, tilt: float, mean: float) -> float:
         """Chernoff's bound of ``P_lam[S > place]``, or ``< place`` if it is negative."""
         start = self.at(tilt)
         variance = self.moments(tilt)[1]
-        changes = (place / variance * 2.0 ** np.arange(-8, 4)).tolist()
+        changes = (mean / variance * 2.0 ** np.arange(-8, 4)).tolist()
         return exp(
-            min(0.0, *(self.at(tilt + one) - start - one * place for one in changes))
+            min(
+                0.0,
+                *(self.at(tilt + change) - start - change * mean for change in changes),
+            )
         )
 
     def summed(self, tilt: float, step: float, points: int) -> tuple[float, float]:

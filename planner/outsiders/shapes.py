@@ -185,13 +185,17 @@ def _of_bits(law: bits.Bits) -> Seen:
         items in falling order of v, the first set bit with ``v > L`` decides, else L:
         ``sum_k b_k v_k prod_(j < k) (1 - b_j) + L prod (1 - b)``.
         """
-        own, other = (np.repeat(column, levels.item_counts) for column in (a, b))
-        values = prior * own / other
-        least = float(np.max(prior * (1 - own) / (1 - other)))
+        own_chances, other_chances = (
+            np.repeat(column, levels.item_counts) for column in (a, b)
+        )
+        values = prior * own_chances / other_chances
+        least = float(np.max(prior * (1 - own_chances) / (1 - other_chances)))
         order = np.argsort(-values, kind="stable")
         order = order[values[order] > least]
-        before = np.concatenate([[1.0], np.cumprod(1 - other[order])])
-        return float((other[order] * values[order]) @ before[:-1] + least * before[-1])
+        before = np.concatenate([[1.0], np.cumprod(1 - other_chances[order])])
+        return float(
+            (other_chances[order] * values[order]) @ before[:-1] + least * before[-1]
+        )
 
     reach = _reach_of_two(a, b, levels.dummies or 1)
     return Seen(
@@ -225,21 +229,21 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
     counts = (types.low_counts, types.high_counts)
     hiding = np.where(types.low_counts > 0, types.low, types.high).min(axis=1)
 
-    def blanket(one: int, two: int) -> Blanket:
-        if np.any((types.high[:, [one, two]].max(axis=1) > 0) & (hiding <= 0)):
-            what = f"levels {names[one]!r}, {names[two]!r}"
+    def blanket(first: int, second: int) -> Blanket:
+        if np.any((types.high[:, [first, second]].max(axis=1) > 0) & (hiding <= 0)):
+            what = f"levels {names[first]!r}, {names[second]!r}"
             allowed = "connected to all others by finite pair budgets"
             raise InputError(what, "not", allowed, "Shuffling hides none of them.")
         outcomes = []
         for left, right in product((0, 1), repeat=2):
             taken = int(
-                one == two and left == right
+                first == second and left == right
             )  # the second stands beside the first
-            share = counts[left][:, one] / sizes[one]
-            share = share * np.maximum(counts[right][:, two] - taken, 0)
-            share = share / (sizes[two] - int(one == two))
+            share = counts[left][:, first] / sizes[first]
+            share = share * np.maximum(counts[right][:, second] - taken, 0)
+            share = share / (sizes[second] - int(first == second))
             there = (share > 0) & (hiding > 0)
-            ratios = (likelihoods[left][:, one], likelihoods[right][:, two])
+            ratios = (likelihoods[left][:, first], likelihoods[right][:, second])
             columns = (
                 types.weights * hiding * share,
                 *(ratio / hiding for ratio in ratios),
@@ -260,7 +264,7 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
             sides = zip(
                 falling, types.low[o], types.high[o], types.high_counts[o], strict=True
             )
-            total += weight * _mean_of_largest([_likeliest(*one) for one in sides])
+            total += weight * _mean_of_largest([_likeliest(*side) for side in sides])
         return total
 
     there = np.stack([types.low_counts > 0, types.high_counts > 0], axis=2)
@@ -281,10 +285,10 @@ def _of_hash(law: hashing.Hash) -> Seen:
     is near to that.
     """
     levels = law.levels
-    ((own, _), *_) = law.support()
+    ((own_chance, _), *_) = law.support()
     values = law.values
-    p = float(own)
-    q = (1 - float(own)) / (values - 1)
+    p = float(own_chance)
+    q = (1 - float(own_chance)) / (values - 1)
     masses = np.array([q, q, q * (values - 2)])
     ratios = np.array([p / q, 1.0, 1.0])
     there = masses > 0  # the one's value, the other's, any third
@@ -342,9 +346,11 @@ def _likeliest(
     least = low * prior[0]
     if high_count == 0:
         return np.array([least]), np.ones(1)
-    place = np.arange(items - high_count + 1)
-    later = np.cumprod(1 - high_count / (items - place))  # no such item up to this one
-    values = np.maximum(high * prior[: place.size], least)
+    position = np.arange(items - high_count + 1)
+    later = np.cumprod(
+        1 - high_count / (items - position)
+    )  # no such item up to this one
+    values = np.maximum(high * prior[: position.size], least)
     # Not above the k-th value: nobody before it is on the high side.
     at_most = np.concatenate([[1.0], later[:-1]])
     return values[::-1], at_most[::-1]
@@ -355,6 +361,6 @@ def _mean_of_largest(columns: list[tuple[Array, Array]]) -> float:
     values = np.unique(np.concatenate([column for column, _ in columns]))
     at_most = np.ones(values.size)
     for column, chances in columns:
-        place = np.searchsorted(column, values, side="right")
-        at_most *= np.concatenate([[0.0], chances])[place]
+        position = np.searchsorted(column, values, side="right")
+        at_most *= np.concatenate([[0.0], chances])[position]
     return float(values @ np.diff(at_most, prepend=0.0))
