@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -36,6 +37,7 @@ from planner.errors import FileError, InputError
 from planner.files import replace_file
 
 if TYPE_CHECKING:
+    from planner.deployment.collecting.collector import Collection
     from planner.deployment.collecting.engines import Engine
     from planner.deployment.collecting.reports import Key
     from planner.deployment.parameters import Parameters
@@ -251,8 +253,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         )
     if not collection.sums:
         print_blocks(terminal(stderr=True), files_blocks(collection), details=True)
-        remedy = "Correct the files for the reasons above, or name others."
-        raise InputError.because("reports", "none of the files can be counted", remedy)
+        raise _without_reports(collection)
     parts = (by, collection.by(parameters.groups, by)) if by else None
     estimates = estimates_table(
         parameters, collection.sums, confidence, window, sizes, parts
@@ -271,6 +272,18 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         say(f"All {len(estimates):,} estimates written to {out}")
     if collection.quarantined:
         raise typer.Exit(QUARANTINED)
+
+
+def _without_reports(collection: Collection) -> InputError:
+    """What is wrong where nothing can be estimated."""
+    reason = "none of the files can be counted"
+    remedy = "Correct the files for the reasons above, or name others."
+    if not collection.quarantined:
+        reason = "there is no file of reports"
+        remedy = "Name the folder that they are in."
+    if collection.waiting:
+        remedy = "Start and end the receiver as is said above, or name other files."
+    return InputError.because("reports", reason, remedy)
 
 
 def difference(
@@ -459,9 +472,13 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """Receive reports over HTTP, into files.
 
     POST /reports takes one line or several; they are acknowledged when they are on disk. The next
-    port, on this machine alone, has the organiser's page: reports and estimates so far; opening it
-    makes a file of what waits. Ends on SIGTERM or Control-C, with every report in a file.
+    port, on this machine alone, has the organiser's page: reports and estimates so far. Ends on
+    SIGTERM or Control-C, with every report in a file.
     """
+    ending = list[int]()  # signals that come before the receiver listens for them
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda received, _: ending.append(received))
+
     import segno
 
     from planner.deployment.collecting.inbox import Inbox
@@ -493,7 +510,7 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
             f"Reports: http://{address}:{port}/reports. Organiser: http://127.0.0.1:{port + 1}/"
         )
         sys.stdout.flush()
-        Receiver(inbox, html, origin or (), organiser).serve(public, private)
+        Receiver(inbox, html, origin or (), organiser).serve(public, private, ending)
     say(f"All reports are in {into}.")
 
 

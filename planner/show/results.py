@@ -277,6 +277,11 @@ def files_blocks(collection: Collection) -> list[Block]:
         for name, n in collection.crowded.items()
     ]
     told += _contradictions(collection.contradictions)
+    for folder, waiting in collection.waiting.items():
+        told.append(
+            f"{waiting:,} more reports wait in {folder}. They are in a file once the receiver "
+            f"ends: ldp-planner receive ... --into {folder.parent}, and Control-C."
+        )
     apart = [
         f"TAKEN OUT {path}: was counted earlier and is missing"
         for path in collection.dropped
@@ -314,6 +319,9 @@ def collection_json(collection: Collection, estimates: Columns) -> Document:
         "files_counted_before": collection.resumed,
         "reports": sum(one.users for one in collection.counted),
         "repeated_reports": collection.repeated,
+        "waiting_reports": {
+            str(folder): waiting for folder, waiting in collection.waiting.items()
+        },
         "left_out_reports": [
             {
                 "file": str(line.path),

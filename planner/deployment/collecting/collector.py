@@ -6,7 +6,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +23,12 @@ from planner.deployment.collecting.engines import (
     local_engine,
     stamp_of,
 )
-from planner.deployment.collecting.places import LeftOut, place_of, report_files
+from planner.deployment.collecting.places import (
+    LeftOut,
+    open_folders,
+    place_of,
+    report_files,
+)
 from planner.deployment.collecting.reports import (
     ID_SIZE,
     MARK_SIZE,
@@ -33,6 +38,7 @@ from planner.deployment.collecting.reports import (
     Key,
     Sums,
 )
+from planner.deployment.collecting.slots import Slots
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.laws.schema import Document
@@ -275,6 +281,8 @@ class Collection:
         Files that an earlier run had counted and whose reports were taken out again.
     crowded:
         How many people reported by question, where these are more than were planned.
+    waiting:
+        How many reports a receiver has acknowledged and not yet made a file of, by its folder.
     """
 
     by_group: dict[Group, dict[Key, Aggregate]]
@@ -283,6 +291,7 @@ class Collection:
     resumed: int
     dropped: tuple[Path, ...] = ()
     crowded: Mapping[str, int] = field(default_factory=dict)
+    waiting: Mapping[Path, int] = field(default_factory=dict)
 
     @property
     def sums(self) -> dict[Key, Aggregate]:
@@ -369,7 +378,8 @@ def collect(
             )
         run = _Run(parameters, saved, stack.enter_context(closing(KnownReports())))
         run.resume(files, missing)
-        return run.count(files, others, engine or local_engine, progress)
+        collection = run.count(files, others, engine or local_engine, progress)
+        return replace(collection, waiting=run.waiting(open_folders(places)))
 
 
 class _Run:
@@ -445,6 +455,23 @@ class _Run:
         return Collection(
             self._sums, counted, left_out, resumed, self._dropped, crowded
         )
+
+    def waiting(self, folders: Sequence[Path]) -> dict[Path, int]:
+        """How many readable reports wait in the folders of receivers, and are in no file."""
+        found: dict[Path, int] = {}
+        for folder in folders:
+            places = self._expected.of_folders(folder)
+            marks = set[bytes]()
+            for path in folder.glob("*.slots"):
+                with suppress(OSError):  # the receiver has made a file of it
+                    for line in Slots.lines(path):
+                        with suppress(InputError):
+                            read = self._expected.read(line[:-1], "a slot", places)
+                            marks.add(read.mark)
+            count = len(marks) - len(self._known.repeats(b"".join(marks)).known)
+            if count:
+                found[folder] = count
+        return found
 
     def _crowded(self) -> dict[str, int]:
         """People are those of all rounds together if each reports in one, else of the fullest."""

@@ -1,7 +1,8 @@
 """Reports on their way to files: on disk before they are acknowledged, in one file each at last.
 
-Nothing tells who sent one or when: the database and the files hold lines of reports alone, in the
-order of their random ids.
+Nothing tells who sent one or when. Until a file is made of them, lines lie in slots drawn at
+random (:mod:`~planner.deployment.collecting.slots`); a file has them in the order of their random
+ids; the database learns of ids when a file is made, all of them at once and in that order.
 """
 
 from __future__ import annotations
@@ -24,26 +25,34 @@ from planner.deployment.collecting.reports import (
     Received,
     rows_of,
 )
+from planner.deployment.collecting.slots import Slots, say_the_day
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
-from planner.files import naming_database, replace_file
+from planner.files import naming_database, replace_file, sync_directory
 from planner.limits import MEBIBYTE
 from planner.mechanisms.counting import Aggregate, Counter
 
-# Reports that wait in the database become a file once they are as many.
+# Reports that wait in slots become a file once they may be as many bytes.
 SEALED_BYTES = 16 * MEBIBYTE
 _INBOX_TABLES = """
-PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL;
+BEGIN EXCLUSIVE;
 CREATE TABLE IF NOT EXISTS known (id INTEGER PRIMARY KEY, content BLOB);
-CREATE TABLE IF NOT EXISTS waiting (id INTEGER PRIMARY KEY, line BLOB);
+CREATE TABLE IF NOT EXISTS sealed (slots TEXT PRIMARY KEY, file TEXT);
 CREATE TABLE IF NOT EXISTS counted (question, round, users, counts, UNIQUE (question, round));
+COMMIT;
 """
 
 
 class Inbox:
-    r"""Reports on disk: those that wait in a database, and files of lines that are whole for good.
+    r"""Reports on disk: those that wait in slots, and files of lines that are whole for good.
 
-    A report is known by its id for ever. The database has a random order, that of ids.
+    A report is known by its id for ever. What waits becomes a file in three steps, each of
+    which can be done again after the process was killed or the disk was full:
+
+    1. The database takes in, at once, the ids, the counts, and the name of the file to be.
+    2. The file is written from the slots, of those lines whose ids the database knows.
+    3. The slots are removed.
 
     Parameters
     ----------
@@ -81,12 +90,16 @@ class Inbox:
         self, folder: Path, parameters: Parameters, sealed_bytes: int = SEALED_BYTES
     ) -> None:
         self._folder = folder
-        self._most = sealed_bytes
+        self._file_prefix = f"received-{parameters.hash[:8]}-"
         self._path = folder / OPEN_FOLDER / f"{parameters.hash[:16]}.sqlite"
         self.expected = Expected.of(parameters)
         self._folders = self.expected.of_folders(folder.resolve() / "file")
+        self._slot_size = self.expected.longest_stored
+        self._slot_count = max(1, sealed_bytes // self._slot_size)
         self._counters: dict[Key, Counter] = {}
         self._tried: dict[Key, Counter] = {}
+        self._waiting: dict[int, bytes] = {}  # what each id's report says, as a digest
+        self._slots: Slots | None = None
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(
@@ -99,13 +112,8 @@ class Inbox:
             ) from error
         with naming_database(self._path, self._damaged):
             self._database.executescript(_INBOX_TABLES)
-            lines = self._waiting()
-        self._bytes = sum(map(len, lines))
-        self._count(
-            [self.read(line, "a line in the database") for line in lines],
-            self._counters,
-        )
-        self.seal()  # also what was killed while it wrote a file
+        self._finish()
+        self._resume()
 
     def read(self, line: bytes, where: str) -> Received:
         """A line with its end, if a client of these parameters may have written it.
@@ -123,19 +131,42 @@ class Inbox:
         Raises
         ------
         FileError
-            Nothing can be written; then none is kept.
+            Nothing can be written. Of these reports some may be kept; sent again they are known.
         """
         reasons = self._impossible(bodies)
-        new = list[Received]()
-        with self._changing():
+        unsynced: dict[int, Received] = {}
+        try:
             for place, body in enumerate(bodies):
-                reasons[place] = reasons[place] or self._kept(body, new)
-        self._count(new, self._counters)
-        self._bytes += sum(len(one.line) for one in new)
-        if self._bytes >= self._most:
-            with suppress(FileError):  # they are on disk; the next report tries again
-                self.seal()
+                if reasons[place]:
+                    continue
+                new, reasons[place] = self._new_of(body, unsynced)
+                for number, received in new.items():
+                    self._put(received, unsynced)
+                    unsynced[number] = received
+        except FileError:
+            with suppress(FileError):
+                self._sync(unsynced)
+            raise
+        self._sync(unsynced)
         return reasons
+
+    def _put(self, received: Received, unsynced: dict[int, Received]) -> None:
+        """Write a line into a slot; if none is free, make a file of what waits."""
+        if self._slots is not None and self._slots.free == 0:
+            self._sync(unsynced)
+            self.seal()
+        if self._slots is None:
+            self._slots = self._new_slots()
+        self._slots.put(received.line)
+
+    def _sync(self, unsynced: dict[int, Received]) -> None:
+        """Make durable what was put, and count it."""
+        if self._slots is not None and unsynced:
+            self._slots.sync()
+            self._count(list(unsynced.values()), self._counters)
+            for number, received in unsynced.items():
+                self._waiting[number] = _content(received)
+            unsynced.clear()
 
     def _impossible(self, bodies: Sequence[Sequence[Received]]) -> list[str]:
         """Of each whether no client makes a report of it, which would cost the others of a file."""
@@ -147,21 +178,21 @@ class Inbox:
             return [reason for body in bodies for reason in self._impossible([body])]
         return [""] * len(bodies)
 
-    def _kept(self, body: Sequence[Received], new: list[Received]) -> str:
-        missing: dict[int, Received] = {}
-        for one in body:
-            number = int(one.report.report_id, 16) - 2**63  # SQLite's have a sign
-            known = [(missing[number].mark[ID_SIZE:],)] if number in missing else []
-            known = known or self._ask("SELECT content FROM known WHERE id = ?", number)
-            if known and known[0][0] != one.mark[ID_SIZE:]:
-                return f"the id {one.report.report_id} is that of another report"
-            if not known:
-                missing[number] = one
-        for number, one in missing.items():
-            self._ask("INSERT INTO known VALUES (?, ?)", number, one.mark[ID_SIZE:])
-            self._ask("INSERT INTO waiting VALUES (?, ?)", number, one.line)
-        new += missing.values()
-        return ""
+    def _new_of(
+        self, body: Sequence[Received], unsynced: dict[int, Received]
+    ) -> tuple[dict[int, Received], str]:
+        """The reports of a body that are not known yet; or none, and why."""
+        new: dict[int, Received] = {}
+        for received in body:
+            number = _number(received)
+            written = new.get(number) or unsynced.get(number)
+            known = _content(written) if written else self._known(number)
+            if known is None:
+                new[number] = received
+            elif known != _content(received):
+                report_id = received.report.report_id
+                return {}, f"the id {report_id} is that of another report"
+        return new, ""
 
     def seal(self) -> None:
         """Make what waits a file, if anything does.
@@ -171,33 +202,94 @@ class Inbox:
         FileError
             It cannot be written; what waits goes on to wait.
         """
+        self._finish()  # what a full disk has stopped before
+        if self._slots is None or not self._waiting:
+            return
         sums = self.sums()
+        rows = sorted(self._waiting.items())
         with self._changing():
-            content = b"".join(self._waiting())
-            if not content:
-                return
-            number = self._ask("PRAGMA user_version")[0][0] + 1
-            name = f"received-{self.expected.parameters[:8]}"
-            while (path := self._folder / f"{name}-{number:06}.jsonl").exists():
-                if (
-                    path.read_bytes() == content
-                ):  # written by one that was killed at once
-                    break
-                number += 1
-            else:
-                replace_file(path, content)
-            for (question, round_number), one in sums.items():
-                row = (
-                    question,
-                    round_number or 0,
-                    one.users,
-                    one.counts.astype("<i8").tobytes(),
-                )
+            self._database.executemany("INSERT INTO known VALUES (?, ?)", rows)
+            for (question, round_number), total in sums.items():
+                counts = total.counts.astype("<i8").tobytes()
+                row = (question, round_number or 0, total.users, counts)
                 self._ask("INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?)", *row)
-            self._ask("DELETE FROM waiting")
-            self._ask(f"PRAGMA user_version = {number}")
+            names = (self._slots.path.name, self._free_name())
+            self._ask("INSERT INTO sealed VALUES (?, ?)", *names)
+        self._slots.close()
+        self._slots = None
+        self._waiting = {}
         self._counters = {}
-        self._bytes = 0
+        with suppress(FileError):  # no room for the file; its lines are in their slots
+            self._finish()
+
+    def _finish(self) -> None:
+        """Write the files of which the database knows, and remove their slots."""
+        with naming_database(self._path, self._damaged):
+            unfinished = self._ask("SELECT slots, file FROM sealed")
+        for slots_name, file_name in unfinished:
+            slots = self._path.parent / slots_name
+            path = self._folder / file_name
+            if slots.exists():
+                if not path.exists():
+                    self._write(path, slots)
+                slots.unlink()
+                sync_directory(slots.parent)
+            with self._changing():
+                self._ask("DELETE FROM sealed WHERE slots = ?", slots_name)
+        self._say_the_day()
+
+    def _write(self, path: Path, slots: Path) -> None:
+        """The file of those lines in the slots that the database knows, by their ids."""
+        by_number: dict[int, bytes] = {}
+        for received in self._readable(slots):
+            number = _number(received)
+            if self._known(number) == _content(received):
+                by_number[number] = received.line
+        lines = [by_number[number] for number in sorted(by_number)]
+        replace_file(path, b"".join(lines))
+        say_the_day(path)
+
+    def _resume(self) -> None:
+        """Take over what waits in slots since a receiver was killed."""
+        for leftover in self._folder.glob(f".{self._file_prefix}*"):
+            leftover.unlink()  # of a file that was not finished
+        paths = list(self._path.parent.glob(f"{self._path.stem}-*.slots"))
+        if len(paths) > 1:
+            raise self._damaged("more than one file of slots waits")
+        for path in paths:
+            self._slots = Slots(path, self._slot_size, self._slot_count)
+            waiting: dict[int, Received] = {}
+            for received in self._readable(path):
+                number = _number(received)
+                if self._known(number) is None:
+                    waiting[number] = received
+                    self._waiting[number] = _content(received)
+            self._count(list(waiting.values()), self._counters)
+
+    def _readable(self, slots: Path) -> Iterator[Received]:
+        """The reports in slots; a write that was cut off left none, and was not acknowledged."""
+        for line in Slots.lines(slots):
+            with suppress(InputError):
+                yield self.read(line, "a slot")
+
+    def _new_slots(self) -> Slots:
+        """A file of empty slots, under a name that no other has had."""
+        with self._changing():
+            number = self._ask("PRAGMA user_version")[0][0] + 1
+            self._ask(f"PRAGMA user_version = {number}")
+        path = self._path.with_name(f"{self._path.stem}-{number:06}.slots")
+        slots = Slots(path, self._slot_size, self._slot_count)
+        self._say_the_day()
+        return slots
+
+    def _free_name(self) -> str:
+        """Of a file that is not there yet, nor in work; folders are used again."""
+        number = self._ask("PRAGMA user_version")[0][0]
+        while True:
+            name = f"{self._file_prefix}{number:06}.jsonl"
+            if not (self._folder / name).exists():
+                return name
+            number += 1
 
     def sums(self) -> dict[Key, Aggregate]:
         """Counts of all reports so far, by question and round."""
@@ -209,21 +301,38 @@ class Inbox:
         }
         return summed([found, {key: one.sums() for key, one in self._counters.items()}])
 
-    def sealed_sums(self) -> dict[Key, Aggregate]:
-        """The same, once what waits is a file, if it can be written."""
-        with suppress(FileError):
-            self.seal()
-        return self.sums()
-
     def close(self) -> None:
         """Make what waits a file, and release the folder."""
         try:
             self.seal()
+            self._finish()
+            if self._slots is not None:  # empty ones
+                self._slots.path.unlink()
         finally:
-            self._database.close()
+            self.release()
 
-    def _waiting(self) -> list[bytes]:
-        return [line for (line,) in self._ask("SELECT line FROM waiting ORDER BY id")]
+    def release(self) -> None:
+        """Release the folder; what waits goes on to wait."""
+        if self._slots is not None:
+            self._slots.close()
+            self._slots = None
+        self._database.close()
+        self._say_the_day()
+
+    def _say_the_day(self) -> None:
+        """Files' times tell no more than the day in which something came."""
+        for path in self._path.parent.iterdir():
+            say_the_day(path)
+        say_the_day(self._path.parent)
+        say_the_day(self._folder)
+
+    def _known(self, number: int) -> bytes | None:
+        """The digest of what the report of an id says, if it is kept."""
+        if number in self._waiting:
+            return self._waiting[number]
+        with naming_database(self._path, self._damaged):
+            rows = self._ask("SELECT content FROM known WHERE id = ?", number)
+        return rows[0][0] if rows else None
 
     def _ask(self, words: str, *values: object) -> SqlRows:
         return self._database.execute(words, values).fetchall()
@@ -252,3 +361,13 @@ class Inbox:
     def _damaged(self, what: str) -> FileError:
         remedy = "Restore it, or receive into another folder."
         return FileError(self._path, f"is damaged: {what}", remedy)
+
+
+def _content(received: Received) -> bytes:
+    """The digest of all that a report says."""
+    return received.mark[ID_SIZE:]
+
+
+def _number(received: Received) -> int:
+    """A report's id as a number of SQLite, which has a sign."""
+    return int(received.report.report_id, 16) - 2**63

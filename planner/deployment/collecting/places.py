@@ -108,6 +108,15 @@ def _below(place: Path) -> Iterator[LeftOut]:
         yield Path(error.filename), f"cannot be read: {error.strerror or error}"
 
 
+def open_folders(places: Sequence[Path]) -> list[Path]:
+    """Where receivers keep what is in no file yet, in the places or below them."""
+    found = set[Path]()
+    for place in map(place_of, places):
+        if not isinstance(place, Stored):
+            found.update(place.resolve().rglob(OPEN_FOLDER))
+    return sorted(found)
+
+
 def _why_not(path: Path) -> str:
     """Why a file holds no reports; empty if it may."""
     if str(path) != str(path).encode(errors="ignore").decode():

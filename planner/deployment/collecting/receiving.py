@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import ClassVar
-from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
@@ -77,10 +76,13 @@ class Receiver:
         self._left = float(LINES_A_SECOND)
         self._since = 0.0
 
-    def serve(self, public: socket.socket, private: socket.socket) -> None:
+    def serve(
+        self, public: socket.socket, private: socket.socket, ending: Sequence[int] = ()
+    ) -> None:
         """Until SIGTERM or SIGINT; what waits is a file then.
 
-        ``private`` listens on this machine alone, for the organiser.
+        ``private`` listens on this machine alone, for the organiser. ``ending`` are signals
+        that have come before.
         """
         routes = [Route("/reports", self._reports, methods=["POST", "OPTIONS"])]
         routes += [Route("/health", self._health)]
@@ -108,6 +110,8 @@ class Receiver:
             signal.signal(
                 number, self._end
             )  # uvicorn has its own, and raises them again at last
+        if ending:
+            self._end()
         self._server.run([public, private])
         with self._disk:  # after what it writes now
             self._disk.submit(self._inbox.close).result()
@@ -148,7 +152,8 @@ class Receiver:
     async def _reports(self, request: Request) -> Response:
         """Lines of reports: all of them are kept, or none."""
         origin = request.headers.get("origin")
-        own = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+        host = request.headers.get("host")
+        own = origin is None or (bool(host) and origin.partition("://")[2] == host)
         if not own and origin not in self._origins:
             return _said(403, "Reports come from the page alone.")
         headers = (
@@ -214,17 +219,16 @@ class Receiver:
         return _said(507, _FULL) if self._failed else _said(200, "ok")
 
     async def _questionnaire(self, _: Request) -> Response:
-        apart = {
-            "content-security-policy": "frame-ancestors 'none'",
-            "cache-control": "no-store",
-        }
-        return HTMLResponse(self._page, headers=apart | _PLAIN)
+        return HTMLResponse(self._page, headers=_UNFRAMED | _PLAIN)
 
-    async def _organised(self, _: Request) -> Response:
+    async def _organised(self, request: Request) -> Response:
+        # Another page that the organiser has open must not even ask.
+        if request.headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
+            return _said(403, "Open this page by its address.")
         loop = asyncio.get_running_loop()
-        sums = await loop.run_in_executor(self._disk, self._inbox.sealed_sums)
+        sums = await loop.run_in_executor(self._disk, self._inbox.sums)
         page = await loop.run_in_executor(None, self._organiser, sums)
-        return HTMLResponse(page, headers={"cache-control": "no-store"} | _PLAIN)
+        return HTMLResponse(page, headers=_UNFRAMED | _PLAIN)
 
 
 def listening(address: str, port: int) -> socket.socket:
@@ -247,6 +251,12 @@ def listening(address: str, port: int) -> socket.socket:
 
 _BUSY = "Too many reports at once. Send again in a second."
 _FULL = "Reports cannot be kept at the moment. Send again later."
+# Also in no browser's cache, nor in its memory of pages to go back to.
+_UNFRAMED = {
+    "content-security-policy": "frame-ancestors 'none'",
+    "cache-control": "no-store",
+    "cross-origin-resource-policy": "same-origin",
+}
 _PLAIN = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 
 

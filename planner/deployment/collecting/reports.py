@@ -173,7 +173,7 @@ class Expected:
                 self.parameters, question, bytes(size), "0" * ID_SIZE, round_number
             )
             longest_report = max(longest_report, len(report.to_json().encode()))
-        return longest_report + ending + 1
+        return longest_report - 1 + ending + 1  # its own brace is in the ending
 
     def of_folders(self, path: Path) -> dict[str, str]:
         """The groups that the names of a file's folders say, those nearest to it last."""
