@@ -18,8 +18,8 @@ def main() -> NoReturn:
     from the keyboard, 143 if ended by another program.
     """
     signal.signal(signal.SIGTERM, _end)
-    # Before NumPy is loaded: our systems of equations are small, and threads for them cost more
-    # than they save, many times as much where other programs run.
+    # Before NumPy is loaded, so that its threads never start: solvers hold themselves to one, but
+    # estimates are small systems of equations as well, and idle threads wait for work busily.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):  # what their encoding has not is spelt out
         getattr(stream, "reconfigure", dict)(errors="backslashreplace")

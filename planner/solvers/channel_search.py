@@ -15,6 +15,7 @@ from planner.solvers.answers import Certificate, Channel, Scenario, nearest_unbi
 from planner.solvers.game import Game, GameColumns, Multipliers, worst
 from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.rays import Windows, components_of, windows_of
+from planner.solvers.threads import one_thread
 
 MOST_ANSWERS = 16
 """Symbols whose columns are all priced: 65,536 a window, round after round."""
@@ -27,6 +28,7 @@ _BLANK = 2.0**-50  # of a report that says nothing: no rounding of a row's sum i
 _SECONDARY = 1e-8  # weight of directions that no scenario looks at
 
 
+@one_thread
 def solve_channel(
     policy: PrivacyPolicy,
     wanted: ArrayLike,

@@ -18,6 +18,7 @@ from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.rays import components_of, one_window, windows_of
 from planner.solvers.relaxed import MOST_LEVELS, Relaxed, relaxed, types_near
 from planner.solvers.solving import solve
+from planner.solvers.threads import one_thread
 from planner.solvers.types import OutputTypes, grouped, pooled
 
 _FIRST = 25  # types to begin with, for each level
@@ -36,6 +37,7 @@ _MOST_THINNED = (
 _MOST_DESIGNED = 64  # levels of a design: it takes about half their square of types
 
 
+@one_thread
 def best_design(
     policy: PrivacyPolicy,
     objective: Objective | str | None = None,
@@ -119,6 +121,7 @@ def best_design(
     return replace(best, certificate=certificate)
 
 
+@one_thread
 def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) -> float:
     """What no protocol undercuts in a round, per person, with reports in many: of all, as proven.
 

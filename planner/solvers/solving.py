@@ -17,6 +17,7 @@ from planner.solvers import reduced
 from planner.solvers.answers import Certificate, UnaryTable
 from planner.solvers.certificate import Proof, newton_step, prove
 from planner.solvers.models import Program, model_named
+from planner.solvers.threads import one_thread
 
 METHODS = ("auto", "reduced", "slsqp", "conic")
 BASELINES = ("rappor", "oue")
@@ -30,6 +31,7 @@ _DENSE = (
 _LEAST_B = 2.0**-1000  # keeps ln b finite where 1/2 - x rounds to 0
 
 
+@one_thread
 def solve(
     policy: PrivacyPolicy,
     model: str = "opt0",
@@ -95,6 +97,7 @@ def solve(
     raise failures[0]
 
 
+@one_thread
 def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
     """The table of plain LDP at the smallest pair budget: what users would pick instead.
 

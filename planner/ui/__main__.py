@@ -31,9 +31,8 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     ``address`` is the one to listen on: by default this machine alone can reach the app, and no
     page that calls it by another name, which might be anybody's (DNS rebinding).
     """
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # many take several times as long
+    # As in the command line (planner/cli/__init__.py): estimates need one thread, too.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from streamlit.web import cli
 
     here = {"server.port": port, "server.address": address}
