@@ -12,7 +12,8 @@ from measure import Figure, rows, seconds, show
 
 from planner import PrivacyPolicy, allocate, choice_curve, solve
 from planner.planning.solve import scaled
-from planner.planning.what_if import frontier, smallest_budgets, usual_scales
+from planner.planning.targets import smallest_budgets
+from planner.planning.what_if import frontier, usual_scales
 from planner.survey.levels import Target
 
 

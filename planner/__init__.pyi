@@ -23,13 +23,13 @@ from planner.mechanisms.making import rappor as rappor
 from planner.mechanisms.making import subset_selection as subset_selection
 from planner.mechanisms.making import unary as unary
 from planner.mechanisms.sampling_privacy import SamplingPrivacy as SamplingPrivacy
+from planner.planning.by_level import ByLevel as ByLevel
 from planner.planning.channels import AssumedAnswers as AssumedAnswers
 from planner.planning.channels import best_channel as best_channel
 from planner.planning.channels import best_ordered_channel as best_ordered_channel
 from planner.planning.channels import five_populations as five_populations
-from planner.planning.choice import ByLevel as ByLevel
-from planner.planning.choice import users_needed as users_needed
 from planner.planning.datasets import PilotSets as PilotSets
+from planner.planning.detection import users_needed as users_needed
 from planner.planning.ledger import Ledger as Ledger
 from planner.planning.ledger import read_ledger as read_ledger
 from planner.planning.ledger import write_ledger as write_ledger
@@ -52,9 +52,9 @@ from planner.planning.sets import SetPromises as SetPromises
 from planner.planning.sets import plan_padding as plan_padding
 from planner.planning.shares import Allocation as Allocation
 from planner.planning.shares import allocate as allocate
+from planner.planning.targets import smallest_budgets as smallest_budgets
 from planner.planning.what_if import Frontier as Frontier
 from planner.planning.what_if import frontier as frontier
-from planner.planning.what_if import smallest_budgets as smallest_budgets
 from planner.policy.objective import Objective as Objective
 from planner.policy.policy import PrivacyPolicy as PrivacyPolicy
 from planner.show.figures import chart as chart

@@ -35,6 +35,15 @@ MOST_GROUPS = 1000
 SMALL_GROUP = 300
 """People below whom a group is warned of: few hide among few."""
 
+CONFIDENCE = 0.95
+"""Of intervals, unless another is asked for."""
+FEW_PEOPLE = 100
+"""Reports below which noise outweighs what people answer."""
+LARGE_EPSILON = 5.0
+"""In nats: above it a report may say almost everything, as odds change 148-fold."""
+SAME_ERROR = 0.005
+"""Relative: an error that differs by less is spoken of as the same."""
+
 MAX_JOINT_CELLS = 1000
 """Pairs of answers of a joint question."""
 JOINED = " / "

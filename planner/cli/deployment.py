@@ -35,6 +35,7 @@ from planner.cli.options import (
 )
 from planner.errors import FileError, InputError
 from planner.files import replace_file
+from planner.limits import CONFIDENCE
 
 if TYPE_CHECKING:
     from planner.deployment.collecting.collector import Collection
@@ -187,7 +188,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = "refuse",
     confidence: Annotated[
         float, option("SHARE", "Of the intervals, above 0 and below 1.")
-    ] = 0.95,
+    ] = CONFIDENCE,
     set_sizes: Annotated[
         list[str] | None,
         option(
@@ -293,7 +294,7 @@ def difference(
     reports_b: Annotated[Path, argument("REPORTS_B", "Its reports.")],
     confidence: Annotated[
         float, option("SHARE", "Of the intervals, above 0 and below 1.")
-    ] = 0.95,
+    ] = CONFIDENCE,
     json_output: JsonOption = False,
 ) -> None:
     """Compare two collections, with limits and p.

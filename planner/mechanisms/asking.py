@@ -34,7 +34,7 @@ from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity
 from planner.laws import answers
 from planner.laws.answers import MEAN_OF_SCORES, Asked, Code
 from planner.laws.law import Halves, Law
-from planner.limits import DENOMINATOR, MAX_COUNT
+from planner.limits import CONFIDENCE, DENOMINATOR, MAX_COUNT
 from planner.mechanisms.collected import (
     BitsCollected,
     Collected,
@@ -244,7 +244,7 @@ class NumberCollected(answers.Number, AskedCollected):
         """The range of the answers."""
         return NumericDomain(self.lower, self.upper, self.yes_no)
 
-    def estimates(self, raw: Found, confidence: float = 0.95) -> NumericEstimates:
+    def estimates(self, raw: Found, confidence: float = CONFIDENCE) -> NumericEstimates:
         """Mean with Fieller's interval, total and missing rate.
 
         From the estimated sum, on ``[-1, 1]``, and number of answers. Where the reports cannot rule

@@ -14,7 +14,7 @@ from planner.arguments import finite
 from planner.arrays import Array, Whole
 from planner.errors import InputError, VerificationError
 from planner.estimates.counts import CountLimits, Estimates, tail_share
-from planner.limits import DENOMINATOR, MAX_EPSILON
+from planner.limits import CONFIDENCE, DENOMINATOR, MAX_EPSILON
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.rounding import round_die
@@ -227,7 +227,7 @@ class DieEstimates(Estimates):
     sampling: float
 
     def intervals(
-        self, confidence: float = 0.95, simultaneous: bool = False
+        self, confidence: float = CONFIDENCE, simultaneous: bool = False
     ) -> CountLimits:
         """Exact confidence limits of each count, the one of no value first.
 

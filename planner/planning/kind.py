@@ -22,13 +22,14 @@ M = TypeVar("M")  # what is deployed of it
 F = TypeVar("F")
 PlanFacts = tuple[object, ...]
 """What is known of a planned question, one of each type at most."""
-Importance = tuple[float, ...] | None
-"""Of the error of each level; None if all are alike."""
 
 
 def fact_of(facts: PlanFacts, kind: type[F]) -> F | None:
     """The fact of this type, if there is one."""
-    return next((one for one in facts if isinstance(one, kind)), None)
+    for fact in facts:
+        if isinstance(fact, kind):
+            return fact
+    return None
 
 
 class Kind(Protocol[Q, M]):
@@ -83,9 +84,7 @@ class Kind(Protocol[Q, M]):
             part.asked.name, part.asked.weight, planned.errors, planned.name, at
         )
 
-    def searched(
-        self, part: Part[Q], planned: Option, importance: Importance = None
-    ) -> Curve | None:
+    def searched(self, part: Part[Q], planned: Option) -> Curve | None:
         """The same for the total error, planned anew: for targets. None if it is not searched."""
         return None
 
@@ -134,6 +133,10 @@ class Kind(Protocol[Q, M]):
                 rows = [way] if shape.levels.directed else [0, 1]
                 found[rows, level] = np.maximum(found[rows, level], pair.realised)
         return np.minimum(found, spent)
+
+    def as_deployed(self, part: Part[Q], planned: Option) -> Option:
+        """The same option with the error of its integers, where these are coarse."""
+        return planned
 
     def total(self, part: Part[Q], planned: Option) -> Option:
         """The same option with its total error, whatever the objective weighs: for targets."""

@@ -23,7 +23,7 @@ from planner.planning.channels import (
     five_populations,
     proven_channel,
 )
-from planner.planning.kind import Importance, Kind, PlanFacts
+from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import (
     AnyPart,
     Curve,
@@ -607,9 +607,7 @@ class NumberKind(Kind[Numeric, object]):
         whole = self.shared(part.question, part.everybody)
         return replace(whole, at=lambda scale=1.0, **_: whole.at(part.share * scale))
 
-    def searched(
-        self, part: Part[Numeric], planned: Option, importance: Importance = None
-    ) -> Curve | None:
+    def searched(self, part: Part[Numeric], planned: Option) -> Curve | None:
         """Of BiSample-MD, which is quick."""
         return self.curve(part, planned) if planned.name == BISAMPLE else None
 

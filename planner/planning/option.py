@@ -101,20 +101,19 @@ class Part(Generic[Q]):
         return max(1, round(self.fraction * self.everybody))
 
     @property
-    def parts(self) -> int:
+    def rotation_groups(self) -> int:
         """Rounds, or values, of which a person reports one; 1 where all do."""
-        deployed = None if self.asked.rounds is None else self.asked.rounds.deployed
-        return 1 if deployed is None else deployed.parts
-
-    def apart(self, errors: ErrorLaw) -> ErrorLaw:
-        """The law of a round of one value: each person of a choice is drawn apart, not so many."""
-        return replace(errors, spread=max(errors.length, errors.spread))
+        rounds = self.asked.rounds
+        if rounds is None or rounds.deployed is None:
+            return 1
+        return rounds.deployed.parts
 
     def in_round(self, option: Option) -> tuple[Part[Q], Option]:
         """Its part of those alone who report in a round, or about a value, and what that has."""
         if self.asked.rounds is not None and self.asked.rounds.times_open:
-            option = replace(option, errors=self.apart(option.errors))
-        return replace(self, fraction=self.fraction / self.parts), option
+            option = replace(option, errors=option.errors.drawn_independently)
+        fraction = self.fraction / self.rotation_groups
+        return replace(self, fraction=fraction), option
 
     @property
     def whole(self) -> float:
@@ -188,6 +187,14 @@ class ErrorLaw:
     bias: float = 0.0
     spread: float = 0.0
     length: float = 0.0
+
+    @property
+    def drawn_independently(self) -> ErrorLaw:
+        """The law where each person is drawn on their own, and not exactly so many of them.
+
+        What a sample misses is then a mean square, not a variance.
+        """
+        return replace(self, spread=max(self.length, self.spread))
 
     def error(self, value: float, fraction: float = 1.0) -> float:
         """Squared error per person of the survey where ``fraction`` of them are asked."""

@@ -22,7 +22,8 @@ import numpy as np
 from planner.errors import InputError, SolverError
 from planner.frames import Columns, Framed
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.choice import ByLevel, Related, joined
+from planner.planning.by_level import ByLevel
+from planner.planning.joint import Related, joined
 from planner.planning.ledger import Ledger, LedgerEntry, earlier, record_collection
 from planner.planning.option import AnyPart, Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView

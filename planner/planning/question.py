@@ -15,9 +15,12 @@ from planner.frames import Columns, Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning import targets as targeting
 from planner.planning import what_if
+from planner.planning.by_level import ByLevel
 from planner.planning.channels import OrderedKind
-from planner.planning.choice import ByLevel, ChoiceKind, JointKind
+from planner.planning.choice import ChoiceKind
+from planner.planning.joint import JointKind
 from planner.planning.kind import AnyKind, F, PlanFacts, fact_of
 from planner.planning.mean import NumberKind
 from planner.planning.option import (
@@ -33,7 +36,7 @@ from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.rounds import Scheme, compared, own_ways
 from planner.planning.sampled import SampledKind, SamplingPlan
 from planner.planning.sets import Padded, SetKind, SetPromises
-from planner.planning.solve import TIGHT, Certified, largest_budgets
+from planner.planning.solve import ROUGH, TIGHT, TOTAL, Certified, largest_budgets
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.questions import BEST, Question
 
@@ -86,13 +89,13 @@ class QuestionPlan(Framed):
     found: tuple[Option, ...]
     error: float
     facts: PlanFacts
-    targets: tuple[what_if.TargetAnswer, ...]
+    targets: tuple[targeting.TargetAnswer, ...]
     realised: Array
 
     def fact(self, kind: type[F]) -> F | None:
         """The fact of this type, if there is one.
 
-        Of answers with levels :class:`~planner.planning.choice.ByLevel`, and the table
+        Of answers with levels :class:`~planner.ByLevel`, and the table
         (:class:`~planner.UnaryTable`) or design (:class:`~planner.SubsetDesign`) with its proof;
         of sets :class:`~planner.planning.sets.Padded`, and
         :class:`~planner.planning.sets.SetPromises` where they are reported whole; of numbers and
@@ -183,7 +186,11 @@ class QuestionPlan(Framed):
     @property
     def again(self) -> Scheme | None:
         """Errors of rounds, averages and changes; None where the first report serves all."""
-        return own_ways(self.part, self.planned)[1][0] if self.part.parts > 1 else None
+        return (
+            own_ways(self.part, self.planned)[1][0]
+            if self.part.rotation_groups > 1
+            else None
+        )
 
     def ways(self, *, others: bool = True) -> tuple[list[Scheme], float | None]:
         """Ways of asking it again, its own first, and what none undercuts: see ``rounds``.
@@ -252,8 +259,32 @@ class QuestionPlan(Framed):
         """
         if self.certified is None:
             return ()
-        part, planned = self.part.in_round(self.planned)
-        return what_if.relaxations(self.curve, planned, part.fraction)
+        reporting, planned = self.part.in_round(self.planned)
+        return what_if.relaxations(
+            self.curve, planned, reporting.fraction, self.part.share
+        )
+
+    def realised_after(self, relaxation: what_if.Relaxation) -> Array:
+        """As :attr:`realised`, if the file raised the budget of one level by so much.
+
+        Its shares of budgets and people stay as they are.
+        """
+        relaxed = self.part.scaled(relaxation.factor, relaxation.level)
+        level = relaxation.level
+        option = self.curve.at(relaxation.factor, level=level, tolerance=ROUGH)
+        mechanism = self.kind.deployed(relaxed, option)
+        return self.kind.realised(relaxed.deployed, mechanism)
+
+    @property
+    def least_protected(self) -> tuple[str, float]:
+        """The level of which a report may say most, and by how much odds change then, in nats.
+
+        Of sets that is said of any two.
+        """
+        realised = self.realised.max(axis=0)
+        level = int(realised.argmax())
+        name = self.deployed.policy.names[level]
+        return name, max(float(realised[level]), self.cap)
 
     def option(self, name: str) -> Option:
         """The option called ``name``; an :class:`InputError` if there is none."""
@@ -312,6 +343,26 @@ class QuestionPlan(Framed):
             if least
             else None
         )
+
+    @property
+    def bound_unknown(self) -> bool:
+        """Whether the search for a bound on all mechanisms ended without one that says anything."""
+        return self.least_error == 0 and self.planned.squared > 0
+
+    @property
+    def error_if_common(self) -> float | None:
+        """Largest standard error of the count of an answer that everybody has, in people.
+
+        Where the criterion ``"minimax"`` makes that of an answer that few people have small; None
+        for others, and for sets. Of ``n`` people ``sqrt(n (noise + signal))``; where one of ``k``
+        rounds is reported, of ``n / k``, and scaled by ``k``.
+        """
+        objective = getattr(self.question, "objective", TOTAL)
+        if objective.kind != "minimax" or not self.question.draws_one:
+            return None
+        variance = float((self.planned.law.noise + self.planned.law.signal).max())
+        rounds = self.part.rotation_groups
+        return sqrt(self.part.people * rounds * variance)
 
     @property
     def proven_gap(self) -> float | None:
@@ -403,12 +454,20 @@ def plan_question(part: AnyPart) -> QuestionPlan:
     if planned is None:
         remedy = "Ask for a mechanism by its name to see why."
         raise InputError("mechanism", name, "one that can be planned", remedy)
-    found = [one if one is planned else kind.compared(part, one) for one in found]
+    deployed = kind.as_deployed(part, planned)
+    compared = []
+    for option in found:
+        if option is planned:
+            compared.append(deployed)
+        else:
+            compared.append(kind.compared(part, option))
+    found = compared
+    planned = deployed
     mechanism = kind.deployed(part, planned)
     ranked = _ranked(part, found, planned)
     facts = kind.facts(part, planned, mechanism)
     error = planned.sampled(part.fraction)
-    targets = what_if.answer_targets(kind, part, planned, facts)
+    targets = targeting.answer_targets(kind, part, planned, facts)
     realised = kind.realised(part.deployed, mechanism)
     deployed = part.deployed.replacing(mechanism=planned.name)
     return QuestionPlan(
@@ -453,5 +512,13 @@ def budget_curve(
     chosen = chosen[chosen * largest_budgets(policy).max() <= MAX_EPSILON]
     part = question.part.in_round(question.planned)[0]
     names = policy.names if question.fact(ByLevel) and not question.fact(Padded) else ()
-    about = question.curve, names, chosen, (part.people, part.everybody, part.fraction)
-    return what_if.frontier_of(*about, level=level, tolerance=tolerance)
+    return what_if.frontier_of(
+        question.curve,
+        names,
+        chosen,
+        part.people,
+        part.everybody,
+        part.fraction,
+        level=level,
+        tolerance=tolerance,
+    )

@@ -148,7 +148,7 @@ def own_ways(
     epochs = min(changes + 1, count)
     least, longer = divmod(count, epochs)
     alike = (epochs * least**2 + longer * (2 * least + 1)) / count**2
-    spreads = errors.spread, part.apart(errors).spread
+    spreads = errors.spread, errors.drawn_independently.spread
     one = OneReport(
         planned.squared - errors.bias, *spreads, alike, part.fraction, errors.bias
     )

@@ -34,9 +34,10 @@ from planner.mechanisms.set_design import (
     set_error,
     set_error_bound,
 )
-from planner.planning.choice import LevelTerms, Terms, levels_of, solved
+from planner.planning.by_level import PureProtocol, SupportProbabilities
+from planner.planning.choice import levels_of, solved
 from planner.planning.datasets import SetModel, set_model_of
-from planner.planning.kind import Importance, Kind, PlanFacts, fact_of
+from planner.planning.kind import Kind, PlanFacts, fact_of
 from planner.planning.option import (
     Curve,
     ErrorLaw,
@@ -368,9 +369,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         about = part.asked.weight, objective, errors, planned.name
         return choice_curve(part.asked.name, part.deployed.policy, *about)
 
-    def searched(
-        self, part: Part[ItemSet], planned: Option, importance: Importance = None
-    ) -> Curve | None:
+    def searched(self, part: Part[ItemSet], planned: Option) -> Curve | None:
         """Of tables and set designs, at the best length of each scale, if none is asked for."""
         whole = planned.name == SET_DESIGN
         sets = set_model_of(part.deployed)
@@ -501,13 +500,13 @@ def whole_sets(part: Part[ItemSet], length: int) -> Option:
         found = set_design(policy, length, cap)
     except (InputError, VerificationError) as error:
         return Option(SET_DESIGN, inf, ErrorLaw(), refused=error.reason)
-    law = LevelTerms.alike(policy, found)
+    law = SupportProbabilities.alike(policy, found)
     bound = _least_of_all(found.levels, cap) if set_model_of(question) is None else None
     return Option(SET_DESIGN, *_error_of_whole(part, length, law), law, bound or None)
 
 
 def _error_of_whole(
-    part: Part[ItemSet], length: int, terms: LevelTerms
+    part: Part[ItemSet], length: int, terms: SupportProbabilities
 ) -> tuple[float, ErrorLaw]:
     """What reports of whole sets with these two chances have: per person, and its law."""
     question = part.deployed
@@ -529,14 +528,16 @@ def _rivals(part: Part[ItemSet], whole: Option) -> list[Option]:
     found = []
     about = levels.total, levels.dummies, levels.least_demanded()
     for name, chances in rival_supports(*about).items():
-        terms = LevelTerms(policy, *np.outer(chances, np.ones(policy.size)))
+        terms = SupportProbabilities(policy, *np.outer(chances, np.ones(policy.size)))
         found.append(
             Option(name, *_error_of_whole(part, about[1], terms), compared=True)
         )
     return found
 
 
-def _padding(part: Part[ItemSet], law: Terms | None, sets: SetModel) -> PaddingPlan:
+def _padding(
+    part: Part[ItemSet], law: PureProtocol | None, sets: SetModel
+) -> PaddingPlan:
     """Every padding length of what is planned with a table, or else of the set design."""
     match law:
         case UnaryTable():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import isfinite
 
 import numpy as np
 
@@ -161,33 +160,12 @@ def largest_budgets(policy: PrivacyPolicy) -> Array:
 def crossing(
     excess: Callable[[float], float], low: float, high: float, step: float = 1e-13
 ) -> float:
-    """Where a falling ``excess`` is 0 between these, to a ``step``; an end if it is beyond.
+    """Where a falling ``excess`` is 0 between these, to a ``step``; an end if it is beyond."""
+    from scipy.optimize import brentq
 
-    By Chandrupatla's method (1997): through three points where that is safe, else by halving.
-    SciPy has it, too, and takes a seventh of a second to load.
-    """
-    x = low
-    other = high
-    at = excess(low)
-    there = excess(high)
-    if at <= 0:
+    if excess(low) <= 0:
         return low
-    if there >= 0:
+    if excess(high) >= 0:
         return high
-    way = at / (at - there) if isfinite(at - there) else 0.5
-    while abs(other - x) > 2 * step and at:
-        last = x
-        then = at
-        x += way * (other - x)
-        at = excess(x)
-        if (at > 0) != (then > 0):
-            last, then, other, there = other, there, last, then
-        far = (x - other) / (last - other)
-        slope = (at - there) / (then - there)
-        way = 0.5
-        least = step / abs(other - x)
-        if slope**2 < far and (1 - slope) ** 2 < 1 - far:
-            way = at / (there - at) * then / (there - then)
-            way += (last - x) / (other - x) * at / (then - at) * there / (then - there)
-        way = min(max(way, least), 1 - least)
-    return x if abs(at) < abs(there) else other
+    rounding = 4 * float(np.finfo(float).eps)
+    return float(brentq(excess, low, high, xtol=step, rtol=rounding))

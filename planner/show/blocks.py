@@ -164,6 +164,30 @@ def people(number: float | None) -> str:
     return f"{number:,.1f}" if abs(number) >= 100 else f"{number:,.4g}"
 
 
+def number(value: float) -> str:
+    """A number in full, with six digits at least.
+
+    Examples
+    --------
+    >>> number(1_000_000), number(12_345_678.0), number(0.5)
+    ('1,000,000', '12,345,678', '0.5')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:,.6g}"
+
+
+def probability(chance: float) -> str:
+    """A probability with four decimals, or with two digits where it is smaller than these tell.
+
+    Examples
+    --------
+    >>> probability(0.25), probability(0.0000123), probability(0.0)
+    ('0.2500', '1.2e-05', '0')
+    """
+    if 0 < chance < 1e-3:
+        return f"{chance:.2g}"
+    return f"{chance:.4f}" if chance else "0"
+
+
 def percent(share: float) -> str:
     """A share in per cent.
 

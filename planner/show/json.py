@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from planner.deployment.parameters import Parameters
 from planner.laws.schema import Document
 from planner.outsiders.guarantee import ShuffledGuarantee
-from planner.planning.choice import ByLevel, Related
+from planner.planning.by_level import ByLevel
+from planner.planning.joint import Related
 from planner.planning.mean import ChannelCurve
 from planner.planning.option import Option
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
@@ -23,7 +24,7 @@ from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.planning.shares import Allocation
-from planner.planning.what_if import TargetAnswer
+from planner.planning.targets import TargetAnswer
 from planner.show import kinds
 from planner.show.plan import better_design, budgets_sentence, left_out
 from planner.show.promises import (
@@ -43,9 +44,9 @@ _NAMES_OF: dict[
     Option: "name title error against compared",
     Allocation: "names shares errors value lower_bound relative_gap some_each best_each",
     ChannelCurve: "epsilon answer_rate channel_rmse relative_gap",
-    TargetAnswer: "target reached users of_mean",
+    TargetAnswer: "target reached users of_mean in_file",
     ComparedRow: "question level what first second change",
-    Related: "names sizes table margins apart margins_apart",
+    Related: "names sizes table margins separate margins_separate",
     OutsiderView: "question shuffled guess levels reach swaying",
     SurveyOutsiderView: "questions asked left_out epsilon delta",
     SamplingPlan: "limited_by counts absolute_errors mechanism relies_on acknowledged",

@@ -6,14 +6,12 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from planner.laws.answers import COUNTS
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.shape import octets
 from planner.laws.sides import TYPE_BYTES
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.choice import POWER, STRENGTH, Related
+from planner.planning.joint import POWER, STRENGTH, Related
 from planner.planning.mean import AnswerRateModel
 from planner.planning.outsiders import OutsiderView
 from planner.planning.plan import SurveyPlan
@@ -42,6 +40,7 @@ _FOR = {
     "expected": "for the expected answers",
     "minimax": "for an answer that few people have",
 }
+_NOT_KNOWN = "how near it is to the best is not known"
 COST = "About one of them alone a report may say as much as about all together."
 _APART = (
     "Answers to different questions cannot be related: their reports are not linked."
@@ -295,20 +294,31 @@ class _Proof(NamedTuple):
 def proven_in_short(question: QuestionPlan) -> str:
     """How good the plan is, and among which mechanisms; empty where nothing is proven."""
     for proof in _proofs(question):
-        best = "best" if proof.gap < 1e-6 else f"within {within(proof.gap)} of the best"
-        if proof.gap >= 1:
-            best = f"no worse than {1 + proof.gap:.1f} times the best"
-        return f"proven {best}{proof.where}"
-    return ""
+        if proof.gap < 1e-6:
+            return f"proven best{proof.where}"
+        if proof.gap < 1:
+            return f"proven within {within(proof.gap)} of the best{proof.where}"
+        return f"proven no worse than {1 + proof.gap:.1f} times the best{proof.where}"
+    return _NOT_KNOWN if question.bound_unknown else ""
 
 
 def certificate_sentences(question: QuestionPlan) -> list[str]:
     """What is proven of the error; nothing where nothing is."""
-    return [
-        f"Proven: no {one.among} lowers the {one.what} by more than "
-        f"{within(one.gap if one.gap < _SAME_GAP else one.gap / (1 + one.gap))}."
-        for one in _proofs(question)
-    ]
+    sentences = []
+    for proof in _proofs(question):
+        among = proof.among.removesuffix(",")
+        if proof.gap < _SAME_GAP:
+            lowers = f"no {proof.among} lowers the {proof.what}"
+            sentences.append(f"Proven: {lowers} by more than {within(proof.gap)}.")
+        elif proof.gap < 1:
+            near = f"within {within(proof.gap)} of the least"
+            sentences.append(f"Proven: the {proof.what} is {near} of any {among}.")
+        else:
+            far = f"no more than {1 + proof.gap:.1f} times the least"
+            sentences.append(f"Proven: the {proof.what} is {far} of any {among}.")
+    if question.bound_unknown:
+        sentences.append(f"Not proven: {_NOT_KNOWN} among mechanisms of any kind.")
+    return sentences
 
 
 def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
@@ -553,16 +563,12 @@ def related_blocks(question: QuestionPlan) -> list[Block]:
     found = question.fact(Related)
     if found is None:
         return []
-    alone = found.margins_apart
-    asked = question.part.people
-    together = np.sqrt(np.array([found.table, *found.margins]) / asked)
-    split = np.sqrt(np.array([found.apart, *alone.errors]) / asked)
-    each = np.sqrt(alone.some_each.errors / asked)
+    shares = found.shares_of_people
     columns = (
         column("table", [" x ".join(found.names), *found.names]),
-        column("asked together", together, percent, bars=True),
-        column("apart, budgets split", split, percent),
-        column("one question each", ["none", *map(percent, each)], str),
+        column("asked together", shares.together, percent, bars=True),
+        column("apart, budgets split", shares.split, percent),
+        column("one question each", ["none", *map(percent, shares.one_each)], str),
     )
     told = [
         f"To see with {100 * POWER:.0f} % chance that {first} and {second} go together (Cramér's V "

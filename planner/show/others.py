@@ -11,7 +11,8 @@ from planner.arrays import Array
 from planner.estimates.channel import OrderedEstimates
 from planner.estimates.cross_table import CrossTable
 from planner.laws.schema import Document
-from planner.planning.choice import ByLevel
+from planner.limits import SAME_ERROR
+from planner.planning.by_level import ByLevel
 from planner.planning.mean import AnswerRatePlan
 from planner.planning.option import FLAT
 from planner.planning.plan import ComparedRow, SurveyPlan
@@ -51,7 +52,6 @@ _ROWS = 9
 # levels, in a sentence
 _MOST_MOVED = 6
 _MOST_OTHERS = 8
-_STILL = 0.005  # of an error: less has not moved
 _SEEN_ROUNDING = 1e-9
 _SEEN_LITTLE = 0.01  # of an error: less is no reason for a larger budget
 _COMPARISON = (
@@ -96,7 +96,9 @@ def changed_sentence(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> s
     pairs = zip(
         before.names, before.standard_errors, after.standard_errors, strict=True
     )
-    others = [(one, old, new) for one, old, new in pairs if abs(new / old - 1) > _STILL]
+    others = [
+        (one, old, new) for one, old, new in pairs if abs(new / old - 1) > SAME_ERROR
+    ]
     moved = [f"{one!r} from {people(old)} to {people(new)}" for one, old, new in others]
     if not moved:
         return f"{text}; no level's error moved."

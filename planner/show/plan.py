@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from operator import itemgetter
 
 import numpy as np
 
 from planner.estimates.channel import OrderedEstimates
-from planner.limits import SMALL_GROUP
+from planner.limits import FEW_PEOPLE, LARGE_EPSILON, SAME_ERROR, SMALL_GROUP
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.choice import ByLevel
+from planner.planning.by_level import ByLevel
 from planner.planning.groups import expected_groups
 from planner.planning.option import Option
 from planner.planning.plan import SurveyPlan
@@ -20,7 +19,8 @@ from planner.planning.question import QuestionPlan, budget_curve
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.planning.shares import Allocation, SomeEach
-from planner.planning.what_if import BudgetAnswer, TargetAnswer
+from planner.planning.targets import BudgetAnswer, FileBudget, TargetAnswer
+from planner.planning.what_if import Relaxation
 from planner.policy.budget_text import digits_up, rounded_up
 from planner.show import kinds
 from planner.show.blocks import (
@@ -33,8 +33,10 @@ from planner.show.blocks import (
     change,
     column,
     listed,
+    number,
     people,
     percent,
+    probability,
     said,
 )
 from planner.show.figures import (
@@ -43,7 +45,7 @@ from planner.show.figures import (
     padding_figure,
     rounds_figure,
 )
-from planner.show.promises import promises_of, unused_sentence
+from planner.show.promises import factor_up, promises_of, unused_sentence
 
 ALLOCATION_ERRORS = (
     "Errors are in per cent of the people, of a mean of half its range. "
@@ -53,10 +55,6 @@ _GROUPS_ARE_SEEN = (
     "Groups spend no budget and are not hidden: who sees a report sees of which group it is, and a "
     "person hides among the people of the group alone."
 )
-_LARGE_EPSILON = (
-    5.0  # above it a report may say almost everything: odds change 148-fold
-)
-_FEW_PEOPLE = 100
 _MOST_NAMED = 6  # levels, in a sentence
 _USUAL = 0.01  # what the people are counted for where no target is stated
 
@@ -297,10 +295,14 @@ def _errors(question: QuestionPlan) -> list[Fact]:
     typically = f"how far {kinds.words(question).off(question.question)}, typically"
     facts = [Fact(name, error, kinds.answers(question), typically)]
     share = percent(question.error_share)
-    whole = f"the same, of {part.whole:,.6g}"
+    whole = f"the same, of {number(part.whole)}"
     facts.append(
         Fact(f"as a share of {kinds.share_of(question)}", share, meaning=whole)
     )
+    common = question.error_if_common
+    if common is not None:
+        name = f"of an answer that everybody has{of}"
+        facts.append(Fact(name, people(common) + unit))
     if (drawn := question.drawn_error) is not None:
         of_half = percent(drawn / part.whole)
         facts.append(
@@ -318,21 +320,18 @@ def _errors(question: QuestionPlan) -> list[Fact]:
 
 def cautions(question: QuestionPlan) -> list[str]:
     """What a reader should be told before the figures are believed."""
-    policy = question.part.tolerated.policy
     found = list[str]()
-    name, epsilon = max(
-        zip(policy.names, policy.epsilons.tolist(), strict=True), key=itemgetter(1)
-    )
-    if epsilon > _LARGE_EPSILON:
+    name, epsilon = question.least_protected
+    if epsilon > LARGE_EPSILON:
         found.append(
-            f"{name!r} has a budget of {epsilon:.4g}: a report may change the odds between two "
-            f"answers {math.exp(epsilon):,.0f}-fold, next to no protection."
+            f"A report may change the odds of an answer of {name!r} against another "
+            f"{factor_up(epsilon)}-fold, next to no protection."
         )
     reporting = question.part.in_round(question.planned)[0].people
-    if reporting < _FEW_PEOPLE:
+    if reporting < FEW_PEOPLE:
         found.append(
             f"Only {reporting:,} people are asked{kinds.in_round(question)}: noise outweighs their "
-            f"answers, and intervals are made for {_FEW_PEOPLE} people or more."
+            f"answers, and intervals are made for {FEW_PEOPLE} people or more."
         )
     return [*found, *filter(None, [_drowned(question)])]
 
@@ -355,8 +354,7 @@ def target_sentence(
     )
     if answer.users is not None:
         instead = "ask more people" if in_headline else f"ask {answer.users:,} people"
-    budgets = budgets_sentence(question, answer)
-    return f"{text} For this question alone, {budgets[:1].lower()}{budgets[1:]} Or {instead}."
+    return f"{text} {budgets_sentence(question, answer)} Or {instead}."
 
 
 def _wanted(answer: TargetAnswer) -> str:
@@ -375,13 +373,22 @@ def _wanted(answer: TargetAnswer) -> str:
 def budgets_sentence(question: QuestionPlan, answer: TargetAnswer) -> str:
     """Which budgets would meet a missed target, or why none do; empty for one that is met."""
     if answer.budgets is not None:
-        return smallest_sentence(answer.budgets)
+        kept = question.share < 1 or question.fraction < 1
+        return smallest_sentence(answer.budgets, answer.in_file, kept=kept)
     nothing = f"Not searched for {question.mechanism_label}: ask for other budgets."
     return "" if answer.met else nothing
 
 
-def smallest_sentence(found: BudgetAnswer) -> str:
+def smallest_sentence(
+    found: BudgetAnswer,
+    in_file: Sequence[FileBudget] | None = None,
+    *,
+    kept: bool = False,
+) -> str:
     """The smallest budgets that meet targets, or why there are none.
+
+    Those that the survey file would state, where they are given; ``kept`` says that they are so
+    while shares of budgets and people stay as they are.
 
     Examples
     --------
@@ -395,10 +402,10 @@ def smallest_sentence(found: BudgetAnswer) -> str:
         reached = zip(found.reached, found.targets, strict=True)
         least, target = max(reached, key=lambda one: one[0] / one[1].value)
         cause = f"even at budgets up to {found.policy.epsilons.max():.4g}"
-        if found.cut >= target.value:
+        if found.truncation >= target.value:
             cause = f"long sets are cut ({option.note}): whatever the budgets"
-        elif found.aside >= target.value:
-            cause = f"asking only some of the people leaves an error of {percent(found.aside)}"
+        elif found.sampling >= target.value:
+            cause = f"asking only some of the people leaves an error of {percent(found.sampling)}"
             return f"Impossible, because {cause}."
         floor = percent(least) if least < 1 else "no share at all"
         return f"Impossible, because {cause}, the best is {floor}; wanted: {percent(target.value)}."
@@ -410,20 +417,34 @@ def smallest_sentence(found: BudgetAnswer) -> str:
         opening = (
             f"These are the smallest budgets in proportion that meet the targets{form}"
         )
-    pairs = zip(found.policy.names, found.policy.epsilons, strict=True)
-    named = [f"{name} {digits_up(epsilon)}" for name, epsilon in pairs]
+    named = _named_budgets(found, in_file)
     factor = f"a little {'more' if found.scale > 1 else 'less'} than they are"
     if abs(found.scale - 1) >= 0.0005:  # of four digits
         factor = f"{digits_up(found.scale)} times what they are"
     if found.saturated:
         factor += ", or where more buys nothing"
     note = f", {option.note}" if option.note else ""
-    levels = zip(
-        found.policy.names, found.importance or (), strict=found.importance is not None
-    )
-    counted = [f"{one:g} for {name!r}" for name, one in levels if one > 1][:_MOST_NAMED]
-    count = f", with importance {', '.join(counted)}" if counted else ""
-    return f"{opening}: {listed(named, _MOST_NAMED)} ({factor}){note}{count}."
+    if in_file is not None:
+        opening += ", as the survey file states them"
+    shares = " while its shares of budgets and people stay as they are" if kept else ""
+    return f"{opening}{shares}: {listed(named, _MOST_NAMED)} ({factor}){note}."
+
+
+def _named_budgets(
+    found: BudgetAnswer, in_file: Sequence[FileBudget] | None
+) -> list[str]:
+    """Budgets with the names of their levels; of a joint question with those of its parts."""
+    if in_file is None:
+        pairs = zip(found.policy.names, found.policy.epsilons.tolist(), strict=True)
+        return [f"{name} {digits_up(epsilon)}" for name, epsilon in pairs]
+    if not in_file:
+        return ["every budget of a pair of levels"]
+    several = len({row.question for row in in_file}) > 1
+    named = []
+    for row in in_file:
+        level = f"{row.level} of {row.question!r}" if several else row.level
+        named.append(f"{level} {digits_up(row.epsilon)}")
+    return named
 
 
 def design_sentence(plan: SurveyPlan, found: Allocation) -> str:
@@ -509,43 +530,70 @@ def _how(question: QuestionPlan) -> str:
 def _advice(question: QuestionPlan) -> list[str]:
     """One recommendation: another mechanism that can be deployed, or more of one level's budget."""
     better = [
-        one for one in question.found if one.against < -0.005 and not one.compared
+        one for one in question.found if one.against < -SAME_ERROR and not one.compared
     ]
     if better:
         return [f"{_short(better[0].title)} would have {_against(better[0])} error."]
     if all(answer.met for answer in question.targets) and not _drowned(question):
-        return _prices(question)[: bool(question.relaxations)]
+        return [_price(question, best) for best in question.relaxations[:1]]
     return []
 
 
 def _prices(question: QuestionPlan) -> list[str]:
     """What a little more of one level's budget would buy, best first, and where it ends."""
-    error = kinds.objective_name(question)
-    found = [
-        f"Raising the budget of {one.level!r} by {one.amount:g} lowers the {error} by "
-        f"{100 * one.saving:.1f} %; the odds of its answers may then change "
-        f"{rounded_up(math.exp(one.amount), 2)} times as much."
-        for one in question.relaxations
-    ]
+    sentences = [_price(question, one) for one in question.relaxations]
     policy = question.deployed.policy
-    point = question.saturation_epsilon or np.inf
-    over = [
-        repr(policy.names[i])
-        for i in np.flatnonzero(policy.epsilons > point * (1 + 1e-9))
-    ]
-    if over:
-        few = over if len(over) < 4 else [*over[:2], f"{len(over) - 2} more levels"]
-        found.append(
-            f"Saturation: budget above {point:.4f} buys {' and '.join(few)} nothing while the "
-            "other levels stay as they are."
+    saturation = question.saturation_epsilon or np.inf
+    over = np.flatnonzero(policy.epsilons > saturation * (1 + 1e-9))
+    if len(over):
+        names = [repr(policy.names[i]) for i in over]
+        few = names if len(names) < 4 else [*names[:2], f"{len(names) - 2} more levels"]
+        sentences.append(
+            f"Saturation: budget above {saturation:.4f} buys {' and '.join(few)} nothing while "
+            "the other levels stay as they are."
         )
-    return found
+    return sentences
+
+
+def _price(question: QuestionPlan, relaxation: Relaxation) -> str:
+    """What a little more of one level's budget would buy, and whose odds it costs."""
+    error = kinds.objective_name(question)
+    return (
+        f"Raising the budget of {relaxation.level!r} in the file by {relaxation.amount:g} "
+        f"lowers the {error} by {100 * relaxation.saving:.1f} %{_kept_shares(question)}; "
+        f"{_more_odds(question, relaxation)}."
+    )
+
+
+def _kept_shares(question: QuestionPlan) -> str:
+    """Which shares what is said rests on; empty where there is one question."""
+    if question.share == 1 and question.fraction == 1:
+        return ""
+    return " while its shares of budgets and people stay as they are"
+
+
+def _more_odds(question: QuestionPlan, relaxation: Relaxation) -> str:
+    """Which odds change more with a larger budget of one level, of all levels whose do."""
+    before = question.realised.max(axis=0)
+    after = question.realised_after(relaxation).max(axis=0)
+    rows = zip(
+        question.deployed.policy.names, before.tolist(), after.tolist(), strict=True
+    )
+    rises = []
+    for name, now, then in rows:
+        if factor_up(then) != factor_up(now):
+            rises.append(
+                f"{name!r} {factor_up(then)}-fold instead of {factor_up(now)}-fold"
+            )
+    if not rises:
+        return "no odds change more"
+    return f"odds may then change more: {listed(rises, _MOST_NAMED)}"
 
 
 def _one_sided(question: QuestionPlan) -> str:
     """What budgets would have that let a report clear somebody, and when they are apt."""
     offer = question.one_sided
-    if offer is None or offer.against > -0.005:
+    if offer is None or offer.against > -SAME_ERROR:
         return ""
     return (
         f"One-sided budgets would have {_against(offer)} error: a report may then speak against an "
@@ -569,8 +617,8 @@ def _levels(levels: ByLevel, of: str) -> Table:
         column("level", levels.names),
         column("items", levels.items.tolist(), ","),
         column("epsilon", levels.epsilons, ".4f"),
-        column("a", levels.a, ".4f"),
-        column("b", levels.b, ".4f"),
+        column("a", levels.a, probability),
+        column("b", levels.b, probability),
         column("standard error, people", levels.standard_errors, people, bars=True),
     ]
     if levels.detectable is not None:

@@ -22,7 +22,7 @@ from planner.laws.levels import Levels
 from planner.laws.schema import Document
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.outsiders.guarantee import CONDITION
-from planner.planning.choice import ByLevel
+from planner.planning.by_level import ByLevel
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
@@ -261,10 +261,11 @@ def promises_of(plan: QuestionPlan) -> list[str]:
     )
     promise = _odds_change(between, most)
     if not np.allclose(raised, lowered, rtol=_ALIKE):
+        up_to = "" if at_worst.startswith("from") else "up to "
         without = ": somebody may become known to be WITHOUT an answer"
         promise = (
             f"No report raises the odds of an answer against any other more than {most}, "
-            f"{_WHOEVER}; it may lower them up to {at_worst}"
+            f"{_WHOEVER}; it may lower them {up_to}{at_worst}"
             f"{without if (lowered > raised * (1 + _ALIKE)).any() else ''}."
         )
     return [promise, *([openly] if openly else [])]

@@ -16,7 +16,7 @@ from planner.deployment.collecting.estimating import CRAMERS_V, INDEPENDENCE, OD
 from planner.deployment.collecting.reports import Contradiction, Key
 from planner.deployment.parameters import Parameters
 from planner.laws.schema import Document
-from planner.limits import JOINED
+from planner.limits import CONFIDENCE, JOINED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate
 from planner.show.blocks import (
@@ -93,7 +93,9 @@ def receiving_blocks(
         ),
     ]
     if enough:
-        blocks += _questions(parameters, estimates_table(parameters, enough), 0.95)
+        blocks += _questions(
+            parameters, estimates_table(parameters, enough), CONFIDENCE
+        )
     return blocks
 
 

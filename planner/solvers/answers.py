@@ -40,7 +40,8 @@ class Certificate:
         if levels of importance 0 count nothing in it.
     relative_gap:
         ``(objective - lower_bound) / lower_bound``, not negative: the proven distance. Infinite
-        where the bound is 0, that is for errors of a millionth and less, lost in rounding.
+        where the bound is 0: for errors lost in rounding, and where the search for a bound ends
+        below 0, as for six and more levels with budgets from 5 to 20. Nothing is proven there.
     over:
         What the bound is about. ``"tables"``: tables of bits of the same model. ``"mechanisms"``:
         all that ask once, with any unbiased estimator. ``"linear mechanisms"``: the same with

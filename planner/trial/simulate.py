@@ -32,7 +32,7 @@ from planner.estimates.channel import (
 from planner.estimates.counts import DrawnEstimates, Estimates
 from planner.estimates.cross_table import CrossTable, pair_tables
 from planner.estimates.report_law import ReportLaw
-from planner.limits import MAX_COUNT
+from planner.limits import CONFIDENCE, MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.asking import (
     CollectedLaw,
@@ -53,7 +53,6 @@ from planner.solvers.answers import Channel, Scenario
 from planner.survey.questions import Question
 
 _MOST_REPORTS = 1_000_000  # reports, one by one
-_TRIAL_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +129,10 @@ class SampleSize:
         """The share of the people that the plan asks, and of a round; at least one."""
         part = planned.part
         again = planned.question.rounds
-        asked = max(1, round(part.fraction / part.parts * people))
-        return cls(people, asked, part.parts, again is not None and again.times_open)
+        asked = max(1, round(part.fraction / part.rotation_groups * people))
+        return cls(
+            people, asked, part.rotation_groups, again is not None and again.times_open
+        )
 
     @property
     def whole(self) -> int:
@@ -468,7 +469,7 @@ def _ordered(
         found = estimates_of(reports)
         error = float(np.square(scale * directions @ (found.values - truth)).sum())
         if question.of_mean:
-            mean = mean_of_scores(found, _TRIAL_CONFIDENCE)
+            mean = mean_of_scores(found, CONFIDENCE)
             own = channel.wanted[0] @ some
             return error, bool(mean.lower <= own / some.sum() <= mean.upper)
         reached = np.cumsum(some[: some.size - outside])
@@ -477,7 +478,7 @@ def _ordered(
     def picture(rng: np.random.Generator) -> OneSurvey | OrderedEstimates:
         if not question.of_mean:
             return shares_of(draw(rng)[1])
-        mean = mean_of_scores(estimates_of(draw(rng)[1]), _TRIAL_CONFIDENCE)
+        mean = mean_of_scores(estimates_of(draw(rng)[1]), CONFIDENCE)
         return OneSurvey.of_mean(float(truth[0]), mean, "mean of scores")
 
     return _Tried(scale**2 * once, gap, picture)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from planner import Categorical, ItemSet, Joint, Ledger, Level, Survey, plan_survey
-from planner.planning.choice import Related
 from planner.planning.datasets import AnswerCounts
+from planner.planning.joint import Related
 from planner.show.others import beside_truth
 from planner.survey.survey import survey_from_text, survey_text
 from planner.trial.simulate import Trial
@@ -48,9 +48,11 @@ def test_a_table_asked_together_and_apart(parts, table, apart):
     (question,) = planned(*parts).questions
     found = question.fact(Related)
     assert found.table == pytest.approx(table, rel=1e-7)
-    assert found.apart == pytest.approx(apart, rel=2e-4)
+    assert found.separate == pytest.approx(apart, rel=2e-4)
     offered = plan_survey(Survey("s", 10_000, tuple(parts))).together
-    assert (offered.table, offered.apart) == pytest.approx((found.table, found.apart))
+    assert (offered.table, offered.separate) == pytest.approx(
+        (found.table, found.separate)
+    )
 
 
 def test_a_census_by_marital_status_and_income():
@@ -58,7 +60,7 @@ def test_a_census_by_marital_status_and_income():
     (one,) = planned(
         alike("status", 1, 7), alike("income", 1, 2), users=32_561
     ).questions
-    tables = np.array([one.fact(Related).table, one.fact(Related).apart])
+    tables = np.array([one.fact(Related).table, one.fact(Related).separate])
     together, apart = np.sqrt(tables * 32_561 / 14)
     assert together == pytest.approx(318.5, abs=0.05)
     assert 1290 < apart < 1294
@@ -66,7 +68,7 @@ def test_a_census_by_marital_status_and_income():
 
 def test_margins_together_split_and_one_each():
     found = planned(alike("a", 4), alike("b", 4)).questions[0].fact(Related)
-    apart = found.margins_apart
+    apart = found.margins_separate
     figures = sum(found.margins), apart.value, apart.some_each.value
     assert figures == pytest.approx((1.84, 3.48, 2.22), abs=0.006)
     assert found.gains[1] == pytest.approx(2.22 / 1.84, rel=0.005)

@@ -35,7 +35,7 @@ from planner.estimates.rows import (
     weighted,
 )
 from planner.files import replace_file
-from planner.limits import JOINED
+from planner.limits import CONFIDENCE, JOINED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate, stacked
 
@@ -59,7 +59,7 @@ COLUMNS = pa.schema(
 def estimates_table(
     parameters: Parameters,
     sums: Sums,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     window: int = 3,
     set_sizes: Mapping[str, str] | None = None,
     by: tuple[str, Mapping[str, Sums]] | None = None,
@@ -123,7 +123,7 @@ def estimates_table(
 def difference_table(
     first: tuple[Parameters, Sums],
     second: tuple[Parameters, Sums],
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> pa.Table:
     """First less second of two collections of the same questions from independent people.
 

@@ -13,7 +13,9 @@ from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.collecting.places import REPORT_SUFFIXES
 from planner.deployment.parameters import Parameters, read_parameters, survey_parameters
-from planner.planning.choice import ByLevel, beliefs_after
+from planner.limits import CONFIDENCE
+from planner.planning.beliefs import beliefs_after
+from planner.planning.by_level import ByLevel
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.show.blocks import Block
@@ -34,7 +36,6 @@ from planner.ui.fields import kept_item
 from planner.ui.working import looked_at, remembered, shown
 
 _MOST_PAIRS = 40
-_CONFIDENCE = 0.95
 _NO_GROUP = "everybody together"
 
 
@@ -76,8 +77,8 @@ def _counted(parameters: Parameters, places: list[Path]) -> list[Block]:
     names = list(parameters.groups)
     by = st.selectbox("By", [_NO_GROUP, *names], key="c-by") if names else _NO_GROUP
     parts = None if by == _NO_GROUP else (by, done.by(parameters.groups, by))
-    table = estimates_table(parameters, done.sums, _CONFIDENCE, by=parts)
-    return result_blocks(parameters, done, table, _CONFIDENCE)
+    table = estimates_table(parameters, done.sums, CONFIDENCE, by=parts)
+    return result_blocks(parameters, done, table, CONFIDENCE)
 
 
 def meaning() -> None:

@@ -7,6 +7,7 @@ import streamlit as st
 
 from planner.estimates.channel import OrderedEstimates
 from planner.laws.schema import Document
+from planner.limits import SAME_ERROR
 from planner.planning.datasets import KnownAnswers
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
@@ -76,7 +77,9 @@ def _step(survey: SurveyPlan, plan: QuestionPlan, question: Document) -> Step | 
         enough = len(users) == len(missed)
         return (f"Ask {most} people", about, {"users": most}) if enough else None
     own = plan.planned
-    better = [one for one in plan.found if one.against < -0.005 and not one.compared]
+    better = [
+        one for one in plan.found if one.against < -SAME_ERROR and not one.compared
+    ]
     if better and better[0].by_level <= own.by_level:
         return f"Use {better[0].title}", question, {"mechanism": better[0].name}
     return None

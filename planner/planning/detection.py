@@ -1,0 +1,89 @@
+"""What a mechanism reaches for a target: standard errors, and shares that are seen.
+
+The estimated count of an item that ``f n`` of ``n`` people have has the variance
+``n (noise + f signal)``: ``noise`` of whoever lacks the item, ``noise + signal`` of whoever has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.arrays import Array
+from planner.planning.by_level import PureProtocol
+from planner.survey.levels import Target, wrong_targets
+
+# Quantiles of the normal distribution: 95 % one-sided, and a power of 80 %.
+_Z_LEVEL = 1.6448536269514722
+_Z_POWER = 0.8416212335729143
+_LAST_DIGITS = 1e-12  # of a number of people that a target is met with exactly
+
+
+def achieved(protocol: PureProtocol, users: float, target: Target) -> float:
+    """What is reached for ``target``, as a share of ``users``; ``inf`` if undetectable."""
+    levels = _levels_of(protocol, target)
+    noise = protocol.noise[levels]
+    if target.kind == "detect":
+        signal = protocol.signal[levels]
+        return float(detectable_frequencies(noise, signal, users).max())
+    if target.level is None:
+        return float(np.sqrt(protocol.worst_case_mse / users))
+    return float(np.sqrt(noise.max() / users))
+
+
+def users_needed(protocol: PureProtocol, target: Target, fraction: float = 1.0) -> int:
+    """How many users reach ``target``, where a ``fraction`` of them is asked.
+
+    An error ``v / n`` is at most ``value^2`` from ``n = v / value^2`` on. A share ``f`` is detected
+    from ``n = ((z_level sqrt(noise) + z_power sqrt(noise + f signal)) / f)^2`` on.
+
+    Examples
+    --------
+    >>> from planner import PrivacyPolicy, solve
+    >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
+    >>> users_needed(table, Target(error=0.01))
+    2397230
+    """
+    levels = _levels_of(protocol, target)
+    noise = protocol.noise[levels]
+    if target.kind == "detect":
+        absent = _Z_LEVEL * np.sqrt(noise)
+        present = _Z_POWER * np.sqrt(noise + target.value * protocol.signal[levels])
+        needed = np.square((absent + present) / target.value).max()
+    elif target.level is None:
+        needed = protocol.worst_case_mse / target.value**2
+    else:
+        needed = noise.max() / target.value**2
+    return ceil(needed / fraction * (1 - _LAST_DIGITS))
+
+
+def _levels_of(protocol: PureProtocol, target: Target) -> NDArray[np.intp]:
+    """Places of the levels that a target is about."""
+    names = protocol.policy.names
+    check_targets([target], names)
+    if target.level is None:
+        return np.arange(len(names))
+    return np.array([names.index(target.level)])
+
+
+def detectable_frequencies(noise: Array, signal: Array, users: float) -> Array:
+    """Smallest share at which an item is told apart from an absent one; ``inf`` if none is.
+
+    Smallest ``f`` with ``n f - z_power sd(f) >= z_level sd(0)``, at 95 % and a power of 80 %. With
+    ``x = n f`` and ``t = z_level sd(0)``: ``(x - t)^2 = z_power^2 (n noise + x signal)``, the
+    larger root of a quadratic.
+    """
+    t = _Z_LEVEL * np.sqrt(users * noise)
+    z2 = _Z_POWER**2
+    middle = t + z2 * signal / 2
+    x = middle + np.sqrt(np.square(middle) - np.square(t) + z2 * users * noise)
+    return np.where(x <= users, x / users, np.inf)
+
+
+def check_targets(targets: Iterable[Target], levels: Sequence[str]) -> None:
+    """Check targets against levels and each other."""
+    for _, _, error in wrong_targets(tuple(targets), levels):
+        raise error

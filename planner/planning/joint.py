@@ -1,0 +1,209 @@
+"""Questions of one answer each that are asked together: what one report tells of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from planner.arrays import Array
+from planner.estimates.cross_table import merged_cells, people_for_association
+from planner.mechanisms.asking import CollectedLaw
+from planner.planning.choice import ChoiceKind, Deployed
+from planner.planning.kind import PlanFacts
+from planner.planning.option import AnyPart, Curve, Option, Part, at_scale
+from planner.planning.shares import Allocation, allocate
+from planner.planning.solve import ROUGH
+from planner.survey.questions import Categorical, Joint
+
+STRENGTH = 0.1
+POWER = 0.8
+"""The Cramér's V that people are counted for, and the chance to see it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Related:
+    """What the report of a joint question tells: errors are squared, per person who is asked.
+
+    ``table`` is the total over all cells. :attr:`margins` and :attr:`people` follow from the law
+    that is deployed; :attr:`separate` and :attr:`margins_separate` are what its parts would have if
+    they were asked as questions of their own, with the same budgets. All for the least favourable
+    answers.
+    """
+
+    part: Part[Joint]
+    mechanism: Deployed
+    table: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parts."""
+        return self.part.asked.of
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many answers each has."""
+        return tuple(int(one.policy.item_counts.sum()) for one in self.part.asked.parts)
+
+    def _table_error(self, kept: Sequence[int]) -> float:
+        """Error of the table of some of the parts, for the worst cell.
+
+        Levels treat cells alike, so that the first cell of each stands for all of them.
+        """
+        law = self._law
+        asked = self.part.asked
+        answers = [part.plain_levels.item_names() for part in asked.parts]
+        merged = merged_cells(asked.ordered, answers, kept)
+        first_cells = np.cumsum([0, *law.levels.item_counts[:-1]])
+        errors = []
+        for answer in np.eye(len(asked.ordered))[first_cells]:
+            second_moments = law.shape.second_moments(answer, merged)
+            errors.append(float(np.trace(second_moments)) - 1)
+        return max(errors)
+
+    @cached_property
+    def _law(self) -> CollectedLaw:
+        return ChoiceKind().law(self.part.deployed, self.mechanism)
+
+    @cached_property
+    def margins(self) -> tuple[float, ...]:
+        """Total error of the counts of each part alone."""
+        return tuple(self._table_error([k]) for k in range(len(self.sizes)))
+
+    @cached_property
+    def people(self) -> dict[tuple[str, str], int]:
+        """How many the survey needs to see, with 80 % chance, a Cramér's V of 0.1 of two parts."""
+        needed_by_pair = {}
+        for i, j in combinations(range(len(self.sizes)), 2):
+            error = self.table if len(self.sizes) == 2 else self._table_error([i, j])
+            sizes = (self.sizes[i], self.sizes[j])
+            needed = 0.0
+            if min(sizes) > 1:
+                needed = people_for_association(error, sizes, STRENGTH, POWER)
+            pair = (self.names[i], self.names[j])
+            needed_by_pair[pair] = int(np.ceil(needed / self.part.fraction))
+        return needed_by_pair
+
+    @cached_property
+    def _curves(self) -> list[Curve]:
+        kind = ChoiceKind()
+        curves = []
+        for question in self.part.question.parts:
+            spent = at_scale(question, self.part.share)
+            curves.append(kind.shared(spent, self.part.people))
+        return curves
+
+    @cached_property
+    def separate(self) -> float:
+        """Error of the table if the parts are asked separately, with the shares best for it.
+
+        Of independent reports ``prod(V_j + 1) - 1``. One question each tells no table at all.
+        """
+        from scipy.optimize import minimize
+
+        def log_table_error(log_ratios: Array) -> float:
+            weights = np.exp(np.append(log_ratios, 0.0))
+            shares = weights / weights.sum()
+            logs = []
+            for curve, share in zip(self._curves, shares.tolist(), strict=True):
+                logs.append(np.log1p(curve.at(share, tolerance=ROUGH).squared))
+            return float(sum(logs))
+
+        free = len(self.sizes) - 1
+        simplex = np.vstack([np.zeros(free), np.eye(free)]) / 2
+        result = minimize(
+            log_table_error,
+            simplex[0],
+            method="Nelder-Mead",
+            options={"initial_simplex": simplex, "xatol": 1e-2, "fatol": 1e-5},
+        )
+        return float(np.expm1(result.fun))
+
+    @cached_property
+    def margins_separate(self) -> Allocation:
+        """The parts alone, if split as is best for them, and if each person is asked one."""
+        return allocate(self._curves, asked=1)
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        """How many times smaller the errors of table and margins are than asked separately."""
+        separate = self.margins_separate
+        margins = min(separate.value, separate.some_each.value)
+        return self.separate / self.table, margins / sum(self.margins)
+
+    @property
+    def shares_of_people(self) -> RelatedShares:
+        """The errors as shares of the people asked."""
+        people = self.part.people
+        separate = self.margins_separate
+        return RelatedShares(
+            together=np.sqrt(np.array([self.table, *self.margins]) / people),
+            split=np.sqrt(np.array([self.separate, *separate.errors]) / people),
+            one_each=np.sqrt(separate.some_each.errors / people),
+        )
+
+    @property
+    def unused_budgets(self) -> bool:
+        """Whether some part would keep its promise with smaller budgets of cells.
+
+        A cell has the smaller budget of its levels. Two cells that differ in one part alone are
+        told apart by no more than that; where parts have different budgets, a mechanism that is
+        best for the cells' budgets is not the best for what the parts promise.
+        """
+        budgets = set()
+        for question in self.part.question.parts:
+            budgets.update(question.policy.largest_pairs().tolist())
+        return len(budgets) > 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelatedShares:
+    """Errors of a table and then of its parts, as shares of the people asked.
+
+    Asked ``together``, or as questions of their own with the budgets ``split``, or ``one_each``,
+    which tells no table.
+    """
+
+    together: Array
+    split: Array
+    one_each: Array
+
+
+class JointKind(ChoiceKind):
+    """A choice of a pair of answers."""
+
+    def facts(self, part: AnyPart, planned: Option, mechanism: Deployed) -> PlanFacts:
+        """Those of a choice, and what it says of its parts."""
+        table = self.total(part, planned).value
+        return *super().facts(part, planned, mechanism), Related(part, mechanism, table)
+
+
+def joined(parts: Sequence[Part[Categorical]]) -> Part[Joint]:
+    """Questions of one answer each as one joint question of the same people and whole budgets.
+
+    Raises
+    ------
+    InputError
+        Their rules differ, or they have too many pairs of answers.
+    """
+    return Part(
+        asked=_joint([part.asked for part in parts]),
+        tolerated=_joint([part.tolerated for part in parts]),
+        question=_joint([part.question for part in parts]),
+        share=1.0,
+        fraction=1.0,
+        everybody=parts[0].everybody,
+    )
+
+
+def _joint(questions: Sequence[Categorical]) -> Joint:
+    """A joint question of these: of each its levels and their rule alone."""
+    names = tuple(question.name for question in questions)
+    plain = []
+    for question in questions:
+        levels = question.levels
+        plain.append(Categorical(name=question.name, level=levels, rule=question.rule))
+    return Joint(name=" and ".join(names), of=names, parts=tuple(plain))
