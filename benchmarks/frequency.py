@@ -15,7 +15,7 @@ from planner import Level, Survey, best_design, solve
 from planner.deployment import Client
 from planner.deployment.parameters import parameters_from_mechanisms
 from planner.limits import DENOMINATOR
-from planner.mechanisms.collected import BernoulliRows
+from planner.mechanisms.bernoulli import BernoulliRows
 from planner.mechanisms.counting import BitCounter
 from planner.mechanisms.inputs import ItemSets
 from planner.mechanisms.making import oue, padded

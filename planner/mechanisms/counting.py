@@ -85,7 +85,8 @@ class BitCounter:
     """
 
     def __init__(self, items: int) -> None:
-        self._items, self._words = items, words_for(items)
+        self._items = items
+        self._words = words_for(items)
         self._height = rows_at_once(_SLAB_WORDS, self._words)
         self._adder = _Adder()
         self._slab = np.empty((self._height, self._words), dtype=np.uint64)
@@ -314,12 +315,10 @@ class PackedCounter:
     """Reports of packed bits, of which each has ``held`` ones if that is fixed."""
 
     def __init__(self, bits: int, held: int | None = None) -> None:
-        self._bits, self._held, self._counter, self._users = (
-            bits,
-            held,
-            BitCounter(bits),
-            0,
-        )
+        self._bits = bits
+        self._held = held
+        self._counter = BitCounter(bits)
+        self._users = 0
 
     def add(self, rows: Reports) -> None:
         """Count some reports."""
@@ -381,11 +380,9 @@ class SidesCounter:
     """
 
     def __init__(self, counts: Whole, types: Whole) -> None:
-        self._types, self._levels, self._items = (
-            types,
-            level_bits(counts),
-            int(counts.sum()),
-        )
+        self._types = types
+        self._levels = level_bits(counts)
+        self._items = int(counts.sum())
         # The adders want rows without gaps, so the type's word is added up with the others.
         self._counters = [BitCounter(64 + self._items) for _ in types]
         self._reports = np.zeros(len(types), dtype=np.int64)

@@ -23,7 +23,7 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.arrays import Whole
+from planner.arrays import Array, Whole
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import PairViolation, check_unary
 from planner.laws.levels import Levels
@@ -38,9 +38,8 @@ _ABOVE = 1 + 2**-40
 _MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
 _MOST_MIXED = 0.01
 _MOST_EXCESS = 1e-9
-_DOUBLES = (
-    2.0**-45
-)  # relative: more than sums, ratios and products of doubles are off by
+# relative: more than sums, ratios and products of doubles are off by
+_DOUBLES = 2.0**-45
 
 
 def units_below(share: float) -> int:
@@ -98,18 +97,20 @@ def round_die(
 
 
 def likelihoods(item_counts: Whole, high_counts: Whole, integers: Whole) -> OutputTypes:
-    """Types on the grid as likelihoods, for the formulas of the estimator and the variances."""
+    """Types on the grid as likelihoods, for the formulas of the estimator and the variances.
+
+    ``integers / 2^32`` are the probabilities of a type and the own side; on a side of ``n`` of the
+    level's ``m`` items a report's likelihood is ``m / n`` times as much.
+    """
+    items = item_counts[:, None, None]
     high = high_counts.T[:, :, None]
-    on_side = np.concatenate([item_counts[:, None, None] - high, high], axis=2)
-    value = integers * (
-        item_counts[:, None, None] / np.maximum(on_side, 1) / DENOMINATOR
-    )
+    on_side = np.concatenate([items - high, high], axis=2)
+    value = integers * (items / np.maximum(on_side, 1) / DENOMINATOR)
     # A side on which nobody stands has no likelihood: it gets that of the other.
     value = np.where(on_side > 0, value, value[:, :, ::-1])
-    ones = np.ones(len(high_counts))
-    return OutputTypes(
-        item_counts, ones, value[:, :, 0].T, value[:, :, 1].T, high_counts
-    )
+    low = value[:, :, 0].T
+    weights = np.ones(len(high_counts))
+    return OutputTypes(item_counts, weights, low, value[:, :, 1].T, high_counts)
 
 
 def drawn_design(design: SubsetDesign) -> SubsetDesign:
@@ -142,52 +143,61 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole
     >>> high_counts.tolist(), integers.tolist()
     ([[1], [0]], [[[1431655766, 2863311527], [3, 0]]])
     """
-    # Sides that tell nothing apart become one, the low one.
-    apart = (types.low < types.high * (1 - NO_SPLIT)) | (types.low_counts == 0)
-    high_counts = np.where(apart & (types.high > 0), types.high_counts, 0)
-    low = np.where(apart, types.low, np.minimum(types.means, types.high))
-    types = OutputTypes(types.item_counts, types.weights, low, types.high, high_counts)
+    types = _without_equal_sides(types)
+    # D = 2^32 and, below, r, K, B_0, M_o, delta and phi_o are those of the proof.
     bounds = policy.bounds()
     finite = np.isfinite(bounds)
-    excess = np.expm1(
-        np.fmax.reduce(types.pair_losses[finite] - bounds[finite], initial=0.0)
-    )
-    if not excess <= _MOST_EXCESS:
-        reason = f"The design exceeds a pair's budget by {excess:.3g} nats"
-        raise VerificationError(
-            reason, "Do not deploy it: plan again with budgets that differ less."
-        )
-    chances = types.probabilities
-    sums = chances.sum(axis=(1, 2))
-    for level in np.flatnonzero(np.abs(sums - 1) > _MOST_EXCESS):
-        reason = f"The probabilities of level {level} sum to {float(sums[level])!r}, not to 1"
+    eta = _excess(types, bounds)  # e^loss exceeds e^budget by this factor, less 1
+    chances = types.probabilities  # p_i(o, s), shape (t, n, 2)
+    row_sums = chances.sum(axis=(1, 2))
+    for level in np.flatnonzero(np.abs(row_sums - 1) > _MOST_EXCESS):
+        total = float(row_sums[level])
+        reason = f"The probabilities of level {level} sum to {total!r}, not to 1"
         raise VerificationError(reason, "Solve the design again.")
-    sides = (
-        np.stack([types.low_counts, high_counts], axis=2) * (types.high > 0)[..., None]
-    )
-    shares = (
-        sides.transpose(1, 0, 2) / types.item_counts[:, None, None]
-    )  # of the level's items
-    # The names of the proof: r, K, B0, M_o, delta, and phi_o times the shares.
-    least = bounds[finite].min() if finite.any() else math.log(2)
-    entries = int((shares > 0).sum(axis=(1, 2)).max())
-    uneven = float(np.ptp(sums) / sums.max()) + _DOUBLES
-    blank = ceil((entries + DENOMINATOR * uneven) / math.expm1(least)) + 1
-    steepest = 1 / np.where(shares > 0, shares, 1.0).min(axis=(0, 2))
-    room = max(DENOMINATOR - blank, 1)
-    grown = 1 + DENOMINATOR * (excess + _DOUBLES)
-    mixed = float(steepest.sum() * grown / (room * -math.expm1(-least)))
-    if mixed > _MOST_MIXED:
+    # n / m of each side: the share of a level's items that stand on it.
+    sides = np.stack([types.low_counts, types.high_counts], axis=2)
+    sides = sides * (types.high > 0)[..., None]
+    side_shares = sides.transpose(1, 0, 2) / types.item_counts[:, None, None]
+    r = bounds[finite].min() if finite.any() else math.log(2)
+    K = int((side_shares > 0).sum(axis=(1, 2)).max())
+    uneven = float(np.ptp(row_sums) / row_sums.max()) + _DOUBLES
+    B_0 = ceil((K + DENOMINATOR * uneven) / math.expm1(r)) + 1
+    M = 1 / np.where(side_shares > 0, side_shares, 1.0).min(axis=(0, 2))  # M_o
+    room = max(DENOMINATOR - B_0, 1)  # D - B_0
+    grown = 1 + DENOMINATOR * (eta + _DOUBLES)
+    delta = float(M.sum() * grown / (room * -math.expm1(-r)))
+    if delta > _MOST_MIXED:
         allowed = "large enough for so many items on a grid of 2^-32"
         remedy = "Raise the smallest budgets, or merge items."
         raise InputError("epsilons", policy.epsilons.tolist(), allowed, remedy)
-    silent = (steepest / steepest.sum())[:, None] * shares
-    integers = np.zeros((sums.size, types.size + 1, 2), dtype=np.int64)
-    integers[:, :-1] = np.floor(
-        room * ((1 - mixed) * chances / sums.max() + mixed * silent)
-    )
+    phi = M / M.sum()
+    silent = phi[:, None] * side_shares
+    mixed = (1 - delta) * chances / row_sums.max() + delta * silent
+    integers = np.zeros((row_sums.size, types.size + 1, 2), dtype=np.int64)
+    integers[:, :-1] = np.floor(room * mixed)
     integers[:, -1, 0] = DENOMINATOR - integers.sum(axis=(1, 2))
-    return np.vstack([high_counts, 0 * types.item_counts]), integers
+    return np.vstack([types.high_counts, 0 * types.item_counts]), integers
+
+
+def _without_equal_sides(types: OutputTypes) -> OutputTypes:
+    """The same types, sides that tell nothing apart joined to one, the low one."""
+    differ = types.low < types.high * (1 - NO_SPLIT)
+    split = differ | (types.low_counts == 0)
+    high_counts = np.where(split & (types.high > 0), types.high_counts, 0)
+    low = np.where(split, types.low, np.minimum(types.means, types.high))
+    return OutputTypes(types.item_counts, types.weights, low, types.high, high_counts)
+
+
+def _excess(types: OutputTypes, bounds: Array) -> float:
+    """By which factor, less 1, the types exceed a pair's budget; next to nothing, or an error."""
+    finite = np.isfinite(bounds)
+    over = np.fmax.reduce(types.pair_losses[finite] - bounds[finite], initial=0.0)
+    excess = float(np.expm1(over))
+    if not excess <= _MOST_EXCESS:
+        reason = f"The design exceeds a pair's budget by {excess:.3g} nats"
+        remedy = "Do not deploy it: plan again with budgets that differ less."
+        raise VerificationError(reason, remedy)
+    return excess
 
 
 def drawn_channel(channel: Channel) -> Channel:

@@ -40,9 +40,8 @@ from planner.policy import logodds
 _ALL_HITS = 30_000
 _GRID = 300
 _ALL_STAIRS = 1000  # up to which every place of a short step is tried
-_MOST_NATS = (
-    20.0  # budgets above are not used up: whole numbers over 2^32 could not hold more
-)
+# Budgets above are not used up: whole numbers over 2^32 could not hold more.
+_MOST_NATS = 20.0
 _CHUNK_ELEMENTS = 2**18  # elements of reports at once: what stays in the cache
 
 
@@ -203,43 +202,58 @@ def set_error(
 def _staircases(length: int, epsilon: float, cap: float) -> Array:
     """All of them: flat, whole steps and one that may be short, flat; a row each, by hits.
 
-    Where they are many, the short step is the first or the last.
+    Where they are many, the short step is the first or the last. Shape ``(stairs, length + 1)``.
     """
-    whole = ceil(cap / epsilon - 1e-9) - 1
-    missing = max(0.0, epsilon - (cap - whole * epsilon))
-    places = np.arange(whole + 1 if missing > 1e-9 * cap else 1)
-    if length * places.size > _ALL_STAIRS:
-        places = places[[0, -1]]
-    above = np.arange(length + 1) - np.arange(length)[:, None, None]
-    stairs = np.clip(epsilon * above - missing * (above > places[:, None]), 0.0, cap)
-    return np.asarray(stairs.reshape(-1, length + 1))
+    whole_steps = ceil(cap / epsilon - 1e-9) - 1
+    # By so much the one short step is shorter than epsilon, for the stairs to end at the cap.
+    missing = max(0.0, epsilon - (cap - whole_steps * epsilon))
+    short_steps = np.arange(whole_steps + 1 if missing > 1e-9 * cap else 1)
+    if length * short_steps.size > _ALL_STAIRS:
+        short_steps = short_steps[[0, -1]]
+    hits = np.arange(length + 1)
+    flat = np.arange(length)[:, None, None]  # hits before the first step
+    steps_climbed = hits - flat
+    after_short = steps_climbed > short_steps[:, None]
+    heights = epsilon * steps_climbed - missing * after_short
+    return np.asarray(np.clip(heights, 0.0, cap).reshape(-1, length + 1))
 
 
 def _hits(elements: int, length: int, sizes: Whole) -> Array:
-    """Chance of each number of hits of a uniform report, up to a factor: (sizes, length + 1)."""
+    """Chance of each number of hits of a uniform report, up to a factor: ``(sizes, length + 1)``.
+
+    Hypergeometric: ``C(length, j) C(elements - length, k - j)`` for ``j`` hits of ``k`` elements,
+    by the ratios of neighbours.
+    """
     j = np.arange(length)
     k = sizes[:, None]
-    missed = np.maximum(elements - length - k + j + 1, 1e-200)
+    others = np.maximum(elements - length - k + j + 1, 1e-200)
     with np.errstate(divide="ignore"):
-        rises = np.log((length - j) / (j + 1) * np.maximum(k - j, 0) / missed)
-    logs = np.cumsum(np.pad(rises, ((0, 0), (1, 0))), axis=1)
+        log_ratios = np.log((length - j) / (j + 1) * np.maximum(k - j, 0) / others)
+    logs = np.cumsum(np.pad(log_ratios, ((0, 0), (1, 0))), axis=1)
     return np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
 def _support(
     items: int, length: int, sizes: Whole, stairs: Array
 ) -> tuple[Array, Array]:
-    """Chances a and b of a report to have an own and another element: (sizes, stairs)."""
+    """Chances a and b of a report to have an own and another element: ``(sizes, stairs)``.
+
+    ``a`` is the mean number of hits by the length; reports have ``k`` elements in all, so that
+    ``b = (k - length a) / items``.
+    """
     uniform = _hits(items + length, length, sizes)
     height = np.exp(stairs - stairs[:, -1:]).T
-    own_chance = (
-        (uniform * np.arange(length + 1)) @ height / (uniform @ height) / length
-    )
-    return own_chance, (sizes[:, None] - length * own_chance) / items
+    hits = np.arange(length + 1)
+    mean_hits = ((uniform * hits) @ height) / (uniform @ height)
+    own_chance = mean_hits / length
+    return own_chance, (sizes[:, None] - mean_hits) / items
 
 
 def _best(items: int, length: int, stairs: Array) -> SetDesign:
-    """The one of these staircases and any size with the smallest worst-case error."""
+    """The one of these staircases and any size with the smallest worst-case error.
+
+    Where sizes are many a sample is tried, then the sizes around the best of it, and so on.
+    """
     low = 1
     high = items + length - 1
     while True:
@@ -248,13 +262,12 @@ def _best(items: int, length: int, stairs: Array) -> SetDesign:
             sizes = np.unique(np.geomspace(low, high, _GRID).astype(np.int64))
         own_chance, other_chance = _support(items, length, sizes, stairs)
         errors = set_error(items, length, own_chance, other_chance)
-        best = size, stair = np.unravel_index(int(np.nanargmin(errors)), errors.shape)
-        if sizes.size > high - low:
-            support = float(own_chance[best]), float(other_chance[best])
+        size, stair = divmod(int(np.nanargmin(errors)), len(stairs))
+        if sizes.size > high - low:  # all of them were tried
+            support = (float(own_chance[size, stair]), float(other_chance[size, stair]))
             return SetDesign(int(sizes[size]), tuple(stairs[stair].tolist()), support)
-        low, high = (
-            int(sizes[np.clip(size + side, 0, sizes.size - 1)]) for side in (-1, 1)
-        )
+        low = int(sizes[max(size - 1, 0)])
+        high = int(sizes[min(size + 1, sizes.size - 1)])
 
 
 def rival_supports(
@@ -278,14 +291,12 @@ def rival_supports(
     """
     hit = np.array([[0.0] + [epsilon] * length])
     grown = expm1(epsilon)
-    own_chance, other_chance = (
-        float(chance[0, 0]) for chance in _support(items, length, np.array([1]), hit)
-    )
+    own_chance, other_chance = _support(items, length, np.array([1]), hit)
     arc = 1 / (3 * length - 1 + length * grown)
     wheel = arc * (1 + grown) / (1 + grown * length * arc), arc
     privset = _best(items, length, hit).support
     return {
-        "amplified-grr": (own_chance, other_chance),
+        "amplified-grr": (float(own_chance[0, 0]), float(other_chance[0, 0])),
         "privset": privset,
         "wheel": wheel,
     }

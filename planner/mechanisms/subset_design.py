@@ -169,55 +169,75 @@ class SidesCollected(sides.Sides, Collected):
         has an item on the high side with the probability that their own group and side leave. That
         items sum to one number in every report is left out.
         """
-        counts = np.empty_like(own)
-        counts[self.bits] = own
+        holders = np.empty_like(own)  # people of each item, in the order of the bits
+        holders[self.bits] = own
         group = self._group
-        t = len(self.counts)
-        n = len(self.types)
-        chances = (np.array(self.weights) / DENOMINATOR).reshape(t, 2 * n)
-        mine = rng.multinomial(counts, chances[group]).reshape(counts.size, n, 2)
-        group_people = np.zeros((t, n, 2), dtype=np.int64)
-        np.add.at(group_people, group, mine)
+        groups = len(self.counts)
+        types = len(self.types)
+        chances = np.array(self.weights) / DENOMINATOR  # (groups, types, sides)
+        drawn = rng.multinomial(holders, chances.reshape(groups, 2 * types)[group])
+        sent = drawn.reshape(
+            holders.size, types, 2
+        )  # reports by own item, type and side
+        sent_by_group = np.zeros((groups, types, 2), dtype=np.int64)
+        np.add.at(sent_by_group, group, sent)
+        reports = sent_by_group.sum(axis=(0, 2))  # of each type
+        # Who else may have an item on the high side, in three kinds: people of other groups, and
+        # those of the item's own group whose own item is on the low or on the high side.
+        others = np.empty((types, 3, holders.size), dtype=np.int64)
+        others[:, 0] = (reports - sent_by_group.sum(axis=2)).T[:, group]
+        same_group = sent_by_group[group] - sent
+        others[:, 1:] = same_group.transpose(1, 2, 0)
+        share = self._high_shares()[:, :, group]
+        high = sent[:, :, 1].T + rng.binomial(others, share).sum(axis=1)
+        result = np.column_stack([reports, high])
+        return Aggregate(int(holders.sum()), result.ravel())
+
+    def _high_shares(self) -> Array:
+        """Chance that an item is on the high side of another one's report, ``(types, 3, groups)``.
+
+        ``k / m`` for people of other groups; ``k / (m - 1)`` and ``(k - 1) / (m - 1)`` for people
+        of its own group whose own item is on the low and on the high side, which takes a place.
+        """
         items = np.array(self.counts)
         high = np.array(self.types)
-        total = group_people.sum(axis=(0, 2))
-        # Of each type: people of other groups; those of the own one, on its low and its high side.
-        # Of two items of one group the own side has one place less.
-        asked = np.empty((n, 3, counts.size), dtype=np.int64)
-        asked[:, 0] = (total - group_people.sum(axis=2)).T[:, group]
-        asked[:, 1:] = group_people[group].transpose(1, 2, 0) - mine.transpose(1, 2, 0)
-        places = high[:, None] - np.array([0, 0, 1])[:, None]
-        share = np.clip(places / np.maximum(items - [[0], [1], [1]], 1), 0, 1)[
-            :, :, group
-        ]
-        ones = mine[:, :, 1].T + rng.binomial(asked, share).sum(axis=1)
-        result = np.column_stack([total, ones])
-        return Aggregate(int(counts.sum()), result.ravel())
+        places = np.stack([high, high, high - 1], axis=1)
+        among = np.maximum(np.stack([items, items - 1, items - 1]), 1)
+        return np.clip(places / among, 0.0, 1.0)
 
     @cached_property
     def _group(self) -> Whole:
-        """Of each bit."""
+        """The group of each bit."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
-    def _variance(self, counts: Array, people: Array) -> Array:
-        """Of counts in the order of the bits, with so many people in each group."""
+    def _variance(self, holders: Array, people: Array) -> Array:
+        """Variances of counts in the order of the bits.
+
+        ``sum_g people_g other_gi + holders_i (holder_i - other_ii)``: everybody adds what a person
+        of their group adds to an item that is not theirs, and holders of the item what they add
+        instead.
+        """
         others, holder = self.variances
-        extra = holder - np.diag(others)
-        return np.asarray((people @ others)[self._group] + counts * extra[self._group])
+        instead = holder - np.diag(others)
+        by_group = people @ others
+        return np.asarray(by_group[self._group] + holders * instead[self._group])
 
     def _standard_errors(self, values: Array, users: int) -> tuple[Array, Array]:
         """Of estimates in the order of the bits, and what they were if nobody had the item."""
         items = np.array(self.counts)
         # Unbiased estimates sum to about the users; what noise took below 0 is left out.
         people = np.maximum(np.bincount(self._group, values, items.size), 0.0)
-        shares = people / people.sum() if people.any() else items / items.sum()
-        variance = self._variance(np.clip(values, 0, users), users * shares)
+        shares = items / items.sum()
+        if people.any():
+            shares = people / people.sum()
+        holders = np.clip(values, 0, users)
+        variance = self._variance(holders, users * shares)
         # If nobody has the only item of a group, everybody is in the other groups.
-        others = np.tile(shares, (shares.size, 1)) + 1e-300
-        others[np.diag_indices(shares.size)] *= items > 1
-        others /= np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
-        null = users * (others * self.variances.other.T).sum(axis=1)[self._group]
-        return np.sqrt(variance), np.sqrt(null)
+        elsewhere = np.tile(shares, (shares.size, 1)) + 1e-300
+        elsewhere[np.diag_indices(shares.size)] *= items > 1
+        elsewhere /= np.maximum(elsewhere.sum(axis=1, keepdims=True), 1e-300)
+        null = users * (elsewhere * self.variances.other.T).sum(axis=1)
+        return np.sqrt(variance), np.sqrt(null[self._group])
 
 
 def draw_sides(
@@ -229,33 +249,41 @@ def draw_sides(
 ) -> NDArray[np.uint64]:
     """Reports of a design, the type's number and packed bits, uint64, shape ``(n, 1 + words)``.
 
-    ``own_bits`` is the bit of each person's own item; bits stand group by group.
+    ``own_bits`` are the bits of the people's own items; bits stand group by group. ``integers``
+    are ``2^32 Pr[type, own side | group]``, shape ``(groups, types, 2)``.
     """
     width = 1 + words_for(int(item_counts.sum()))
     chunk = rows_at_once(_CHUNK_WORDS, width)
     children = words.split(-(-own_bits.size // chunk))
     reports = np.empty((own_bits.size, width), dtype=np.uint64)
     lasts = np.cumsum(item_counts)
-    kinds = len(high_counts)
+    types = len(high_counts)
+    # One search for all groups: the cumulated integers of group g begin at g 2^32.
     ends = np.cumsum(integers.reshape(item_counts.size, -1), axis=1)
     ends += np.arange(item_counts.size)[:, None] * DENOMINATOR
 
     def draw(part: slice, i: int) -> None:
         """Type and own side from one word each; then everybody's other items, sorted by type."""
         bits = own_bits[part]
-        level = np.searchsorted(lasts, bits, side="right")
-        word = level * DENOMINATOR + children[i].half(bits.size)
-        drawn = np.searchsorted(ends.ravel(), word, side="right") - 2 * kinds * level
-        kind = drawn >> 1
-        held = (drawn & 1).astype(np.bool_)
-        order = np.argsort(
-            kind.astype(np.uint16) if kinds <= 2**16 else kind, kind="stable"
-        )
-        runs = np.cumsum(np.bincount(kind, minlength=kinds))
+        group = np.searchsorted(lasts, bits, side="right")
+        word = group * DENOMINATOR + children[i].half(bits.size)
+        outcome = np.searchsorted(ends.ravel(), word, side="right") - 2 * types * group
+        report_type = outcome >> 1
+        is_high = (outcome & 1).astype(np.bool_)
+        sort_key = report_type
+        if types <= 2**16:
+            sort_key = report_type.astype(np.uint16)  # NumPy sorts these by radix
+        order = np.argsort(sort_key, kind="stable")
+        type_ends = np.cumsum(np.bincount(report_type, minlength=types))
         sets = draw_sets(
-            item_counts, high_counts, runs, bits[order], held[order], children[i]
+            item_counts,
+            high_counts,
+            type_ends,
+            bits[order],
+            is_high[order],
+            children[i],
         )
-        reports[part, 0] = kind
+        reports[part, 0] = report_type
         reports[part][order, 1:] = sets.T
 
     map_rows(draw, own_bits.size, chunk)
@@ -273,54 +301,57 @@ def draw_sides(
 def draw_sets(
     item_counts: Whole,
     targets: Whole,
-    runs: Whole,
+    type_ends: Whole,
     own_bits: Whole,
-    held: Flags,
+    is_high: Flags,
     source: Words,
 ) -> Packed:
     """Packed rows with exact numbers of ones and one given bit each, shape ``(words, rows)``.
 
-    Rows are sorted by kind, which ends at row ``runs[kind]`` and has ``targets[kind]`` ones in each
-    level. Of each row the bit of item ``own_bits`` is ``held``; the others are drawn.
+    Rows are sorted by type, which ends at row ``type_ends[type]`` and has ``targets[type]`` ones in
+    each level. Of each row the bit ``own_bits`` is ``is_high``; the others are drawn.
     """
     rows = own_bits.size
     sizes = item_counts.tolist()
     levels = level_bits(item_counts)
     firsts = np.cumsum([0, *(level.mask.size for level in levels)])
-    bits = np.zeros(
-        (firsts[-1], rows), dtype=np.uint64
-    )  # a word of two levels is there twice
+    # A word in which two levels meet is there twice, once for each.
+    bits = np.zeros((firsts[-1], rows), dtype=np.uint64)
     parts = np.split(bits, firsts[1:-1])
-    for kind, (start, end) in enumerate(pairwise([0, *runs.tolist()])):
-        levels_of_type = zip(parts, levels, targets[kind].tolist(), sizes, strict=True)
-        for part, (_, mask), target, size in levels_of_type:
-            step = rows_at_once(_NEAR_WORDS, mask.size)
+    for report_type, (start, end) in enumerate(pairwise([0, *type_ends.tolist()])):
+        targets_of_type = targets[report_type].tolist()
+        for part, level, target, size in zip(
+            parts, levels, targets_of_type, sizes, strict=True
+        ):
+            step = rows_at_once(_NEAR_WORDS, level.mask.size)
             for row in range(start, end, step):
-                _near(part[:, row : min(row + step, end)], mask, target, size, source)
+                some = part[:, row : min(row + step, end)]
+                _near(some, level.mask, target, size, source)
     ends = np.cumsum(item_counts)
-    every = np.arange(rows)
     starts = ends - item_counts
+    every = np.arange(rows)
+    # Where each own bit stands: its word among those of all levels, and its lane there.
     own_level = np.searchsorted(ends, own_bits, side="right")
-    own_row = (own_bits >> 6) + (firsts[:-1] - (starts >> 6))[own_level]
-    own_word = own_row * rows + every
+    word_of_own = (own_bits >> 6) + (firsts[:-1] - (starts >> 6))[own_level]
+    own_place = word_of_own * rows + every
     shift = (own_bits & 63).astype(np.uint64)
     flat = bits.reshape(-1)
-    flat[own_word] &= ~(_ONE_BIT << shift)
-    kinds = np.repeat(np.arange(runs.size), np.diff(runs, prepend=0))
-    need = targets[kinds].T - np.stack([_ones(part) for part in parts])
-    need[own_level, every] -= held
+    flat[own_place] &= ~(_ONE_BIT << shift)
+    report_types = np.repeat(np.arange(type_ends.size), np.diff(type_ends, prepend=0))
+    missing = targets[report_types].T - np.stack([_ones(part) for part in parts])
+    missing[own_level, every] -= is_high
     # The given bit must never be picked: it looks as if it were right already.
-    blocked = need[own_level, every] > 0
-    flat[own_word] |= blocked.astype(np.uint64) << shift
-    for part, start, size, missing in zip(
-        parts, starts.tolist(), sizes, need, strict=True
+    blocked = missing[own_level, every] > 0
+    flat[own_place] |= blocked.astype(np.uint64) << shift
+    for part, start, size, missing_here in zip(
+        parts, starts.tolist(), sizes, missing, strict=True
     ):
-        _repair(part, start & 63, size, missing, source)
-    flat[own_word] &= ~(_ONE_BIT << shift)
-    flat[own_word] |= held.astype(np.uint64) << shift
+        _repair(part, start & 63, size, missing_here, source)
+    flat[own_place] &= ~(_ONE_BIT << shift)
+    flat[own_place] |= is_high.astype(np.uint64) << shift
     packed = np.zeros((words_for(int(ends[-1])), rows), dtype=np.uint64)
-    for (words, _), part in zip(levels, parts, strict=True):
-        packed[words] |= part
+    for level, part in zip(levels, parts, strict=True):
+        packed[level.words] |= part
     return packed
 
 
@@ -332,38 +363,49 @@ def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) ->
     four sets every row gets the one whose size is nearest to the target.
     """
     share = target / items
-    digits = 2
     lanes = mask[:, None]
-    near = _NEAR_MEAN * max(np.sqrt(items * share * (1 - share)), 1.0) / items
+    digits = 2
+    deviation = np.sqrt(items * share * (1 - share))  # of the number of ones
+    near = _NEAR_MEAN * max(deviation, 1.0) / items
     while abs(round(share * 2**digits) / 2**digits - share) > near:
         digits += 1
     value = round(share * 2**digits)
-    if value in (0, 2**digits):
-        part[:] = lanes if value else 0
+    if value == 0:
+        part[:] = 0
         return
-    steps = [
-        np.bitwise_or if value >> digit & 1 else np.bitwise_and
-        for digit in range(digits)
-    ]
+    if value == 2**digits:
+        part[:] = lanes
+        return
+    steps = []
+    for digit in range(digits):
+        is_one = value >> digit & 1
+        steps.append(np.bitwise_or if is_one else np.bitwise_and)
     words = (source.raw(part.size).reshape(part.shape) & lanes for _ in steps)
     for step, word in zip(steps[:-2], words, strict=False):
         step(part, word, out=part)
-    (first, second) = steps[-2:]
-    (last, last_but_one) = words
-    base = np.empty_like(last)
-    whole = np.empty_like(last)
+    last_but_one, last = steps[-2:]
+    (first_word, second_word) = words
+    base = np.empty_like(first_word)
+    whole = np.empty_like(first_word)
     misses = []
     for _ in range(2):
-        size = _ones(second(first(part, last, out=base), last_but_one, out=whole))
+        last_but_one(part, first_word, out=base)
+        last(base, second_word, out=whole)
+        size = _ones(whole)
         # With a word and with its complement sizes sum to the base's; where or-ed, items more.
-        turned = _ones(base) + items * (second is np.bitwise_or) - size
-        misses += [np.abs(size - target), np.abs(turned - target)]
-        last ^= lanes
+        both = _ones(base)
+        if last is np.bitwise_or:
+            both = both + items
+        complement_size = both - size
+        misses += [np.abs(size - target), np.abs(complement_size - target)]
+        first_word ^= lanes
     # The least miss, and in its last two bits which words are complemented.
-    best = (4 * np.stack(misses) + np.arange(4, dtype=np.int32)[:, None]).min(axis=0)
-    last ^= -(best >> 1 & 1).astype(np.uint64)
-    last_but_one ^= -(best & 1).astype(np.uint64)
-    second(first(part, last, out=part), last_but_one, out=part)
+    number = np.arange(4, dtype=np.int32)[:, None]
+    best = (4 * np.stack(misses) + number).min(axis=0)
+    first_word ^= -(best >> 1 & 1).astype(np.uint64)
+    second_word ^= -(best & 1).astype(np.uint64)
+    last_but_one(part, first_word, out=part)
+    last(part, second_word, out=part)
     part &= lanes
 
 
@@ -372,31 +414,31 @@ def _ones(bits: Packed) -> NDArray[np.int32]:
     return np.asarray(np.bitwise_count(bits).sum(axis=0, dtype=np.int32))
 
 
-def _repair(part: Packed, first: int, items: int, need: Whole, source: Words) -> None:
-    """Add ones at random places where ``need`` is above 0, take them away where it is below.
+def _repair(
+    part: Packed, first: int, items: int, missing: Whole, source: Words
+) -> None:
+    """Add ones at random places where some are ``missing``, take them away where it is negative.
 
     ``part`` has the words of one level, whose ``items`` begin at lane ``first`` of the first.
     """
     flat = part.reshape(-1)
-    raw = source.raw
     draw, wide = _FEW if items <= _FEW_ITEMS else _MANY
     digits = wide(8 * draw().itemsize)
     size = wide(items)
     offset = wide(first)
     odd = draw(2 ** int(digits) % items)
-    lane = wide(63)
-    row = np.flatnonzero(need)
-    left = np.abs(need[row])
-    target_bits = (need[row] > 0).astype(np.uint64)  # what the bit is to become
+    lane_mask = wide(63)
+    row = np.flatnonzero(missing)
+    left = np.abs(missing[row])
+    target_bits = (missing[row] > 0).astype(np.uint64)  # what the bits are to become
     step = 0
     while left.size:
         # Lemire: the high half of the product is uniform, given that the low half is not odd.
-        product = (
-            raw(-(-left.size * draw().itemsize // 8)).view(draw)[: left.size] * size
-        )
+        words = source.raw(-(-left.size * draw().itemsize // 8))
+        product = words.view(draw)[: left.size] * size
         pick = (product >> digits) + offset
-        word_index = (pick >> wide(6)).astype(np.int64) * need.size + row
-        pick &= lane
+        word_index = (pick >> wide(6)).astype(np.int64) * missing.size + row
+        pick &= lane_mask
         word = flat.take(word_index)
         flip = ((word >> pick) ^ target_bits) & _ONE_BIT
         flip &= product.astype(draw) >= odd

@@ -9,7 +9,7 @@ import pytest
 
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
-from planner.mechanisms.collected import BernoulliRows, draw_reports
+from planner.mechanisms.bernoulli import BernoulliRows, draw_reports
 from planner.mechanisms.counting import Aggregate, BitCounter, pack, unpack
 from planner.mechanisms.subset_design import draw_sets
 from planner.mechanisms.words import Words, seeded_words, system_words
