@@ -10,7 +10,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -446,6 +446,7 @@ class OneOfSet(Item):
     sets up to the padding length, below ``size / 2^32`` for those of more items.
 
     ``longer_sets`` are sizes of longer sets and the shares of people; ``None`` if nothing is said.
+    Estimates rest on them: of a set that has more items than the largest size nothing is drawn.
     """
 
     name: ClassVar[str] = "one-of-set"
@@ -460,7 +461,7 @@ class OneOfSet(Item):
             "share of the people have a set of more items than the size before, or "
             "than the padding length for the first; no set has more than the last size; none is "
             "longer if the list is empty, and nothing is known if it is null. A statement of the "
-            "planner, on which upper limits of estimates rest; no reader can check it.",
+            "planner, on which upper limits of estimates rest; a client takes no larger set.",
         ),
     }
 
@@ -499,13 +500,29 @@ class OneOfSet(Item):
             raise InputError(
                 "answer", _type_of(answer), "a list of items, empty for none", remedy
             )
-        found = sorted(map(super().code, answer))
-        if len(set(found)) < len(found):
+        items = [super(OneOfSet, self).code(item) for item in answer]
+        if len(set(items)) < len(items):
             remedy = "Give each item once."
             raise InputError.because(
                 "answer", "answer is a list that has an item twice", remedy
             )
-        return tuple(found)
+        return self.of_items(items)
+
+    @property
+    def largest_set(self) -> int:
+        """How many items a set may have: all, where nothing is said of sizes."""
+        if self.longer_sets is None:
+            return self.levels.total
+        sizes = [self.padding_length, *(size for size, _ in self.longer_sets)]
+        return min(sizes[-1], self.levels.total)
+
+    def of_items(self, items: Collection[int]) -> Code:
+        """The answer with these items, none of which is there twice; InputError if too many."""
+        if len(items) > self.largest_set:
+            allowed = f"a list of at most {self.largest_set}, the largest size of a set"
+            remedy = "State the sizes of sets as they are, and plan again."
+            raise InputError("answer", "a list of more items", allowed, remedy)
+        return tuple(sorted(items))
 
     def own(self, code: Code, source: Source) -> Own:
         length = self.padding_length
@@ -532,9 +549,8 @@ class OneOfSet(Item):
         return next(known, lists[0] if len(lists) > 1 else [cell])
 
     def read_cell(self, cell: str) -> Code:
-        return tuple(
-            sorted({self._known(self.find(text), text) for text in self.texts(cell)})
-        )
+        items = {self._known(self.find(text), text) for text in self.texts(cell)}
+        return self.of_items(items)
 
     def without(self, *, blank: bool) -> Code:
         return () if blank else LEFT_OUT
@@ -544,7 +560,7 @@ class OneOfSet(Item):
 
     def examples(self) -> Iterator[Answer]:
         items = list(super().examples())
-        yield from ([], items[:1], items)
+        yield from ([], items[:1], items[: self.largest_set])
 
 
 @dataclass(frozen=True)

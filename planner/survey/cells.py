@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final
 
 from planner.errors import FileError, InputError, mark
-from planner.laws.answers import LEFT_OUT, Code
+from planner.laws.answers import LEFT_OUT, Code, OneOfSet
 from planner.laws.levels import folded
 from planner.limits import JOINED
 from planner.survey.columns import AnswerColumn, ticked_answers, vacant_places
@@ -244,8 +244,14 @@ class ColumnReader(dict[Cell, Code]):
         try:
             return self.asked.read_cell(number)
         except InputError as error:
-            remedy = self._remedy(text)
+            remedy = error.remedy if self._is_known(text) else self._remedy(text)
             raise _wrong(self.names[0], text, error.allowed, remedy) from error
+
+    def _is_known(self, text: str) -> bool:
+        """Whether it names items, of which there are too many then."""
+        if not isinstance(self.asked, OneOfSet):
+            return False
+        return all(self.asked.find(item) is not None for item in self.asked.texts(text))
 
     def _remedy(self, text: str) -> str:
         if _DATE.fullmatch(text.lower()):
@@ -281,11 +287,21 @@ class ColumnReader(dict[Cell, Code]):
             several = len(held) > 1 and not self.asked.several
             if (nothing and held) or several:
                 raise _wrong(name, cell, "left out, as others are ticked", _CORRECT)
-        if self.asked.several:
-            return self.asked.without(blank=False) if nothing else tuple(sorted(held))
+        if isinstance(self.asked, OneOfSet):
+            return self._ticked_set(held, nothing=nothing)
         if not held:
             return self.asked.without(blank=not nothing)
         return self.asked.read_cell(self.asked.levels.item_name(held.pop()))
+
+    def _ticked_set(self, held: set[int], *, nothing: bool) -> Code:
+        assert isinstance(self.asked, OneOfSet)  # noqa: S101 - of its caller
+        if nothing:
+            return self.asked.without(blank=False)
+        try:
+            return self.asked.of_items(held)
+        except InputError as error:
+            ticks = f"{len(held)} ticks in one row"
+            raise _wrong(self.names[0], ticks, error.allowed, error.remedy) from error
 
     def _is_tick(self, cell: str, name: str, number: int) -> bool:
         """Whether it is a tick, or says the name of the column or of the answer."""

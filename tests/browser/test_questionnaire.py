@@ -31,6 +31,7 @@ from planner.deployment import client
 from planner.deployment.parameters import survey_parameters
 from planner.deployment.questionnaire import questionnaire
 from planner.laws.die import ACKNOWLEDGEMENTS
+from planner.survey.assumed import AssumedSets
 from planner.survey.questions import AskedAgain, SampledChoice, Sampling
 from tests.cli.running import shown
 from tests.deployment.sending import receiving
@@ -233,6 +234,22 @@ def test_every_kind_is_asked_and_the_collector_counts_what_is_sent(
     assert "5 reports in 1 file counted" in shown("aggregate", *files)
     assert set(asked) == {f"{host.address}/page.html", f"{host.address}/reports"}
     assert person.complaints == []
+
+
+def test_no_more_are_ticked_than_the_sizes_of_sets_allow(person, host):
+    sizes = AssumedSets((0.1, 0.5, 0.3, 0.1))
+    teas = all_of("green", "black", "mint", "white", "red")
+    question = ItemSet("teas", teas, padding_length=1, sets=sizes)
+    page = opened(person, host.page(made(Survey("sets", 1000, (question,)))))
+    expect(page.get_by_text("Choose all that apply. At most 3.")).to_be_visible()
+    for name in ("green", "black", "mint", "white"):
+        page.get_by_role("checkbox", name=name).check()
+    press(page, RANDOMISE)
+    assert page.get_by_text("At most 3. If more apply").count() == 2
+    page.get_by_role("checkbox", name="black").uncheck()
+    press(page, RANDOMISE, "Send")
+    heading(page, "Thank you")
+    assert len(host.lines) == 1
 
 
 def test_a_joint_question_is_asked_as_its_parts_and_sends_one_report(person, host):

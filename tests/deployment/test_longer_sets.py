@@ -8,6 +8,7 @@ import pytest
 
 from planner import (
     Aggregate,
+    FileError,
     InputError,
     ItemSet,
     ItemSets,
@@ -16,7 +17,8 @@ from planner import (
     Survey,
     plan_survey,
 )
-from planner.deployment import Parameters
+from planner.deployment import Client, Parameters
+from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import Collection
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import survey_parameters
@@ -28,6 +30,7 @@ from planner.mechanisms.asking import OneOfSetCollected, OrderedCollected
 from planner.show.blocks import Sentence, Table
 from planner.show.results import result_blocks
 from planner.survey.assumed import AssumedSets
+from tests.deployment.readers import asked as asked_client
 from tests.refusals import refused
 
 ITEMS = 30
@@ -207,3 +210,63 @@ def test_sizes_up_to_the_padding_length_are_not_cut():
     longer = ((1, 1.0), (3, 0.6), (9, 0.25), (9, 0))
     for length, cut in ((1, longer[1:3]), (2, longer[1:3]), (3, longer[2:3]), (9, ())):
         assert OneOfSetCollected(levels, length).with_sizes(longer).longer_sets == cut
+
+
+# -- sets larger than any that is stated -------------------------------------------------
+
+TEAS = ("green", "black", "mint", "white", "red")
+LARGEST = 3  # that the sizes below state
+
+
+@pytest.fixture(scope="module", params=["one-of-set", "whole-set"])
+def stated(request):
+    """Parameters by which no set has more than three of five items."""
+    mechanism = "opt0" if request.param == "one-of-set" else "set-design"
+    level = (Level("all", 2.0, TEAS),)
+    sizes = AssumedSets((0.1, 0.5, 0.3, 0.1))
+    question = ItemSet("q", level, mechanism=mechanism, padding_length=2, sets=sizes)
+    parameters = survey_parameters(plan_survey(Survey("s", 100, (question,))))
+    assert parameters.questions[0].asked.name == request.param
+    return parameters
+
+
+def test_no_client_reports_of_a_larger_set(stated, node, tmp_path):
+    client = Client(stated.document)
+    path = tmp_path / "params.json"
+    path.write_text(stated.to_json())
+    assert client.report("q", TEAS[:LARGEST]).payload
+    with refused("answer"):
+        client.report("q", TEAS[: LARGEST + 1])
+    for size, said in ((LARGEST, ""), (LARGEST + 1, "more items than the sizes")):
+        done = asked_client(node, path, "q", json.dumps(TEAS[:size]))
+        assert said in done.stderr
+        assert bool(done.stdout) == (not said)
+
+
+@pytest.mark.parametrize("form", ["listed", "ticked"])
+def test_no_larger_set_is_randomised_from_a_file(stated, form, tmp_path):
+    """Nothing is written, and the row is named."""
+    rows = [TEAS[:2], TEAS[:LARGEST], TEAS[: LARGEST + 1]]
+    lines = ["q", *(";".join(row) for row in rows)]
+    if form == "ticked":
+        ticks = [["1" if tea in row else "0" for tea in TEAS] for row in rows]
+        lines = [",".join(cells) for cells in (TEAS, *ticks)]
+    data = tmp_path / "data.csv"
+    out = tmp_path / "out.jsonl"
+    question = ItemSet("q", (Level("all", 2.0, TEAS),), padding_length=2)
+    columned = question.replacing(columns=TEAS if form == "ticked" else ("q",))
+    survey = Survey("s", 100, (columned,))
+    data.write_text("\n".join(lines) + "\n")
+    with pytest.raises(FileError, match=f"at most {LARGEST}") as error:
+        perturb_file(stated, data, out, survey=survey)
+    assert "line 4" in str(error.value)
+    assert not out.exists()
+    data.write_text("\n".join(lines[:3]) + "\n")
+    assert perturb_file(stated, data, out, survey=survey).written == {out: 2}
+
+
+def test_where_nothing_is_stated_every_set_is_taken():
+    level = (Level("all", 2.0, TEAS),)
+    question = ItemSet("q", level, mechanism="opt0", padding_length=2)
+    parameters = survey_parameters(plan_survey(Survey("s", 100, (question,))))
+    assert Client(parameters.document).report("q", TEAS).payload

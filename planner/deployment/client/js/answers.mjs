@@ -93,6 +93,7 @@ function oneOfSet(question) {
     [before, above] = [size, share];
   }
   const levels = readLevels(question, 1, length);
+  const largest = largestSet(question);
   return {
     levels,
     most: () => Math.max(...levels.rows.map(({ epsilon }) => epsilon)),
@@ -101,6 +102,7 @@ function oneOfSet(question) {
       if (!Array.isArray(answer)) refuse("the answer is not a list of items");
       const items = answer.map((one) => itemNumber(levels, one)).sort((x, y) => x - y);
       if (new Set(items).size < items.length) refuse("the answer has repeats");
+      if (items.length > largest) refuse("the answer has more items than the sizes of sets allow");
       return items;
     },
     own: (items, source) => {
@@ -109,6 +111,12 @@ function oneOfSet(question) {
       return slot < items.length ? items[slot] : levels.total + dummy;
     },
   };
+}
+
+/** Items that a set may have: estimates rest on the sizes that are stated. */
+export function largestSet({ padding_length: length, longer_sets: longer }) {
+  if (longer === null) return Infinity;
+  return longer.at(-1)?.size ?? length;
 }
 
 /** Of the first answers of a set, or of one that it has not: so many slots are reported of all. */

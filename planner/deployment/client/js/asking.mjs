@@ -1,6 +1,8 @@
 // A question as a person meets it: a group of plain controls, and "read" for what they say: an
 // answer, that it is skipped, or what is wrong. The survey's texts are put in as text, not markup.
 
+import { largestSet } from "./answers.mjs";
+
 const MOST_AT_A_GLANCE = 12; // more answers than that are searched
 
 /** An element; keys with a hyphen are attributes, others properties. */
@@ -89,10 +91,19 @@ const placed = (rows, order) => order.map((k) => rows[k]);
 const scale = (asked) => one(asked, placed(rowsOf(asked), asked.question.order), "scale");
 
 function several(asked) {
-  const { say } = asked;
+  const { question, say } = asked;
   const extra = [[{ answer: [] }, say("none")], [{ skipped: true }, say("skip")]];
-  const { parts, read } = choices(asked, rowsOf(asked), extra, { type: "checkbox" });
-  return { parts: [h("p", { className: "note" }, say("several")), ...parts], read, hint: say("skip_seen") };
+  const rows = rowsOf(asked);
+  const { parts, read } = choices(asked, rows, extra, { type: "checkbox" });
+  const most = largestSet(question);
+  const limited = most < rows.length;
+  const atMost = say("at_most", { most });
+  const readSome = () => {
+    const found = read();
+    return limited && found.answer?.length > most ? { wrong: atMost } : found;
+  };
+  const note = limited ? `${say("several")} ${atMost}` : say("several");
+  return { parts: [h("p", { className: "note" }, note), ...parts], read: readSome, hint: say("skip_seen") };
 }
 
 function number(asked) {
