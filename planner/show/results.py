@@ -165,8 +165,7 @@ def _question(
         ~own["of"].isin([of for *_, related in _relations(parts) for of in related])
     ]
     yield from _groups(own, confidence)
-    remarks = filter(None, dict.fromkeys(own["remark"]))
-    yield from said(f"{remark[0].upper()}{remark[1:]}." for remark in remarks)
+    yield from said(_remarks(own))
     most = max((one.demanded for one in law.pairs), default=np.inf)
     if isfinite(most):
         odds = f"odds of more than {exp(most):,.3g} to 1."
@@ -215,17 +214,9 @@ def _told_apart(rows: DataFrame) -> str:
 
 def _groups(own: DataFrame, confidence: float) -> Iterator[Block]:
     """Groups side by side, and the differences of every two."""
-    groups = own[own["group"].str.contains(" = ") & own["share"].notna()]
-    for part, rows in groups.groupby("of", sort=False):
-        by = {str(name): each for name, each in rows.groupby("group", sort=False)}
-        first, *_ = by.values()
-        columns = [column("answer", first["answer"].head(_MOST_ANSWERS))]
-        for name, each in by.items():
-            value = f"{name.partition(' = ')[2]} ({each['users'].iloc[0]:,})"
-            columns.append(column(value, map(_shares, each.itertuples()), str))
-        variable = groups["group"].iloc[0].partition(" = ")[0]
-        title = f"By {variable}: share, {confidence:.0%} interval"
-        yield Table(f"{title}{', ' * bool(part)}{part}", tuple(columns), "everybody")
+    groups = own[own["group"].str.contains(" = ") & own["estimate"].notna()]
+    yield from _side_by_side(groups[groups["share"].notna()], "share", confidence)
+    yield from _side_by_side(groups[groups["share"].isna()], "estimate", confidence)
     gaps = own[own["p"].notna()].sort_values("p", kind="stable").head(_MOST_ANSWERS)
     if len(gaps):
         columns = [
@@ -240,6 +231,44 @@ def _groups(own: DataFrame, confidence: float) -> Iterator[Block]:
         yield _answers(
             rows.head(_MOST_ANSWERS), f"{rows['group'].iloc[0]} {part}", confidence
         )
+
+
+def _side_by_side(groups: DataFrame, figure: str, confidence: float) -> Iterator[Table]:
+    """A table of the values of a known group: a share of each answer, or a mean and the like."""
+    for part, rows in groups.groupby("of", sort=False):
+        answers = list(dict.fromkeys(rows["answer"]))[:_MOST_ANSWERS]
+        columns = [column("answer", answers)]
+        for group, group_rows in rows.groupby("group", sort=False):
+            cells = {row.answer: _gap(row) for row in group_rows.itertuples()}
+            value = _value_of(str(group))
+            heading = f"{value} ({group_rows['users'].iloc[0]:,})"
+            columns.append(column(heading, [cells[name] for name in answers], str))
+        variable = rows["group"].iloc[0].partition(" = ")[0]
+        title = f"By {variable}: {figure}, {confidence:.0%} interval"
+        if part:
+            title += f", {part}"
+        yield Table(title, tuple(columns), "everybody")
+
+
+def _value_of(group: str) -> str:
+    """The value of a known group that a row is of, such as ``north`` of ``region = north``."""
+    return group.partition(" = ")[2]
+
+
+def _remarks(rows: DataFrame) -> Iterator[str]:
+    """What is remarked of the rows, each text once.
+
+    A quartile has no number in its row, and stands in its remark: of a group it is said of which.
+    """
+    sentences = {}
+    for row in rows.itertuples():
+        if not row.remark:
+            continue
+        text = f"{row.remark[0].upper()}{row.remark[1:]}."
+        if np.isnan(row.estimate) and _value_of(row.group):
+            text = f"In {_value_of(row.group)}: {row.remark}."
+        sentences[text] = True
+    yield from sentences
 
 
 def _interval(row: _Row) -> str:

@@ -74,3 +74,42 @@ def test_two_collections(place):
     rows = json.loads(shown("difference", params, north, params, south, "--json"))
     assert {row["answer"] for row in rows} == {"HIV", "flu", "none"}
     assert next(row["p"] for row in rows if row["answer"] == "HIV") < 1e-6
+
+
+OTHERS = """
+[[question]]
+name = "hours"
+kind = "ordinal"
+level = [{ name = "l", epsilon = 9, items = ["few", "some", "many"] }]
+[[question]]
+name = "income"
+kind = "numeric"
+lower = 0
+upper = 10
+epsilon = 6
+"""
+
+
+def test_quartiles_and_means_of_groups_stand_with_their_group(tmp_path):
+    """Three contradicting medians stood one below the other, and no mean of a group anywhere."""
+    asked, _, _ = SURVEY.partition("[[question]]")
+    (tmp_path / "survey.toml").write_text(asked + OTHERS)
+    params = tmp_path / "params.json"
+    shown("plan", tmp_path / "survey.toml", "--out", params)
+    for region, answer in (("north", "many,9"), ("south", "few,1")):
+        answers = tmp_path / f"{region}.csv"
+        answers.write_text("hours,income\n" + f"{answer}\n" * 400)
+        out = tmp_path / "reports" / f"region={region}"
+        shown("perturb", params, "--data", answers, "--out", out)
+    words = ("aggregate", params, tmp_path / "reports", "--by", "region")
+    page = " ".join(shown(*words, "--report", tmp_path / "r.html").split())
+    assert "In north: median: many, between many and many" in page
+    assert "In south: median: few, between few and few" in page
+    html = (tmp_path / "r.html").read_text()
+    rows = json.loads(shown(*words, "--json"))["estimates"]
+    means = [row for row in rows if row["answer"] == "mean" and " = " in row["group"]]
+    assert len(means) == 2
+    for row in means:
+        stated = f"{row['estimate']:.4g} ({row['lower']:.4g} to {row['upper']:.4g})"
+        assert stated in page
+        assert stated in html
