@@ -28,7 +28,7 @@ def place(tmp_path_factory):
     (folder / "survey.toml").write_text(SURVEY)
     shown("plan", folder / "survey.toml", "--out", folder / "params.json")
     for region, answers in (
-        ("north", "HIV\n" * 100 + "none\n" * 500),
+        ("north", "HIV\n" * 300 + "none\n" * 300),
         ("south", "none\n" * 300),
     ):
         (folder / "a.csv").write_text("diagnosis\n" + answers)
