@@ -235,11 +235,18 @@ def _groups(own: DataFrame, confidence: float) -> Iterator[Block]:
 
 def _side_by_side(groups: DataFrame, figure: str, confidence: float) -> Iterator[Table]:
     """A table of the values of a known group: a share of each answer, or a mean and the like."""
-    for part, rows in groups.groupby("of", sort=False):
+    for of, rows in groups.groupby("of", sort=False):
+        part = str(of)
         answers = list(dict.fromkeys(rows["answer"]))[:_MOST_ANSWERS]
         columns = [column("answer", answers)]
         for group, group_rows in rows.groupby("group", sort=False):
-            cells = {row.answer: _gap(row) for row in group_rows.itertuples()}
+            cells = dict(
+                zip(
+                    group_rows["answer"],
+                    map(_gap, group_rows.itertuples()),
+                    strict=True,
+                )
+            )
             value = _value_of(str(group))
             heading = f"{value} ({group_rows['users'].iloc[0]:,})"
             columns.append(column(heading, [cells[name] for name in answers], str))
@@ -261,6 +268,7 @@ def _remarks(rows: DataFrame) -> Iterator[str]:
     A quartile has no number in its row, and stands in its remark: of a group it is said of which.
     """
     sentences = {}
+    row: _Row
     for row in rows.itertuples():
         if not row.remark:
             continue
