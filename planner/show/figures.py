@@ -53,7 +53,8 @@ _MORE_PRIVATE = "(left: more private)"
 class Line:
     """Values over ``x``, numbers or names; NaN is a gap, and a ``dash`` of "" points alone.
 
-    ``limits`` below and above the values are a band, of points alone bars.
+    ``limits`` below and above the values are a band, of points alone bars; ``bare``, these bars
+    are drawn without the values.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Line:
     dash: str = "solid"
     limits: tuple[Any, Any] | None = None
     marked: bool = False
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,10 +146,10 @@ def question_figure(plan: QuestionPlan) -> Chart:
 def frontier_figure(curve: Frontier) -> Chart:
     """Error against the common scale of the budgets, in total and of at most eight levels."""
     kept = curve.names[:_MOST_DRAWN_LEVELS]
-    levels = [f"a rare item of {name!r}" for name in kept]
+    levels = [f"one answer of {name!r}" for name in kept]
     lines = [
         Line(
-            "all items" if kept else "error",
+            "all answers" if kept else "error",
             curve.scale,
             _positive(curve.total_error),
             GREY,
@@ -353,6 +355,10 @@ def one_survey_figure(survey: OneSurvey) -> Chart:
         Line(estimated, survey.labels, survey.estimates, BLUE, "", limits),
         Line("true", survey.labels, survey.truth, ORANGE, ""),
     ]
+    if survey.unit == "people" and np.min(survey.lower) < 0 and len(survey.labels) > 1:
+        ends = [survey.labels[0], survey.labels[-1]]
+        nobody = "nobody: what is left of it counts as 0"
+        lines.append(Line(nobody, ends, [0.0, 0.0], GREY, "dot"))
     cut = _of(survey.labels, range(survey.every), "answers")
     return Chart(lines, ("", survey.unit), turned=True, left_out=cut)
 
@@ -362,7 +368,7 @@ def beliefs_figure(
 ) -> Chart:
     """How likely an answer of a level may be held after a report, and was before."""
     held = [prior] * len(names)
-    ends = Line("after a report", names, held, BLUE, "", (low, high))
+    ends = Line("after a report", names, held, BLUE, "", (low, high), bare=True)
     before = Line("before", names, held, ORANGE, "")
     titles = ("", "held to be so likely")
     cut = _of(names, range(every))
@@ -443,6 +449,9 @@ def plotly_of(drawn: Chart) -> Figure:
     (across, along) = "yx" if drawn.turned else "xy"
     for line in drawn.lines:
         x = [_as_it_is(one) if isinstance(one, str) else one for one in line.x]
+        if line.bare and line.limits is not None:
+            _add_bars(made, x, line, across, along)
+            continue
         style: dict[str, Any] = {"line": {"color": line.colour, "dash": line.dash}}
         if line.limits is not None and line.dash:
             _add_band(made, x, line)
@@ -473,7 +482,7 @@ def plotly_of(drawn: Chart) -> Figure:
         made.add_scatter(**values, name=_as_it_is(line.name), mode=mode, **style)
     legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
     made.update_layout(
-        height=370, margin={"l": 8, "r": 8, "t": 56, "b": 40}, legend=legend
+        height=350, margin={"l": 8, "r": 8, "t": 8, "b": 40}, legend=legend
     )
     for axis, title in ((across, drawn.across), (along, drawn.titles[1])):
         kind = (
@@ -485,13 +494,28 @@ def plotly_of(drawn: Chart) -> Figure:
             {f"{axis}axis": {"title": title, "automargin": True, **kind}}
         )
     if drawn.turned:
-        height = 110 + 26 * max(len(drawn.lines[0].x), 2)
+        height = 90 + 26 * max(len(drawn.lines[0].x), 2)
         made.update_layout(
             height=height, yaxis={"type": "category", "autorange": "reversed"}
         )
     if drawn.percent:
-        made.update_layout({f"{along}axis": {"tickformat": ".2~%"}})
+        whole = {"rangemode": "tozero"} if drawn.turned else {}
+        made.update_layout({f"{along}axis": {"tickformat": ".2~%", **whole}})
     return made
+
+
+def _add_bars(
+    made: Figure, x: Sequence[Any], line: Line, across: str, along: str
+) -> None:
+    """From limit to limit, with a gap after each, so that the legend shows a bar, too."""
+    places: list[Any] = []
+    values: list[float | None] = []
+    for place, low, high in zip(x, *(line.limits or ((), ())), strict=True):
+        places += [place, place, None]
+        values += [float(low), float(high), None]
+    style = {"color": line.colour, "width": 5}
+    drawn = {across: places, along: values}
+    made.add_scatter(**drawn, name=_as_it_is(line.name), mode="lines", line=style)
 
 
 def _add_band(made: Figure, x: Sequence[Any], line: Line) -> None:

@@ -192,7 +192,7 @@ def table_html(columns: Sequence[Column], accent: int | None, caption: str = "")
         heads += f'<th class="{kind}">{escape(one.heading)}</th>'
         full = max(*one.lengths, float_info.min) if len(one.lengths) > 1 else 1.0
         shares = [100 * max(0.0, length) / full for length in one.lengths]
-        sizes = [f' style="background-size:{share:.1f}% 100%"' for share in shares]
+        sizes = [f' style="--bar:{share:.1f}"' for share in shares]
         cells = zip(one.cells[:_MOST_PAGE_ROWS], sizes or repeat(""), strict=False)
         bodies.append(
             [f'<td class="{kind}"{size}>{escape(cell)}</td>' for cell, size in cells]
@@ -280,7 +280,7 @@ def _drawn(line: Line, at: Callable[[Any, Any], tuple[float, float]]) -> Iterabl
     found = points(line.values)
     if line.dash:
         yield _path(found, line.colour, 2, line.dash)
-    if line.marked or not line.dash:
+    if (line.marked or not line.dash) and not line.bare:
         dot = '<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}"/>'
         yield from (dot.format(*place, line.colour) for place in found)
 

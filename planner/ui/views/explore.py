@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -28,10 +28,10 @@ from planner.show import figures
 from planner.show.blocks import said
 from planner.show.kinds import answers, words
 from planner.show.others import answer_rate_blocks, changed_sentence, comparison_blocks
+from planner.show.promises import budget_in_words, promises_of
 from planner.survey.survey import settle
-from planner.survey.values import text_of
 from planner.ui import render
-from planner.ui.document import cleaned
+from planner.ui.document import cleaned, names_of
 from planner.ui.fields import kept_item
 from planner.ui.state import session
 from planner.ui.working import looked_at, remembered
@@ -41,6 +41,8 @@ _TRIED_BUDGETS = np.geomspace(0.2, 8, 8)  # nats, at which channels are solved
 _WHILE_MOVING = 1e-3  # to which designs are solved while a hand moves
 _MOST_SLIDERS = 6
 _NATS = 0.05, 10.0
+_SHARES = 0.005, 0.995
+_SHARE_STEP = 0.005
 _NO_ERRORS = "decoys", "budgets: who answers"
 """Charts of something else."""
 
@@ -59,118 +61,187 @@ def page() -> None:
     render.header(
         "Explore", "Move a slider: the chart follows. The survey stays as it is."
     )
-    found, place, plan = looked_at("explore")
-    if found.mistakes or place is None or plan is None or found.plan is None:
+    result, number, plan = looked_at("explore")
+    if result.mistakes or number is None or plan is None or result.plan is None:
         return
+    survey = result.plan
     with render.complaint(), st.container(key="explore"):
         left, right = st.columns([1, 2])
         with left:
-            part, changes = _sliders(found.plan, plan)
+            part, changes = _sliders(survey, plan)
         with st.container(horizontal=True):
             use = "Use these budgets"
             st.button(use, on_click=_use, args=(changes,), disabled=not changes)
             st.button("Back to the survey", on_click=_back, disabled=part is plan.part)
             pin = st.button("Pin this")
-        if found.plan.allocation is not None:
+        if survey.allocation is not None:
             st.caption(
                 "Shares follow importance: with new budgets they are planned anew."
             )
-        now = None
+        below = st.container()
         with right, render.complaint():
-            explored = plan
-            if part is not plan.part:
-                explored = remembered(("explored", part), lambda: plan_question(part))
-            unit = _chart(explored)
-            render.render(said([changed_sentence(plan, explored, unit)]))
-            whose = answers(explored)
-            assumed = words(explored).assumed(explored)
-            render.render(said([f"{whose[:1].upper()}{whose[1:]}. {assumed}"], "note"))
-            now = SurveyPlan(found.plan.survey, (explored,), None, found.plan.ledger)
-        pins = session().typed.setdefault("x-pins", {})
-        if now is not None and pin:
-            pins[plan.name] = now
-        if now is not None and plan.name in pins:
-            pair = compare_plans(pins[plan.name], now)
-            render.render(comparison_blocks(pair, ("as pinned", "as it is now")))
-        if getattr(plan.question, "preferences", None) is not None:
-            render.drawer("Which budget to offer", "offers", partial(_offers, plan))
+            explored = _explored(plan, part)
+            with below:
+                _scenarios(survey, plan, explored, pin=pin)
 
 
-def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Change]]:
-    """The question's part as the sliders say, and what that changes in the document.
+def _explored(plan: QuestionPlan, part: AnyPart) -> QuestionPlan:
+    """The plan at the sliders' budgets, with its chart, its error and what it promises.
+
+    The chart that was drawn last stays in sight until the new one is solved.
+    """
+    against, errors = st.columns([3, 2])
+    with against:
+        label = _chosen("Against", list(_charts(plan)), plan)
+    units = figures.error_units(plan)
+    with errors:
+        unit = _chosen("Errors, in", list(units), plan)
+    here = session()
+    last = f"x-drawn-{plan.name}-{label}"
+    solved = ("chart", label, part)
+    chart = st.empty()
+    sentences = st.container()
+
+    def draw(drawn: figures.Chart, number: int) -> None:
+        if label not in _NO_ERRORS:
+            drawn = figures.in_unit(drawn, unit, units[unit])
+        alt = f"{drawn.titles[1]}, against {drawn.titles[0]}"
+        with chart.container():
+            # Two charts of a run have different keys; the one that stays keeps its own.
+            render.chart(drawn, f"explored-{number % 2}", alt)
+
+    before, number = here.typed.get(last, (None, 0))
+    if before is not None and solved not in here.memory:
+        draw(before, number)
+        number += 1
+    explored = plan
+    if part is not plan.part:
+        explored = remembered(("explored", part), lambda: plan_question(part))
+    units = figures.error_units(explored)
+    with sentences:
+        render.render(said([changed_sentence(plan, explored, unit)]))
+        if not explored.question.apart:
+            render.render(said(promises_of(explored)))
+        whose = answers(explored)
+        assumed = words(explored).assumed(explored)
+        render.render(said([f"{whose[:1].upper()}{whose[1:]}. {assumed}"], "note"))
+    drawn = remembered(solved, _charts(explored)[label])
+    here.typed[last] = drawn, number
+    draw(drawn, number)
+    return explored
+
+
+def _scenarios(
+    survey: SurveyPlan, plan: QuestionPlan, explored: QuestionPlan, *, pin: bool
+) -> None:
+    """What was pinned beside what is explored, and which budget to offer."""
+    now = SurveyPlan(survey.survey, (explored,), None, survey.ledger)
+    pins = session().typed.setdefault("x-pins", {})
+    if pin:
+        pins[plan.name] = now
+    if plan.name in pins:
+        pair = compare_plans(pins[plan.name], now)
+        render.render(comparison_blocks(pair, ("as pinned", "as it is now")))
+    if getattr(plan.question, "preferences", None) is not None:
+        render.drawer("Which budget to offer", "offers", partial(_offers, plan))
+
+
+class _Sliders:
+    """Sliders for what a question has, and what those that were moved change in the document.
 
     What none of them moves stays as it is, to the last digit.
     """
-    changes = list[_Change]()
-    before = plan.part
-    new = session().revision
+
+    def __init__(self) -> None:
+        self.changes = list[_Change]()
 
     def moved(
-        label: str, at: _Change, now: float, ends: tuple[float, float], step: float
+        self,
+        label: str,
+        change: _Change,
+        now: float,
+        ends: tuple[float, float],
+        step: float,
     ) -> float:
         """A slider's value, ``now`` until it is moved; a share is shown in per cent."""
-        shown = min(max(now if step == 1 else round(now, 3), ends[0]), ends[1])
-        key = f"x-{at.question}-{at.row}-{label}-{new}"
-        written = "percent" if step < _NATS[0] else None
-        found = st.slider(render.plain(label), *ends, shown, step, written, key=key)
-        if found != shown and at.key:
-            changes.append(at._replace(text=f"{found:.10g}"))
-        return now if found == shown else found
+        start = now if step == 1 else round(now, 3)
+        start = min(max(start, ends[0]), ends[1])
+        key = f"x-{change.question}-{change.row}-{label}-{session().revision}"
+        form = "percent" if step < _NATS[0] else None
+        value = st.slider(render.plain(label), *ends, start, step, form, key=key)
+        if value == start:
+            return now
+        if change.key:
+            self.changes.append(change._replace(text=f"{value:.10g}"))
+        return float(value)
 
+    def share_moved(self, label: str, change: _Change, now: float) -> float:
+        """A slider's share; of a whole there is none."""
+        if now == 1:
+            return now
+        return self.moved(label, change, now, _SHARES, _SHARE_STEP)
+
+
+def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Change]]:
+    """The question's part as the sliders say, and what that changes in the document."""
+    sliders = _Sliders()
+    before = plan.part
     budgets = list(_budgets(plan))
-    for label, budget, at in budgets[:_MOST_SLIDERS]:
-        moved(label, at, budget, _NATS, 0.05)
+    for label, budget, change in budgets[:_MOST_SLIDERS]:
+        epsilon = sliders.moved(label, change, budget, _NATS, 0.05)
+        st.caption(budget_in_words(epsilon))  # known before anything is solved
     if len(budgets) > _MOST_SLIDERS:
         st.caption(f"The first {_MOST_SLIDERS} levels; others stay.")
-    sizes = sorted(
-        {before.everybody, *(10**k * m for k in range(2, 7) for m in (1, 2, 5))}
-    )
-    key = f"x-users-{new}"
-    written = "{:,}".format
-    users = st.select_slider(
-        "People", sizes, before.everybody, format_func=written, key=key
-    )
+    users = _people(before.everybody)
     if users != before.everybody:
-        changes.append(_Change("", None, "users", f"{users:,}"))
+        sliders.changes.append(_Change("", None, "users", f"{users:,}"))
     for label, key, now, most in _settings(plan):
-        ends, step = ((1, most), 1) if most > 1 else ((0.0, most), 0.005)
-        moved(label, _Change(plan.name, None, key, ""), now, ends, step)
-    shares = {
-        "Share of its budgets": before.share,
-        "Asked of the people": before.fraction,
-    }
+        change = _Change(plan.name, None, key, "")
+        if most > 1:
+            sliders.moved(label, change, now, (1, most), 1)
+        else:
+            sliders.moved(label, change, now, (0.0, most), _SHARE_STEP)
     nowhere = _Change(plan.name, None, "", "")
-    share, fraction = (
-        moved(label, nowhere, now, (0.005, 0.995), 0.005) if now < 1 else now
-        for label, now in shares.items()
-    )
-    if not changes and (share, fraction) == (before.share, before.fraction):
-        return before, changes
-    changed, mistakes = settle(cleaned(_changed(changes)))
+    share = sliders.share_moved("Share of its budgets", nowhere, before.share)
+    fraction = sliders.share_moved("Asked of the people", nowhere, before.fraction)
+    shares_stay = share == before.share and fraction == before.fraction
+    if not sliders.changes and shares_stay:
+        return before, sliders.changes
+    changed, mistakes = settle(cleaned(_changed(sliders.changes)))
     if changed is None:
         raise mistakes[0].error
-    asked = next(one for one in changed.questions if one.name == plan.name)
-    return part_of(asked, users, survey.ledger, share, fraction), changes
+    (question,) = (asked for asked in changed.questions if asked.name == plan.name)
+    part = part_of(question, users, survey.ledger, share, fraction)
+    return part, sliders.changes
+
+
+def _people(everybody: int) -> int:
+    """A slider for how many are asked: round numbers, and as many as there are."""
+    sizes = {everybody}
+    for power in range(2, 7):
+        sizes |= {10**power, 2 * 10**power, 5 * 10**power}
+    key = f"x-users-{session().revision}"
+    users: int = st.select_slider(
+        "People", sorted(sizes), everybody, format_func="{:,}".format, key=key
+    )
+    return users
 
 
 def _budgets(plan: QuestionPlan) -> Iterator[tuple[str, float, _Change]]:
     """The budgets there are to move, a level each: with its label, and where it is written."""
     together = plan.part.asked.together
-    for one in together:
-        budgets = (one if one.levels else plan.part.tolerated).policy.epsilons.tolist()
-        for row, (level, budget) in enumerate(
-            zip(one.levels or (one,), budgets, strict=True)
-        ):
-            label = (
-                f"{one.name}: {level.name}"
-                if len(together) > 1
-                else f"Budget of {level.name}"
-            )
-            yield (
-                label,
-                budget,
-                _Change(one.name, row if one.levels else None, "epsilon", ""),
-            )
+    for question in together:
+        whole = question if question.levels else plan.part.tolerated
+        budgets = whole.policy.epsilons.tolist()
+        levels = question.levels or (question,)
+        for row, (level, budget) in enumerate(zip(levels, budgets, strict=True)):
+            label = f"Budget of {level.name}"
+            if len(together) > 1:
+                label = f"{question.name}: {level.name}"
+            change = _Change(question.name, None, "epsilon", "")
+            if question.levels:
+                change = change._replace(row=row)
+            yield label, budget, change
 
 
 def _settings(plan: QuestionPlan) -> Iterator[tuple[str, str, float, float]]:
@@ -187,26 +258,12 @@ def _settings(plan: QuestionPlan) -> Iterator[tuple[str, str, float, float]]:
         yield "Sampled at most", "sampling.cap", sampling.question.sampling.cap, 0.95
 
 
-def _chart(plan: QuestionPlan) -> str:
-    """One chart, of what is chosen; the unit of errors."""
-    charts = _charts(plan)
-    units = figures.error_units(plan)
-    above = st.columns([3, 2])
-    label = _chosen(above[0], "Against", list(charts), plan)
-    unit = _chosen(above[1], "Errors, in", list(units), plan)
-    drawn = remembered(("chart", label, plan.part), charts[label])
-    if label not in _NO_ERRORS:
-        drawn = figures.in_unit(drawn, unit, units[unit])
-    render.chart(drawn, "explored", f"{drawn.titles[1]}, against {drawn.titles[0]}")
-    return unit
-
-
-def _chosen(slot: Any, label: str, options: list[str], plan: QuestionPlan) -> str:
+def _chosen(label: str, options: list[str], plan: QuestionPlan) -> str:
     """One of a few, kept for each question."""
     name = f"x-{label}-{plan.question.kind}-{plan.name}"
     if session().typed.get(name) not in options:
         session().typed.pop(name, None)
-    return str(kept_item(slot.selectbox, label, name, options[0], options=options))
+    return str(kept_item(st.selectbox, label, name, options[0], options=options))
 
 
 def _charts(plan: QuestionPlan) -> dict[str, Callable[[], figures.Chart]]:
@@ -276,11 +333,13 @@ def _use(changes: list[_Change]) -> None:
 def _changed(changes: list[_Change]) -> Document:
     """The document with these changes."""
     document = copy.deepcopy(session().document)
-    questions = {text_of(one.get("name")): one for one in document["question"]}
+    questions = dict(zip(names_of(document), document["question"], strict=True))
     for change in changes:
         holder = questions[change.question] if change.question else document["survey"]
         if change.row is not None:
             holder = holder["level"][change.row]
         *table, key = change.key.split(".")
-        (holder.setdefault(table[0], {}) if table else holder)[key] = change.text
+        if table:
+            holder = holder.setdefault(table[0], {})
+        holder[key] = change.text
     return document
