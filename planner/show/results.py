@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from math import exp, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from planner.show.blocks import (
     said,
 )
 from planner.show.figures import estimates_figure, over_rounds_figure
+from planner.show.promises import factor_up
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -166,12 +167,14 @@ def _question(
     ]
     yield from _groups(own, confidence)
     yield from said(_remarks(own))
-    most = max((one.demanded for one in law.pairs), default=np.inf)
-    if isfinite(most):
-        odds = f"odds of more than {exp(most):,.3g} to 1."
-        yield from said(
-            [f"Promised: no report tells two answers apart by {odds}"], "proof"
+    # As the plan's page promises it: by what reports use, which may be less than they may use.
+    demanded = max((pair.demanded for pair in law.pairs), default=np.inf)
+    if isfinite(demanded):
+        used = factor_up(max(pair.realised for pair in law.pairs))
+        promise = (
+            f"No report changes the odds between two answers more than {used}-fold."
         )
+        yield from said([promise], "proof")
 
 
 def _answers(rows: DataFrame, part: str, confidence: float) -> Table:
@@ -331,7 +334,7 @@ def files_blocks(collection: Collection) -> list[Block]:
         told.append(f"... and {len(apart) - _MOST_FILES:,} more files (see --json).")
     if collection.quarantined:
         told.append(
-            "Have what was left out written or sent again, and run the same command again."
+            "Have what was left out written or sent again, and count it all again."
         )
     # On one line each: a name with line ends must not look like another message.
     return [*said(one.replace("\n", "\\n") for one in told)]

@@ -14,10 +14,12 @@ import streamlit as st
 from planner.errors import FileError, InputError, PlannerError
 from planner.files import read_text
 from planner.laws.schema import Document
+from planner.survey.description import Mistake
 from planner.survey.survey import read_document, settle
 from planner.survey.tables import Reading, open_table
 from planner.survey.values import text_of
 from planner.ui.document import EXAMPLES, FieldRow, example_document, form_of
+from planner.ui.render import problems
 from planner.ui.state import session
 
 _MOST_SURVEY_LINES = 100_000
@@ -38,6 +40,8 @@ def opening() -> None:
     told = "The first line of a CSV file is item,level,epsilon. Files stay on this machine."
     key = f"upload-{new}"
     st.file_uploader(label, ["toml", "csv"], key=key, on_change=_take_upload, help=told)
+    rest = "Nothing was opened. Undo and what is typed are as they were."
+    problems(session().refused, rest)
 
 
 def _take_example() -> None:
@@ -49,20 +53,23 @@ def _take_example() -> None:
 def _take_upload() -> None:
     here = session()
     file = st.session_state[f"upload-{here.revision}"]
+    here.refused = []
     if file is None:
         return
     name = PurePath(file.name).name
     data = file.getvalue()
     try:
         if name.lower().endswith(".csv"):
-            here.replace(_with_items(here.document, name, data))
+            document = _with_items(here.document, name, data)
         else:
-            here.replace(document_from_upload(name, data))
-        here.notices.append(
-            (f"{name} is open. Undo brings back what was here before.", False)
-        )
+            document, mistakes = _survey_in(name, data)
+            here.refused = [str(mistake.error.within(name)) for mistake in mistakes]
     except PlannerError as error:
-        here.notices.append((f"{error} Nothing was opened.", True))
+        here.refused = [str(error)]
+    if not here.refused:
+        here.replace(document)
+        opened = f"{name} is open. Undo brings back what was here before."
+        here.notices.append((opened, False))
 
 
 def document_from_upload(name: str, data: bytes) -> Document:
@@ -73,12 +80,18 @@ def document_from_upload(name: str, data: bytes) -> Document:
     FileError
         It is none, not right, or names another file.
     """
+    document, mistakes = _survey_in(name, data)
+    for mistake in mistakes:
+        raise mistake.error.within(name)
+    return document
+
+
+def _survey_in(name: str, data: bytes) -> tuple[Document, tuple[Mistake, ...]]:
+    """The document of a survey file, and all that is wrong with it."""
     with as_file(name, data) as path:
         document = read_document(read_text(path), name)
-    survey, found = settle(document)
-    if survey is None:
-        raise found[0].error.within(name)
-    return document
+    _, mistakes = settle(document)
+    return document, mistakes
 
 
 def _with_items(document: Document, name: str, data: bytes) -> Document:
@@ -221,11 +234,23 @@ def as_file(name: str, data: bytes) -> Iterator[Path]:
 
     Errors name the upload, not the temporary file.
     """
-    plain = PurePosixPath(name.replace("\\", "/")).name or "upload"
+    with as_files([(name, data)]) as (path,):
+        yield path
+
+
+@contextmanager
+def as_files(uploads: Sequence[tuple[str, bytes]]) -> Iterator[list[Path]]:
+    """Uploads as files under their own names, each in a folder of its own; gone afterwards."""
+    paths = []
     with TemporaryDirectory() as folder:
-        path = Path(folder) / plain
-        path.write_bytes(data)
+        for number, (name, data) in enumerate(uploads):
+            inner = Path(folder, str(number))
+            inner.mkdir()
+            path = inner / (PurePosixPath(name.replace("\\", "/")).name or "upload")
+            path.write_bytes(data)
+            paths.append(path)
         try:
-            yield path
+            yield paths
         except FileError as error:
-            raise FileError(plain, error.problem, error.remedy) from None
+            name = Path(str(error.value)).name
+            raise FileError(name, error.problem, error.remedy) from None

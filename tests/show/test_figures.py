@@ -56,7 +56,7 @@ def test_curves_have_the_errors_of_the_plan():
         PrivacyPolicy(np.linspace(1, 2, 10), [3] * 10), 10_000, [0.5, 1.0, 2.0]
     )
     drawn = columns(chart(curve))
-    assert drawn["all items"].tolist() == curve.total_error.tolist()
+    assert drawn["all answers"].tolist() == curve.total_error.tolist()
     assert len(drawn) == 1 + 8 + 1
     plan = plan_padding(
         solve(PrivacyPolicy([2.0], [9])), 10_000, AssumedSets([0, 5, 3, 1])

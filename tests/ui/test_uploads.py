@@ -17,6 +17,12 @@ HEADER = '[survey]\nname = "s"\nusers = 10\n'
 FILE = "A survey (TOML), or items with level or epsilon (CSV)"
 
 
+BROKEN_TWICE = (HEADER + '[[question]]\nname = "q"\n' + LEVEL).encode()
+BROKEN_TWICE = BROKEN_TWICE.replace(b"users = 10", b"users = 0").replace(
+    b"epsilon = 1", b"epsilon = -1"
+)
+
+
 def upload(app, name, data):
     by_label(app.file_uploader, FILE).set_value((name, data, "")).run()
     assert not app.exception
@@ -31,6 +37,9 @@ def test_opening_files_and_having_back_what_was_there(questions, pytestconfig):
     upload(questions, "broken.toml", b"[survey")
     assert "broken.toml" in words(questions)
     assert "Nothing was opened" in words(questions)
+    upload(questions, "two.toml", BROKEN_TWICE)
+    assert "users is 0" in words(questions)  # all that is wrong, where it was opened
+    assert "epsilon is -1" in words(questions)
     assert metric(questions, TOTAL) == shown
     upload(questions, "items.csv", b"item,level,epsilon\nflu,usual,-1\n")
     assert "Budget is '-1'" in words(questions)  # named like one that is typed

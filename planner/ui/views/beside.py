@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import streamlit as st
 
@@ -18,7 +18,7 @@ from planner.planning.beliefs import beliefs_after
 from planner.planning.by_level import ByLevel
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
-from planner.show.blocks import Block
+from planner.show.blocks import Block, Sentence
 from planner.show.figures import beliefs_figure
 from planner.show.html import page_of
 from planner.show.promises import (
@@ -33,6 +33,7 @@ from planner.show.promises import (
 from planner.show.results import files_blocks, result_blocks
 from planner.ui import render
 from planner.ui.fields import kept_item
+from planner.ui.opening import as_files
 from planner.ui.working import looked_at, remembered, shown
 
 _MOST_PAIRS = 40
@@ -49,36 +50,47 @@ def results() -> None:
     )
     given = st.file_uploader("Parameter file", "json", key="c-parameters")
     label = "Report files"
-    kinds = [one[1:] for one in REPORT_SUFFIXES]
+    kinds = [suffix.removeprefix(".") for suffix in REPORT_SUFFIXES]
     reports = st.file_uploader(
         label, kinds, accept_multiple_files=True, key="c-reports"
     )
     if given is None or not reports:
         return
-    with render.complaint(), TemporaryDirectory() as folder:
-        params = Path(folder, "params.json")
-        params.write_bytes(given.getvalue())
+    uploads = [(file.name, file.getvalue()) for file in (given, *reports)]
+    with render.complaint(), as_files(uploads) as (params, *paths):
         parameters = read_parameters(params)
-        places = [
-            Path(folder, f"{k}{Path(one.name).suffix}") for k, one in enumerate(reports)
+        blocks = [
+            _without_folders(block, paths) for block in _counted(parameters, paths)
         ]
-        for place, one in zip(places, reports, strict=True):
-            place.write_bytes(one.getvalue())
-        blocks = _counted(parameters, places)
         render.render(blocks)
         made = page_of(f"{parameters.survey}: result", blocks)
         st.download_button("Download as a page", made, "result.html", on_click="ignore")
 
 
-def _counted(parameters: Parameters, places: list[Path]) -> list[Block]:
-    done = collect(parameters, places)
-    if not done.sums:
-        return [*files_blocks(done)]
-    names = list(parameters.groups)
-    by = st.selectbox("By", [_NO_GROUP, *names], key="c-by") if names else _NO_GROUP
-    parts = None if by == _NO_GROUP else (by, done.by(parameters.groups, by))
-    table = estimates_table(parameters, done.sums, CONFIDENCE, by=parts)
-    return result_blocks(parameters, done, table, CONFIDENCE)
+def _without_folders(block: Block, paths: list[Path]) -> Block:
+    """A block that calls files as they were uploaded, not by where they are on this machine."""
+    if not isinstance(block, Sentence):
+        return block
+    text = block.text
+    for path in paths:
+        text = text.replace(str(path), path.name)
+    return replace(block, text=text)
+
+
+def _counted(parameters: Parameters, paths: list[Path]) -> list[Block]:
+    """What the reports say, of everybody or by a group."""
+    collection = collect(parameters, paths)
+    if not collection.sums:
+        return files_blocks(collection)
+    group = _NO_GROUP
+    if parameters.groups:
+        choices = [_NO_GROUP, *parameters.groups]
+        group = st.selectbox("By", choices, key="c-by")
+    parts = None
+    if group != _NO_GROUP:
+        parts = (group, collection.by(parameters.groups, group))
+    table = estimates_table(parameters, collection.sums, CONFIDENCE, by=parts)
+    return result_blocks(parameters, collection, table, CONFIDENCE)
 
 
 def meaning() -> None:
