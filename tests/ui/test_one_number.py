@@ -1,0 +1,115 @@
+"""A thing has one number: all pages are read as text, and what they say of the same is compared."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+import pytest
+
+from planner.deployment.bulk import perturb_file
+from planner.deployment.parameters import deployable_files
+from planner.planning.plan import plan_survey
+from planner.survey.survey import settle
+from planner.ui.document import cleaned, example_document
+from tests.ui.pages import open_page, session, tables, words
+
+PAGES = ("questions", "plan", "explore", "export", "meaning")
+NUMBER = r"([\d,]+(?:\.\d+)?(?:e[+-]?\d+)?)"
+# What is said of what, with the name of the thing, if it has one, and its number.
+SAID = {
+    "odds": re.compile(NUMBER + r"-fold for '(?P<name>[^']+)'"),
+    "total error": re.compile(r"[Tt]otal error:? " + NUMBER + " people"),
+    "share": re.compile(NUMBER + " % of the people who answer"),
+    "seen from": re.compile(r"seen from " + NUMBER + " %"),
+    "people needed": re.compile(r"people needed for an error of 1 % " + NUMBER),
+}
+
+
+def text_of(app):
+    """All that a page says: sentences, figures with their names, and tables."""
+    figures = [f"{one.label} {one.value}".replace("\\", "") for one in app.metric]
+    cells = [
+        cell for table in tables(app) for column in table.values() for cell in column
+    ]
+    text = " ".join([words(app), *figures, *cells])
+    # A figure of its own is a share of the people, too.
+    return re.sub(
+        rf"as a share of (the people who answer) {NUMBER} %", r"\2 % of \1", text
+    )
+
+
+def numbers_on(pages):
+    """By thing and name, each number that is said of it, with the pages that say so."""
+    found = defaultdict(lambda: defaultdict(set))
+    for page, text in pages.items():
+        for thing, pattern in SAID.items():
+            for match in pattern.finditer(text):
+                name = match.groupdict().get("name", "")
+                found[thing, name][match[1]].add(page)
+    return found
+
+
+def contradictions(found):
+    return {thing: dict(said) for thing, said in found.items() if len(said) > 1}
+
+
+@pytest.mark.parametrize("example", ["clinic", "health", "browsing"])
+def test_no_two_pages_have_two_numbers_of_the_same(example):
+    drawers = {"details": True, "meaning-details": True}  # open, to be read, too
+    apps = {page: open_page(page, example=example, **drawers) for page in PAGES}
+    found = numbers_on({page: text_of(app) for page, app in apps.items()})
+    assert not contradictions(found)
+    pages = {thing: set.union(*said.values()) for thing, said in found.items()}
+    widely = [thing for thing, where in pages.items() if len(where) > 1]
+    assert ("total error", "") in widely
+    if example != "browsing":  # of sets one promise stands for all levels
+        assert sum(thing == "odds" for thing, _ in widely) >= 2
+
+
+def test_the_comparison_notices_a_number_that_differs():
+    pages = {
+        "plan": "more than 2.72-fold for 'a' and 7.39-fold for 'b'",
+        "export": "more than 2.72-fold for 'a' and 20.09-fold for 'b'",
+    }
+    assert list(contradictions(numbers_on(pages))) == [("odds", "b")]
+
+
+def results_of(survey, answers, tmp_path):
+    """The page Results for reports of a file of answers."""
+    plan = plan_survey(survey)
+    (parameters,) = deployable_files(plan).values()
+    (tmp_path / "answers.csv").write_text(answers)
+    reports = tmp_path / "reports.jsonl"
+    perturb_file(parameters, tmp_path / "answers.csv", reports)
+    app = open_page("collected")
+    given = ("parameters.json", parameters.to_json().encode(), "")
+    app.file_uploader(key="c-parameters").set_value(given)
+    app.file_uploader(key="c-reports").set_value(
+        [("r.jsonl", reports.read_bytes(), ""), ("bad.jsonl", b"{}\n", "")]
+    )
+    return app.run()
+
+
+def test_a_result_promises_what_the_plan_did_and_calls_files_by_their_names(tmp_path):
+    survey, _ = settle(cleaned(example_document("clinic")))
+    app = results_of(survey, "treatment\n" + "cold\n" * 40, tmp_path)
+    assert not app.exception
+    said = words(app)
+    assert "LEFT OUT bad.jsonl: " in said
+    assert "tmp" not in said
+    assert "the same command" not in said
+    (promised,) = re.findall(r"two answers more than ([\d.]+)-fold", said)
+    planned = text_of(open_page("plan", example="clinic"))
+    odds = [float(match[1]) for match in SAID["odds"].finditer(planned)]
+    assert float(promised) == max(odds)
+
+
+def test_a_wrong_parameter_file_is_called_as_it_was_uploaded():
+    app = open_page("collected")
+    app.file_uploader(key="c-parameters").set_value(("mine.json", b"{", ""))
+    app.file_uploader(key="c-reports").set_value([("r.jsonl", b"{}\n", "")])
+    app.run()
+    assert "mine.json: " in words(app)
+    assert "tmp" not in words(app)
+    assert session(app).page == ""
