@@ -38,6 +38,14 @@ if TYPE_CHECKING:
 def import_form(
     form: Annotated[Path, argument("form.xlsx", "The form.")],
     out: Annotated[Path, option("survey.toml", "Write the survey here.")],
+    given: Annotated[
+        list[str] | None,
+        option(
+            "NAME",
+            "A question that all who take part answer alike, such as one for consent: what is "
+            "asked on that condition is asked of all. Again for others.",
+        ),
+    ] = None,
     json_output: JsonOption = False,
 ) -> None:
     """Make a survey of an XLSForm (ODK, Kobo, SurveyCTO).
@@ -49,13 +57,16 @@ def import_form(
 
     if out.exists():
         raise FileError(out, "exists", "Write to another file.")
-    made = survey_of_form(form)
+    made = survey_of_form(form, given or ())
     replace_file(out, made.text)
     if json_output:
-        print_json({"written": str(out), "left_out": made.left_out})
+        changes = {"left_out": made.left_out, "changed": made.changed}
+        print_json({"written": str(out)} | changes)
         return
     for name, reason in made.left_out.items():
         say(f"Left out: {name}, as {reason}.")
+    for name, change in made.changed.items():
+        say(f"Changed: {name}: {change}.")
     say(f"{out} written: fill in what is blank.")
 
 

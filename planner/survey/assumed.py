@@ -40,7 +40,8 @@ from planner.laws.schema import Json
 from planner.survey.columns import AnswerColumn
 from planner.survey.description import Description, at, named, told_apart, wrong
 from planner.survey.reading import AnswerFile
-from planner.survey.tables import Reading, counted
+from planner.survey.rows import counted
+from planner.survey.tables import Reading
 from planner.survey.values import (
     Budget,
     Finite,

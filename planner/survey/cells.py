@@ -13,7 +13,8 @@ from planner.laws.answers import LEFT_OUT, Code, OneOfSet
 from planner.laws.levels import folded
 from planner.limits import JOINED
 from planner.survey.columns import AnswerColumn, ticked_answers, vacant_places
-from planner.survey.tables import AnswerTable, Reading, Row
+from planner.survey.rows import Row
+from planner.survey.tables import AnswerTable, Reading
 
 Cell = str | tuple[str, ...]
 _MOST_KNOWN = 2**16  # different cells that are remembered
@@ -79,7 +80,15 @@ class ColumnReader(dict[Cell, Code]):
         self._recoded = [
             {folded(cell): text for cell, text in pairs} for pairs in column.recoded
         ]
+        self._value_labels = [
+            {
+                folded(code): label
+                for code, label in table.value_labels_of(place).items()
+            }
+            for place in self.places
+        ]
         self._take_labels()
+        self._require_persons()
         self._several = len(self.names) > 1 or column.ticked
         self._ticked_answers: list[int] = []
         if column.ticked:
@@ -131,6 +140,13 @@ class ColumnReader(dict[Cell, Code]):
             reason = f"the first line, {', '.join(titles)[:SHOWN]!r}, holds an answer, no header"
             remedy = "Name the columns in a line of their own."
             raise FileError(self.table.path, reason, remedy)
+
+    def _require_persons(self) -> None:
+        """Refuse a table that has a row for each answer, with the number of people."""
+        levels = self.asked.levels
+        countable = levels.named and not (self.asked.decimals or self.asked.several)
+        if countable and len(self.places) == 1:
+            self.table.require_persons(self.places[0], levels.total)
 
     def _is_answer(self, text: str) -> bool:
         try:
@@ -222,11 +238,27 @@ class ColumnReader(dict[Cell, Code]):
     # -- cells -----------------------------------------------------------------------------
 
     def _meant(self, cell: str, part: int) -> str:
-        """What stands for a cell of this part of a question, without blanks around it."""
+        """What stands for a cell of this part of a question, without blanks around it.
+
+        Of a code that the file itself explains, it is the code, if that is an answer or was said to
+        stand for something, else its label.
+        """
         text = cell.strip()
-        if part < len(self._recoded):
-            return self._recoded[part].get(folded(text), text)
-        return text
+        texts = [text]
+        label = self._value_labels[part].get(folded(text))
+        if label is not None:
+            texts.append(label)
+        recoded = self._recoded[part] if part < len(self._recoded) else {}
+        for candidate in texts:
+            if folded(candidate) in recoded:
+                return recoded[folded(candidate)]
+        for candidate in texts:
+            if folded(candidate) in self.missing:
+                return candidate
+        joined = self._column.joined  # whose parts are no answers by themselves
+        if label is None or (not joined and self._is_answer(text)):
+            return text
+        return label
 
     def _joined(self, cells: tuple[str, ...]) -> str:
         """One answer, blank if a part of it is missing."""
@@ -277,7 +309,8 @@ class ColumnReader(dict[Cell, Code]):
         held: set[int] = set()
         nothing = "" in self.missing and not any(map(str.strip, cells))
         rows = zip(self.names, self._ticked_answers, cells, strict=True)
-        for name, number, cell in rows:
+        for column, (name, number, code) in enumerate(rows):
+            cell = self._tick_text(code, column)
             text = folded(cell)
             if self._is_tick(cell, name, number):
                 held.add(number)
@@ -302,6 +335,15 @@ class ColumnReader(dict[Cell, Code]):
         except InputError as error:
             ticks = f"{len(held)} ticks in one row"
             raise _wrong(self.names[0], ticks, error.allowed, error.remedy) from error
+
+    def _tick_text(self, cell: str, column: int) -> str:
+        """The cell, or its label where the file has one that says whether it is a tick."""
+        label = self._value_labels[column].get(folded(cell), "")
+        known = (self._ticks, self._unticked, self.missing)
+        if label and any(folded(label) in texts for texts in known):
+            return label
+        return cell
+
 
     def _is_tick(self, cell: str, name: str, number: int) -> bool:
         """Whether it is a tick, or says the name of the column or of the answer."""

@@ -14,8 +14,8 @@ from planner.laws.levels import Levels, spans
 # What stands between the name of a question and that of an answer: drinks/tea (Kobo), drinks_1
 # (SurveyCTO), drinks___tea (REDCap), drinks[tea] (LimeSurvey), "Drinks - tea" (other exports).
 _SEPARATOR = re.compile(r"[/._:\[]|\s-\s")
-_NUMBER = re.compile("[0-9]+")
-_SHOWN = 5  # names in an error
+_BARE_NUMBER = re.compile("[0-9]+")
+_NAMES_SHOWN = 5  # names in an error
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -136,7 +136,7 @@ def _ends(names: Sequence[str], asked: Asked) -> Sequence[str]:
         if not all(name.startswith(beginning) for name in names):
             break
         ends = [name[separator.end() :].strip(" ]") for name in names]
-        numbered = all(map(_NUMBER.fullmatch, ends))
+        numbered = all(map(_BARE_NUMBER.fullmatch, ends))
         if numbered and not asked.levels.named:
             continue  # they may count from 1; the items of levels without a list, from 0
         met = _answers_among(ends, asked)
@@ -183,5 +183,5 @@ def _require_met(
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:_SHOWN]))
-    return f"{shown}, ..." if len(names) > _SHOWN else shown
+    shown = ", ".join(map(repr, names[:_NAMES_SHOWN]))
+    return f"{shown}, ..." if len(names) > _NAMES_SHOWN else shown

@@ -137,7 +137,7 @@ class BaseQuestion(Description):
     targets: values.Several[Target] = pydantic.Field(default=(), alias="target")
     rounds: AskedAgain | None = None
     ask: values.Name | None = None
-    columns: values.Columns = ()
+    columns: values.ColumnNames = ()
     missing: values.Codes | None = None
     recode: values.Recoding = ()
     ticks: values.Codes | None = None
@@ -189,6 +189,8 @@ class BaseQuestion(Description):
 
     def _check_file(self) -> None:
         """Refuse what is said of files of answers and cannot be."""
+        if not (self.columns or self.recode):
+            return
         column = self.answer_column
         if column.ticked and self.way.decimals:
             allowed = "one column for a number"
@@ -418,7 +420,7 @@ class Joint(Categorical):
                 "given", "the questions that it is of", "Leave them out.", "parts"
             )
         for part in self.parts:
-            if part.answer_column.ticked and not self.columns:
+            if len(part.columns) > 1 and not self.columns:
                 allowed = "one column for a part of a joint question"
                 remedy = f"Name its own columns in {self.name!r}."
                 raise wrong(list(part.answer_column.names), allowed, remedy, "of")

@@ -13,10 +13,11 @@ from planner.errors import FileError, InputError
 from planner.laws.answers import LEFT_OUT, Code
 from planner.survey.cells import COMMA, ColumnReader
 from planner.survey.columns import AnswerColumn
-from planner.survey.tables import Reading, Row, counted, open_table
+from planner.survey.rows import Row, counted
+from planner.survey.tables import Reading, open_table
 
-_ROWS_AT_A_TIME = 2**14
-MOST_PEOPLE = 10_000_000
+_BLOCK_ROWS = 2**14
+MOST_ROWS = 10_000_000
 _PLACED_SHOWN = 3
 
 
@@ -80,10 +81,10 @@ class AnswerFile:
         rows = self.table.rows()
         for column in self.columns:
             column.left_out = 0
-        while block := list(islice(rows, _ROWS_AT_A_TIME)):
+        while block := list(islice(rows, _BLOCK_ROWS)):
             self.people += len(block)
-            if self.people > MOST_PEOPLE:
-                reason = f"has more than {MOST_PEOPLE:,} rows"
+            if self.people > MOST_ROWS:
+                reason = f"has more than {MOST_ROWS:,} rows"
                 raise FileError(self.table.path, reason, "Give a part of it.")
             self._require_whole_rows(block)
             yield [column.codes(block) for column in self.columns]
@@ -114,6 +115,11 @@ class AnswerFile:
                 )
             if column.placed:
                 parts.append(self._places_said(column))
+        persons = self.table.persons_twice()
+        if persons:
+            parts.append(
+                f"column {persons!r} has one twice or more: is every row a person?"
+            )
         if self.table.blank:
             blank = f"{counted(self.table.blank, 'blank line')} at the end"
             if len(self.table.header) == 1:
@@ -136,7 +142,7 @@ class AnswerFile:
         places = [column.places[0] for column in self.columns if column.asked.decimals]
         if not places:
             return "."
-        rows = list(islice(self.table.rows(), _ROWS_AT_A_TIME))
+        rows = list(islice(self.table.rows(), _BLOCK_ROWS))
         cells = [row[place].strip() for place in places for _, row in rows]
         if any("." in cell for cell in cells):
             return "."

@@ -296,7 +296,7 @@ NotNegative = Annotated[Finite, Field(ge=0)]
 Positive = Annotated[Finite, Field(gt=0)]
 Share = Annotated[float, PlainValidator(read_share)]
 Answers = Annotated[Several[Annotated[str, PlainValidator(_answer)]], _SPLIT]
-Columns = Annotated[
+ColumnNames = Annotated[
     tuple[str, ...] | tuple[tuple[str, str], ...],
     PlainValidator(read_columns),
     PlainSerializer(_written_columns),

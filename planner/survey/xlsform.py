@@ -1,10 +1,15 @@
-"""An XLSForm, as ODK, Kobo and SurveyCTO have it, as a survey whose budgets are still open."""
+"""An XLSForm, as ODK, Kobo and SurveyCTO have it, as a survey whose budgets are still open.
+
+The names of types, columns and their aliases are those of pyxform's ``aliases`` and of SurveyCTO's
+reference (https://docs.surveycto.com); what the form asks of people is left to their forms.
+"""
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,123 +18,315 @@ import tomli_w
 from planner.errors import FileError
 from planner.laws.levels import folded
 from planner.laws.schema import Document
-from planner.survey.tables import excel_rows
+from planner.survey.bounds import Bounds, bounds_of
+from planner.survey.spreadsheets import sheet_rows
 
-# What a form does not say, and is to be filled in.
-_OPEN = {
+# What a form does not say, and is to be filled in: by key, and of numbers where that differs.
+_OPEN: dict[str, str] = {
     "users": "How many people will be asked.",
     "epsilon": 'The budget, such as "ln 4"; give answers that need another a level of their own.',
     "padding_length": "To how many answers sets are padded or cut.",
     "lower": "The smallest number that counts.",
     "upper": "The largest number that counts.",
 }
-_ONE = "select_one"
-_SEVERAL = "select_multiple"
-_NUMBERS = ("integer", "decimal", "range")
-_BOUND = re.compile(r"\.\s*([<>])=?\s*(-?[\d.]+)|(start|end)\s*=\s*(-?[\d.]+)")
-_GROUP = re.compile("(begin|end)[_ ](group|repeat)")
+_BUDGET_OF_NUMBER = 'The budget, such as "ln 4", which is the same for all numbers.'
+_BLANK_KEY = re.compile(r'^(\w+) = ""$', re.MULTILINE)
+# The words before the name of a list of choices; the longest first.
+_SELECT = re.compile(
+    r"(?P<one>select[_ ]one( from)?|select1|add select one prompt using)\s+(?P<list>.*)|"
+    r"(select[_ ]multiple( from)?|select all that apply( from)?|add select multiple prompt using)"
+    r"\s+(?P<several>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_OTHER = re.compile(r"\s+or[_ ](other|specify other)$", re.IGNORECASE)
+_FROM_FILE = re.compile(r"select[_ ](one|multiple)[_ ]from[_ ]file\b", re.IGNORECASE)
+_NUMBERS = {
+    "integer": True,
+    "int": True,
+    "add integer prompt": True,
+    "decimal": False,
+    "add decimal prompt": False,
+    "range": False,
+}
+_GROUP = re.compile("(begin|end)[_ ](group|repeat|lgroup|looped group)", re.IGNORECASE)
+_PARAMETER = re.compile(r"(start|end)\s*=\s*(-?\d+(?:\.\d+)?)")
+_REFERENCE = re.compile(r"\$\{\s*([^}]*?)\s*\}")
+_HTML_TAG = re.compile(r"<[^<>]{1,500}>")
+_EMPHASIS = re.compile(r"(\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w))")
+_MARKDOWN_HEADING = re.compile(r"^#{1,6}\s+", re.MULTILINE)
+_MARKDOWN_LINK = re.compile(r"\[([^\]]{1,500})\]\([^)]{0,2000}\)")
+_DOTS = "\N{HORIZONTAL ELLIPSIS}"  # in place of what a form fills in while it is asked
+_YES = ("yes", "true", "true()", "1", "y")
 FormRow = dict[str, str]
 
 
 class Imported(NamedTuple):
-    """The text of a survey's file, and what was left out, with the reason, by its name."""
+    """The text of a survey's file.
+
+    ``left_out`` are questions with the reason, by their name, and ``changed`` those of which
+    something reads otherwise than in the form.
+    """
 
     text: str
     left_out: dict[str, str]
+    changed: dict[str, str]
 
 
 class _Unfit(Exception):
     """Why a question is left out."""
 
 
-def survey_of_form(path: Path) -> Imported:
+@dataclass
+class _Enclosing:
+    """Groups and repeats around a row: their conditions, the innermost last."""
+
+    conditions: list[str] = field(default_factory=list)
+    repeats: list[bool] = field(default_factory=list)
+
+    def take(self, row: FormRow) -> bool:
+        """Whether the row begins or ends a group, which is noted."""
+        group = _GROUP.fullmatch(row.get("type", ""))
+        if group is None:
+            return False
+        if group[1].lower() == "begin":
+            self.conditions.append(row.get("relevant", ""))
+            self.repeats.append(group[2].lower() == "repeat")
+        elif self.repeats:
+            self.conditions.pop()
+            self.repeats.pop()
+        return True
+
+
+def survey_of_form(path: Path, given: Sequence[str] = ()) -> Imported:
     """A survey of the questions of an XLSForm that have answers to choose, or a number.
+
+    Parameters
+    ----------
+    path:
+        An Excel or OpenDocument file.
+    given:
+        Questions that all who take part answer alike, such as one for their consent: conditions
+        on these alone are met.
 
     Raises
     ------
     FileError
         It cannot be read, or has no such question.
     InputError
-        The library that reads Excel is not installed.
+        The library that reads the file is not installed.
     """
-    rows = list(_rows(path, "survey"))
-    title = path.stem
+    if path.suffix.lower() in (".csv", ".tsv", ".txt"):
+        remedy = (
+            "Save the workbook, with its sheets survey and choices, as .xlsx or .ods."
+        )
+        raise FileError(path, "is text, and a form has several sheets", remedy)
+    settings = next(_rows(path, "settings", needed=False), {})
+    language = settings.get("default_language", "")
     choices: dict[str, list[FormRow]] = {}
-    with suppress(FileError):  # a form may have neither
-        for row in _rows(path, "choices"):
-            choices.setdefault(
-                row.get("list_name", row.get("list name", "")), []
-            ).append(row)
-    with suppress(FileError):
-        title = next(_rows(path, "settings"), {}).get("form_title", title)
-    questions = dict[str, Document]()
-    left_out = dict[str, str]()
-    repeats = 0
-    for number, row in enumerate(rows, 2):
-        if group := _GROUP.fullmatch(row.get("type", "")):
-            repeats += {"begin": 1, "end": -1}[group[1]] * (group[2] == "repeat")
+    for row in _rows(path, "choices", language, needed=False):
+        choices.setdefault(_list_name(row), []).append(row)
+    questions: dict[str, Document] = {}
+    left_out: dict[str, str] = {}
+    changed: dict[str, str] = {}
+    enclosing = _Enclosing()
+    for number, row in enumerate(_rows(path, "survey", language), 2):
+        if enclosing.take(row):
             continue
         name = row.get("name", f"row {number}")
         try:
-            if repeats:
-                raise _Unfit("it is asked again and again of one person")
+            _require_asked_of_all(row, enclosing, given)
             if folded(name) in questions:
                 raise _Unfit("another question has its name")
             questions[folded(name)] = _question(name, row, choices)
         except _Unfit as unfit:
             left_out[name] = str(unfit)
+            continue
+        references = ", ".join(_REFERENCE.findall(row.get("label", "")))
+        if references:
+            changed[name] = f"the form puts {references} where its text has {_DOTS}"
     if not questions:
         reason = "has no question with answers to choose, or for a number"
-        raise FileError(path, reason, "Is it an XLSForm?")
-    survey = {"name": title, "users": ""}
-    text = tomli_w.dumps({"survey": survey, "question": list(questions.values())})
-    for key, told in _OPEN.items():
-        text = text.replace(f'\n{key} = ""\n', f'\n{key} = ""  # {told}\n')
-    return Imported(text, left_out)
+        remedy = "Is it an XLSForm?"
+        if left_out:
+            name, why = next(iter(left_out.items()))
+            remedy = f"{len(left_out)} are left out: {name}, as {why}."
+        raise FileError(path, reason, remedy)
+    survey = {"name": settings.get("form_title", path.stem), "users": ""}
+    tables = ["[survey]\n" + _with_comments(survey)]
+    tables += map(_question_text, questions.values())
+    return Imported("\n".join(tables), left_out, changed)
 
 
-def _rows(path: Path, sheet: str) -> Iterator[FormRow]:
-    """Cells that are not blank by the names of their columns; of several languages the first."""
-    header: list[str] = []
-    for _, cells in excel_rows(path, sheet=sheet):
-        if not header:
-            header = [folded(cell).partition("::")[0] for cell in cells]
-        elif any(cells):
-            pairs = zip(header, map(str.strip, cells), strict=False)
-            yield {key: cell for key, cell in reversed(list(pairs)) if key and cell}
+def _question_text(question: Document) -> str:
+    """The tables of a question, each on lines of its own: a writer puts short ones on one line."""
+    level = question.pop("level", ())
+    labels = question.pop("label", {})
+    numeric = question.get("kind") == "numeric"
+    text = "[[question]]\n" + _with_comments(question, numeric)
+    if labels:
+        text += "[question.label]\n" + tomli_w.dumps(labels)
+    for row in level:
+        text += "[[question.level]]\n" + _with_comments(row)
+    return text
+
+
+def _with_comments(table: Document, numeric: bool = False) -> str:
+    """A table with a comment beside every blank."""
+    comments = _OPEN | {"epsilon": _BUDGET_OF_NUMBER} if numeric else _OPEN
+    text = tomli_w.dumps(table)
+    return _BLANK_KEY.sub(lambda blank: f"{blank[0]}  # {comments[blank[1]]}", text)
+
+
+# -- sheets ----------------------------------------------------------------------------------
+
+
+def _rows(
+    path: Path, sheet: str, language: str = "", needed: bool = True
+) -> Iterator[FormRow]:
+    """Cells that are not blank, by the names of their columns.
+
+    Of a column in several languages it is the one in this language, else the first.
+    """
+    rows = sheet_rows(path, sheet)
+    try:
+        header = next((cells for _, cells in rows if any(cells)), [])
+    except FileError as error:
+        if needed or "has no sheet" not in error.reason:
+            raise
+        return
+    titles = [_title(cell, language) for cell in header]
+    for _, cells in rows:
+        row: FormRow = {}
+        ranks: dict[str, int] = {}
+        for (title, rank), cell in zip(titles, cells, strict=False):
+            if title and cell.strip() and rank > ranks.get(title, -1):
+                row[title] = cell.strip()
+                ranks[title] = rank
+        if row:
+            yield row
+
+
+def _title(cell: str, language: str) -> tuple[str, int]:
+    """The name of a column, as in ``label::English (en)``, and how well its language serves.
+
+    SurveyCTO writes ``label:english``. 2: it is the language asked for; 1: none is named, which is
+    the form's usual one; 0: another.
+    """
+    name, _, suffix = folded(cell).replace("::", ":").partition(":")
+    title = name.strip().replace(" ", "_")
+    if not suffix:
+        return title, 1
+    return title, 2 if _language_names(language) & _language_names(suffix) else 0
+
+
+def _language_names(language: str) -> set[str]:
+    """``English (en)`` is called English, and en."""
+    return {name.strip() for name in re.split(r"[()]", folded(language))} - {""}
+
+
+def _list_name(row: FormRow) -> str:
+    return row.get("list_name", row.get("listname", ""))
+
+
+def _choice_name(row: FormRow) -> str:
+    """The name of a choice; SurveyCTO calls it its value."""
+    return row.get("name", row.get("value", ""))
+
+
+# -- questions -------------------------------------------------------------------------------
+
+
+def _require_asked_of_all(
+    row: FormRow, enclosing: _Enclosing, given: Sequence[str]
+) -> None:
+    """Refuse what is not asked once of everybody: not all would have an answer."""
+    if folded(row.get("disabled", "")) in _YES:
+        raise _Unfit("it is disabled")
+    if any(enclosing.repeats):
+        raise _Unfit("it is asked again and again of one person")
+    known = set(map(folded, given))
+    for condition in (*enclosing.conditions, row.get("relevant", "")):
+        names = _REFERENCE.findall(condition)
+        met = names and known.issuperset(map(folded, names))
+        if condition and folded(condition) not in _YES and not met:
+            raise _Unfit(f"it is asked only of those with {condition}")
 
 
 def _question(
     name: str, row: FormRow, choices: Mapping[str, Sequence[FormRow]]
 ) -> Document:
-    kind, *words = re.sub(
-        "^select (one|multiple)", r"select_\1", row.get("type", "")
-    ).split()
-    found: Document = {"name": name, "ask": row.get("label", "")}
-    if kind in _NUMBERS:
-        bounds = {"lower": "", "upper": ""}
-        for sign, number, end, value in _BOUND.findall(
-            f"{row.get('constraint', '')} {row.get('parameters', '')}"
-        ):
-            bounds["lower" if sign == ">" or end == "start" else "upper"] = (
-                number or value
-            )
-        return found | {"kind": "numeric", "epsilon": ""} | bounds
-    if kind not in (_ONE, _SEVERAL) or not words:
-        raise _Unfit(
-            f"{row.get('type', 'nothing')!r} has no answers to choose, and is no number"
-        )
-    listed = choices.get(words[0], [])
-    extra = words[1:] == ["or_other"]
-    names = {row["name"]: row.get("label", "") for row in listed if "name" in row}
-    names |= {"other": ""} if extra else {}
-    if len(set(map(folded, names))) < max(2, len(listed) + extra):
-        raise _Unfit(
-            f"its list {words[0]!r} has not two choices or more, each with its own name"
-        )
+    kind = row.get("type", "")
+    if not kind:
+        raise _Unfit("its type is blank")
+    question: Document = {"name": name}
+    label = plain_label(row.get("label", ""))
+    if label:
+        question["ask"] = label
+    if folded(kind) in _NUMBERS:
+        bounds = _bounds(row, whole=_NUMBERS[folded(kind)])
+        question |= {"kind": "numeric", "epsilon": ""}
+        question |= {"lower": _number(bounds.lower), "upper": _number(bounds.upper)}
+        if bounds.codes:
+            question["missing"] = ["", *bounds.codes]
+        return question
+    if _FROM_FILE.match(kind):
+        raise _Unfit("its choices are in a file of their own")
+    select = _SELECT.fullmatch(kind)
+    if select is None:
+        raise _Unfit(f"{kind!r} has no answers to choose, and is no number")
+    if select["several"] is not None:
+        question |= {"kind": "item-set", "padding_length": ""}
+    answers = _answers(select["list"] or select["several"] or "", choices)
     labels = {
-        answer: label for answer, label in names.items() if label not in ("", answer)
+        answer: label for answer, label in answers.items() if label not in ("", answer)
     }
-    level = {"name": "all", "epsilon": "", "items": list(names)}
-    several = {"kind": "item-set", "padding_length": ""} if kind == _SEVERAL else {}
-    return found | several | {"label": labels, "level": [level]}
+    level = {"name": "all", "epsilon": "", "items": list(answers)}
+    return question | {"label": labels, "level": [level]}
+
+
+def _answers(listed: str, choices: Mapping[str, Sequence[FormRow]]) -> dict[str, str]:
+    """The labels of a list's choices, by their names."""
+    name = _OTHER.sub("", listed).strip()
+    has_other = name != listed.strip()
+    rows = [row for row in choices.get(name, []) if _choice_name(row)]
+    rows = [row for row in rows if folded(row.get("disabled", "")) not in _YES]
+    answers = {_choice_name(row): plain_label(row.get("label", "")) for row in rows}
+    names = set(map(folded, answers))
+    if len(names) < len(rows):
+        raise _Unfit(f"its list {name!r} has two choices with the same name")
+    if has_other and "other" not in names:
+        answers["other"] = ""
+    if len(answers) < 2:
+        raise _Unfit(f"its list {name!r} has not two choices or more")
+    return answers
+
+
+def _bounds(row: FormRow, whole: bool) -> Bounds:
+    """Those of the constraint, or of a range's parameters."""
+    bounds = bounds_of(row.get("constraint", ""), whole)
+    parameters = dict(_PARAMETER.findall(row.get("parameters", "")))
+    lower = parameters.get("start", bounds.lower)
+    return Bounds(lower, parameters.get("end", bounds.upper), bounds.codes)
+
+
+def _number(text: str) -> float | str:
+    """The number that a bound is; a blank stays one."""
+    if not text:
+        return text
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+def plain_label(text: str) -> str:
+    """Text without markup, and with dots where the form puts another answer.
+
+    Examples
+    --------
+    >>> plain_label("## How **old** is <span style='color:red'>${name}</span>?")
+    'How old is \N{HORIZONTAL ELLIPSIS}?'
+    """
+    plain = _REFERENCE.sub(_DOTS, text)
+    plain = html.unescape(_HTML_TAG.sub("", plain))
+    plain = _MARKDOWN_LINK.sub(r"\1", plain)
+    plain = _EMPHASIS.sub("", _MARKDOWN_HEADING.sub("", plain))
+    return " ".join(plain.split())

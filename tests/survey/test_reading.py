@@ -28,7 +28,7 @@ from planner.laws.answers import LEFT_OUT
 from planner.mechanisms.making import bisample_md, randomized_response, set_design
 from planner.planning import datasets
 from planner.planning.datasets import read_known, set_model_of
-from planner.survey import cells, reading, tables
+from planner.survey import cells, reading, rows, text_files, typed_files
 from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal
 from planner.survey.tables import Reading
 from planner.trial.audit import answers_in
@@ -186,6 +186,9 @@ TAKEN = {
                   [17.0, 18.0], "semicolons, UTF-8, 2 rows."),
     "placed.csv": ("drinks", "tea,black tea,milk\n0,0,1\n1,0,0\n", {"columns": ("milk", "tea", "black tea"), "place_unlisted": True},
                    [(0,), (2,)], "commas, UTF-8, 2 rows; cold 1 is 'milk'."),
+    "double.csv": ("City", "City,City\n1,Ulm\n2,Köln\n", {"columns": ("City #2",)}, [0, 1], "commas, UTF-8, 2 rows."),
+    "repeated.csv": ("City", "id,City\n1,Ulm\n1,Köln\n", {}, [0, 1],
+                     "commas, UTF-8, 2 rows; column 'id' has one twice or more: is every row a person?"),
     "others.csv": ("drinks", "drinks\ntea;soup\nred wine\n3\n", {"place_unlisted": True},
                    [(0, 4), (2,), (3,)], "one column, UTF-8, 3 rows; cold 1 is 'red wine', cold 3 is 'soup'."),
     "sheet.xlsx": ("drinks", {"drinks": ["tea; cold 2", None], "x": [1.5, 2]}, {},
@@ -214,7 +217,13 @@ REFUSED = {
     "commas.csv": ("age", "age;x\n1,5;1\n1.5;1\n", {"decimal": ","}, "line 3, column 'age': '1.5' must"),
     "nowhere.csv": ("City", "Town,x\nUlm,1\n", {}, "one column 'City' is needed, and there is none."),
     "headless.csv": ("City", "Ulm\nUlm\n", {"columns": ("Ulm",)}, "the first line, 'Ulm', holds an"),
-    "two.csv": ("City", "City,city \nUlm,1\n", {}, "one column 'City' is needed, and there are 2."),
+    "two.csv": ("City", "City,city \nUlm,1\n", {}, "one column 'City' is needed, and there are 2. "
+                "Say which, in columns: 'City #1' is the first of them."),
+    "third.csv": ("City", "City,city \nUlm,1\n", {"columns": ("City #3",)}, "one column 'City #3' is needed, and there is none."),
+    "tall.csv": ("City", "id,question,answer\n1,City,Ulm\n1,age,3\n", {}, "column 'question' has 'City' in its cells: it "
+                 "has a row for each answer. Make it a table with a row for each person, and a column for each"),
+    "frequencies.csv": ("City", "City,n\nUlm,250\nKöln,300\n", {}, "has every answer once, beside 'n': a table of "
+                        "frequencies. Give a row for each person."),
     "empty.csv": ("City", "\n\n", {}, "is empty. Give a header and rows."),
     "nobody.csv": ("City", "City,x\n,1\n", {}, "nobody has an answer to 'City'. Is it the right"),
     "rowless.csv": ("City", "City,x\n", {}, "there are no rows below the header. Add a line"),
@@ -241,7 +250,7 @@ REFUSED = {
                   "line 2, column 'cold 1': 'maybe' must be ticked, as by 1, yes, x, true, or not, as by 0, no, false. Name it in ticks"),
     "list.jsonl": ("City", '{"City": "Ulm"}\n["Ulm"]\n', {}, "line 2, '[\"Ulm\"]\\n', is no JSON object."),
     "again.jsonl": ("City", '{"City": "Ulm", "City": "Ulm"}\n', {}, "is not JSON: a key stands twice."),
-    "nothing.xlsx": ("City", b"PK", {}, "is not an Excel file: BadZipFile"),
+    "nothing.xlsx": ("City", b"PK", {}, "nothing.xlsx: is not a spreadsheet. Is it text? Name it .csv then."),
     "nothing.parquet": ("City", b"PAR1" * 9, {}, "nothing.parquet: "),
     "marked.parquet": ("City", b"PAR1" * 9, {"delimiter": ";"}, "must be left out for a .parquet file"),
     "where.csv": ("City", "City\nUlm\n", {"encoding": "latin-9b"}, "must be an encoding of text."),
@@ -282,9 +291,9 @@ def test_all_readers_of_answers_take_and_refuse_alike(
 
 
 LIMITS = {
-    "many.csv": (reading, "MOST_PEOPLE", "City\n" + "Ulm\n" * 4, {}),
-    "wide.jsonl": (tables, "_MOST_HEADINGS", '{"City": "Ulm", "a": 1, "b": 2, "c": 3}\n', {}),
-    "long.csv": (tables, "_LONGEST_LINE", "City\nUlm" + "m" * 9, {}),
+    "many.csv": (reading, "MOST_ROWS", "City\n" + "Ulm\n" * 4, {}),
+    "wide.jsonl": (typed_files, "MOST_HEADINGS", '{"City": "Ulm", "a": 1, "b": 2, "c": 3}\n', {}),
+    "long.csv": (text_files, "LONGEST_LINE", "City\nUlm" + "m" * 9, {}),
     "placed.csv": (cells, "MOST_PLACED", "drinks\na\nb\nc\nd\n", {"place_unlisted": True}),
     "letters.csv": (cells, "LONGEST_PLACED", "drinks\nlong\n", {"place_unlisted": True}),
     "members.dat": (datasets, "_MOST_MEMBERS", "0 1\n0 1\n", {}),
@@ -304,7 +313,7 @@ def test_files_that_are_too_large_are_refused(tmp_path, monkeypatch, name):
 
 
 def test_an_excel_file_is_measured_before_it_is_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "_MOST_MEBIBYTES", 1)
+    monkeypatch.setattr(rows, "MOST_MEBIBYTES", 1)
     with ZipFile(tmp_path / "bomb.xlsx", "w", ZIP_DEFLATED) as bomb:
         bomb.writestr("sheet.xml", b" " * (2**20 + 1))
     with refused("unpacks to more than 1 MiB", kind=FileError):

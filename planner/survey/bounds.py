@@ -1,0 +1,116 @@
+"""Bounds of a number, as far as the constraint of an XLSForm states them plainly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_DECIMAL_NUMBER = r"(-?\d+(?:\.\d+)?)"
+_DOT_FIRST = re.compile(rf"\.\s*(<=|>=|<|>)\s*{_DECIMAL_NUMBER}")
+_DOT_LAST = re.compile(rf"{_DECIMAL_NUMBER}\s*(<=|>=|<|>)\s*\.")
+_CODE = re.compile(rf"\.\s*=\s*'?{_DECIMAL_NUMBER}'?")
+_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+class Bounds(NamedTuple):
+    """The smallest and the largest number as text, blank where nothing plain is said.
+
+    ``codes`` are numbers outside them that stand for no answer.
+    """
+
+    lower: str
+    upper: str
+    codes: tuple[str, ...] = ()
+
+
+def bounds_of(constraint: str, whole: bool) -> Bounds:
+    """The bounds of a constraint: comparisons of the answer with numbers, joined by ``and``.
+
+    Codes beside them, joined by ``or``, stand for no answer. Of a ``whole`` number, ``. > 17`` is
+    ``. >= 18``. What is joined by ``and`` and no such comparison says nothing here.
+
+    Examples
+    --------
+    >>> bounds_of(". >= 18 and . < 100", whole=True)
+    Bounds(lower='18', upper='99', codes=())
+    >>> bounds_of("(. >= 0 and . <= 120) or . = -99", whole=True)
+    Bounds(lower='0', upper='120', codes=('-99',))
+    >>> bounds_of("2024 - . >= 18", whole=True)
+    Bounds(lower='', upper='', codes=())
+    """
+    ranges: list[Bounds] = []
+    codes: list[str] = []
+    for alternative in _split(_without_brackets(constraint), "or"):
+        text = _without_brackets(alternative)
+        code = _CODE.fullmatch(text)
+        if code:
+            codes.append(code[1])
+            continue
+        ranges.append(_range(text, whole))
+    if len(ranges) != 1:
+        return Bounds("", "")
+    (bounds,) = ranges
+    outside = [code for code in codes if not _inside(code, bounds)]
+    return bounds._replace(codes=tuple(outside))
+
+
+def _range(text: str, whole: bool) -> Bounds:
+    """The bounds of comparisons joined by ``and``, each of which holds."""
+    lower: list[float] = []
+    upper: list[float] = []
+    for part in _split(text, "and"):
+        compared = _compared(_without_brackets(part))
+        if compared is None:
+            continue
+        sign, number = compared
+        step = 1 if whole and len(sign) == 1 else 0
+        if sign.startswith(">"):
+            lower.append(number + step)
+        else:
+            upper.append(number - step)
+    smallest = f"{max(lower):.15g}" if lower else ""
+    largest = f"{min(upper):.15g}" if upper else ""
+    return Bounds(smallest, largest)
+
+
+def _compared(text: str) -> tuple[str, float] | None:
+    """The sign and the number that the answer is compared with."""
+    plain = _DOT_FIRST.fullmatch(text)
+    if plain:
+        return plain[1], float(plain[2])
+    turned = _DOT_LAST.fullmatch(text)
+    if turned:
+        return _MIRRORED[turned[2]], float(turned[1])
+    return None
+
+
+def _split(text: str, word: str) -> Iterator[str]:
+    """The parts between words that stand in no brackets."""
+    start = 0
+    for found in re.finditer(rf"\b{word}\b", text):
+        before = text[: found.start()]
+        if before.count("(") == before.count(")"):
+            yield text[start : found.start()]
+            start = found.end()
+    yield text[start:]
+
+
+def _without_brackets(text: str) -> str:
+    """Without brackets around all of it."""
+    plain = text.strip()
+    while plain.startswith("(") and plain.endswith(")"):
+        inside = plain[1:-1]
+        depth = 0
+        for letter in inside:
+            depth += (letter == "(") - (letter == ")")
+            if depth < 0:  # the first bracket is closed before the last
+                return plain
+        plain = inside.strip()
+    return plain
+
+
+def _inside(code: str, bounds: Bounds) -> bool:
+    number = float(code)
+    above = not bounds.lower or number >= float(bounds.lower)
+    return above and (not bounds.upper or number <= float(bounds.upper))

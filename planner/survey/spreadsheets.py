@@ -1,0 +1,173 @@
+"""Sheets of Excel and OpenDocument files.
+
+Files are told apart by what they hold, not by their names. A sheet of Excel (``.xlsx``) is read by
+openpyxl, a row at a time: calamine, which is faster, makes room for all cells up to the last, so
+that a file of 5 kB with one cell in the last row ends the process. It reads the other forms: sheets
+of ``.xls`` have at most 17 million cells, and those of ``.ods`` are counted first.
+"""
+
+from __future__ import annotations
+
+import warnings
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from planner.errors import FileError, PlannerError
+from planner.laws.levels import folded
+from planner.survey.rows import (
+    NumberedRows,
+    OpenedFile,
+    missing_library,
+    require_size,
+)
+from planner.survey.typed_files import cell_text
+
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+MOST_CELLS = 5_000_000  # of an OpenDocument sheet up to its last
+_ODF = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_ZIP = b"PK\x03\x04"
+_COMPOUND = b"\xd0\xcf\x11\xe0"  # of .xls, and of files with a password
+_SAVE_AGAIN = "Save it as .xlsx without a password, or as CSV."
+
+
+def open_spreadsheet(path: Path, skipped: int) -> OpenedFile:
+    """The first sheet, without the first rows."""
+    form = "OpenDocument" if path.suffix.lower() == ".ods" else "Excel"
+    return OpenedFile(
+        f"{form}, the first sheet", lambda: sheet_rows(path, skipped=skipped)
+    )
+
+
+def sheet_rows(path: Path, sheet: str | None = None, skipped: int = 0) -> NumberedRows:
+    """The rows of a sheet, the first if none is named, with their numbers.
+
+    Those that end early are filled up: a sheet does not say where its rows end.
+
+    Raises
+    ------
+    InputError
+        The library that reads it is not installed.
+    FileError
+        It is no such file, or has no such sheet.
+    """
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start == _ZIP:
+        with _damage(path), ZipFile(path) as packed:
+            size = sum(part.file_size for part in packed.infolist())
+            require_size(path, size, "unpacks to more than")
+            is_excel = any(name.startswith("xl/") for name in packed.namelist())
+            if not is_excel:
+                _require_few_cells(path, packed)
+        rows = _openpyxl_rows if is_excel else _calamine_rows
+    elif start == _COMPOUND:
+        rows = _calamine_rows
+    else:
+        raise FileError(path, "is not a spreadsheet", "Is it text? Name it .csv then.")
+    width = 0
+    with _damage(path):
+        for number, row in enumerate(islice(rows(path, sheet), skipped, None), 1):
+            cells = [cell_text(value) for value in row]
+            while cells and not cells[-1]:
+                cells.pop()
+            width = width or len(cells)
+            filled = [*cells, *[""] * (width - len(cells))] if cells else []
+            yield skipped + number, filled
+
+
+def _require_few_cells(path: Path, packed: ZipFile) -> None:
+    """Refuse an OpenDocument file whose few words stand for many cells, repeated or far away.
+
+    Its entities are Expat's to refuse: it reads none from other files, and ends a document that
+    they make a hundred times as long.
+    """
+    rows = 0  # of a table up to the last that is not blank
+    line = 0  # its rows so far
+    width = 0  # of its widest row
+    column = 0  # of a row so far
+    with packed.open("content.xml") as content:
+        for _, element in ET.iterparse(content):  # noqa: S314 - see above
+            if element.tag in (_ODF + "table-cell", _ODF + "covered-table-cell"):
+                column += int(element.get(_ODF + "number-columns-repeated", 1))
+                if len(element):  # a cell that is not blank has a paragraph
+                    width = max(width, column)
+            elif element.tag == _ODF + "table-row":
+                line += int(element.get(_ODF + "number-rows-repeated", 1))
+                if element.find(f"{_ODF}table-cell/*") is not None:
+                    rows = line
+                column = 0
+                element.clear()
+            elif element.tag == _ODF + "table":
+                rows = 0
+                line = 0
+                width = 0
+            if rows * width > MOST_CELLS:
+                reason = f"has more than {MOST_CELLS:,} cells up to its last"
+                raise FileError(
+                    path, reason, "Give the sheet alone, or save it as CSV."
+                )
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Words whatever a library meets in a damaged file."""
+    try:
+        yield
+    except (PlannerError, OSError):
+        raise
+    except BadZipFile as error:
+        raise FileError(path, f"is not a spreadsheet: {error}", _SAVE_AGAIN) from error
+    except Exception as error:
+        first, *_ = str(error).splitlines() or [repr(error)]
+        reason = f"is not a spreadsheet that can be read: {first}"
+        raise FileError(path, reason, _SAVE_AGAIN) from error
+
+
+def _openpyxl_rows(path: Path, wanted: str | None) -> Iterator[Sequence[object]]:
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        raise missing_library("Excel", "openpyxl") from error
+    # A file that the library opens itself stays open where it is damaged.
+    with path.open("rb") as file:
+        with warnings.catch_warnings():
+            # They are of colours and checks that no cell's value needs.
+            warnings.simplefilter("ignore")
+            book = load_workbook(file, read_only=True, data_only=True)
+        name = _sheet_name(path, [sheet.title for sheet in book.worksheets], wanted)
+        cells = book[name]
+        cells.reset_dimensions()  # what a file says of its own size may be wrong
+        yield from cells.iter_rows(values_only=True)
+
+
+def _calamine_rows(path: Path, sheet: str | None) -> Iterator[Sequence[object]]:
+    try:
+        import python_calamine
+    except ImportError as error:
+        raise missing_library(
+            "old Excel and OpenDocument", "python-calamine"
+        ) from error
+    try:
+        book = python_calamine.load_workbook(path)
+    except python_calamine.PasswordError as error:
+        raise FileError(path, "has a password", _SAVE_AGAIN) from error
+    with book:
+        name = _sheet_name(path, book.sheet_names, sheet)
+        cells = book.get_sheet_by_name(name)
+        yield from cells.iter_rows()
+
+
+def _sheet_name(path: Path, names: Sequence[str], sheet: str | None) -> str:
+    if not names:
+        raise FileError(path, "has no sheet", _SAVE_AGAIN)
+    if sheet is None:
+        return names[0]
+    for name in names:
+        if folded(name) == folded(sheet):
+            return name
+    remedy = f"There are: {', '.join(names)}."
+    raise FileError(path, f"has no sheet {sheet!r}", remedy)

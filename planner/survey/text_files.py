@@ -1,0 +1,175 @@
+"""Tables as text: with any delimiter and encoding, or as transactions without a header.
+
+Text is read by Python's ``csv`` in its strict mode. The readers of pandas and Arrow lose people
+without a word: the first fills up a row that is too short, and both join the rows between two stray
+quotes. Here every line below the header is a person or is refused by its number.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from planner.errors import FileError, InputError
+from planner.laws.levels import folded
+from planner.limits import MEBIBYTE
+from planner.survey.rows import NumberedRows, OpenedFile
+
+LONGEST_LINE = 4 * MEBIBYTE
+TRANSACTIONS = (".dat", ".data", ".txt")
+_SAMPLE = 100  # lines by which a delimiter is found
+LINE_SHOWN = 40  # letters of a line, in an error
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_ENCODING_NAMES = {"cp1252": "Windows-1252", "iso8859-1": "Latin-1"}
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+Lines = Callable[[], Iterator[str]]  # reads a text from its beginning
+
+
+def open_text(
+    path: Path,
+    wanted: Sequence[str],
+    *,
+    delimiter: str | None,
+    encoding: str | None,
+    skip_rows: int,
+    as_lists: bool,
+    first_item: bool,
+) -> OpenedFile:
+    """Find out what stands between cells: by it the header has the columns that are ``wanted``.
+
+    Of transactions, cells are lists in JSON if ``as_lists``, or the ``first_item`` alone.
+    """
+    name = find_encoding(path, encoding)
+
+    def lines() -> Iterator[str]:
+        return islice(read_lines(path, name), skip_rows, None)
+
+    sample = list(islice(lines(), _SAMPLE))
+    marks = list(_DELIMITERS) if delimiter is None else [delimiter]
+    fits = {mark: _fit(sample, mark, wanted) for mark in marks}
+    best = max(marks, key=fits.__getitem__)
+    shown = _ENCODING_NAMES.get(name, name.upper())
+    headless = path.suffix.lower() in TRANSACTIONS and not fits[best].named
+    if headless and len(wanted) == 1:
+        semicolons = any(";" in line for line in lines())
+        separator = ";" if semicolons else None
+        form = f"transactions, {'semicolons' if semicolons else 'blanks'}, {shown}"
+
+        def transactions() -> NumberedRows:
+            yield 0, [wanted[0]]
+            for number, line in enumerate(map(str.strip, lines()), skip_rows + 1):
+                cell = line
+                items = [item.strip() for item in line.split(separator) if item.strip()]
+                if first_item:
+                    cell = "".join(items[:1])
+                elif as_lists:
+                    cell = json.dumps(items)
+                yield number, [cell] if line else []
+
+        return OpenedFile(form, transactions)
+    between = _DELIMITERS[best] if fits[best].width > 1 else "one column"
+    return OpenedFile(
+        f"{between}, {shown}", lambda: _delimited(path, lines, best, skip_rows), best
+    )
+
+
+def find_encoding(path: Path, stated: str | None) -> str:
+    """As stated, or by its mark, or the first of UTF-8 and Windows-1252 that all of it is."""
+    with path.open("rb") as file:
+        start = file.read(3)
+    named = stated
+    if named is None:
+        marked = [name for mark, name in _BYTE_ORDER_MARKS if start.startswith(mark)]
+        named = marked[0] if marked else None
+    for candidate in ["utf-8", "cp1252"] if named is None else [named]:
+        try:
+            name = codecs.lookup(candidate).name
+            _scan(path, name)
+        except UnicodeError:
+            continue
+        except LookupError:
+            remedy = "Write for example utf-8, utf-16, cp1252 or latin-1."
+            raise InputError(
+                "encoding", stated, "an encoding of text", remedy
+            ) from None
+        return name
+    reason = f"is no text in {named or 'UTF-8, nor in Windows-1252'}"
+    raise FileError(path, reason, "Save it as UTF-8, or say its encoding.")
+
+
+def _scan(path: Path, encoding: str) -> None:
+    """Refuse what is no text in this encoding, and lines that no text has."""
+    line = 1
+    letters = 0  # of the line that is not yet at its end
+    with path.open(encoding=encoding, newline="") as file:
+        while text := file.read(MEBIBYTE):
+            if "\0" in text:
+                line += text[: text.index("\0")].count("\n")
+                remedy = "Is it text? Say its encoding, or take that out."
+                raise FileError(path, f"line {line} has a character U+0000", remedy)
+            ends = text.count("\n") or text.count("\r")
+            line += ends
+            if ends:
+                last = max(text.rfind("\n"), text.rfind("\r"))
+                letters = len(text) - 1 - last
+            else:
+                letters += len(text)
+            if letters > LONGEST_LINE:
+                reason = f"line {line} has more than {LONGEST_LINE // MEBIBYTE} MiB"
+                raise FileError(path, reason, "Is it the right file?")
+
+
+def read_lines(path: Path, encoding: str) -> Iterator[str]:
+    """Lines with their ends, of a file that was scanned."""
+    with path.open(encoding=encoding, newline="") as file:
+        for line in islice(file, 1):
+            yield line.removeprefix("\ufeff")
+        yield from file
+
+
+def _delimited(path: Path, lines: Lines, mark: str, above: int) -> NumberedRows:
+    """Rows with the lines on which they begin."""
+    rows = csv.reader(lines(), delimiter=mark, strict=True)
+    start = above + 1
+    try:
+        for row in rows:
+            yield start, row
+            start = above + rows.line_num + 1
+    except csv.Error as error:
+        text = next(islice(lines(), start - above - 1, None), "")
+        reason = f"line {start}, {text[:LINE_SHOWN]!r}, is not CSV: {error}"
+        remedy = (
+            "Close its quotes; one that is part of a cell is written twice, in quotes."
+        )
+        raise FileError(path, reason, remedy) from error
+
+
+class _Fit(NamedTuple):
+    """How well a delimiter fits; the largest of some fits best."""
+
+    named: bool  # the header has what is wanted
+    alike: bool  # all rows are as long as the header
+    width: int
+
+
+def _fit(sample: Sequence[str], mark: str, wanted: Sequence[str]) -> _Fit:
+    try:
+        rows = [row for row in csv.reader(sample, delimiter=mark) if row]
+    except csv.Error:
+        rows = []
+    header = rows[0] if rows else []
+    if len(sample) == _SAMPLE:  # the last row may be cut
+        rows = rows[:-1]
+    names = set(map(folded, header))
+    named = all(folded(name) in names for name in wanted)
+    alike = all(len(row) == len(header) for row in rows)
+    return _Fit(named, alike, len(header))
