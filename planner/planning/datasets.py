@@ -15,7 +15,7 @@ from planner.errors import FileError, InputError
 from planner.estimates.counts import SIZES_MISS
 from planner.files import unreadable
 from planner.mechanisms.inputs import ItemSets
-from planner.survey.assumed import AssumedSets, SetMoments, Slots, size_limits
+from planner.survey.assumed import AssumedSets, SetMoments, SumsBySize, size_limits
 from planner.survey.columns import AnswerColumn
 from planner.survey.questions import ItemSet
 from planner.survey.reading import AnswerFile
@@ -100,9 +100,9 @@ class _Sums(NamedTuple):
     what the item loses is ``(N - l R)^2``.
     """
 
-    slots: Slots
-    levels: tuple[Slots, ...]
-    squares: Slots
+    slots: SumsBySize
+    levels: tuple[SumsBySize, ...]
+    squares: SumsBySize
 
 
 def _sums(sets: ItemSets, level_of: Whole | None) -> _Sums:
@@ -114,13 +114,15 @@ def _sums(sets: ItemSets, level_of: Whole | None) -> _Sums:
         home = level_of[sets.members]
         for level in range(int(level_of.max()) + 1):
             here = np.bincount(size_of[home == level], minlength=sizes[-1] + 1)
-            levels.append(Slots.of(size, here[sizes].astype(np.float64)))
+            levels.append(SumsBySize.of(size, here[sizes].astype(np.float64)))
     return _Sums(
-        Slots.of(size, members.astype(np.float64)), tuple(levels), _pairs(sets, size_of)
+        SumsBySize.of(size, members.astype(np.float64)),
+        tuple(levels),
+        _pairs(sets, size_of),
     )
 
 
-def _pairs(sets: ItemSets, size_of: Whole) -> Slots:
+def _pairs(sets: ItemSets, size_of: Whole) -> SumsBySize:
     order = np.argsort(-size_of, kind="stable")
     sizes, starts = np.unique(-size_of[order], return_index=True)
     number = np.zeros(sets.items)
@@ -139,7 +141,7 @@ def _pairs(sets: ItemSets, size_of: Whole) -> Slots:
         for k, (i, j) in enumerate(((0, 0), (0, 1), (1, 1))):
             total[k] += float(after[i] @ after[j]) - float(before[i] @ before[j])
         sums.append(total.copy())
-    return Slots(-sizes[::-1].astype(np.float64), np.array(sums)[::-1].T)
+    return SumsBySize(-sizes[::-1].astype(np.float64), np.array(sums)[::-1].T)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -281,8 +281,8 @@ class AssumedSets(Description):
         items = int(item_counts.sum())
         size = np.arange(1.0, self._shares.size)
         members = self._shares[1:] * size  # per person, in sets of this size
-        at = Slots.of(size, members).at(length)
-        people = Slots.of(size, self._shares[1:]).at(length).lost
+        at = SumsBySize.of(size, members).at(length)
+        people = SumsBySize.of(size, self._shares[1:]).at(length).lost
         lost2 = self._concentration(items) * at.lost**2
         least = at.lost**2 / items
         most = people * at.lost
@@ -310,7 +310,7 @@ class AssumedSets(Description):
         return float(np.sum(weight**2) / np.sum(weight) ** 2)
 
 
-class Summed(NamedTuple):
+class PaddingSums(NamedTuple):
     """Over members of sets: sums of ``1/max(size, l)``, its square, ``d`` and its square."""
 
     once: Array
@@ -320,7 +320,7 @@ class Summed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Slots:
+class SumsBySize:
     """Sums over members of sets, by the rising ``size`` of their set, for any padding length.
 
     ``longer`` has those of ``1``, ``1/size`` and ``1/size^2`` over the sets from each position on,
@@ -331,18 +331,18 @@ class Slots:
     longer: Array
 
     @classmethod
-    def of(cls, size: Array, members: Array) -> Slots:
+    def of(cls, size: Array, members: Array) -> SumsBySize:
         """For so many members in sets of each size."""
         powers = members / size ** np.arange(3)[:, None]
         longer = np.cumsum(powers[:, ::-1], axis=1)[:, ::-1]
         return cls(size, np.concatenate([longer, np.zeros((3, 1))], axis=1))
 
-    def at(self, length: ArrayLike) -> Summed:
+    def at(self, length: ArrayLike) -> PaddingSums:
         """The sums at padding lengths."""
         long = np.asarray(length, dtype=np.float64)
         above = self.longer[:, np.searchsorted(self.size, long, side="right")]
         shorter = self.longer[0, 0] - above[0]
-        return Summed(
+        return PaddingSums(
             shorter / long + above[1],
             shorter / long**2 + above[2],
             above[0] - long * above[1],
