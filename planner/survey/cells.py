@@ -344,7 +344,6 @@ class ColumnReader(dict[Cell, Code]):
             return label
         return cell
 
-
     def _is_tick(self, cell: str, name: str, number: int) -> bool:
         """Whether it is a tick, or says the name of the column or of the answer."""
         text = folded(cell)
