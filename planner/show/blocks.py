@@ -132,7 +132,8 @@ def rows_table(
     cells = list(zip(*rows, strict=True)) or [() for _ in headings]
     pairs = enumerate(zip(headings, cells, strict=True))
     columns = (
-        Column(heading, tuple(own), place < words) for place, (heading, own) in pairs
+        Column(heading, tuple(column_cells), i < words)
+        for i, (heading, column_cells) in pairs
     )
     return Table(title, tuple(columns), rank)
 
@@ -145,8 +146,8 @@ def listed(levels: Sequence[T], most: int, written: Callable[[T], str] = str) ->
     >>> listed(["'a'", "'b'", "'c'", "'d'"], 2), listed(["'a'"], 2)
     ("'a', 'b' and 2 more levels", "'a'")
     """
-    more = f" and {len(levels) - most} more levels" * (len(levels) > most)
-    return f"{', '.join(map(written, levels[:most]))}{more}"
+    rest = f" and {len(levels) - most} more levels" * (len(levels) > most)
+    return f"{', '.join(map(written, levels[:most]))}{rest}"
 
 
 def people(number: float | None) -> str:

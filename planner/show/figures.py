@@ -125,19 +125,23 @@ def question_figure(plan: QuestionPlan) -> Chart:
     sampling = plan.fact(SamplingPlan)
     if sampling is not None:
         return decoys_figure(sampling)
-    own = plan.planned.name
+    chosen = plan.planned.name
     lines = list[Line]()
     for name, colour, rows in (
-        ("this plan", BLUE, [one for one in plan.options if one.name == own]),
-        ("others", GREY, [one for one in plan.options if one.name != own]),
+        (
+            "this plan",
+            BLUE,
+            [option for option in plan.options if option.name == chosen],
+        ),
+        ("others", GREY, [option for option in plan.options if option.name != chosen]),
     ):
-        errors = [one.error for one in rows]
+        errors = [option.error for option in rows]
         limits = [0.0] * len(rows), errors
         lines.append(
-            Line(name, [one.title for one in rows], errors, colour, "", limits)
+            Line(name, [option.title for option in rows], errors, colour, "", limits)
         )
     return Chart(
-        [one for one in lines if one.x],
+        [option for option in lines if option.x],
         ("", f"error, {plan.question.unit}"),
         turned=True,
     )
@@ -177,7 +181,7 @@ def error_units(plan: QuestionPlan) -> dict[str, Callable[[Any], Any]]:
 def in_unit(drawn: Chart, unit: str, written: Callable[[Any], Any]) -> Chart:
     """A chart of errors in one of the :func:`error_units`."""
     lines = [
-        replace(one, values=written(np.asarray(one.values))) for one in drawn.lines
+        replace(line, values=written(np.asarray(line.values))) for line in drawn.lines
     ]
     return replace(drawn, lines=lines, titles=(drawn.titles[0], f"error, {unit}"))
 
@@ -190,19 +194,21 @@ def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Cha
     whole = plan.part.whole
     policy = plan.deployed.policy
     drawn = frontier_figure(curve)
-    own = float(policy.epsilons[policy.names.index(level)]) if level else 1.0
+    current = float(policy.epsilons[policy.names.index(level)]) if level else 1.0
     *curves, here = (
-        replace(one, x=own * np.asarray(one.x), values=whole * np.asarray(one.values))
-        for one in drawn.lines
+        replace(
+            line, x=current * np.asarray(line.x), values=whole * np.asarray(line.values)
+        )
+        for line in drawn.lines
     )
-    ends = own * float(curve.scale[0]), own * float(curve.scale[-1])
+    ends = current * float(curve.scale[0]), current * float(curve.scale[-1])
     marks = list[Line]()
     limit = plan.saturation_epsilon
     if level and limit is not None and ends[0] < limit < ends[1]:
         marks.append(_upright(f"more buys {level!r} nothing", limit, curves, GREY))
     for target in plan.targets:
         asked = target.target
-        found = target.budgets
+        smallest = target.budgets
         if asked.kind == "error" and (
             asked.level is None or asked.level in curve.names
         ):
@@ -211,12 +217,12 @@ def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Cha
                 Line(f"target{whose}", ends, [whole * asked.value] * 2, SKY, "dash")
             )
         if (
-            found is not None
-            and found.possible
+            smallest is not None
+            and smallest.possible
             and not level
-            and ends[0] < found.scale < ends[1]
+            and ends[0] < smallest.scale < ends[1]
         ):
-            marks.append(_upright("targets met", found.scale, curves, SKY))
+            marks.append(_upright("targets met", smallest.scale, curves, SKY))
     across = f"budget of {level!r}, nats" if level else "all budgets, times"
     titles = f"{across} {_MORE_PRIVATE}", f"error, {plan.question.unit}"
     return replace(drawn, lines=[*curves, *marks, here], titles=titles, percent=False)
@@ -240,14 +246,16 @@ def error_figure(plan: AnswerRatePlan) -> Chart:
     """Predicted error of a mean against the budget: BiSample-MD, forced answers, a channel."""
     curve = plan.curve
     best = plan.best_planned
-    at = plan.curve.epsilon
+    budget = plan.curve.epsilon
     lines = [
-        Line("BiSample-MD", at, curve.mean_rmse),
-        Line("forced, at the top", at, curve.top_rmse, ORANGE, "dash"),
-        Line("forced, at random", at, curve.random_rmse, GREEN, "dot"),
+        Line("BiSample-MD", budget, curve.mean_rmse),
+        Line("forced, at the top", budget, curve.top_rmse, ORANGE, "dash"),
+        Line("forced, at random", budget, curve.random_rmse, GREEN, "dot"),
     ]
     if plan.channels is not None:
-        lines.append(Line("best channel", at, plan.channels.channel_errors(at), PURPLE))
+        lines.append(
+            Line("best channel", budget, plan.channels.channel_errors(budget), PURPLE)
+        )
     highest = _HIDDEN_ABOVE * plan.best.rmse
     places = list[Line]()
     lines = [
@@ -272,18 +280,18 @@ def answering_figure(plan: AnswerRatePlan) -> Chart:
 
 def parts_figure(plan: AnswerRatePlan) -> Chart:
     """A mean's predicted error against the budget, and its parts: noise, and what refusals add."""
-    at = plan.curve.epsilon
-    errors = plan.rmse(at), plan.rmse(at, noise=True)
+    budget = plan.curve.epsilon
+    errors = plan.rmse(budget), plan.rmse(budget, noise=True)
     total, noise = (np.where(np.isfinite(x), x, np.nan) for x in errors)
     added = np.sqrt(np.maximum(total**2 - noise**2, 0))
     far = ~(total < _HIDDEN_ABOVE * np.nanmin(total))
     total, noise, added = (
-        _positive(np.where(far, np.nan, one)) for one in (total, noise, added)
+        _positive(np.where(far, np.nan, curve)) for curve in (total, noise, added)
     )
     lines = [
-        Line("error of the mean", at, total),
-        Line("noise, if everybody answered", at, noise, GREEN, "dot"),
-        Line("what refusals add", at, added, ORANGE, "dash"),
+        Line("error of the mean", budget, total),
+        Line("noise, if everybody answered", budget, noise, GREEN, "dot"),
+        Line("what refusals add", budget, added, ORANGE, "dash"),
     ]
     return _over_budgets(plan, lines, "predicted error of the mean", log="y")
 
@@ -305,13 +313,13 @@ def decoys_figure(plan: SamplingPlan) -> Chart:
     across = np.geomspace(*ends, 50)
     levels = plan.question.levels[:_MOST_DRAWN_LEVELS]
     sampled = f"{100 * mechanism.sampling:.3g} % are sampled"
-    firsts = np.cumsum([0, *(len(one.yes_counts) for one in levels)])
+    firsts = np.cumsum([0, *(len(level_part.yes_counts) for level_part in levels)])
     lines = [Line(sampled, across, mechanism.losses_with(across), GREY)]
-    for level, at, colour in zip(
+    for level, start, colour in zip(
         levels, decoys[firsts[:-1]], cycle(CYCLE), strict=False
     ):
         lines.append(
-            Line(f"{level.name!r}", [at], mechanism.losses_with([at]), colour, "")
+            Line(f"{level.name!r}", [start], mechanism.losses_with([start]), colour, "")
         )
     titles = "chance of a decoy, of each value", "loss in round two, nats"
     return Chart(lines, titles, "x", left_out=_of(levels, plan.question.levels))
@@ -378,15 +386,15 @@ def beliefs_figure(
 def rounds_figure(part: AnyPart, planned: Option) -> Chart:
     """Errors of a round, of the average and of a change against how often a question is asked."""
     counts = np.arange(2, 2 * part.asked.rounds.count + 1)
-    found = [own_ways(part, planned, count)[1][0] for count in counts.tolist()]
+    schemes = [own_ways(part, planned, count)[1][0] for count in counts.tolist()]
     errors: dict[str, list[Any]] = {
-        "a round": [one.each for one in found],
-        "the average, if answers stay": [one.average_stays for one in found],
-        "a change, if answers stay": [one.change_stays for one in found],
+        "a round": [scheme.each for scheme in schemes],
+        "the average, if answers stay": [scheme.average_stays for scheme in schemes],
+        "a change, if answers stay": [scheme.change_stays for scheme in schemes],
     }
-    known = {name: line for name, line in errors.items() if None not in line}
+    complete = {name: line for name, line in errors.items() if None not in line}
     lines = _lines(
-        counts, {name: [*map(part.total, line)] for name, line in known.items()}
+        counts, {name: [*map(part.total, line)] for name, line in complete.items()}
     )
     here = _upright("these rounds", part.asked.rounds.count, lines, RED)
     return Chart([*lines, here], ("rounds", f"error, {part.asked.unit}"), "y")
@@ -408,11 +416,11 @@ def over_rounds_figure(rows: DataFrame) -> Chart:
     for answer, colour in zip(
         by_answer.nlargest(_MOST_OVER_ROUNDS).index, CYCLE, strict=False
     ):
-        own = rows[rows["answer"] == answer]
-        x = own["of"].str.removeprefix("round ").astype(int)
-        limits = (own["lower"], own["upper"])
+        of_answer = rows[rows["answer"] == answer]
+        x = of_answer["of"].str.removeprefix("round ").astype(int)
+        limits = (of_answer["lower"], of_answer["upper"])
         lines.append(
-            Line(answer, x, own["estimate"], colour, limits=limits, marked=True)
+            Line(answer, x, of_answer["estimate"], colour, limits=limits, marked=True)
         )
     return Chart(
         lines, ("round", "estimate"), left_out=_of(lines, by_answer, "answers")
@@ -436,25 +444,25 @@ def _reach(lines: Sequence[Line]) -> tuple[float, float]:
     return float(np.nanmin(values)), float(np.nanmax(values))
 
 
-def _upright(name: str, place: float, lines: Sequence[Line], colour: str) -> Line:
+def _upright(name: str, x: float, lines: Sequence[Line], colour: str) -> Line:
     """A dotted line over one ``x``, as high as the others reach."""
-    return Line(name, [place, place], list(_reach(lines)), colour, "dot")
+    return Line(name, [x, x], list(_reach(lines)), colour, "dot")
 
 
 def plotly_of(drawn: Chart) -> Figure:
     """The chart as a plotly figure. Names are shown as they are: plotly knows some of HTML."""
     from plotly.graph_objects import Figure
 
-    made = Figure()
+    figure = Figure()
     (across, along) = "yx" if drawn.turned else "xy"
     for line in drawn.lines:
-        x = [_as_it_is(one) if isinstance(one, str) else one for one in line.x]
+        x = [_as_it_is(label) if isinstance(label, str) else label for label in line.x]
         if line.bare and line.limits is not None:
-            _add_bars(made, x, line, across, along)
+            _add_bars(figure, x, line, across, along)
             continue
         style: dict[str, Any] = {"line": {"color": line.colour, "dash": line.dash}}
         if line.limits is not None and line.dash:
-            _add_band(made, x, line)
+            _add_band(figure, x, line)
         if not line.dash:
             style = {"marker": {"color": line.colour, "size": 8}}
             if line.limits is None:
@@ -467,11 +475,11 @@ def plotly_of(drawn: Chart) -> Figure:
                 ends = (
                     np.abs(limit - np.asarray(line.values)) for limit in line.limits
                 )
-                less, more = (
+                less, longer = (
                     np.where(np.isfinite(end), end, 0) for end in ends
                 )  # none is known
                 style[f"error_{along}"] = {
-                    "array": more,
+                    "array": longer,
                     "arrayminus": less,
                     "symmetric": False,
                 }
@@ -479,9 +487,9 @@ def plotly_of(drawn: Chart) -> Figure:
             "markers" if not line.dash else "lines+markers" if line.marked else "lines"
         )
         values = {across: x, along: line.values}
-        made.add_scatter(**values, name=_as_it_is(line.name), mode=mode, **style)
+        figure.add_scatter(**values, name=_as_it_is(line.name), mode=mode, **style)
     legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
-    made.update_layout(
+    figure.update_layout(
         height=350, margin={"l": 8, "r": 8, "t": 8, "b": 40}, legend=legend
     )
     for axis, title in ((across, drawn.across), (along, drawn.titles[1])):
@@ -490,37 +498,37 @@ def plotly_of(drawn: Chart) -> Figure:
             if axis in drawn.log
             else {}
         )
-        made.update_layout(
+        figure.update_layout(
             {f"{axis}axis": {"title": title, "automargin": True, **kind}}
         )
     if drawn.turned:
         height = 90 + 26 * max(len(drawn.lines[0].x), 2)
-        made.update_layout(
+        figure.update_layout(
             height=height, yaxis={"type": "category", "autorange": "reversed"}
         )
     if drawn.percent:
         whole = {"rangemode": "tozero"} if drawn.turned else {}
-        made.update_layout({f"{along}axis": {"tickformat": ".2~%", **whole}})
-    return made
+        figure.update_layout({f"{along}axis": {"tickformat": ".2~%", **whole}})
+    return figure
 
 
 def _add_bars(
-    made: Figure, x: Sequence[Any], line: Line, across: str, along: str
+    figure: Figure, x: Sequence[Any], line: Line, across: str, along: str
 ) -> None:
     """From limit to limit, with a gap after each, so that the legend shows a bar, too."""
     places: list[Any] = []
     values: list[float | None] = []
-    for place, low, high in zip(x, *(line.limits or ((), ())), strict=True):
-        places += [place, place, None]
+    for x_place, low, high in zip(x, *(line.limits or ((), ())), strict=True):
+        places += [x_place, x_place, None]
         values += [float(low), float(high), None]
     style = {"color": line.colour, "width": 5}
     drawn = {across: places, along: values}
-    made.add_scatter(**drawn, name=_as_it_is(line.name), mode="lines", line=style)
+    figure.add_scatter(**drawn, name=_as_it_is(line.name), mode="lines", line=style)
 
 
-def _add_band(made: Figure, x: Sequence[Any], line: Line) -> None:
+def _add_band(figure: Figure, x: Sequence[Any], line: Line) -> None:
     light = ",".join(
-        str(int(line.colour[place : place + 2], 16)) for place in (1, 3, 5)
+        str(int(line.colour[digit : digit + 2], 16)) for digit in (1, 3, 5)
     )
     edge = {
         "mode": "lines",
@@ -529,8 +537,8 @@ def _add_band(made: Figure, x: Sequence[Any], line: Line) -> None:
         "showlegend": False,
     }
     lower, upper = line.limits or ((), ())
-    made.add_scatter(x=x, y=lower, **edge)
-    made.add_scatter(
+    figure.add_scatter(x=x, y=lower, **edge)
+    figure.add_scatter(
         x=x, y=upper, fill="tonexty", fillcolor=f"rgba({light},0.25)", **edge
     )
 

@@ -86,17 +86,19 @@ def handout_html(plan: SurveyPlan) -> str:
 
     It has blanks for what a plan does not know.
     """
-    asked = [one for one in plan.questions if not one.question.apart]
-    most = max((max(one.leakage.max(), one.cap) for one in asked), default=0.0)
+    asked = [question for question in plan.questions if not question.question.apart]
+    most = max(
+        (max(question.leakage.max(), question.cap) for question in asked), default=0.0
+    )
     belief = ceil(1e3 / (1 + 9 * exp(-most))) / 10  # in per cent, rounded up
-    told = [
+    sentences = [
         "Before your answer leaves your device, it is changed at random. We receive the changed "
         "answer and nothing else; your true answer is never sent or stored by us.",
         "From many changed answers we compute how many people gave each answer, about right, but "
         "nobody can be sure of yours.",
     ]
     if most:
-        told.append(
+        sentences.append(
             "Somebody who holds one of two answers of yours to be 10 % likely may, after seeing "
             f"your changed answer, hold it to be at most {belief:g} % likely."
         )
@@ -113,13 +115,13 @@ def handout_html(plan: SurveyPlan) -> str:
         "Who agreed to the budgets, and when: ________",
         "How long changed answers are kept: ________",
     )
-    names = ", ".join(one.name for one in plan.questions)
+    names = ", ".join(question.name for question in plan.questions)
     blocks: list[Block] = [
         Heading(f"{plan.survey.name}: for the ethics board", level=1),
         Sentence(f"{plan.survey.users:,} people are asked about: {names}."),
     ]
     for title, lines in (
-        ("What people are told", told),
+        ("What people are told", sentences),
         ("What is promised", promises(plan)),
         ("How exact the results will be", costs(plan)),
         ("What is not promised", never),
@@ -148,9 +150,14 @@ def picture_html(shown: Framed) -> str:
     """
     plans = {"QuestionPlan": [shown], "SurveyPlan": getattr(shown, "questions", ())}
     parts = [
-        "".join(f"<p>{escape(text)}</p>" for text in promises_of(one))
-        + svg_of(question_figure(one), f"The error of each mechanism for {one.name}")
-        for one in cast("Iterable[QuestionPlan]", plans.get(type(shown).__name__, ()))
+        "".join(f"<p>{escape(text)}</p>" for text in promises_of(question))
+        + svg_of(
+            question_figure(question),
+            f"The error of each mechanism for {question.name}",
+        )
+        for question in cast(
+            "Iterable[QuestionPlan]", plans.get(type(shown).__name__, ())
+        )
     ]
     if not parts and (drawn := figure_of(shown)) is not None:
         parts = [svg_of(drawn, shown.summary)]
@@ -173,8 +180,8 @@ def _html(block: Block) -> str:
             )
             return f"<dl>{''.join(every)}</dl>"
         case Table(title, columns, _, accent):
-            more = len(columns[0].cells) - _MOST_PAGE_ROWS
-            left = f"<p>... and {more:,} more.</p>" if more > 0 else ""
+            unshown = len(columns[0].cells) - _MOST_PAGE_ROWS
+            left = f"<p>... and {unshown:,} more.</p>" if unshown > 0 else ""
             return (
                 table_html(columns, accent, f"<caption>{escape(title)}</caption>\n")
                 + left
@@ -187,20 +194,20 @@ def table_html(columns: Sequence[Column], accent: int | None, caption: str = "")
     """The first rows of a table, with bars from zero behind some; a row may stand out."""
     heads = ""
     bodies = []
-    for one in columns:
-        kind = "text" if one.text else "bar number" if one.lengths else "number"
-        heads += f'<th class="{kind}">{escape(one.heading)}</th>'
-        full = max(*one.lengths, float_info.min) if len(one.lengths) > 1 else 1.0
-        shares = [100 * max(0.0, length) / full for length in one.lengths]
+    for body in columns:
+        kind = "text" if body.text else "bar number" if body.lengths else "number"
+        heads += f'<th class="{kind}">{escape(body.heading)}</th>'
+        full = max(*body.lengths, float_info.min) if len(body.lengths) > 1 else 1.0
+        shares = [100 * max(0.0, length) / full for length in body.lengths]
         sizes = [f' style="--bar:{share:.1f}"' for share in shares]
-        cells = zip(one.cells[:_MOST_PAGE_ROWS], sizes or repeat(""), strict=False)
+        cells = zip(body.cells[:_MOST_PAGE_ROWS], sizes or repeat(""), strict=False)
         bodies.append(
             [f'<td class="{kind}"{size}>{escape(cell)}</td>' for cell, size in cells]
         )
-    own = ' class="accent"'
+    mark = ' class="accent"'
     rows = [
-        f"<tr{own if place == accent else ''}>{''.join(cells)}</tr>"
-        for place, cells in enumerate(zip(*bodies, strict=True))
+        f"<tr{mark if row == accent else ''}>{''.join(cells)}</tr>"
+        for row, cells in enumerate(zip(*bodies, strict=True))
     ]
     inside = "\n".join([f"<tr>{heads}</tr>", *rows])
     return f'<div class="numbers"><table>{caption}{inside}</table></div>'
@@ -250,8 +257,8 @@ def svg_of(drawn: Chart, alt: str) -> str:
         label = said(y, percent=drawn.percent and not drawn.turned)
         parts.append(_text(left - 8, up(y) + 4, label, "end"))
         parts.append(_path([(left, up(y)), (_RIGHT, up(y))], "#9995", 1))
-    for place, line in enumerate(drawn.lines):
-        level = 12 + _SVG_SIZES * place
+    for i, line in enumerate(drawn.lines):
+        level = 12 + _SVG_SIZES * i
         parts.append(_path([(4, level), (28, level)], line.colour, 3, line.dash))
         parts.append(_text(36, level + 4, line.name, "start"))
         parts += _drawn(line, at)
@@ -265,24 +272,30 @@ def svg_of(drawn: Chart, alt: str) -> str:
     return "\n".join([f"{opening}{title}", *parts, "</svg>"])
 
 
-def _drawn(line: Line, at: Callable[[Any, Any], tuple[float, float]]) -> Iterable[str]:
+def _drawn(
+    line: Line, scaled: Callable[[Any, Any], tuple[float, float]]
+) -> Iterable[str]:
     def points(values: Sequence[float]) -> list[tuple[float, float]]:
-        return [at(x, y) for x, y in zip(line.x, values, strict=True) if isfinite(y)]
+        return [
+            scaled(x, y) for x, y in zip(line.x, values, strict=True) if isfinite(y)
+        ]
 
     if line.limits is not None and line.dash:
         lower, upper = map(points, line.limits)
         around = _places(lower + upper[::-1])
         yield f'<polygon points="{around}" fill="{line.colour}" opacity=".2"/>'
     elif line.limits is not None:  # an end that is open is not drawn
-        ends = (np.where(np.isfinite(one), one, line.values) for one in line.limits)
+        ends = (
+            np.where(np.isfinite(limit), limit, line.values) for limit in line.limits
+        )
         bars = zip(*map(points, ends), strict=True)
         yield from (_path(list(bar), line.colour, 3) for bar in bars)
-    found = points(line.values)
+    dots = points(line.values)
     if line.dash:
-        yield _path(found, line.colour, 2, line.dash)
+        yield _path(dots, line.colour, 2, line.dash)
     if (line.marked or not line.dash) and not line.bare:
         dot = '<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}"/>'
-        yield from (dot.format(*place, line.colour) for place in found)
+        yield from (dot.format(*dot_place, line.colour) for dot_place in dots)
 
 
 def _axis(
@@ -295,10 +308,10 @@ def _axis(
         places = {name: start + step * (k + 0.5) for k, name in enumerate(names)}
         return places.__getitem__, names[:: ceil(len(names) / _MOST_AXIS_NAMES)]
     scaled: Place = log10 if log else float
-    known = [scaled(value) for value in values if isfinite(value)] or [0.0, 1.0]
-    pad = 0.04 * (max(known) - min(known)) or 0.5
-    low = min(known) - pad
-    high = max(known) + pad
+    finite = [scaled(value) for value in values if isfinite(value)] or [0.0, 1.0]
+    pad = 0.04 * (max(finite) - min(finite)) or 0.5
+    low = min(finite) - pad
+    high = max(finite) + pad
 
     def place(value: float) -> float:
         return start + (end - start) * (scaled(value) - low) / (high - low)

@@ -109,23 +109,23 @@ def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
         said = {name: say(thing) for name, say in _SAID.get(type(thing), {}).items()}
         values = {name: getattr(thing, name) for name in names} | said
         return {name: to_json(v() if callable(v) else v) for name, v in values.items()}
-    return [to_json(one) for one in thing]
+    return [to_json(item) for item in thing]
 
 
 def plan_json(plan: SurveyPlan, parameters: Parameters | None = None) -> Document:
     """A planned survey; ``parameters`` is null where there is no one file."""
     survey = plan.survey
-    found = plan.allocation
-    about = {
+    allocation = plan.allocation
+    document = {
         "name": survey.name,
         "users": survey.users,
         "design": survey.design,
-        "better_design": None if found is None else found.better,
+        "better_design": None if allocation is None else allocation.better,
         "most_spent": plan.most_spent,
-        "allocation": found,
+        "allocation": allocation,
     }
     return {
-        "survey": to_json(about),
+        "survey": to_json(document),
         "questions": [question_json(question) for question in plan.questions],
         "outsiders": to_json(plan.outsiders()),
         "parameters": None if parameters is None else parameters.document,
@@ -137,7 +137,8 @@ def question_json(question: QuestionPlan) -> Document:
     levels = question.fact(ByLevel)
     padded = question.fact(Padded)
     targets = [
-        (to_json(one), budgets_sentence(question, one)) for one in question.targets
+        (to_json(asked), budgets_sentence(question, asked))
+        for asked in question.targets
     ]
     shown = range(min(len(levels.names), _MOST_EXPLAINED) if levels else 0)
     odds = [odds_sentence(question, level) for level in shown]
@@ -156,7 +157,8 @@ def question_json(question: QuestionPlan) -> Document:
         beside = [] if question.again is None else question.again.beside
         total = question.part.total
         errors = {
-            name: {"stays": total(one), "anew": total(two)} for name, one, two in beside
+            name: {"stays": total(asked), "anew": total(two)}
+            for name, asked, two in beside
         }
         document["rounds"] = to_json({"errors": errors, "ways": ways, "bound": bound})
     return document

@@ -77,8 +77,8 @@ class KindWords:
 
     def answers(self, plan: QuestionPlan) -> str:
         """For which answers that error holds."""
-        about: Any = plan.question
-        return _FOR[about.objective.kind]
+        question: Any = plan.question
+        return _FOR[question.objective.kind]
 
     def off(self, asked: Any) -> str:
         """What is off by that error."""
@@ -97,22 +97,22 @@ class KindWords:
 
     def report(self, plan: QuestionPlan) -> list[str]:
         """What a report says and how large it is."""
-        found = [CATALOGUE[plan.deployed.mechanism].report]
+        sentences = [CATALOGUE[plan.deployed.mechanism].report]
         design = plan.fact(SubsetDesign)
         if design is not None:
             items = int(design.policy.item_counts.sum())
             types = design.types.size
-            found.append(
+            sentences.append(
                 f"The design has {types} type{'s' * (types > 1)} of reports. Each says its type "
                 f"and the sides of all {items:,} answers, {TYPE_BYTES + octets(items):,} bytes."
             )
-        return found
+        return sentences
 
     def guessed(self, view: OutsiderView) -> str:
         """What an outsider guesses."""
         if view.set_size:
-            known = f"any {view.set_size:,} of {view.answers:,} answers"
-            return f"one answer of a person who has {known}"
+            whose = f"any {view.set_size:,} of {view.answers:,} answers"
+            return f"one answer of a person who has {whose}"
         return f"the likeliest of {view.answers:,} answers, all as likely before,"
 
 
@@ -124,8 +124,8 @@ class _OfSets(KindWords):
 
     def answers(self, plan: QuestionPlan) -> str:
         padded = plan.fact(Padded)
-        known = padded is not None and padded.plan is not None
-        return "expected for these sets" if known else super().answers(plan)
+        padding_known = padded is not None and padded.plan is not None
+        return "expected for these sets" if padding_known else super().answers(plan)
 
     def assumed(self, plan: QuestionPlan) -> str:
         padded = plan.fact(Padded)
@@ -184,12 +184,16 @@ class _OfNumbers(KindWords):
         return f"for {whose_answers(model)} {drawn}"
 
     def assumed(self, plan: QuestionPlan) -> str:
-        about: Any = plan.part.question
+        question: Any = plan.part.question
         model = plan.fact(AnswerRateModel)
         unknown = []
-        if about.refusals is None and about.preferences is None:
-            unknown.append(f"{percent(about.refusing)} of the people give no answer")
-        if about.sd is None and not about.yes_no and not (model and model.any_answers):
+        if question.refusals is None and question.preferences is None:
+            unknown.append(f"{percent(question.refusing)} of the people give no answer")
+        if (
+            question.sd is None
+            and not question.yes_no
+            and not (model and model.any_answers)
+        ):
             unknown.append("answers spread by 0.3 of half the range")
         if not unknown:
             return ""
@@ -230,12 +234,12 @@ def whose_answers(model: AnswerRateModel) -> str:
     """For whose answers the error of a mean is predicted."""
     if model.any_answers:
         return "the least favourable answers"
-    place = (
+    whose = (
         "the worst of five means"
         if model.mean is None
         else f"answers around {model.mean:g}"
     )
-    return place if model.domain.yes_no else f"{place} (spread {model.spread:.6g})"
+    return whose if model.domain.yes_no else f"{whose} (spread {model.spread:.6g})"
 
 
 def words(plan: QuestionPlan) -> KindWords:
@@ -343,9 +347,9 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
         proofs = []
         if table is not None and question.proven_gap is not None:
             padded = question.fact(Padded)
-            at = "" if padded is None else f" at padding length {padded.length}"
-            among = f"{table.model} table that keeps these budgets{at}"
-            where = f" of those with a bit for each answer{at}"
+            padding = "" if padded is None else f" at padding length {padded.length}"
+            among = f"{table.model} table that keeps these budgets{padding}"
+            where = f" of those with a bit for each answer{padding}"
             proofs.append(_Proof(question.proven_gap, among, what, where))
         if question.noise_gap is not None:
             among = "mechanism of any kind that keeps these budgets and answers once, with any"
@@ -355,7 +359,9 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
                 question.noise_gap, f"{among} unbiased estimate,", what + asked, where
             )
             # Where no design is better than a table, that is what is said of it in short.
-            none_better = any(one.of_all and one.refused for one in question.found)
+            none_better = any(
+                option.of_all and option.refused for option in question.found
+            )
             proofs.insert(0 if none_better else len(proofs), of_all)
         yield from proofs
 
@@ -381,7 +387,7 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
     most = longer.largest_bias(question.users)
     flat = f"any from {low} to {high} is within 5 % of the best, {plan.length}"
     lost = plan.lost[min(length, int(plan.lengths[-1])) - 1]  # beyond, nothing changes
-    found: list[Block] = [
+    blocks: list[Block] = [
         Sentence(
             f"Padding length {length}{', as set in the survey' if padded.given else ''}; "
             f"{flat if low < high else f'the best is {plan.length}'}. Sets of more than {length} "
@@ -393,13 +399,13 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
         if padded.uncut is not None:
             whole, error = padded.uncut
             figure = f"none of these sets: {people(error)} people of error."
-            found.append(
+            blocks.append(
                 Sentence(f"A padding length of {whole} cuts {figure}", "details")
             )
         if not padded.said:  # no pilot
             assumed = "Which items the long sets hold is assumed: a pilot tells more."
-            found.append(Sentence(assumed, "details"))
-    return found
+            blocks.append(Sentence(assumed, "details"))
+    return blocks
 
 
 def cap_sentence(question: QuestionPlan) -> str:
@@ -508,36 +514,42 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
     if again is None:
         return []
     ways, bound = question.ways(others=details)
-    own = ways[0]
+    deployed = ways[0]
     anew = drawn_anew(again)
 
     def error(*squared: float | None) -> str:
         return " / ".join(
-            people(question.part.total(one)) for one in squared if one is not None
+            people(question.part.total(scheme))
+            for scheme in squared
+            if scheme is not None
         )
 
-    seen = "" if own.hidden else ", and an observer may see when an answer changes"
+    seen = "" if deployed.hidden else ", and an observer may see when an answer changes"
     note = (
         "L-OSUE, LOLOHA and RAPPOR are by their own accounting, at the smallest budget."
     )
     columns = (
-        column("way", (one.name for one in ways)),
-        column("changes", ("hidden" if one.hidden else "seen" for one in ways)),
+        column("way", (scheme.name for scheme in ways)),
+        column("changes", ("hidden" if scheme.hidden else "seen" for scheme in ways)),
         column(
             "a round",
-            [question.part.total(one.each) for one in ways],
+            [question.part.total(scheme.each) for scheme in ways],
             people,
             bars=True,
         ),
         column(
-            "average", (error(one.average_stays, one.average_anew) for one in ways), str
+            "average",
+            (error(scheme.average_stays, scheme.average_anew) for scheme in ways),
+            str,
         ),
         column(
-            "change", (error(one.change_stays, one.change_anew) for one in ways), str
+            "change",
+            (error(scheme.change_stays, scheme.change_anew) for scheme in ways),
+            str,
         ),
     )
     blocks: list[Block] = [
-        Sentence(f"Asked {again.count} times, {own.name} a person{seen}."),
+        Sentence(f"Asked {again.count} times, {deployed.name} a person{seen}."),
         Heading("Other ways of asking again", "details", 3),
         Table(
             f"Error, {question.question.unit}: if answers stay / {anew}",
@@ -545,7 +557,9 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
             accent=0,
         ),
     ]
-    blocks += said([note] * any(one.name == "L-OSUE" for one in ways), rank="details")
+    blocks += said(
+        [note] * any(scheme.name == "L-OSUE" for scheme in ways), rank="details"
+    )
     if bound is not None:
         text = (
             "Proven: no protocol with unbiased estimates that keeps these budgets between any two "
@@ -560,39 +574,42 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
 
 def related_blocks(question: QuestionPlan) -> list[Block]:
     """Of a joint question: the errors of table and margins, also asked apart; an association."""
-    found = question.fact(Related)
-    if found is None:
+    related = question.fact(Related)
+    if related is None:
         return []
-    shares = found.shares_of_people
+    shares = related.shares_of_people
     columns = (
-        column("table", [" x ".join(found.names), *found.names]),
+        column("table", [" x ".join(related.names), *related.names]),
         column("asked together", shares.together, percent, bars=True),
         column("apart, budgets split", shares.split, percent),
         column("one question each", ["none", *map(percent, shares.one_each)], str),
     )
-    told = [
+    sentences = [
         f"To see with {100 * POWER:.0f} % chance that {first} and {second} go together (Cramér's V "
         f"{STRENGTH:g}, tested at 5 %) takes {needed:,} people."
-        for (first, second), needed in found.people.items()
+        for (first, second), needed in related.people.items()
     ]
     title = "Total error, a share of the people asked"
-    return [Table(title, columns, "everybody"), *said([_gains(found), *told, COST])]
+    return [
+        Table(title, columns, "everybody"),
+        *said([_gains(related), *sentences, COST]),
+    ]
 
 
 def apart_sentences(plan: SurveyPlan) -> list[str]:
     """That questions asked apart cannot be related, and what asking two together would have."""
-    if sum(one.question.draws_one for one in plan.questions) < 2:
+    if sum(question.question.draws_one for question in plan.questions) < 2:
         return []
-    found = plan.together
-    if found is None or found.gains[0] <= 1:
+    together = plan.together
+    if together is None or together.gains[0] <= 1:
         return [_APART]
-    names = " and ".join(found.names)
+    names = " and ".join(together.names)
     offer = f'Asked together, by a question of kind "joint", {names} have a table.'
-    return [f"{_APART} {offer} {_gains(found)} {COST}"]
+    return [f"{_APART} {offer} {_gains(together)} {COST}"]
 
 
-def _gains(found: Related) -> str:
-    table, margins = found.gains
+def _gains(related: Related) -> str:
+    table, margins = related.gains
     text = (
         f"The table's squared error is {table:.3g} times smaller than asked apart, budgets split "
         "(one question each gives no table)"

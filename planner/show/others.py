@@ -62,20 +62,20 @@ _COMPARISON = (
 
 
 def comparison_blocks(
-    found: Sequence[ComparedRow], names: tuple[str, str]
+    compared: Sequence[ComparedRow], names: tuple[str, str]
 ) -> list[Block]:
     """Two scenarios side by side; a name stands once over all its figures."""
     rows = []
     before = ("", "")
-    for row in found:
-        own = row.question, row.level
-        question = "" if own[0] == before[0] else own[0]
-        level = "" if own == before else own[1]
+    for row in compared:
+        key = row.question, row.level
+        question = "" if key[0] == before[0] else key[0]
+        level = "" if key == before else key[1]
         difference = "" if row.change is None else change(row.change)
         written = "{:,.0f}".format if row.what == "people" else people
         two = map(written, (row.first, row.second))
         rows.append((question, level, row.what, *two, difference))
-        before = own
+        before = key
     headings = ("question", "level", "figure", "A", "B", "B against A")
     table = rows_table(f"A: {names[0]}   B: {names[1]}", headings, rows, words=3)
     return [table, Sentence(_COMPARISON)]
@@ -97,9 +97,14 @@ def changed_sentence(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> s
         before.names, before.standard_errors, after.standard_errors, strict=True
     )
     others = [
-        (one, old, new) for one, old, new in pairs if abs(new / old - 1) > SAME_ERROR
+        (question_name, old, new)
+        for question_name, old, new in pairs
+        if abs(new / old - 1) > SAME_ERROR
     ]
-    moved = [f"{one!r} from {people(old)} to {people(new)}" for one, old, new in others]
+    moved = [
+        f"{question_name!r} from {people(old)} to {people(new)}"
+        for question_name, old, new in others
+    ]
     if not moved:
         return f"{text}; no level's error moved."
     rest = "" if len(moved) == len(before.names) else "; nothing else moved"
@@ -116,9 +121,11 @@ def others_sentence(plan: QuestionPlan) -> str:
     pairs = zip(levels.names, errors, strict=True)
     others = [f"{error} for {name!r}" for name, error in pairs if error != worst]
     few = listed(others, _MOST_OTHERS)
-    of = kinds.in_round(plan)
+    in_round = kinds.in_round(plan)
     return (
-        f"Standard error of other answers' counts{of}, people: {few}." if others else ""
+        f"Standard error of other answers' counts{in_round}, people: {few}."
+        if others
+        else ""
     )
 
 
@@ -130,22 +137,23 @@ def relied_on(plan: SurveyPlan) -> list[str]:
         "randomness, by the exported parameters and nothing else.",
     ]
     if any(
-        not one.question.apart and one.question.rounds is None for one in plan.questions
+        not question.question.apart and question.question.rounds is None
+        for question in plan.questions
     ):
         relied.append(
             "Each person reports once. Asked again, a person spends the budget again."
         )
     relied += filter(None, [lots_sentence(plan)])
     relied += [
-        f"{one.name}: each person reports as said once, by a client that remembers it. One whose "
-        "memory is lost may report again, and spend the budget again."
-        for one in plan.questions
-        if one.question.rounds is not None
+        f"{question.name}: each person reports as said once, by a client that remembers it. "
+        "One whose memory is lost may report again, and spend the budget again."
+        for question in plan.questions
+        if question.question.rounds is not None
     ]
     relied += [
-        f"{one.name}: each person reports twice. {kinds.reliance_sentence(sampling)}"
-        for one in plan.questions
-        if (sampling := one.fact(SamplingPlan)) is not None
+        f"{question.name}: each person reports twice. {kinds.reliance_sentence(sampling)}"
+        for question in plan.questions
+        if (sampling := question.fact(SamplingPlan)) is not None
     ]
     nothing = "Nothing else about the person travels with a report: no address, time or free text."
     return [*relied, nothing]
@@ -213,7 +221,7 @@ def _curves(plan: AnswerRatePlan) -> list[Table]:
     curve = plan.model.curve(budgets)
     rated = zip(curve.mean_rmse, curve.reliable, strict=True)
     places = (
-        column("budget", (named.get(one, "") for one in budgets.tolist())),
+        column("budget", (named.get(budget, "") for budget in budgets.tolist())),
         column("epsilon", budgets, ".3f"),
     )
     columns = [
@@ -258,18 +266,20 @@ def simulation_json(trial: Trial, results: Sequence[Simulated]) -> Document:
 def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]:
     """Measured errors beside predicted ones."""
     plan = trial.planned
-    best = min(results, key=lambda one: one.predicted)
+    best = min(results, key=lambda result: result.predicted)
     columns = [
-        column("mechanism", (one.label for one in results)),
-        column(plan.question.unit, [one.error for one in results], people, bars=True),
-        column("±", (people(one.spread) for one in results), str),
-        column("predicted", (one.predicted for one in results), people),
+        column("mechanism", (result.label for result in results)),
+        column(
+            plan.question.unit, [result.error for result in results], people, bars=True
+        ),
+        column("±", (people(result.spread) for result in results), str),
+        column("predicted", (result.predicted for result in results), people),
     ]
     held = again = ""
     if results[0].covered is not None:
         held = " Held: share of the runs whose 95 % intervals, all at once, hold the truth "
         held += "of those who are asked."
-        columns.append(column("held", (one.covered for one in results), percent))
+        columns.append(column("held", (result.covered for result in results), percent))
     if plan.question.rounds is not None:
         again = " What is asked again is tried in one round."
     if not plan.question.levels:
@@ -289,36 +299,37 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
     ]
 
 
-def measured_facts(trial: Trial, own: Simulated) -> Facts:
+def measured_facts(trial: Trial, deployed: Simulated) -> Facts:
     """What the plan's own mechanism has, and what was predicted of it."""
-    spread = "" if own.spread is None else f" ± {people(own.spread)}"
+    spread = "" if deployed.spread is None else f" ± {people(deployed.spread)}"
     measured = Fact(
-        f"measured {kinds.objective_name(trial.planned)}", people(own.error) + spread
+        f"measured {kinds.objective_name(trial.planned)}",
+        people(deployed.error) + spread,
     )
-    return Facts((measured, Fact("predicted", people(own.predicted))))
+    return Facts((measured, Fact("predicted", people(deployed.predicted))))
 
 
 def one_survey(
-    trial: Trial, found: OneSurvey | OrderedEstimates
+    trial: Trial, estimated: OneSurvey | OrderedEstimates
 ) -> tuple[Chart, str, str]:
     """One survey beside the truth: its picture, what it shows, and whether intervals hold it."""
-    if isinstance(found, OneSurvey):
+    if isinstance(estimated, OneSurvey):
         cut = (
             ""
-            if np.isfinite(found.upper).all()
+            if np.isfinite(estimated.upper).all()
             else " Sets are cut: upper ends are open."
         )
         alt = "The truth and one survey's estimates with their intervals."
         held = np.count_nonzero(
-            (found.lower <= found.truth) & (found.truth <= found.upper)
+            (estimated.lower <= estimated.truth) & (estimated.truth <= estimated.upper)
         )
-        which = f"{held} of {len(found.labels)} intervals hold"
-        if len(found.labels) == 1:
+        which = f"{held} of {len(estimated.labels)} intervals hold"
+        if len(estimated.labels) == 1:
             which = f"The interval {'holds' if held else 'does not hold'}"
-        return one_survey_figure(found), alt, f"{which} the truth.{cut}"
+        return one_survey_figure(estimated), alt, f"{which} the truth.{cut}"
     truth = trial.shares_up_to
-    (lower, upper) = found.band
-    median = found.quantile()
+    (lower, upper) = estimated.band
+    median = estimated.quantile()
     alt = "True and estimated shares of the people up to each answer, with their band."
     inside = np.all(
         (lower <= truth + _SEEN_ROUNDING) & (truth <= upper + _SEEN_ROUNDING)
@@ -328,11 +339,11 @@ def one_survey(
         if median.lower == median.upper
         else f", from {median.lower} to {median.upper}"
     )
-    told = (
+    sentence = (
         f"The band {'holds' if inside else 'does not hold'} the truth. Median "
-        f"{median.answer}{where}; truly {found.answers[int(np.argmax(truth >= 0.5))]}."
+        f"{median.answer}{where}; truly {estimated.answers[int(np.argmax(truth >= 0.5))]}."
     )
-    return ordered_figure(found, truth), alt, told
+    return ordered_figure(estimated, truth), alt, sentence
 
 
 def about_trial(trial: Trial) -> str:
@@ -361,10 +372,10 @@ def beside_truth(table: CrossTable, truth: Array) -> list[Block]:
             answer,
             *(
                 f"{x:,.0f} ± {e:,.0f} ({true:,.0f})"
-                for x, e, true in zip(*own, strict=True)
+                for x, e, true in zip(*cells, strict=True)
             ),
         ]
-        for answer, *own in zip(
+        for answer, *cells in zip(
             table.answers[0], table.counts, errors, truth, strict=True
         )
     ]
@@ -374,6 +385,9 @@ def beside_truth(table: CrossTable, truth: Array) -> list[Block]:
     ).sum()
     true = sqrt(phi2 / truth.sum() / max(min(truth.shape) - 1, 1))
     title = f"{first} and {second}: people ± standard error (and truly)"
-    headings = (first, *(f"{second} = {one}" for one in table.answers[1]))
-    told = Sentence(f"{table.summary} Truly V is {true:.2f}.")
-    return [rows_table(title, headings, rows, 1), told]
+    headings = (
+        first,
+        *(f"{second} = {second_answer}" for second_answer in table.answers[1]),
+    )
+    sentence = Sentence(f"{table.summary} Truly V is {true:.2f}.")
+    return [rows_table(title, headings, rows, 1), sentence]

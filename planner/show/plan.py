@@ -78,17 +78,17 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
         blocks += said(
             [f"No collection is in {survey.ledger} yet: all budgets are left."], "note"
         )
-    found = plan.allocation
-    if found is not None:
-        design = design_sentence(plan, found), lots_sentence(plan)
+    allocation = plan.allocation
+    if allocation is not None:
+        design = design_sentence(plan, allocation), lots_sentence(plan)
         blocks += [
             *said([*design, *kinds.apart_sentences(plan)]),
-            _sharing(plan, found),
+            _sharing(plan, allocation),
         ]
         blocks += said(
-            [ALLOCATION_ERRORS, shares_sentence(plan, found)], rank="details"
+            [ALLOCATION_ERRORS, shares_sentence(plan, allocation)], rank="details"
         )
-    if found is not None or any(row.left < row.tolerated for row in plan.spending):
+    if allocation is not None or any(row.left < row.tolerated for row in plan.spending):
         blocks += [_spending(plan)]
     if plan.spending:
         blocks += said([spending_sentence(plan)], rank="details")
@@ -160,13 +160,16 @@ def pictures(question: QuestionPlan) -> list[Block]:
     if question.question.apart:
         return []
     ranked = question.options
-    planned = [one.name for one in ranked].index(question.deployed.mechanism)
+    planned = [option.name for option in ranked].index(question.deployed.mechanism)
     columns = (
-        column("mechanism", (one.title for one in ranked)),
+        column("mechanism", (option.title for option in ranked)),
         column(
-            question.question.unit, [one.error for one in ranked], people, bars=True
+            question.question.unit,
+            [option.error for option in ranked],
+            people,
+            bars=True,
         ),
-        column("against the plan", (one.against for one in ranked), change),
+        column("against the plan", (option.against for option in ranked), change),
     )
     blocks: list[Block] = [
         Heading("All mechanisms at these budgets", "page", 3),
@@ -178,9 +181,9 @@ def pictures(question: QuestionPlan) -> list[Block]:
             "Errors of a round, the average and a change against the number of rounds."
         )
         title = "If it were asked less or more often"
-        about = (question.part, question.planned)
+        rounds_of = (question.part, question.planned)
         blocks.append(
-            Figure(title, partial(rounds_figure, *about), alt, "rounds", "page")
+            Figure(title, partial(rounds_figure, *rounds_of), alt, "rounds", "page")
         )
     return blocks
 
@@ -189,12 +192,12 @@ def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
     blocks = pictures(question)
     levels = question.fact(ByLevel)
     if levels is not None:
-        of = kinds.in_round(question)
-        blocks += [Heading("Level by level", "details", 3), _levels(levels, of)]
+        in_round = kinds.in_round(question)
+        blocks += [Heading("Level by level", "details", 3), _levels(levels, in_round)]
     report = kinds.words(question).report(question)
     blocks += said([*report, unused_sentence(question)], rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
-    prices = (one for one in _prices(question) if one not in advice)
+    prices = (price for price in _prices(question) if price not in advice)
     blocks += said([*prices, _one_sided(question)], rank="details")
     return [*blocks, *_figures(question)]
 
@@ -219,14 +222,16 @@ def asked_sentence(question: QuestionPlan) -> str:
 
 def lots_sentence(plan: SurveyPlan) -> str:
     """Who is asked which question, with what chance; empty where everybody is asked all."""
-    found = plan.allocation
-    if found is None or plan.survey.design == "split":
+    allocation = plan.allocation
+    if allocation is None or plan.survey.design == "split":
         return ""
-    drawn = (one for one in plan.questions if not one.question.apart)
-    chances = ", ".join(f"{one.name!r} {percent(one.fraction)}" for one in drawn)
+    drawn = (question for question in plan.questions if not question.question.apart)
+    chances = ", ".join(
+        f"{question.name!r} {percent(question.fraction)}" for question in drawn
+    )
     return (
-        f"Each person gets {each_in_words(found.some_each)} with its own file of parameters, drawn "
-        f"at random whatever they would answer. The chances: {chances}."
+        f"Each person gets {each_in_words(allocation.some_each)} with its own file of "
+        f"parameters, drawn at random whatever they would answer. The chances: {chances}."
     )
 
 
@@ -234,19 +239,21 @@ def error_sentence(question: QuestionPlan) -> str:
     """The predicted error, in its unit and as a share."""
     if question.fact(SamplingPlan) is not None:
         return f"Every count is within {question.total_error:,.1f} people, at 95 %."
-    error, share, *more = _errors(question)
+    error, share, *others = _errors(question)
     text = f"{kinds.measure(question)}: {error.value}, {share.value} of {kinds.share_of(question)}"
-    return "; ".join([text, *(f"{one.name}: {one.value}" for one in more)]) + "."
+    return "; ".join([text, *(f"{fact.name}: {fact.value}" for fact in others)]) + "."
 
 
 def costs(plan: SurveyPlan) -> list[str]:
     """The predicted errors, a sentence a question."""
-    return [f"{one.name}: {error_sentence(one)}" for one in plan.questions]
+    return [
+        f"{question.name}: {error_sentence(question)}" for question in plan.questions
+    ]
 
 
 def headline(question: QuestionPlan) -> Facts:
     """The figures that decide: the error, its share, the weakest level, people for the targets."""
-    of = kinds.in_round(question)
+    in_round = kinds.in_round(question)
     facts = _errors(question)
     levels = question.fact(ByLevel)
     if levels is not None and len(levels.names) > 1:
@@ -257,16 +264,20 @@ def headline(question: QuestionPlan) -> Facts:
         absent = "rarer answers look absent"
         means = "" if seen is None else f"seen from {percent(seen.max())}: {absent}"
         facts.append(
-            Fact(f"{name}{of}", f"{people(errors.max())} people", meaning=means)
+            Fact(f"{name}{in_round}", f"{people(errors.max())} people", meaning=means)
         )
-    needed = [one.users for one in question.targets] or [question.people_for(_USUAL)]
+    needed = [people_needed.users for people_needed in question.targets] or [
+        question.people_for(_USUAL)
+    ]
     for_what = (
-        "the targets" if question.targets else f"an error of {percent(_USUAL)}{of}"
+        "the targets"
+        if question.targets
+        else f"an error of {percent(_USUAL)}{in_round}"
     )
     for_what += "" if question.drawn_error is None else " among those asked"
-    known = [one for one in needed if one is not None]
+    finite = [people_needed for people_needed in needed if people_needed is not None]
     never = "no number is enough, as long sets are cut"
-    figure = f"{max(known):,}" if len(known) == len(needed) else never
+    figure = f"{max(finite):,}" if len(finite) == len(needed) else never
     means = f"{question.everybody:,} are asked"
     return Facts((*facts, Fact(f"people needed for {for_what}", figure, meaning=means)))
 
@@ -288,9 +299,9 @@ def _errors(question: QuestionPlan) -> list[Fact]:
     """The error and its share, of one round if it is asked again, and then of what else."""
     again = question.again
     part = question.part
-    of = kinds.in_round(question)
+    in_round = kinds.in_round(question)
     unit = " people" * (not question.question.of_mean)
-    name = f"{kinds.objective_name(question)}{of}"
+    name = f"{kinds.objective_name(question)}{in_round}"
     error = people(question.total_error) + unit
     typically = f"how far {kinds.words(question).off(question.question)}, typically"
     facts = [Fact(name, error, kinds.answers(question), typically)]
@@ -301,7 +312,7 @@ def _errors(question: QuestionPlan) -> list[Fact]:
     )
     common = question.error_if_common
     if common is not None:
-        name = f"of an answer that everybody has{of}"
+        name = f"of an answer that everybody has{in_round}"
         facts.append(Fact(name, people(common) + unit))
     if (drawn := question.drawn_error) is not None:
         of_half = percent(drawn / part.whole)
@@ -313,27 +324,27 @@ def _errors(question: QuestionPlan) -> list[Fact]:
         return facts
     which = f"if answers stay / {kinds.drawn_anew(rounds)}", "likewise"
     for (name, *both), said_of in zip(again.beside, which, strict=True):
-        stays, anew = (people(part.total(one)) for one in both)
+        stays, anew = (people(part.total(variance)) for variance in both)
         facts.append(Fact(f"{name}, {said_of}", f"{stays} / {anew}{unit}"))
     return facts
 
 
 def cautions(question: QuestionPlan) -> list[str]:
     """What a reader should be told before the figures are believed."""
-    found = list[str]()
+    sentences = list[str]()
     name, epsilon = question.least_protected
     if epsilon > LARGE_EPSILON:
-        found.append(
+        sentences.append(
             f"A report may change the odds of an answer of {name!r} against another "
             f"{factor_up(epsilon)}-fold, next to no protection."
         )
     reporting = question.part.in_round(question.planned)[0].people
     if reporting < FEW_PEOPLE:
-        found.append(
+        sentences.append(
             f"Only {reporting:,} people are asked{kinds.in_round(question)}: noise outweighs their "
             f"answers, and intervals are made for {FEW_PEOPLE} people or more."
         )
-    return [*found, *filter(None, [_drowned(question)])]
+    return [*sentences, *filter(None, [_drowned(question)])]
 
 
 def target_sentence(
@@ -345,8 +356,8 @@ def target_sentence(
     """
     verdict = "met" if answer.met else "MISSED"
     reached = percent(answer.reached) if answer.reached < 1e6 else "nothing"
-    wanted = f"{_wanted(answer)}{kinds.in_round(question)}"
-    text = f"Target, {wanted}: {verdict}, reached {reached}."
+    target = f"{_wanted(answer)}{kinds.in_round(question)}"
+    text = f"Target, {target}: {verdict}, reached {reached}."
     if answer.met:
         return text
     instead = (
@@ -362,12 +373,12 @@ def _wanted(answer: TargetAnswer) -> str:
     share = percent(answer.target.value)
     if answer.of_mean:
         return f"error of the mean at most {share} of half the range"
-    of = "" if target.level is None else f" of {target.level!r}"
+    of_level = "" if target.level is None else f" of {target.level!r}"
     if target.kind == "detect":
-        return f"every item{of} detectable from {share} of the users"
+        return f"every item{of_level} detectable from {share} of the users"
     if target.of_all:
         return f"total error at most {share} of the users"
-    return f"standard error of a rare item{of} at most {share}"
+    return f"standard error of a rare item{of_level} at most {share}"
 
 
 def budgets_sentence(question: QuestionPlan, answer: TargetAnswer) -> str:
@@ -380,7 +391,7 @@ def budgets_sentence(question: QuestionPlan, answer: TargetAnswer) -> str:
 
 
 def smallest_sentence(
-    found: BudgetAnswer,
+    answer: BudgetAnswer,
     in_file: Sequence[FileBudget] | None = None,
     *,
     kept: bool = False,
@@ -397,31 +408,31 @@ def smallest_sentence(
     >>> print(smallest_sentence(smallest_budgets(policy, 10_000, Target(error=0.02))))
     These are the smallest budgets in proportion that meet the targets with IDUE opt0: ...
     """
-    option = found.option
-    if not found.possible:
-        reached = zip(found.reached, found.targets, strict=True)
-        least, target = max(reached, key=lambda one: one[0] / one[1].value)
-        cause = f"even at budgets up to {found.policy.epsilons.max():.4g}"
-        if found.truncation >= target.value:
+    option = answer.option
+    if not answer.possible:
+        reached = zip(answer.reached, answer.targets, strict=True)
+        least, target = max(reached, key=lambda ratio: ratio[0] / ratio[1].value)
+        cause = f"even at budgets up to {answer.policy.epsilons.max():.4g}"
+        if answer.truncation >= target.value:
             cause = f"long sets are cut ({option.note}): whatever the budgets"
-        elif found.sampling >= target.value:
-            cause = f"asking only some of the people leaves an error of {percent(found.sampling)}"
+        elif answer.sampling >= target.value:
+            cause = f"asking only some of the people leaves an error of {percent(answer.sampling)}"
             return f"Impossible, because {cause}."
         floor = percent(least) if least < 1 else "no share at all"
         return f"Impossible, because {cause}, the best is {floor}; wanted: {percent(target.value)}."
     opening = "These budgets meet the targets"
-    if found.lowest:
+    if answer.lowest:
         opening = "The targets are met even with next to no budget"
-    elif found.proven:
+    elif answer.proven:
         form = "" if option.of_all else f" with {_short(CATALOGUE[option.name].label)}"
         opening = (
             f"These are the smallest budgets in proportion that meet the targets{form}"
         )
-    named = _named_budgets(found, in_file)
-    factor = f"a little {'more' if found.scale > 1 else 'less'} than they are"
-    if abs(found.scale - 1) >= 0.0005:  # of four digits
-        factor = f"{digits_up(found.scale)} times what they are"
-    if found.saturated:
+    named = _named_budgets(answer, in_file)
+    factor = f"a little {'more' if answer.scale > 1 else 'less'} than they are"
+    if abs(answer.scale - 1) >= 0.0005:  # of four digits
+        factor = f"{digits_up(answer.scale)} times what they are"
+    if answer.saturated:
         factor += ", or where more buys nothing"
     note = f", {option.note}" if option.note else ""
     if in_file is not None:
@@ -431,11 +442,11 @@ def smallest_sentence(
 
 
 def _named_budgets(
-    found: BudgetAnswer, in_file: Sequence[FileBudget] | None
+    answer: BudgetAnswer, in_file: Sequence[FileBudget] | None
 ) -> list[str]:
     """Budgets with the names of their levels; of a joint question with those of its parts."""
     if in_file is None:
-        pairs = zip(found.policy.names, found.policy.epsilons.tolist(), strict=True)
+        pairs = zip(answer.policy.names, answer.policy.epsilons.tolist(), strict=True)
         return [f"{name} {digits_up(epsilon)}" for name, epsilon in pairs]
     if not in_file:
         return ["every budget of a pair of levels"]
@@ -447,27 +458,27 @@ def _named_budgets(
     return named
 
 
-def design_sentence(plan: SurveyPlan, found: Allocation) -> str:
+def design_sentence(plan: SurveyPlan, allocation: Allocation) -> str:
     """Which design is planned, which is better, and how to change it."""
     if plan.better_design is None:
-        return f"{better_design(found)} This plan does so."
-    each = f"asks everybody {each_in_words(found.some_each)}"
-    here = "splits the budgets" if plan.survey.design == "split" else each
-    return f"{better_design(found)} This plan {here} instead."
+        return f"{better_design(allocation)} This plan does so."
+    asked = f"asks everybody {each_in_words(allocation.some_each)}"
+    here = "splits the budgets" if plan.survey.design == "split" else asked
+    return f"{better_design(allocation)} This plan {here} instead."
 
 
-def better_design(found: Allocation) -> str:
+def better_design(allocation: Allocation) -> str:
     """Which design has the smaller error, and by how much."""
-    split = found.value
-    each = found.best_each.value
-    number = each_in_words(found.best_each)
-    if found.better == "split":
+    split = allocation.value
+    asked = allocation.best_each.value
+    number = each_in_words(allocation.best_each)
+    if allocation.better == "split":
         return (
-            f"Ask everybody everything: squared errors, weighted, may be {each / split:.3g} times "
+            f"Ask everybody everything: squared errors, weighted, may be {asked / split:.3g} times "
             f"as large if each person answers {number}. At such budgets fewer answers cost more "
             "than splitting."
         )
-    smaller = f"at least {split / each:.3g} times smaller"
+    smaller = f"at least {split / asked:.3g} times smaller"
     return f"Ask each person {number}: squared errors, weighted, are {smaller}."
 
 
@@ -482,20 +493,24 @@ def each_in_words(some: SomeEach) -> str:
 
 def left_out(question: QuestionPlan) -> list[str]:
     """Why mechanisms have no error here, or are not deployed."""
-    refused = [one for one in question.every if one.refused]
+    refused = [option for option in question.every if option.refused]
     return [
-        f"{CATALOGUE[one.name].label} is left out: {one.refused}." for one in refused
+        f"{CATALOGUE[option.name].label} is left out: {option.refused}."
+        for option in refused
     ]
 
 
-def shares_sentence(plan: SurveyPlan, found: Allocation) -> str:
+def shares_sentence(plan: SurveyPlan, allocation: Allocation) -> str:
     """What is proven of the shares."""
-    proven = f"The shares are proven best to within {kinds.within(found.relative_gap)}"
+    proven = (
+        f"The shares are proven best to within {kinds.within(allocation.relative_gap)}"
+    )
     had = " and ".join(
-        f"{one.name!r} had {label}"
-        for one in plan.questions
-        if not one.question.apart
-        and (label := CATALOGUE[one.shared.mechanism].label) != one.mechanism_label
+        f"{question.name!r} had {label}"
+        for question in plan.questions
+        if not question.question.apart
+        and (label := CATALOGUE[question.shared.mechanism].label)
+        != question.mechanism_label
     )
     return (
         f"{proven} if {had}, whose errors they are planned with."
@@ -517,9 +532,9 @@ def spending_sentence(plan: SurveyPlan) -> str:
 def _how(question: QuestionPlan) -> str:
     """The mechanism in a few words: what is proven of it, and what discriminating gains."""
     proven = kinds.proven_in_short(question)
-    own = question.planned
+    planned = question.planned
     text = f"Mechanism: {_short(question.mechanism_label)}{f', {proven}' if proven else ''}."
-    if question.fact(ByLevel) is None or not own.by_level:
+    if question.fact(ByLevel) is None or not planned.by_level:
         return text
     plain = question.alike
     if plain is None or not 0.001 <= plain.against < math.inf:
@@ -530,7 +545,9 @@ def _how(question: QuestionPlan) -> str:
 def _advice(question: QuestionPlan) -> list[str]:
     """One recommendation: another mechanism that can be deployed, or more of one level's budget."""
     better = [
-        one for one in question.found if one.against < -SAME_ERROR and not one.compared
+        option
+        for option in question.found
+        if option.against < -SAME_ERROR and not option.compared
     ]
     if better:
         return [f"{_short(better[0].title)} would have {_against(better[0])} error."]
@@ -541,7 +558,7 @@ def _advice(question: QuestionPlan) -> list[str]:
 
 def _prices(question: QuestionPlan) -> list[str]:
     """What a little more of one level's budget would buy, best first, and where it ends."""
-    sentences = [_price(question, one) for one in question.relaxations]
+    sentences = [_price(question, relaxation) for relaxation in question.relaxations]
     policy = question.deployed.policy
     saturation = question.saturation_epsilon or np.inf
     over = np.flatnonzero(policy.epsilons > saturation * (1 + 1e-9))
@@ -602,17 +619,19 @@ def _one_sided(question: QuestionPlan) -> str:
     )
 
 
-def _against(one: Option) -> str:
-    if one.against >= 1:
-        return f"{1 + one.against:.1f} times the"
-    return f"{100 * abs(one.against):.1f} % {'more' if one.against > 0 else 'less'}"
+def _against(option: Option) -> str:
+    if option.against >= 1:
+        return f"{1 + option.against:.1f} times the"
+    return (
+        f"{100 * abs(option.against):.1f} % {'more' if option.against > 0 else 'less'}"
+    )
 
 
 def _short(label: str) -> str:
     return label.partition(",")[0]
 
 
-def _levels(levels: ByLevel, of: str) -> Table:
+def _levels(levels: ByLevel, in_round: str) -> Table:
     columns = [
         column("level", levels.names),
         column("items", levels.items.tolist(), ","),
@@ -624,19 +643,19 @@ def _levels(levels: ByLevel, of: str) -> Table:
     if levels.detectable is not None:
         columns.append(column("seen from", levels.detectable, percent))
     seen = "; seen from: told apart from nobody's, 95 % sure, power 80 %"
-    about = f"Standard error of a rare item's count{of}"
+    caption = f"Standard error of a rare item's count{in_round}"
     return Table(
-        f"{about}{seen if levels.detectable is not None else ''}", tuple(columns)
+        f"{caption}{seen if levels.detectable is not None else ''}", tuple(columns)
     )
 
 
-def _sharing(plan: SurveyPlan, found: Allocation) -> Table:
-    some = found.some_each
+def _sharing(plan: SurveyPlan, allocation: Allocation) -> Table:
+    some = allocation.some_each
     users = plan.survey.users
     columns = (
-        column("question", found.names),
-        column("share if split, %", 100 * found.shares, ".1f"),
-        column("its error", np.sqrt(found.errors / users), percent, bars=True),
+        column("question", allocation.names),
+        column("share if split, %", 100 * allocation.shares, ".1f"),
+        column("its error", np.sqrt(allocation.errors / users), percent, bars=True),
         column(f"asked {each_in_words(some)}, %", 100 * some.fractions, ".1f"),
         column(
             "their error",
@@ -666,20 +685,22 @@ def _spending(plan: SurveyPlan) -> Table:
 def _figures(question: QuestionPlan) -> list[Block]:
     padded = question.fact(Padded)
     expected = question.fact(OrderedEstimates)
-    found = []
+    figures = []
     if padded is not None and padded.plan is not None:
         alt = "Expected error against the padding length, and its two parts."
         draw = partial(padding_figure, padded.plan)
-        found.append(Figure("The padding length", draw, alt, "padding"))
+        figures.append(Figure("The padding length", draw, alt, "padding"))
     if expected is not None:
         title = "What the result would look like if all answers were alike"
         alt = (
             "Shares of the people up to each answer, in the band that covers them all."
         )
-        found.append(Figure(title, partial(ordered_figure, expected), alt, "expected"))
+        figures.append(
+            Figure(title, partial(ordered_figure, expected), alt, "expected")
+        )
     alt = "Error falls as all budgets are scaled up; today's budgets are at factor 1."
     title = "If all budgets were larger or smaller"
-    found.append(
+    figures.append(
         Figure(
             title,
             lambda: explored_figure(question, budget_curve(question)),
@@ -687,7 +708,7 @@ def _figures(question: QuestionPlan) -> list[Block]:
             "scale",
         )
     )
-    return [*found]
+    return [*figures]
 
 
 def _drowned(plan: QuestionPlan) -> str:

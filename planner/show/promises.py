@@ -66,10 +66,10 @@ def odds_sentence(plan: QuestionPlan, level: int) -> str:
     Of 100 people whose answer about diagnosis is one of 'severe', 59 send a 1 for it; of 100
     with another answer, 33 do.
     """
-    found = plan.fact(ByLevel)
+    levels = plan.fact(ByLevel)
     padded = plan.fact(Padded)
-    assert found is not None  # noqa: S101 - asked of questions with levels
-    name = found.names[level]
+    assert levels is not None  # noqa: S101 - asked of questions with levels
+    name = levels.names[level]
     sends = CATALOGUE[plan.deployed.mechanism].sends
     whose = f"whose answer about {plan.name} is one of {name!r}"
     other = "with another answer"
@@ -77,10 +77,10 @@ def odds_sentence(plan: QuestionPlan, level: int) -> str:
         most = f"up to {padded.length} answers about {plan.name}"
         whose = f"with a certain one of {name!r} among {most}"
         other = "without it"
-    least, others = (_of_hundred(sent[level]) for sent in (found.least_b, found.b))
+    least, others = (_of_hundred(sent[level]) for sent in (levels.least_b, levels.b))
     if least != others:
         others = f"{least} to {others}"
-    having = _of_hundred(found.if_had[level])
+    having = _of_hundred(levels.if_had[level])
     return f"Of 100 people {whose}, {having} {sends}; of 100 {other}, {others} do."
 
 
@@ -90,12 +90,12 @@ def drawn_by(plan: QuestionPlan) -> dict[str, Sequence[int]]:
     These are the whole numbers that are deployed; nothing of other kinds.
     """
     shape = cast("Any", plan.law.shape)
-    about = cast("Any", plan.question)
+    question = cast("Any", plan.question)
     channel = plan.fact(Channel)
     if channel is None:
         ends = (
-            (f"{about.lower:g}", f"{about.upper:g}", "no answer")
-            if about.of_mean
+            (f"{question.lower:g}", f"{question.upper:g}", "no answer")
+            if question.of_mean
             else ()
         )
         return dict(zip(ends, shape.rows if ends else (), strict=True))
@@ -119,13 +119,15 @@ def apart_sentence(
     against '0'; of 100 with '0', 23 do.
     """
     rows = drawn_by(plan)
-    one = np.array(rows[first])
+    first_row = np.array(rows[first])
     other = np.array(rows[second])
-    shares = [float(row[one > other].sum() / row.sum()) for row in (one, other)]
-    own, others = map(_of_hundred, shares)
+    shares = [
+        float(row[first_row > other].sum() / row.sum()) for row in (first_row, other)
+    ]
+    own_share, others = map(_of_hundred, shares)
     text = (
-        f"Of 100 people whose answer about {plan.name} is {first!r}, {own} send a report that "
-        f"speaks for it against {second!r}; of 100 with {second!r}, {others} do."
+        f"Of 100 people whose answer about {plan.name} is {first!r}, {own_share} send a report "
+        f"that speaks for it against {second!r}; of 100 with {second!r}, {others} do."
     )
     return text, shares[0], shares[1]
 
@@ -165,7 +167,7 @@ def _by_level(names: Sequence[str], budgets: Array, whose: str) -> str:
 
 def unprotected(levels: Levels) -> str:
     """Which answers a report tells apart for certain; empty where every two have a budget."""
-    groups = [", ".join(map(repr, one)) for one in levels.apart()]
+    groups = [", ".join(map(repr, members)) for members in levels.apart()]
     if len(groups) == 1:
         return ""
     few = (
@@ -225,7 +227,9 @@ def budget_in_words(epsilon: float) -> str:
 def promises(plan: SurveyPlan) -> list[str]:
     """What every question promises."""
     return [
-        f"{one.name}: {text}" for one in plan.questions for text in promises_of(one)
+        f"{question.name}: {text}"
+        for question in plan.questions
+        for text in promises_of(question)
     ]
 
 
@@ -242,14 +246,14 @@ def promises_of(plan: QuestionPlan) -> list[str]:
     between = words(plan).between
     openly = ""
     if sets is not None:
-        found = [_odds_change(between, f"{factor_up(sets.cap)}-fold")]
+        sentences = [_odds_change(between, f"{factor_up(sets.cap)}-fold")]
         if sets.cap > sets.epsilon:
-            found.append(
+            sentences.append(
                 "For whoever knows all of a person's answers but one, the odds of that one change "
                 f"at most {factor_up(sets.epsilon)}-fold; several sensitive answers together have "
                 "the first promise alone."
             )
-        return found
+        return sentences
     if policy.rule.open_pairs:
         between = "two answers that are protected from each other"
         openly = unprotected(policy.plain())
@@ -257,7 +261,7 @@ def promises_of(plan: QuestionPlan) -> list[str]:
     if not raised.any():
         return [openly]
     most, at_worst = (
-        _by_level(policy.names, one, words(plan).whose) for one in (raised, lowered)
+        _by_level(policy.names, odds, words(plan).whose) for odds in (raised, lowered)
     )
     promise = _odds_change(between, most)
     if not np.allclose(raised, lowered, rtol=_ALIKE):
@@ -281,8 +285,10 @@ def unused_sentence(plan: QuestionPlan) -> str:
     unused = np.flatnonzero((used < 0.99 * spent).any(axis=0) & (used > 0).all(axis=0))
 
     def of_level(i: int) -> str:
-        own, all_of_it = (rounded_up(each[:, i].max(), 4) for each in (used, spent))
-        return f"{own} of {all_of_it} for {policy.names[i]!r}"
+        own_budget, all_of_it = (
+            rounded_up(budgets[:, i].max(), 4) for budgets in (used, spent)
+        )
+        return f"{own_budget} of {all_of_it} for {policy.names[i]!r}"
 
     few = listed(unused.tolist(), _NAMED_LEVELS, of_level)
     return f"Reports use less than the budgets: {few}." if few else ""
@@ -325,10 +331,10 @@ def verification_blocks(parameters: Parameters) -> list[Block]:
         Heading(title, level=1),
         *map(pairs_table, parameters.questions),
     ]
-    openly = [unprotected(one.shape.levels) for one in parameters.questions]
+    openly = [unprotected(question.shape.levels) for question in parameters.questions]
     which = " that has one" if any(openly) else ""
     proven = f"Every pair{which} keeps its promised budget, proven in exact integer arithmetic."
-    if not any(one.pairs for one in parameters.questions):
+    if not any(question.pairs for question in parameters.questions):
         proven = "No pair of answers has a budget: the file protects nothing."
     return [*blocks, *said(openly, "note"), Sentence(proven, tone="proof")]
 
@@ -346,11 +352,14 @@ def outsider_blocks(view: SurveyOutsiderView | None) -> list[Block]:
         ]
     blocks: list[Block] = []
     headings = "between", "and", "one report", "if shuffled"
-    for one in view.questions:
-        blocks += [Heading(one.question, level=3), *said(view_sentences(one))]
+    for question_view in view.questions:
+        blocks += [
+            Heading(question_view.question, level=3),
+            *said(view_sentences(question_view)),
+        ]
         rows = [
-            (first, second, rounded_up(local, 4), rounded_up(found, 5))
-            for first, second, local, found in one.shuffled.pairs
+            (first, second, rounded_up(local, 4), rounded_up(central, 5))
+            for first, second, local, central in question_view.shuffled.pairs
         ]
         if len(rows) > 1:
             title = "Epsilon, who is hidden among whom"
@@ -374,7 +383,7 @@ def view_sentences(view: OutsiderView) -> list[str]:
     if rounds is not None and rounds.changes is not None:
         hidden = "Who changes hides only among those who change in the same rounds."
         condition = f"{condition[:-1]}, and while answers stay. {hidden}"
-    found = [
+    sentences = [
         "After one report, seen with its sender, a guess between two answers, both as likely "
         f"before, is right for at most {_right_at_most(local)} of 100 people (epsilon "
         f"{rounded_up(local, 4)}).",
@@ -387,19 +396,19 @@ def view_sentences(view: OutsiderView) -> list[str]:
         blind = of_hundred(
             view.guess.blind, ROUND_FLOOR
         )  # so that no gain looks smaller
-        found.append(
+        sentences.append(
             f"Guessing {WORDS[view.kind].guessed(view)} is right for {success} of 100 people after "
             f"one report, and for {blind} without any."
         )
     if view.swaying is not None and view.reach is not None:
         weakest = int(np.argmin(view.swaying))
         count = "estimated count" if rounds is None else "estimated count of a round"
-        found.append(
+        sentences.append(
             f"A false report moves an {count} of {view.levels[weakest]!r} by at most "
             f"{reach_up(float(view.reach[weakest]))} people: {view.swaying[weakest]:,} of "
             "them may move it by as much as its standard error."
         )
-    return found
+    return sentences
 
 
 def together_sentence(view: SurveyOutsiderView) -> str:
@@ -410,13 +419,13 @@ def together_sentence(view: SurveyOutsiderView) -> str:
         names = ", ".join(map(repr, view.left_out))
         nothing = f"Nothing is said here of {names}: {_UNHIDDEN}."
         return f"{nothing} So no epsilon is claimed for all questions together."
-    each = (
+    lists = (
         "all their reports"
         if view.asked is None
         else "the reports of the questions they get"
     )
     return (
-        f"All questions together, each shuffled separately: {each} hide a person with epsilon "
+        f"All questions together, each shuffled separately: {lists} hide a person with epsilon "
         f"{rounded_up(view.epsilon, 5)} at delta {delta_text(view.delta)}. This second view "
         f"{CONDITION}."
     )

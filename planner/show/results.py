@@ -77,12 +77,14 @@ def receiving_blocks(
     from planner.deployment.collecting.estimating import estimates_table
 
     number = Counter({law.name: 0 for law in parameters.questions})
-    for (question, _), one in sums.items():
-        number[question] += one.users
+    for (question, _), aggregate in sums.items():
+        number[question] += aggregate.users
     rows = [
         (name, f"{count:,}", f"{parameters.users:,}") for name, count in number.items()
     ]
-    enough = {key: one for key, one in sums.items() if number[key[0]] >= least}
+    enough = {
+        key: aggregate for key, aggregate in sums.items() if number[key[0]] >= least
+    }
     few = ", ".join(name for name, count in number.items() if count < least)
     blocks: list[Block] = [
         Heading(f"{parameters.survey}: reports so far", level=1),
@@ -104,8 +106,8 @@ def difference_blocks(estimates: Columns, confidence: float) -> list[Block]:
     """The differences of two collections, question by question."""
     frame = estimates.to_pandas()
     blocks = list[Block]()
-    for name, own in frame.groupby("question", sort=False):
-        blocks += [Heading(str(name)), *_groups(own, confidence)]
+    for name, of_question in frame.groupby("question", sort=False):
+        blocks += [Heading(str(name)), *_groups(of_question, confidence)]
     independent = (
         "People of the two collections are taken for independent, and for a sample."
     )
@@ -117,19 +119,19 @@ def _questions(
 ) -> Iterator[Block]:
     frame = estimates.to_pandas()
     for law in parameters.questions:
-        own = frame[frame["question"] == law.name]
-        if len(own):
+        of_question = frame[frame["question"] == law.name]
+        if len(of_question):
             yield Heading(law.name)
             parts = [name for name, _ in parameters.joint.get(law.name, ())]
-            yield from _question(law, own, parts, confidence)
+            yield from _question(law, of_question, parts, confidence)
     yield from said([_INTERVALS, _NO_TESTS], "note")
 
 
 def _question(
-    law: CollectedLaw, own: DataFrame, parts: Sequence[str], confidence: float
+    law: CollectedLaw, of_question: DataFrame, parts: Sequence[str], confidence: float
 ) -> Iterator[Block]:
     """One question: its answers, what can be told apart, its groups, its rounds, its promise."""
-    everybody = own[own["group"] == ""]
+    everybody = of_question[of_question["group"] == ""]
     ordered = law.asked.in_order
     rounds = everybody[everybody["of"].str.startswith("round ")]
     last = rounds["of"].iloc[-1] if len(rounds) else ""
@@ -162,11 +164,13 @@ def _question(
             f"{law.name}, round by round", draw, alt, f"rounds {law.name}", "page"
         )
     yield from _grid_blocks(everybody, parts, confidence)
-    own = own[
-        ~own["of"].isin([of for *_, related in _relations(parts) for of in related])
+    of_question = of_question[
+        ~of_question["of"].isin(
+            [relation for *_, related in _relations(parts) for relation in related]
+        )
     ]
-    yield from _groups(own, confidence)
-    yield from said(_remarks(own))
+    yield from _groups(of_question, confidence)
+    yield from said(_remarks(of_question))
     # As the plan's page promises it: by what reports use, which may be less than they may use.
     demanded = max((pair.demanded for pair in law.pairs), default=np.inf)
     if isfinite(demanded):
@@ -207,20 +211,26 @@ def _told_apart(rows: DataFrame) -> str:
             lowest = min(lowest, low)
     if len(runs) == 1:
         return "The reports do not tell which of these answers more people have."
-    told = ", then ".join(" or ".join(map(repr, run)) for run in runs)
+    text = ", then ".join(" or ".join(map(repr, run)) for run in runs)
     alike = any(len(run) > 1 for run in runs)
     return (
-        f"Most people first: {told}."
+        f"Most people first: {text}."
         + " What stands with 'or' is not told apart." * alike
     )
 
 
-def _groups(own: DataFrame, confidence: float) -> Iterator[Block]:
+def _groups(of_question: DataFrame, confidence: float) -> Iterator[Block]:
     """Groups side by side, and the differences of every two."""
-    groups = own[own["group"].str.contains(" = ") & own["estimate"].notna()]
+    groups = of_question[
+        of_question["group"].str.contains(" = ") & of_question["estimate"].notna()
+    ]
     yield from _side_by_side(groups[groups["share"].notna()], "share", confidence)
     yield from _side_by_side(groups[groups["share"].isna()], "estimate", confidence)
-    gaps = own[own["p"].notna()].sort_values("p", kind="stable").head(_MOST_ANSWERS)
+    gaps = (
+        of_question[of_question["p"].notna()]
+        .sort_values("p", kind="stable")
+        .head(_MOST_ANSWERS)
+    )
     if len(gaps):
         columns = [
             column("between", gaps["group"].str.partition(": ")[2]),
@@ -229,7 +239,10 @@ def _groups(own: DataFrame, confidence: float) -> Iterator[Block]:
             column("p", gaps["p"], ".2g"),
         ]
         yield Table("Differences, most certain first", tuple(columns), "everybody")
-    weighted = own[own["group"].str.startswith("weighted") & own["estimate"].notna()]
+    weighted = of_question[
+        of_question["group"].str.startswith("weighted")
+        & of_question["estimate"].notna()
+    ]
     for part, rows in weighted.groupby("of", sort=False):
         yield _answers(
             rows.head(_MOST_ANSWERS), f"{rows['group'].iloc[0]} {part}", confidence
@@ -304,23 +317,25 @@ def _shares(row: _Row) -> str:
 
 def files_blocks(collection: Collection) -> list[Block]:
     """What was counted, and what was left out."""
-    reports = sum(one.users for one in collection.counted)
+    reports = sum(part.users for part in collection.counted)
     files = len(collection.counted)
-    told = [f"{reports:,} reports in {files:,} file{'s' * (files != 1)} counted."]
+    sentences = [f"{reports:,} reports in {files:,} file{'s' * (files != 1)} counted."]
     if collection.resumed:
-        told.append(f"{collection.resumed:,} of the files had been counted before.")
+        sentences.append(
+            f"{collection.resumed:,} of the files had been counted before."
+        )
     if collection.repeated:
-        told.append(
+        sentences.append(
             f"{collection.repeated:,} times a report came again; each counts once."
         )
-    told += [
+    sentences += [
         f"{n:,} people reported on {name!r}, more than were planned: was somebody counted twice, "
         "by reports drawn anew?"
         for name, n in collection.crowded.items()
     ]
-    told += _contradictions(collection.contradictions)
+    sentences += _contradictions(collection.contradictions)
     for folder, waiting in collection.waiting.items():
-        told.append(
+        sentences.append(
             f"{waiting:,} more reports wait in {folder}. They are in a file once the receiver "
             f"ends: ldp-planner receive ... --into {folder.parent}, and Control-C."
         )
@@ -329,15 +344,17 @@ def files_blocks(collection: Collection) -> list[Block]:
         for path in collection.dropped
     ]
     apart += [f"LEFT OUT {path}: {reason}" for path, reason in collection.quarantined]
-    told += apart[:_MOST_FILES]
+    sentences += apart[:_MOST_FILES]
     if len(apart) > _MOST_FILES:
-        told.append(f"... and {len(apart) - _MOST_FILES:,} more files (see --json).")
+        sentences.append(
+            f"... and {len(apart) - _MOST_FILES:,} more files (see --json)."
+        )
     if collection.quarantined:
-        told.append(
+        sentences.append(
             "Have what was left out written or sent again, and count it all again."
         )
     # On one line each: a name with line ends must not look like another message.
-    return [*said(one.replace("\n", "\\n") for one in told)]
+    return [*said(part.replace("\n", "\\n") for part in sentences)]
 
 
 def _contradictions(lines: Sequence[Contradiction]) -> list[str]:
@@ -359,7 +376,7 @@ def collection_json(collection: Collection, estimates: Columns) -> Document:
     return {
         "files": len(collection.counted),
         "files_counted_before": collection.resumed,
-        "reports": sum(one.users for one in collection.counted),
+        "reports": sum(counted.users for counted in collection.counted),
         "repeated_reports": collection.repeated,
         "waiting_reports": {
             str(folder): waiting for folder, waiting in collection.waiting.items()
@@ -390,31 +407,35 @@ def _relations(parts: Sequence[str]) -> list[tuple[str, str, list[str]]]:
     """Every two parts of a joint question, and what the rows that relate them are ``of``."""
     return [
         (
-            one,
+            first,
             other,
-            [f"{one} with {other}", f"{one} among {other}", f"{other} among {one}"],
+            [
+                f"{first} with {other}",
+                f"{first} among {other}",
+                f"{other} among {first}",
+            ],
         )
-        for one, other in combinations(parts, 2)
+        for first, other in combinations(parts, 2)
     ]
 
 
 def _grid_blocks(
-    own: DataFrame, parts: Sequence[str], confidence: float
+    rows: DataFrame, parts: Sequence[str], confidence: float
 ) -> Iterator[Block]:
     """The tables of a joint question's result, with what they tell."""
     for first, second, (association, *_) in _relations(parts):
-        told = own[own["of"] == association]
-        if len(told):
+        stated = rows[rows["of"] == association]
+        if len(stated):
             yield Heading(f"{first} and {second}", level=3)
-            yield from _grid(own, first, second, confidence)
-            yield from said(_association(told.set_index("answer"), first, second))
+            yield from _grid(rows, first, second, confidence)
+            yield from said(_association(stated.set_index("answer"), first, second))
 
 
 def _grid(
-    own: DataFrame, first: str, second: str, confidence: float
+    of_relation: DataFrame, first: str, second: str, confidence: float
 ) -> Iterator[Block]:
     """People of each pair of answers, and shares with limits within rows and within columns."""
-    parts = dict(iter(own.groupby("of")))
+    parts = dict(iter(of_relation.groupby("of")))
     rows, columns = (parts[name]["answer"].tolist() for name in (first, second))
     if len(columns) > _MOST_COLUMNS:
         yield Sentence(
@@ -424,37 +445,37 @@ def _grid(
 
     def counted(part: DataFrame) -> list[str]:
         return [
-            f"{one.estimate:,.0f} ± {one.standard_error:,.0f}"
-            for one in part.itertuples()
+            f"{row.estimate:,.0f} ± {row.standard_error:,.0f}"
+            for row in part.itertuples()
         ]
 
     def grid(
         part: DataFrame, cells: list[str], below: Sequence[str] = ()
     ) -> list[Column]:
-        told = dict(zip(part["answer"], cells, strict=True))
-        found = [column(first, [*rows, *["all"] * bool(below)])]
-        for place, name in enumerate(columns):
-            inside = [told[f"{row}{JOINED}{name}"] for row in rows]
-            shown = [*inside, *below[place : place + 1]]
-            found.append(column(f"{second} = {name}", shown, str))
-        return found
+        texts = dict(zip(part["answer"], cells, strict=True))
+        columns_shown = [column(first, [*rows, *["all"] * bool(below)])]
+        for i, name in enumerate(columns):
+            inside = [texts[f"{row}{JOINED}{name}"] for row in rows]
+            shown = [*inside, *below[i : i + 1]]
+            columns_shown.append(column(f"{second} = {name}", shown, str))
+        return columns_shown
 
     cells = parts.get(f"{first} and {second}", parts[""])
-    beside = [*counted(parts[first]), f"{own['users'].iloc[0]:,}"]
+    beside = [*counted(parts[first]), f"{of_relation['users'].iloc[0]:,}"]
     table = [
         *grid(cells, counted(cells), counted(parts[second])),
         column("all", beside, str),
     ]
     yield Table("People ± standard error", tuple(table), "everybody")
-    for of, among in ((second, first), (first, second)):
-        part = parts[f"{of} among {among}"]
+    for conditional, among in ((second, first), (first, second)):
+        part = parts[f"{conditional} among {among}"]
         shares = [
             "not told"
             if np.isnan(x)
             else f"{100 * x:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
             for x, low, high in part[_SHARES].itertuples(index=False)
         ]
-        title = f"{of} among {among}, {confidence:.0%} interval"
+        title = f"{conditional} among {among}, {confidence:.0%} interval"
         yield Table(title, tuple(grid(part, shares)), "details")
 
 
@@ -462,7 +483,7 @@ def _association(rows: DataFrame, first: str, second: str) -> list[str]:
     test = rows.loc[INDEPENDENCE]
     strength = rows.loc[CRAMERS_V]
     value, low, high = strength[_LIMITS]
-    found = [
+    fields = [
         f"Independence of {first} and {second}: Q = {test['estimate']:.4g}, p = {test['p']:.2g}; "
         f"{test['remark']}.",
         f"Cramér's V {value:.2f} ({low:.2f} to {high:.2f}), the noise taken off.",
@@ -473,8 +494,8 @@ def _association(rows: DataFrame, first: str, second: str) -> list[str]:
     for name in far.sort_values(ascending=False, kind="stable").index[:_MOST_ODDS]:
         value, low, high = odds.loc[name, _LIMITS]
         limits = f"{low:.3g} or more" if np.isnan(high) else f"{low:.3g} to {high:.3g}"
-        told = "not told" if np.isnan(value) else f"{value:.3g}"
-        found.append(
-            f"{name[0].upper()}{name[1:]} against all others: {told} ({limits})."
+        text = "not told" if np.isnan(value) else f"{value:.3g}"
+        fields.append(
+            f"{name[0].upper()}{name[1:]} against all others: {text} ({limits})."
         )
-    return found
+    return fields

@@ -92,8 +92,8 @@ def _print_table(console: Console, table: Table) -> None:
                 fill(heading, _HEADING_WIDTH), justify="right", no_wrap=True
             )
     rows = list(zip(*(column.cells for column in table.columns), strict=True))
-    for place, row in enumerate(rows[:_MOST_ROWS]):
-        accent = place == table.accent
+    for i, row in enumerate(rows[:_MOST_ROWS]):
+        accent = i == table.accent
         first = f"{row[0]} *" if accent else row[0]
         grid.add_row(*map(visible, (first, *row[1:])), style="bold" if accent else "")
     console.print(grid)
