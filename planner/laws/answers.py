@@ -35,7 +35,7 @@ from planner.laws.shape import LawPart, Own, Wanted, as_lists
 from planner.laws.source import Source, choose, order, words
 from planner.limits import DENOMINATOR, MAX_COUNT, MAX_PADDING_LENGTH
 
-_MAX_ANSWERS = 32
+_MAX_ANSWERS = 257
 _LONGER = schema.record({"size": schema.whole(2, MAX_COUNT), "share": SHARE})
 SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = WANTED = (
     "shares up to",

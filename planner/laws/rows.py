@@ -20,7 +20,7 @@ from planner.laws.source import Source, words
 from planner.limits import DENOMINATOR as D
 from planner.limits import EXPORT_REMEDY
 
-MAX_ROWS = 64
+MAX_ROWS = 257  # 256 answers in order, and one outside the order
 MAX_REPORTS = 4096
 
 

@@ -33,6 +33,7 @@ from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import MatrixRule, PairRule
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
+from planner.solvers.ordered_search import MOST_ORDERED, solve_many_answers
 from planner.survey.levels import NumericDomain
 from planner.survey.questions import Ordinal
 
@@ -338,7 +339,9 @@ def best_ordered_channel(
     Parameters
     ----------
     policy:
-        One level of one item per answer, 2 to 16, in order; its names are the answers.
+        One level of one item per answer, 2 to 257, in order; its names are the answers. Of more
+        than 16 the search looks at sets near those at hand, and proves no bound: the channel has
+        no certificate, and pair budgets of a matrix are refused.
     wanted:
         ``"shares up to"``: the share up to each answer but the last; ``"counts"``: the share of
         each answer; or scores, shape ``(answers,)``: the mean score.
@@ -365,13 +368,15 @@ def best_ordered_channel(
     >>> round(channel.worst_error, 4), channel.wanted_names[:2]
     (9.6463, ('up to 0', 'up to 1-2'))
     """
-    if not 2 <= policy.size <= MOST_ANSWERS:
+    if not 2 <= policy.size <= MOST_ORDERED:
         remedy = "Group neighbouring answers."
-        raise InputError("answers", policy.size, f"from 2 to {MOST_ANSWERS}", remedy)
+        raise InputError("answers", policy.size, f"from 2 to {MOST_ORDERED}", remedy)
     table, names = _numbers_wanted(policy, wanted)
     asked = _weights(weights, len(table))
     around = no_answer and len(table) < policy.size
     directions = _judged(np.maximum(asked, LEAST_WEIGHT * asked.max()), around=around)
+    if policy.size > MOST_ANSWERS:
+        return solve_many_answers(policy, table, tuple(names), directions)
     people = [Scenario(one, directions) for one in np.eye(policy.size)]
     roots = _judged(asked, around=around)
     return solve_channel(policy, table, people, names, asked=roots, tolerance=tolerance)
@@ -524,8 +529,8 @@ class OrderedKind(Kind[Ordinal, Channel]):
     def unsolved(self, part: Part[Ordinal], found: tuple[Option, ...]) -> list[Option]:
         """What cannot be better, and is compared alone: counts that are estimated and added up.
 
-        Those of the best of all mechanisms for counts, where these are not wanted, and those of
-        generalised randomised response.
+        Those of the best of all mechanisms for counts, where these are not wanted and answers are
+        at most sixteen, and those of generalised randomised response.
         """
         question = part.deployed
         (best,) = (one.law for one in found)
@@ -533,7 +538,7 @@ class OrderedKind(Kind[Ordinal, Channel]):
         note = _ADDED[question.wanted]
         unit = question.radius**2 if question.of_mean else 1.0
         rivals = [("grr", *_response(asked))]
-        if question.wanted != COUNTS:
+        if question.wanted != COUNTS and asked.size <= MOST_ANSWERS:
             spent = _at_most_provable(asked)
             counts = best_ordered_channel(
                 spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS

@@ -20,7 +20,7 @@ from planner.solvers.threads import one_thread
 MOST_ANSWERS = 16
 """Symbols whose columns are all priced: 65,536 a window, round after round."""
 
-_INWARD = 1 - 2.0**-46  # of a budget: no rounding of a logarithm carries a pair past it
+INWARD = 1 - 2.0**-46  # of a budget: no rounding of a logarithm carries a pair past it
 _FEW_ANSWERS = 5  # symbols with which all columns are tried at once
 _NEGLIGIBLE = 1e-9  # share of all reports below which an output is left out
 _MOST_MISSING = 1e-3
@@ -251,7 +251,7 @@ class Ends:
 
     def _found(self, chosen: Sequence[NDArray[np.int64]]) -> GameColumns:
         logs = [one[which] for one, which in zip(self.logs, chosen, strict=True)]
-        columns = self.question.columns(_INWARD * np.vstack(logs))
+        columns = self.question.columns(INWARD * np.vstack(logs))
         return columns._replace(about=0 * columns.about)
 
 

@@ -45,9 +45,7 @@ SET_DESIGN = "set-design"  # asks for one report about the whole set
 BEST = "best"
 # Asks for the best of all mechanisms for what is wanted: a mean, or shares of ordered answers.
 CHANNEL = "channel"
-MAX_ORDERED_ANSWERS = (
-    16  # all subsets of the answers are tried: with more, planning takes minutes
-)
+MAX_ORDERED_ANSWERS = 256  # of more than 16 a channel is searched, and no bound proven
 # Share of people without an answer to a question for a number that states none.
 USUAL_MISSING = 0.1
 RuleOf = str | tuple[tuple[float, ...], ...]
@@ -536,7 +534,7 @@ class ItemSet(Levelled):
 
 
 class Ordinal(Levelled):
-    """A question with exactly one answer of 2 to 16 named ones that have an order.
+    """A question with exactly one answer of 2 to 256 named ones that have an order.
 
     ``order`` has all answers, the lowest first; empty if the levels list them so. ``scores`` say
     what each counts for in a mean, in this order; empty for no mean. ``wanted`` is what has a small

@@ -48,7 +48,7 @@ FORMS = [
     ("age", ("blocks",), [2, 1], "blocks is .* 4 together"),
     ("order", ("rows", 0), [1, 2], "rows is not of the shape 5 x 2"),
     ("order", ("values", 0), [1.0], "values is not of the shape"),
-    ("order", ("order",), [0, 1, 2, 3, 3], "the numbers of all items once, at most 32"),
+    ("order", ("order",), [0, 1, 2, 3, 3], "the numbers of all items once, at most 257"),
     ("order", ("scores",), [1.0], "5 numbers, or none"),
     ("sampled", ("guarantee", "acknowledged"), "yes", "acknowledged"),
     ("sampled", ("guarantee", "linkable_epsilon"), 1.0, "infinite"),

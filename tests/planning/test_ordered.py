@@ -69,7 +69,7 @@ def test_refusals(arguments):
     with refused("wanted", "weights"):
         best_ordered_channel(plain(1.0, 3), **arguments)
     with refused("answers"):
-        best_ordered_channel(plain(1.0, 129))
+        best_ordered_channel(plain(1.0, 258))
 
 
 LEVELS = (Level("ends", 1.0, ("0", "10+")), Level("middle", 2.0, ("1-4", "5-9")))

@@ -374,7 +374,7 @@ MISTAKES = {
             "epsilon = 1\nimportance = 0",
             "importance is 0.0 .* for one of 2 answers",
         ),
-        ('["a", "c", "b"]', '["a"]', "number of answers is 1 but must be 2 to 16"),
+        ('["a", "c", "b"]', '["a"]', "number of answers is 1 but must be 2 to 256"),
         (
             '[0, 1, 2]\nwanted = "shares up to"',
             '[]\nwanted = "mean of scores"',

@@ -10,7 +10,7 @@ import { GRID, choose, order, words } from "./draws.mjs";
 import { fraction } from "./exact.mjs";
 import { mostOf, readLevels, unnamed } from "./levels.mjs";
 
-const MAX_ANSWERS = 32;
+const MAX_ANSWERS = 257;
 
 function itemNumber({ numbers, names, named, total }, answer) {
   const found = typeof answer === "string" ? (numbers.get(answer) ?? unnamed(names, answer)) : undefined;

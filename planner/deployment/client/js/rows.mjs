@@ -7,7 +7,7 @@ import { D, SCALE, checkRatio, floorScaled, fraction, likelihoods, magnitude, su
 import { demanded } from "./levels.mjs";
 
 const BIAS = 1000000000n; // a person's bias is at most one part in so many of what a person counts for
-const [MAX_ROWS, MAX_REPORTS] = [64, 4096];
+const [MAX_ROWS, MAX_REPORTS] = [257, 4096];
 
 export function rows({ rows: table, values, blocks }, { levels, wanted }) {
   const reports = table[0].length;
