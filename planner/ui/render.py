@@ -115,9 +115,16 @@ def drawer(label: str, name: str, fill: Callable[[], None]) -> None:
 
 
 def render(blocks: Iterable[Block]) -> None:
-    """Blocks in their order; neighbouring items are one list."""
+    """Blocks in their order; neighbouring items are one list.
+
+    The highest of their headings is the page's second level, so that none is left out.
+    """
+    shown = [*blocks]
+    highest = min(
+        (block.level for block in shown if isinstance(block, Heading)), default=2
+    )
     items: list[str] = []
-    for block in [*blocks, None]:
+    for block in [*shown, None]:
         if isinstance(block, Sentence) and block.tone == "item":
             items.append(f"- {plain(block.text)}")
             continue
@@ -126,7 +133,7 @@ def render(blocks: Iterable[Block]) -> None:
             items = []
         match block:
             case Heading():
-                st.markdown(f"{'#' * min(6, block.level + 2)} {plain(block.text)}")
+                section(block.text, 2 + block.level - highest)
             case Sentence():
                 _TONES.get(block.tone, st.markdown)(plain(block.text))
             case Facts():
@@ -139,10 +146,15 @@ def render(blocks: Iterable[Block]) -> None:
                 draw(block)
 
 
+def section(title: str, level: int = 2) -> None:
+    """A heading below the page's title."""
+    st.markdown(f"{'#' * level} {plain(title)}")
+
+
 def draw(figure: Figure) -> None:
     """A figure, if it is of a page or asked for; solving what it shows may be refused."""
     if figure.rank == "page":
-        st.markdown(f"##### {plain(figure.title)}")
+        section(figure.title)
     elif not st.toggle(plain(figure.title), key=f"draw-{figure.key}"):
         return
     with complaint():

@@ -98,7 +98,7 @@ class Readers:
 
     def app(self, path, question, options):
         self.reading = options
-        found, _ = trial._read(question, path.name, path.read_bytes())
+        found, _ = trial.read_answers(question, path.name, path.read_bytes())
         return found, self.said[-1]
 
     def every(self, path, question, options):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from planner.ui.document import example_document, word_of
 from tests.ui.pages import by_label, open_page, session, tables, words
 
 DETAILS = {"trial-details": True}
@@ -114,8 +115,32 @@ def test_a_column_of_sets_is_read_as_sets(questions):
     by_label(questions.text_input, "Cut or pad to").set_value("4").run()
     app = open_page("trial", questions)
     upload(app, "c.csv", b"id,diagnosis\n1,HIV;anemia\n2,\n3,anemia\n")
-    by_label(app.selectbox, "Column with the answers").set_value("diagnosis").run()
     assert "3 people, 5 answers, sets cut or padded to 4" in words(app)
+
+
+def test_ticked_columns_are_chosen_and_their_ticks_typed():
+    document = example_document("health")
+    question = document["question"][0]
+    question |= {"kind": "item-set", "padding_length": "2"}
+    question["level"] = [{"name": "all", "epsilon": "1", "items": "HIV; flu"}]
+    app = open_page("trial", survey=word_of(document))
+    upload(app, "c.csv", b"id,diagnosis/flu,diagnosis/HIV\n1,yo,\n2,,\n3,yo,yo\n")
+    label = "Column with the answers, or a column for each that is ticked"
+    both = ["diagnosis/flu", "diagnosis/HIV"]
+    by_label(app.multiselect, label).set_value(both).run()
+    assert "'yo' must be ticked, as by" in words(app)
+    by_label(app.text_input, "Cells that are ticks").set_value("yo").run()
+    assert "3 people, 2 answers, sets cut or padded to 2" in words(app)
+
+
+def test_rows_are_pasted_and_some_cells_are_no_answer():
+    app = open_page("trial")
+    by_label(app.get("button_group"), "Answers").set_value("paste").run()
+    (box,) = app.text_area
+    box.set_value("diagnosis\tage\nHIV\t40\nanemia\t30\n99\t20\n").run()
+    assert "'99' must be the name of an item" in words(app)
+    by_label(app.text_input, "Cells that are no answer").set_value("99").run()
+    assert "2 people, 5 answers" in words(app)
 
 
 def test_a_survey_that_is_too_large_or_wrong_is_not_tried(questions):

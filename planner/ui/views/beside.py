@@ -143,7 +143,7 @@ def _odds(plan: QuestionPlan) -> None:
 
 
 def _beliefs(plan: QuestionPlan) -> None:
-    st.subheader("What an observer may come to believe")
+    render.section("What an observer may come to believe")
     label = "Belief before the report, in percent"
     told = (
         "How likely somebody thought it, before seeing the report, that the person has one "

@@ -61,12 +61,12 @@ def _summary(plan: SurveyPlan) -> None:
         ("What it costs", costs(plan)),
         ("What it relies on", relied_on(plan)),
     ):
-        st.subheader(title)
+        render.section(title)
         st.markdown("\n".join(f"- {render.plain(sentence)}" for sentence in sentences))
 
 
 def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
-    st.subheader("Take it away")
+    render.section("Take it away")
     stem = stem_of(plan.survey)
     rows = []
     for (name, parameters), question in zip(
@@ -108,7 +108,7 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
 
 def _questionnaire(plan: SurveyPlan, files: dict[str, Parameters], stem: str) -> None:
     """The page that people answer, to take away and to try."""
-    st.subheader("Questionnaire")
+    render.section("Questionnaire")
     st.caption(
         "One file that people open in a browser: it asks, randomises on their device, says what is "
         "sent, and sends reports alone. Its words are set on the page Questions."

@@ -91,7 +91,7 @@ def _picture(plan: QuestionPlan) -> None:
     if plan.question.apart or plan.everybody > _MOST_DRAWN[0] or items > _MOST_DRAWN[1]:
         return
     with render.complaint():
-        st.markdown("##### What one survey could look like")
+        render.section("What one survey could look like")
         drawn, alt, told = one_survey(
             *remembered(("picture", plan), lambda: _one_survey(plan))
         )

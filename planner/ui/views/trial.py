@@ -25,7 +25,7 @@ from planner.show.others import (
 from planner.survey.columns import AnswerColumn
 from planner.survey.questions import QUESTIONS, Numeric, Question
 from planner.survey.tables import SUFFIXES, Reading, open_table
-from planner.survey.values import read_count, read_share
+from planner.survey.values import read_count, read_share, split
 from planner.trial.simulate import Simulated, Trial
 from planner.ui import render
 from planner.ui.fields import kept_item
@@ -36,10 +36,15 @@ from planner.ui.working import looked_at, remembered
 _TRIED = [kind for kind, question in QUESTIONS.items() if not question.apart]
 _MOST_RUNS = 1000
 _MOST_PASTED_ITEMS = 200_000
-_MOST_USERS = 10_000_000, 1_000_000  # of a number each has one of their own
+_MOST_USERS = 10_000_000
+_MOST_NUMBERS = 1_000_000  # of which each person has one of their own
 _STEPS = 200  # over the range: people alike are drawn at once
 _SPREAD = 0.3  # of half the range, where none is expected
-_SOURCES = {"generate": "made-up answers", "upload": "a file"}
+_SOURCES = {
+    "generate": "made-up answers",
+    "upload": "a file",
+    "paste": "pasted rows",
+}
 _OPTIONS = {
     "delimiter": "Delimiter",
     "encoding": "Encoding",
@@ -65,8 +70,8 @@ def page() -> None:
     )
     stay = "They stay on this machine, and are forgotten with the visit."
     render.header("Try it on data", f"{purpose} {stay}")
-    found, _, plan = looked_at("trial", _TRIED)
-    if found.mistakes:
+    result, _, plan = looked_at("trial", _TRIED)
+    if result.mistakes:
         return
     if plan is None:
         st.info("A question that is asked in two rounds cannot be tried here.")
@@ -80,34 +85,34 @@ def page() -> None:
 
 
 def _settings(trial: Trial) -> _Settings:
-    repeats, seed = st.columns(2)
-    runs = kept_item(repeats.text_input, "Runs per mechanism", "t-repeats", "100")
+    left, right = st.columns(2)
+    runs = kept_item(left.text_input, "Runs per mechanism", "t-repeats", "100")
     same = "The same seed gives the same figures."
-    start = kept_item(seed.text_input, "Seed of the runs", "t-seed", "1", help=same)
+    start = kept_item(right.text_input, "Seed of the runs", "t-seed", "1", help=same)
     st.caption(f"{about_trial(trial)}.")
-    repeated = read_count(runs, most=_MOST_RUNS, argument="runs")
-    return _Settings(trial, repeated, read_count(start, 0, argument="seed"))
+    repeats = read_count(runs, most=_MOST_RUNS, argument="runs")
+    return _Settings(trial, repeats, read_count(start, 0, argument="seed"))
 
 
 def _run(settings: _Settings) -> None:
+    """Run it when the button is clicked, and show what was run last."""
     typed = session().typed
     finished: tuple[_Settings, tuple[Simulated, ...]] | None = typed.get("t-trial")
     run = {"t-asked": settings}
     cancel = {"t-asked": None}
     if typed.get("t-asked") != settings:
-        st.button(
-            "Run the simulation", type="primary", on_click=typed.update, args=(run,)
-        )
+        label = "Run the simulation"
+        st.button(label, type="primary", on_click=typed.update, args=(run,))
     elif finished is None or finished[0] != settings:
-        st.button(
-            "Cancel", on_click=typed.update, args=(cancel,)
-        )  # a click stops the run below
+        # A click stops the run below.
+        st.button("Cancel", on_click=typed.update, args=(cancel,))
         typed["t-trial"] = settings, _simulated(settings)
         st.rerun()
     if finished is not None:
-        if finished[0] != settings:
+        last, results = finished
+        if last != settings:
             st.info("The figures below belong to the settings of the last run.")
-        _show(*finished)
+        _show(last, results)
 
 
 def _simulated(settings: _Settings) -> tuple[Simulated, ...]:
@@ -132,12 +137,12 @@ def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
     render.facts(measured_facts(trial, results[0]))
     fill = partial(render.render, simulation_blocks(trial, results)[1:])
     render.drawer("Details: mechanisms compared", "trial-details", fill)
-    st.subheader("One survey: true and estimated")
+    render.section("One survey: true and estimated")
     typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
     rng = np.random.default_rng((settings.seed, typed["t-draw"]))
-    drawn, alt, told = one_survey(trial, trial.one(trial.names[0], rng))
+    drawn, alt, said = one_survey(trial, trial.one(trial.names[0], rng))
     render.chart(drawn, "one-survey", alt)
-    st.caption(render.plain(told))
+    st.caption(render.plain(said))
     for table, truth in trial.tables(rng):
         render.render(beside_truth(table, truth))
 
@@ -168,6 +173,13 @@ def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
     )
     if source == "generate":
         return _generated(plan)
+    if source == "paste":
+        label = "Rows, the first with the names of the columns"
+        text = kept_item(st.text_area, label, "t-pasted", "", height=160)
+        if not text.strip():
+            st.info("Paste answers to begin, such as columns of a spreadsheet.")
+            return None, ""
+        return read_answers(plan.question, "pasted.csv", text.encode())
     told = (
         "A person a row, in a column of answers: text with any delimiter, JSON lines, Parquet "
         "or Excel. Or transactions (.dat, .data, .txt): a person's items on each line."
@@ -177,7 +189,7 @@ def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
     if file is None:
         st.info("Upload answers to begin.")
         return None, ""
-    return _read(plan.question, file.name, file.getvalue())
+    return read_answers(plan.question, file.name, file.getvalue())
 
 
 def drawn_answers(
@@ -185,17 +197,21 @@ def drawn_answers(
 ) -> AnswerCounts:
     """Made-up answers to a question with levels: by a power law, or all equally frequent."""
     labels = question.plain_levels.item_names()
-    shares = (
-        1.0 / np.arange(1, len(labels) + 1) if form == "power" else np.ones(len(labels))
-    )
+    shares = np.ones(len(labels))
+    if form == "power":
+        shares /= np.arange(1, len(labels) + 1)  # Zipf's law
     shares = rng.permutation(shares / shares.sum())
     return AnswerCounts(tuple(labels), rng.multinomial(users, shares))
 
 
 def _generated(plan: QuestionPlan) -> tuple[KnownAnswers, str]:
     """Made-up answers as the fields say, within what can be simulated."""
-    about, users, left, right = plan.question, plan.everybody, *st.columns(2)
-    if about.levels:
+    question = plan.question
+    users = plan.everybody
+    left, right = st.columns(2)
+    missing = 0.0
+    most = _MOST_USERS
+    if question.levels:
         form = kept_item(
             left.selectbox, "Answers are", "t-shape", "power", options=_SHAPES
         )
@@ -203,52 +219,54 @@ def _generated(plan: QuestionPlan) -> tuple[KnownAnswers, str]:
         form = kept_item(
             left.text_input, "Share without an answer", "t-missing", "20 %"
         )
-        share = read_share(form, "share without an answer")
+        missing = read_share(form, "share without an answer")
+        most = _MOST_NUMBERS
     typed = kept_item(right.text_input, "Seed of the answers", "t-data-seed", "1")
-    number = read_count(typed, 0, argument="seed")
-    items = sum(one.item_count for one in about.levels)
-    most = _MOST_USERS[not about.levels]
+    seed = read_count(typed, 0, argument="seed")
+    items = sum(level.item_count for level in question.levels)
     if items > _MOST_PASTED_ITEMS or users > most:
         allowed = (
             f"at most {_MOST_PASTED_ITEMS:,} items and {most:,} people to simulate"
         )
-        raise InputError(
-            "(items, users)", (items, users), allowed, "Try a smaller survey."
-        )
+        remedy = "Try a smaller survey."
+        raise InputError("(items, users)", (items, users), allowed, remedy)
 
     def make() -> KnownAnswers:
-        rng = np.random.default_rng(number)
-        if about.levels:
-            return drawn_answers(about, users, form, rng)
-        return drawn_numbers(about, users, share, rng)
+        rng = np.random.default_rng(seed)
+        if question.levels:
+            return drawn_answers(question, users, form, rng)
+        return drawn_numbers(question, users, missing, rng)
 
-    key = ("drawn", about, users, form, number)
-    return session().remembered(key, make), f"{form} {number} {users}"
+    key = ("drawn", question, users, form, seed)
+    return session().remembered(key, make), f"{form} {seed} {users}"
 
 
 def drawn_numbers(
-    about: Question, users: int, missing: float, rng: np.random.Generator
+    question: Question, users: int, missing: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Normal around the expected mean, in steps, and at the ends beyond; some have ``missing``."""
-    assert isinstance(about, Numeric)  # noqa: S101 - of its kind
-    domain = about.domain
-    mean = domain.center if about.mean is None else about.mean
-    spread = _SPREAD * domain.radius if about.sd is None else about.sd
+    assert isinstance(question, Numeric)  # noqa: S101 - of its kind
+    domain = question.domain
+    mean = domain.center if question.mean is None else question.mean
+    spread = _SPREAD * domain.radius if question.sd is None else question.sd
     step = (domain.upper - domain.lower) / _STEPS
     steps = np.rint((rng.normal(mean, spread, users) - domain.lower) / step)
     values = np.clip(domain.lower + step * steps, domain.lower, domain.upper)
     if domain.yes_no:
+        # The share of "yes" that has this mean.
         chance = (mean - domain.lower) / (domain.upper - domain.lower)
         values = np.where(rng.random(users) < chance, domain.upper, domain.lower)
     values[rng.random(users) < missing] = np.nan
     return values
 
 
-def _read(question: Question, name: str, data: bytes) -> tuple[KnownAnswers, str]:
+def read_answers(
+    question: Question, name: str, data: bytes
+) -> tuple[KnownAnswers, str]:
     """The answers in a file; remembered for this session only, as they may be sensitive."""
     reading = _reading()
     with as_file(name, data) as path:
-        column = _column(path, question, reading)
+        column = _marked(_column(path, question, reading))
         key = ("read", hashlib.sha256(data).hexdigest(), name, column, reading)
         known = session().remembered(key, partial(read_known, path, column, reading))
     st.caption(known.said)
@@ -257,31 +275,66 @@ def _read(question: Question, name: str, data: bytes) -> tuple[KnownAnswers, str
 
 def _reading() -> Reading:
     """What the fields beside the upload say of the file; what they leave open is found out."""
-    places = st.columns(len(_OPTIONS))
-    typed = {
-        key: kept_item(place.text_input, label, f"t-{key}", "", placeholder="found out")
-        for place, (key, label) in zip(places, _OPTIONS.items(), strict=True)
-    }
-    skipped = read_count(
-        typed.pop("skip_rows") or 0, 0, argument="rows above the header"
-    )
+    typed = {}
+    for slot, (key, label) in zip(
+        st.columns(len(_OPTIONS)), _OPTIONS.items(), strict=True
+    ):
+        typed[key] = kept_item(
+            slot.text_input, label, f"t-{key}", "", placeholder="found out"
+        )
+    rows = typed.pop("skip_rows") or 0
+    skipped = read_count(rows, 0, argument="rows above the header")
     unlisted = kept_item(st.toggle, _TAKE_PLACES, "t-place_unlisted", False)
     return Reading(skip_rows=skipped, place_unlisted=unlisted, **typed)
 
 
 def _column(path: Path, question: Question, reading: Reading) -> AnswerColumn:
-    """Where the answers stand: as the survey says, or in the column that is chosen."""
+    """Where the answers stand: as the survey says, or in the columns that are chosen.
+
+    Of sets these may be several, each ticked by those who gave its answer.
+    """
     column = question.answer_column
-    names = column.names
-    table = open_table(path, reading, names)
-    if column.ticked or column.joined or table.header == [column.name]:
+    name = column.names[0]
+    header = open_table(path, reading, column.names).header
+    if column.ticked or column.joined or header == [column.name]:
         return column
-    usual = next(
-        (one for one in table.header if folded(one) == folded(names[0])), names[0]
+    usual = name
+    for heading in header:
+        if folded(heading) == folded(name):
+            usual = heading
+            break
+    options = list(dict.fromkeys([usual, *header]))
+    key = f"t-column-{hash(tuple(header))}"
+    if not column.asked.several:
+        label = "Column with the answers"
+        chosen = [kept_item(st.selectbox, label, key, usual, options=options)]
+    else:
+        label = "Column with the answers, or a column for each that is ticked"
+        chosen = kept_item(st.multiselect, label, key, [usual], options=options)
+    if chosen in ([], [name]):
+        return column
+    return column._replace(columns=tuple(chosen))
+
+
+def _marked(column: AnswerColumn) -> AnswerColumn:
+    """With the cells that are ticks, and those that are no answer, where they are typed."""
+    left, right = st.columns(2)
+    if column.ticked:
+        usual = "as usual: x, 1, yes, ..."
+        ticks = kept_item(
+            left.text_input, "Cells that are ticks", "t-ticks", "", placeholder=usual
+        )
+        if ticks.strip():
+            column = column._replace(ticks=_codes(ticks))
+    label = "Cells that are no answer"
+    missing = kept_item(
+        right.text_input, label, "t-no-answer", "", placeholder="blank ones"
     )
-    options = list(dict.fromkeys([usual, *table.header]))
-    key = f"t-column-{hash(tuple(table.header))}"
-    chosen: str = kept_item(
-        st.selectbox, "Column with the answers", key, usual, options=options
-    )
-    return column if chosen == names[0] else column._replace(columns=(chosen,))
+    if missing.strip():
+        column = column._replace(missing=_codes(missing))
+    return column
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    cells = split(text)
+    return tuple(map(str, cells)) if isinstance(cells, list) else ()
