@@ -36,3 +36,28 @@ def belief_between_two(epsilon: float, prior: float) -> float:
     0.451
     """
     return prior / (prior + (1 - prior) * exp(-epsilon))
+
+
+def odds_factor(epsilon: float) -> float:
+    """By how much the odds between two answers change at most: ``e^epsilon``.
+
+    Examples
+    --------
+    >>> round(odds_factor(1.0), 3)
+    2.718
+    """
+    return exp(epsilon)
+
+
+def guess_success(epsilon: float, delta: float = 0.0) -> float:
+    """How often a guess between two answers, both as likely before, is right at most.
+
+    Whatever is seen, one answer is at most ``e^epsilon`` times as likely as the other, but for
+    ``delta``: as often as ``(e^epsilon + delta) / (1 + e^epsilon)``.
+
+    Examples
+    --------
+    >>> round(guess_success(1.0), 3), guess_success(0.0)
+    (0.731, 0.5)
+    """
+    return min(1.0, (1 + delta * exp(-epsilon)) / (1 + exp(-epsilon)))

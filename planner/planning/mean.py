@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from math import exp
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,7 @@ from planner.planning.channels import (
 )
 from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import (
+    FLAT,
     AnyPart,
     Curve,
     ErrorLaw,
@@ -376,6 +378,14 @@ def channel_curve(
     return ChannelCurve(model, budgets, rate, rmse, gaps, noise_rmse)
 
 
+@dataclass(frozen=True, slots=True)
+class LargerOffer:
+    """What a larger budget offered saves of the error, a share, and how much more odds change."""
+
+    saving: float
+    odds: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerRatePlan:
     """Predictions over budgets, the best budget, and the budget in use.
@@ -412,6 +422,32 @@ class AnswerRatePlan:
     def best_planned(self) -> BestBudget:
         """The best budget of what the question is planned with."""
         return self.best if self.planned is None else self.planned.best()
+
+    @property
+    def larger_offer(self) -> LargerOffer | None:
+        """What offering the least budget about as good as the best would change.
+
+        Its error is taken to be ``1 + FLAT`` times that of the best. None where no budget is
+        offered, or one that is large enough.
+        """
+        best = self.best_planned
+        if self.offered is None or self.offered.epsilon[0] >= best.flat_lower:
+            return None
+        now = self.offered.epsilon
+        saving = 1 - (1 + FLAT) * best.rmse / float(self.rmse(now)[0])
+        return LargerOffer(saving, exp(best.flat_lower - float(now[0])))
+
+    def sampled(self, count: int, budgets: Sequence[float]) -> AnswerRateCurve:
+        """The curve at so many budgets, evenly spaced up to its end, and at these ``budgets``."""
+        even = np.linspace(0, self.curve.epsilon[-1], count + 1)[1:]
+        return self.model.curve(np.union1d(even, budgets))
+
+    def error_parts(self, epsilon: Array) -> tuple[Array, Array, Array]:
+        """The error of what is planned, its noise, and what refusals add; NaN where not known."""
+        total = np.where(np.isfinite(self.rmse(epsilon)), self.rmse(epsilon), np.nan)
+        noise = self.rmse(epsilon, noise=True)
+        noise = np.where(np.isfinite(noise), noise, np.nan)
+        return total, noise, np.sqrt(np.maximum(total**2 - noise**2, 0))
 
     def rmse(self, epsilon: Array, *, noise: bool = False) -> Array:
         """The error of what is planned at budgets, or its ``noise``, if everybody answered."""

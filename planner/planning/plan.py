@@ -122,6 +122,15 @@ class SurveyPlan(Framed):
         largest = (max(*(row.spent for row in one.spending), one.cap) for one in each)
         return sum(nlargest(self.asked, largest))
 
+    @property
+    def most_leaked(self) -> float:
+        """What a report may say at most of two answers of any question, in nats; 0 for nothing."""
+        most = 0.0
+        for question in self.questions:
+            if not question.question.apart:
+                most = max(most, float(question.leakage.max()), question.cap)
+        return most
+
     def outsiders(self, delta: float | None = None) -> SurveyOutsiderView | None:
         """What an outsider learns, question by question and from all together; None if nothing.
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from math import inf, sqrt
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from planner.arrays import Array
 from planner.errors import InputError
@@ -171,6 +172,14 @@ class QuestionPlan(Framed):
         count at 95 %.
         """
         return self.part.total(self.error if self.again is None else self.again.each)
+
+    def squared(self, errors: ArrayLike) -> Array:
+        """Squared errors of these, as papers have them."""
+        return np.square(errors)
+
+    def squared_per_person(self, errors: ArrayLike) -> Array:
+        """The same over the people who are asked."""
+        return np.square(errors) / self.part.people
 
     @property
     def drawn_error(self) -> float | None:

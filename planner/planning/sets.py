@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import repeat
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -201,6 +201,11 @@ class SetPromises:
     length: int
     gap: float
     larger_cap: tuple[float, float] | None
+
+    @property
+    def error_gap(self) -> float:
+        """The gap of the error, where :attr:`gap` is that of the squared error."""
+        return sqrt(1 + self.gap) - 1
 
 
 def law_at(

@@ -73,6 +73,10 @@ class SomeEach:
     value: float
     noise_value: float
 
+    def errors_of(self, users: int) -> Array:
+        """The errors as shares of so many people, roots, shape ``(k,)``."""
+        return np.sqrt(np.maximum(self.errors, 0.0) / users)
+
     @property
     def share(self) -> float:
         """Share of its budgets that each question gets which a person answers."""
@@ -104,6 +108,10 @@ class Allocation:
     relative_gap: float
     some_each: SomeEach
     best_each: SomeEach
+
+    def errors_of(self, users: int) -> Array:
+        """The errors as shares of so many people, roots, shape ``(k,)``."""
+        return np.sqrt(self.errors / users)
 
     @property
     def better(self) -> str:

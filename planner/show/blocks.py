@@ -200,6 +200,17 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g} %" if math.isfinite(share) else "no share"
 
 
+def percent_up(share: float) -> str:
+    """A share in per cent, rounded up to one decimal.
+
+    Examples
+    --------
+    >>> percent_up(0.45085)
+    '45.1 %'
+    """
+    return f"{math.ceil(1e3 * share) / 10:g} %"
+
+
 def change(share: float) -> str:
     """A difference in per cent, with its sign unless there is none to be seen.
 

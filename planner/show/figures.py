@@ -170,11 +170,11 @@ def frontier_figure(curve: Frontier) -> Chart:
 def error_units(plan: QuestionPlan) -> dict[str, Callable[[Any], Any]]:
     """How a question's errors may be said, by the unit: its own first, then as papers have them."""
     if plan.question.of_mean:
-        return {plan.question.unit: np.asarray, "squared, of the mean": np.square}
+        return {plan.question.unit: np.asarray, "squared, of the mean": plan.squared}
     return {
         "people": np.asarray,
-        "MSE a person": lambda error: np.square(error) / plan.users,
-        "MSE in all": np.square,
+        "MSE a person": plan.squared_per_person,
+        "MSE in all": plan.squared,
     }
 
 
@@ -281,9 +281,7 @@ def answering_figure(plan: AnswerRatePlan) -> Chart:
 def parts_figure(plan: AnswerRatePlan) -> Chart:
     """A mean's predicted error against the budget, and its parts: noise, and what refusals add."""
     budget = plan.curve.epsilon
-    errors = plan.rmse(budget), plan.rmse(budget, noise=True)
-    total, noise = (np.where(np.isfinite(x), x, np.nan) for x in errors)
-    added = np.sqrt(np.maximum(total**2 - noise**2, 0))
+    total, noise, added = plan.error_parts(budget)
     far = ~(total < _HIDDEN_ABOVE * np.nanmin(total))
     total, noise, added = (
         _positive(np.where(far, np.nan, curve)) for curve in (total, noise, added)

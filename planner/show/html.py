@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from importlib import resources
 from itertools import repeat
-from math import ceil, exp, floor, isfinite, log10
+from math import ceil, floor, isfinite, log10
 from sys import float_info
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from planner.planning.beliefs import belief_between_two
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import (
     Block,
@@ -21,6 +22,7 @@ from planner.show.blocks import (
     Heading,
     Sentence,
     Table,
+    percent_up,
     said,
 )
 from planner.show.figures import Chart, Line, figure_of, question_figure
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 Place = Callable[[Any], float]
 """Where a value or a name stands in a drawing."""
 _MOST_PAGE_ROWS = 40
+_HELD_LIKELY = 0.1  # what somebody believes before a report
 # readable on a telephone
 _WIDTH = 560
 _LEFT = 78
@@ -86,11 +89,8 @@ def handout_html(plan: SurveyPlan) -> str:
 
     It has blanks for what a plan does not know.
     """
-    asked = [question for question in plan.questions if not question.question.apart]
-    most = max(
-        (max(question.leakage.max(), question.cap) for question in asked), default=0.0
-    )
-    belief = ceil(1e3 / (1 + 9 * exp(-most))) / 10  # in per cent, rounded up
+    most = plan.most_leaked
+    belief = belief_between_two(most, _HELD_LIKELY)
     sentences = [
         "Before your answer leaves your device, it is changed at random. We receive the changed "
         "answer and nothing else; your true answer is never sent or stored by us.",
@@ -99,8 +99,9 @@ def handout_html(plan: SurveyPlan) -> str:
     ]
     if most:
         sentences.append(
-            "Somebody who holds one of two answers of yours to be 10 % likely may, after seeing "
-            f"your changed answer, hold it to be at most {belief:g} % likely."
+            f"Somebody who holds one of two answers of yours to be {100 * _HELD_LIKELY:g} % "
+            "likely may, after seeing your changed answer, hold it to be at most "
+            f"{percent_up(belief)} likely."
         )
     never = [
         "Secrecy of results: what is found about many people may be believed of each of them.",

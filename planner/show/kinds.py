@@ -334,15 +334,12 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
     if sets is not None and math.isfinite(sets.gap):
         among = "mechanism of any kind that keeps these budgets, with any unbiased estimates,"
         worst = f"the worst set of {sets.length}"
-        yield _Proof(
-            math.sqrt(1 + sets.gap) - 1, among, f"error for {worst}", f" for {worst}"
-        )
+        yield _Proof(sets.error_gap, among, f"error for {worst}", f" for {worst}")
     elif channel is not None and channel.certificate is not None:
         proof = channel.certificate
         among = f"mechanism of any kind{words(question).points} that keeps these budgets and"
         estimates = f"answers once, with any {proof.estimates},"
-        gap = math.sqrt(1 + proof.relative_gap) - 1
-        yield _Proof(gap, f"{among} {estimates}", what)
+        yield _Proof(proof.error_gap, f"{among} {estimates}", what)
     elif channel is None and sets is None:
         proofs = []
         if table is not None and question.proven_gap is not None:

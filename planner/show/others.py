@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
 
 import numpy as np
 
@@ -46,13 +45,12 @@ from planner.show.figures import (
     ordered_figure,
 )
 from planner.show.plan import lots_sentence
-from planner.trial.simulate import OneSurvey, Simulated, Trial
+from planner.trial.simulate import OneSurvey, Simulated, Trial, true_association
 
 _ROWS = 9
 # levels, in a sentence
 _MOST_MOVED = 6
 _MOST_OTHERS = 8
-_SEEN_ROUNDING = 1e-9
 _SEEN_LITTLE = 0.01  # of an error: less is no reason for a larger budget
 _COMPARISON = (
     "Errors are in per cent of the people who answer (of half the range for a mean): total over "
@@ -177,13 +175,12 @@ def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
         "them protects people most."
     )
     dearer = ""
-    if plan.offered is not None and (now := plan.offered.epsilon)[0] < best.flat_lower:
-        saving = 1 - (1 + FLAT) * best.rmse / plan.rmse(now)[0]
-        if saving > _SEEN_LITTLE:
-            dearer = (
-                f"Offering {low} lowers the error by {percent(saving)}; the odds of an answer may "
-                f"then change {rounded_up(np.exp(best.flat_lower - now[0]), 2)} times as much."
-            )
+    larger = plan.larger_offer
+    if larger is not None and larger.saving > _SEEN_LITTLE:
+        dearer = (
+            f"Offering {low} lowers the error by {percent(larger.saving)}; the odds of an answer "
+            f"may then change {rounded_up(larger.odds, 2)} times as much."
+        )
     hopeless = (
         "Too few people answer for this prediction: even the answer rate is hardly "
         "distinguishable from 0. Ask more people."
@@ -216,9 +213,8 @@ def _curves(plan: AnswerRatePlan) -> list[Table]:
         named[channels.best().epsilon] = "best channel"
     if plan.offered is not None:
         named[float(plan.offered.epsilon[0])] = "offered now"
-    even = np.linspace(0, plan.curve.epsilon[-1], _ROWS + 1)[1:]
-    budgets = np.union1d(even, list(named))
-    curve = plan.model.curve(budgets)
+    curve = plan.sampled(_ROWS, list(named))
+    budgets = curve.epsilon
     rated = zip(curve.mean_rmse, curve.reliable, strict=True)
     places = (
         column("budget", (named.get(budget, "") for budget in budgets.tolist())),
@@ -320,20 +316,15 @@ def one_survey(
             else " Sets are cut: upper ends are open."
         )
         alt = "The truth and one survey's estimates with their intervals."
-        held = np.count_nonzero(
-            (estimated.lower <= estimated.truth) & (estimated.truth <= estimated.upper)
-        )
+        held = estimated.held
         which = f"{held} of {len(estimated.labels)} intervals hold"
         if len(estimated.labels) == 1:
             which = f"The interval {'holds' if held else 'does not hold'}"
         return one_survey_figure(estimated), alt, f"{which} the truth.{cut}"
     truth = trial.shares_up_to
-    (lower, upper) = estimated.band
     median = estimated.quantile()
     alt = "True and estimated shares of the people up to each answer, with their band."
-    inside = np.all(
-        (lower <= truth + _SEEN_ROUNDING) & (truth <= upper + _SEEN_ROUNDING)
-    )
+    inside = trial.inside(estimated.band)
     where = (
         ""
         if median.lower == median.upper
@@ -341,7 +332,7 @@ def one_survey(
     )
     sentence = (
         f"The band {'holds' if inside else 'does not hold'} the truth. Median "
-        f"{median.answer}{where}; truly {estimated.answers[int(np.argmax(truth >= 0.5))]}."
+        f"{median.answer}{where}; truly {estimated.answers[trial.median]}."
     )
     return ordered_figure(estimated, truth), alt, sentence
 
@@ -379,15 +370,10 @@ def beside_truth(table: CrossTable, truth: Array) -> list[Block]:
             table.answers[0], table.counts, errors, truth, strict=True
         )
     ]
-    even = np.outer(truth.sum(axis=1), truth.sum(axis=0)) / truth.sum()
-    phi2 = np.divide(
-        (truth - even) ** 2, even, where=even > 0, out=np.zeros(truth.shape)
-    ).sum()
-    true = sqrt(phi2 / truth.sum() / max(min(truth.shape) - 1, 1))
     title = f"{first} and {second}: people ± standard error (and truly)"
     headings = (
         first,
         *(f"{second} = {second_answer}" for second_answer in table.answers[1]),
     )
-    sentence = Sentence(f"{table.summary} Truly V is {true:.2f}.")
+    sentence = Sentence(f"{table.summary} Truly V is {true_association(truth):.2f}.")
     return [rows_table(title, headings, rows, 1), sentence]

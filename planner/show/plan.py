@@ -655,11 +655,11 @@ def _sharing(plan: SurveyPlan, allocation: Allocation) -> Table:
     columns = (
         column("question", allocation.names),
         column("share if split, %", 100 * allocation.shares, ".1f"),
-        column("its error", np.sqrt(allocation.errors / users), percent, bars=True),
+        column("its error", allocation.errors_of(users), percent, bars=True),
         column(f"asked {each_in_words(some)}, %", 100 * some.fractions, ".1f"),
         column(
             "their error",
-            np.sqrt(np.maximum(some.errors, 0.0) / users),
+            some.errors_of(users),
             percent,
             bars=True,
         ),

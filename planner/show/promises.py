@@ -22,6 +22,7 @@ from planner.laws.levels import Levels
 from planner.laws.schema import Document
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.outsiders.guarantee import CONDITION
+from planner.planning.beliefs import guess_success, odds_factor
 from planner.planning.by_level import ByLevel
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
 from planner.planning.plan import SurveyPlan
@@ -188,7 +189,7 @@ def _odds_change(between: str, most: str) -> str:
 
 def factor_up(epsilon: float) -> str:
     """By how much odds change at most, rounded up."""
-    factor = math.exp(epsilon)
+    factor = odds_factor(epsilon)
     return (
         f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}"
         if factor < 1e6
@@ -207,7 +208,7 @@ def guessed_right(epsilon: float) -> int:
     >>> guessed_right(0.0001), guessed_right(1.0), guessed_right(50.0)
     (51, 74, 100)
     """
-    return math.ceil(100 / (1 + math.exp(-epsilon)))
+    return math.ceil(100 * guess_success(epsilon))
 
 
 def budget_in_words(epsilon: float) -> str:
@@ -432,14 +433,8 @@ def together_sentence(view: SurveyOutsiderView) -> str:
 
 
 def _right_at_most(epsilon: float, delta: float = 0.0) -> str:
-    """How many of 100 guesses between two answers are right, at most.
-
-    Whatever is seen, one answer is at most e^epsilon times as likely as the other, but for delta:
-    as many as ``(e^epsilon + delta) / (1 + e^epsilon)`` are right.
-    """
-    return of_hundred(
-        min(1.0, (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon)))
-    )
+    """How many of 100 guesses between two answers are right, at most."""
+    return of_hundred(guess_success(epsilon, delta))
 
 
 def of_hundred(share: float, rounding: str = ROUND_CEILING) -> str:

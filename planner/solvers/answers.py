@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -56,6 +57,11 @@ class Certificate:
     relative_gap: float
     over: str
     solved_bound: float | None = None
+
+    @property
+    def error_gap(self) -> float:
+        """The gap of the error, the root of the objective: ``sqrt(1 + relative_gap) - 1``."""
+        return sqrt(1 + self.relative_gap) - 1
 
     @classmethod
     def of(

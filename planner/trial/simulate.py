@@ -86,6 +86,9 @@ class Simulated:
         return CATALOGUE[self.name].label
 
 
+_LAST_DIGITS_OF_SHARES = 1e-9
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class OneSurvey:
     """The most frequent answers of one simulated survey, or its mean; shapes ``(k,)``.
@@ -102,6 +105,11 @@ class OneSurvey:
     upper: Array
     unit: str = "people"
     every: int = 1
+
+    @property
+    def held(self) -> int:
+        """How many of the intervals hold the truth."""
+        return int(np.sum((self.lower <= self.truth) & (self.truth <= self.upper)))
 
     @classmethod
     def of_mean(cls, truth: float, found: Estimate, unit: str) -> Self:
@@ -304,6 +312,19 @@ class Trial:
         outside = getattr(self.planned.question, "no_answer", None) is not None
         answered = self.people[: self.people.size - outside]
         return np.asarray(np.cumsum(answered) / answered.sum())
+
+    @property
+    def median(self) -> int:
+        """The place of the true median among the ordered answers."""
+        return int(np.argmax(self.shares_up_to >= 0.5))
+
+    def inside(self, band: tuple[Array, Array]) -> bool:
+        """Whether the true shares up to each answer are in a band, but for rounding."""
+        lower, upper = band
+        truth = self.shares_up_to
+        above = lower <= truth + _LAST_DIGITS_OF_SHARES
+        below = truth <= upper + _LAST_DIGITS_OF_SHARES
+        return bool(np.all(above & below))
 
     def run(
         self,
@@ -514,6 +535,22 @@ def _mean(law: CollectedLaw, values: Array, asked: SampleSize) -> _Tried:
         return OneSurvey.of_mean(truth, draw(rng)[1], "mean of the answers")
 
     return _Tried(predicted, gap, picture)
+
+
+def true_association(table: Array) -> float:
+    """Cramér's V of a true table of people: ``sqrt(chi^2 / (n (min(rows, columns) - 1)))``.
+
+    Examples
+    --------
+    >>> true_association(np.array([[30.0, 0.0], [0.0, 10.0]]))
+    1.0
+    """
+    people = table.sum()
+    even = np.outer(table.sum(axis=1), table.sum(axis=0)) / people
+    parts = np.zeros(table.shape)
+    np.divide((table - even) ** 2, even, out=parts, where=even > 0)
+    free = max(min(table.shape) - 1, 1)
+    return float(np.sqrt(parts.sum() / people / free))
 
 
 def _laws(planned: QuestionPlan) -> dict[str, CollectedLaw]:
