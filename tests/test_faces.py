@@ -20,7 +20,7 @@ from planner import (
     plan_survey,
     report_html,
 )
-from planner.deployment.parameters import deployable_files
+from planner.deployment.parameters import survey_parameters
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, Heading, Sentence, Table
 from planner.show.json import plan_json
@@ -252,14 +252,13 @@ MODELS = ("opt0", "opt1", "opt2", "rappor", "oue")
 def test_exported_files_hold_what_is_shown(plan):
     if not all(one.deployable for one in plan.questions):
         pytest.skip("nothing is written while nobody vouches for what it relies on")
-    files = deployable_files(plan).values()
-    exported = {one.name: (file.users, one) for file in files for one in file.questions}
+    parameters = survey_parameters(plan)
+    exported = {law.name: (parameters.users, law) for law in parameters.questions}
     for question in plan.questions:
         users, file = exported[question.name]
         name = question.deployed.mechanism
         document = file.document()
-        everybody = plan.survey.design == "split" or len(plan.questions) == 1
-        assert users == (plan.survey.users if everybody else question.users)
+        assert users == plan.survey.users
         unary = document["mechanism"].removesuffix("-ps") in ("idue", "rappor", "oue")
         assert unary == (name in MODELS)
         spent = [row.spent for row in question.part.spending]

@@ -26,7 +26,7 @@ from planner import (
 from planner.deployment import bulk
 from planner.deployment.collecting.engines import counter
 from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.parameters import deployable_files
+from planner.deployment.parameters import survey_parameters
 from planner.mechanisms.words import seeded_words
 from planner.planning.datasets import AnswerCounts
 from planner.planning.plan import compare_plans, plan_survey
@@ -291,10 +291,7 @@ def test_what_is_stated_is_measured(kind, way, monkeypatch, tmp_path):
     plan = plan_survey(Survey("s", PEOPLE, asked, **survey))
     planned = plan.question("q")
     check_faces(plan, planned)
-    files = deployable_files(plan).values()
-    parameters = next(
-        one for one in files if any(law.name == "q" for law in one.questions)
-    )
+    parameters = survey_parameters(plan)
     gaps, held, narrow, reporting = drawn(parameters, planned, codes, rng)
     for part, rows in held.items():
         enough = binom.ppf(MISS, len(rows), 0.93)

@@ -101,11 +101,12 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.json import plan_json
     from planner.show.plan import plan_blocks
 
+    _refuse_early(survey, question, out)
     made = plan_survey(survey, mechanism=mechanism)
     # All is made before anything is written, as whatever is made may fail.
     pages = _pages(made, report, handout)
     parameters = None
-    shown = json_output and made.one_file and made.deployable
+    shown = json_output and made.deployable
     if out is not None or question is not None or shown:
         parameters = survey_parameters(made, question)
     document = plan_json(made, parameters) if json_output else None
@@ -130,6 +131,15 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         say(f"\nMore with --details.{_next(made, survey)}")
 
 
+def _refuse_early(survey: Path, question: str | None, out: Path | None) -> None:
+    """What cannot be written is refused before the survey is planned, which may take long."""
+    from planner.deployment.parameters import check_writable
+    from planner.survey.survey import load_survey
+
+    if out is not None or question is not None:
+        check_writable(load_survey(survey), question, out)
+
+
 def _pages(
     made: SurveyPlan, report: Path | None, handout: Path | None
 ) -> list[tuple[Path, str, str]]:
@@ -145,11 +155,10 @@ def _pages(
 
 
 def _next(made: SurveyPlan, survey: Path) -> str:
-    """How to write what is deployed: of different questions for each a file of its own."""
+    """How to write what is deployed."""
     if not made.deployable:
         return ""
-    out = "--out params.json" if made.one_file else "--question NAME --out NAME.json"
-    return f" To deploy it:\nldp-planner plan {survey} {out}"
+    return f" To deploy it:\nldp-planner plan {survey} --out params.json"
 
 
 def compare(

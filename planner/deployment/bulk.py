@@ -97,7 +97,9 @@ def perturb_file(
                 for key, path in paths.items()
             }
             for block in file.blocks():
-                for column, codes in zip(columns, block, strict=True):
+                asked = _asked(parameters, names, len(block[0]))
+                for column, all_codes in zip(columns, block, strict=True):
+                    codes = _of_those(asked, column.name, all_codes)
                     for key, reports in _randomised(column, codes):
                         drawn[key].write(reports.tobytes())
                 progress(file.people)
@@ -108,6 +110,31 @@ def perturb_file(
         except OSError as error:
             raise unwritable(out, error) from error
     return Perturbed(written, file.said)
+
+
+def _asked(
+    parameters: Parameters, names: Sequence[str], people: int
+) -> dict[str, list[bool]] | None:
+    """Of each question who is asked it, drawn for so many people; None if all are."""
+    drawing = parameters.drawing
+    if drawing is None:
+        return None
+    asked: dict[str, list[bool]] = {name: [] for name in names}
+    for word in system_words().half(people).tolist():
+        theirs = drawing.asked(word)
+        for name, chosen in asked.items():
+            chosen.append(name in theirs)
+    return asked
+
+
+def _of_those(
+    asked: dict[str, list[bool]] | None, name: str, codes: Sequence[Code]
+) -> Sequence[Code]:
+    """The answers of those who are asked; the others give no report."""
+    if asked is None:
+        return codes
+    pairs = zip(codes, asked[name], strict=True)
+    return [code if chosen else LEFT_OUT for code, chosen in pairs]
 
 
 def column_of(

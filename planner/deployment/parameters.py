@@ -31,6 +31,7 @@ from planner.deployment.client.document import (
 )
 from planner.errors import FileError, InputError, VerificationError
 from planner.files import replace_file
+from planner.laws.drawing import Drawing
 from planner.laws.law import Law
 from planner.laws.schema import Document
 from planner.limits import EXPORT_REMEDY, JOINED, MAX_EPSILON
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from planner.survey.questions import Question
     from planner.survey.survey import Survey
 
+_DRAWN_WORDS = (0, 1, 2**31, 2**32 - 1)
 _USERS = ("ada", "é\n", "0")
 _VECTOR_FORMAT = "ldp-planner-vectors"
 _PREFIXES = (
@@ -111,6 +113,11 @@ class Parameters:
         return {
             one["name"]: tuple(one["values"]) for one in self.document.get("groups", ())
         }
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """Which questions each person is asked; None where everybody answers all."""
+        return Drawing.read(self.document)
 
     @property
     def joint(self) -> dict[str, list[tuple[str, list[str]]]]:
@@ -194,6 +201,7 @@ def parameters_from_mechanisms(
     mechanisms: Document,
     users: int | None = None,
     questions: Sequence[Question] = (),
+    drawing: Drawing | None = None,
 ) -> Parameters:
     """Parameters with a chosen mechanism for each question, verified exactly; no time in them.
 
@@ -206,6 +214,8 @@ def parameters_from_mechanisms(
         items are the question's, in its order.
     users, questions:
         Who are asked, and what, where that is not the whole survey.
+    drawing:
+        Which of the questions each person is asked, if not all.
 
     Raises
     ------
@@ -248,9 +258,12 @@ def parameters_from_mechanisms(
         if len(one.together) > 1
     ]
     groups = [_group(survey, name, values) for name, values in survey.groups]
-    document |= {
-        key: known for key, known in (("groups", groups), ("joint", joint)) if known
-    }
+    if groups:
+        document["groups"] = groups
+    if joint:
+        document["joint"] = joint
+    if drawing is not None:
+        document["drawn"] = drawing.document()
     return Parameters.of(document | {"hash": content_hash(document)})
 
 
@@ -273,19 +286,6 @@ def _group(survey: Survey, name: str, values: Sequence[str]) -> Document:
     }
 
 
-def deployable_files(plan: SurveyPlan) -> dict[str, Parameters]:
-    """Verified parameters by a name for their file: one, or one a question if each gets one.
-
-    Errors are those of :func:`survey_parameters`.
-    """
-    if plan.one_file:
-        return {"parameters": survey_parameters(plan)}
-    return {
-        f"parameters-{number}": survey_parameters(plan, one.name)
-        for number, one in enumerate(plan.questions, start=1)
-    }
-
-
 def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Parameters:
     """Verified parameters of a planned survey: what every question really spends, and no more.
 
@@ -299,9 +299,8 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     Raises
     ------
     InputError
-        No such question; a question cannot be deployed, a weaker guarantee is not
-        acknowledged for example; or everybody answers some questions, so that there is no one
-        file for everybody.
+        No such question; or a question cannot be deployed, a weaker guarantee is not
+        acknowledged for example.
     VerificationError
         Probabilities do not keep their budgets.
 
@@ -312,19 +311,45 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     >>> survey_parameters(plan_survey(survey)).questions[0].mechanism
     'subset-design'
     """
-    if question is None and not plan.one_file:
-        remedy = "Export them one by one, with --question NAME: each person gets those of theirs."
-        raise InputError(
-            "design",
-            plan.survey.design,
-            '"split" for a file with all questions',
-            remedy,
-        )
     planned = plan.questions if question is None else (plan.question(question),)
     users = None if question is None else planned[0].users
     questions = [one.deployed for one in planned]
     mechanisms = {one.name: one.law for one in planned}
-    return parameters_from_mechanisms(plan.survey, mechanisms, users, questions)
+    drawing = None
+    if question is None and any(one.fraction < 1 for one in planned):
+        names = [one.name for one in planned]
+        drawing = Drawing.of(names, [one.fraction for one in planned])
+    return parameters_from_mechanisms(
+        plan.survey, mechanisms, users, questions, drawing
+    )
+
+
+def check_writable(
+    survey: Survey, question: str | None = None, path: Path | None = None
+) -> None:
+    """Refuse, before a survey is planned, what could not be written afterwards.
+
+    Raises
+    ------
+    InputError
+        There is no such question, or nobody vouches for what a question relies on.
+    FileError
+        The folder of ``path`` does not exist.
+    """
+    from planner.planning.sampled import check_acknowledged
+    from planner.survey.questions import SampledChoice
+
+    names = [one.name for one in survey.questions]
+    if question is not None and question not in names:
+        raise InputError.unknown(
+            "question", question, names, "Ask for one of the survey's."
+        )
+    for one in survey.questions:
+        if isinstance(one, SampledChoice) and question in (None, one.name):
+            check_acknowledged(one)
+    if path is not None and not path.absolute().parent.is_dir():
+        reason = "cannot be written: its folder does not exist"
+        raise FileError(path, reason, "Make the folder, or name another file.")
 
 
 def json_schema() -> str:
@@ -374,7 +399,8 @@ def make_vectors(parameters: Parameters) -> Document:
         ``question``, ``answer``, ``entropy`` (hexadecimal, exactly what is consumed),
         ``report`` (hexadecimal) and, for Sampling Privacy, ``round``; the entropy is then
         the die's. Where a question is asked again, also ``question``, ``user`` and ``own``: which
-        round or value that person reports.
+        round or value that person reports. Where each person answers some questions, ``word``, one
+        of 32 bits, and which questions are ``asked`` by it.
     """
     vectors = [
         _vector(law, answer, prefix, f"{law.name} {i} {prefix.hex()}", number)
@@ -393,6 +419,9 @@ def make_vectors(parameters: Parameters) -> Document:
         if law.again is not None
         for user in _USERS
     ]
+    if (drawing := parameters.drawing) is not None:
+        for word in _DRAWN_WORDS:
+            vectors.append({"word": word, "asked": list(drawing.asked(word))})
     return {
         "format": _VECTOR_FORMAT,
         "version": 1,

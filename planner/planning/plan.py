@@ -71,11 +71,6 @@ class SurveyPlan(Framed):
         )
 
     @property
-    def one_file(self) -> bool:
-        """Whether everybody gets the same parameter file: not if each answers some questions."""
-        return self.survey.design == "split" or len(self.questions) == 1
-
-    @property
     def deployable(self) -> bool:
         """Whether somebody vouches for whatever questions rely on, and it promises something."""
         return all(one.deployable for one in self.questions)

@@ -136,7 +136,7 @@ class SamplingPlan:
         Refused if the acknowledgement is missing, or where the view relied on has no finite epsilon
         for the expected counts.
         """
-        _check_acknowledged(self.question)
+        check_acknowledged(self.question)
         if self.nothing_promised:
             reason = (
                 f"Released estimates have no finite epsilon at delta {self.delta:g}"
@@ -191,7 +191,7 @@ def plan_sampling(question: SampledChoice, population: int) -> SamplingPlan:
         )
         raise InputError("relies_on", about.relies_on, allowed, remedy)
     if about.acknowledged is not None:
-        _check_acknowledged(question)
+        check_acknowledged(question)
     counted = sum(count for level in question.levels for count in level.yes_counts)
     whole_number("population", population)
     if counted > population:
@@ -215,7 +215,8 @@ def _budgets(question: SampledChoice) -> tuple[float, ...]:
     return question.sampling.none_epsilon or min(values), *values
 
 
-def _check_acknowledged(question: SampledChoice) -> None:
+def check_acknowledged(question: SampledChoice) -> None:
+    """InputError if nobody vouches for what the deployment relies on."""
     needed = ACKNOWLEDGEMENTS[question.sampling.relies_on]
     if question.sampling.acknowledged != needed:
         remedy = (

@@ -230,8 +230,8 @@ def lots_sentence(plan: SurveyPlan) -> str:
         f"{question.name!r} {percent(question.fraction)}" for question in drawn
     )
     return (
-        f"Each person gets {each_in_words(allocation.some_each)} with its own file of "
-        f"parameters, drawn at random whatever they would answer. The chances: {chances}."
+        f"Each person gets {each_in_words(allocation.some_each)}, drawn at random on their "
+        f"device whatever they would answer. The chances: {chances}."
     )
 
 

@@ -252,6 +252,27 @@ def test_no_more_are_ticked_than_the_sizes_of_sets_allow(person, host):
     assert len(host.lines) == 1
 
 
+def test_each_person_is_asked_one_question_and_no_other(person, host):
+    both = (*ONE.questions, Categorical("pet", all_of("cat", "dog")))
+    page = opened(
+        person, host.page(made(ONE.replacing(questions=both, design="one-each")))
+    )
+    expect(page.get_by_text("You are asked 1 of 2 questions")).to_be_visible()
+    asked = page.locator("legend").all_inner_texts()
+    assert len(asked) == 1
+    page.reload()
+    page.locator("form").wait_for()
+    assert page.locator("legend").all_inner_texts() == asked
+    page.get_by_role("radio").first.check()
+    press(page, RANDOMISE, "Send")
+    heading(page, "Thank you")
+    assert [json.loads(line)["question"] for line in host.lines] == asked
+    page.reload()
+    heading(page, "Thank you")
+    assert page.locator("li code").count() == 1
+    assert person.complaints == []
+
+
 def test_a_joint_question_is_asked_as_its_parts_and_sends_one_report(person, host):
     page = opened(person, host.page(made(JOINT)))
     page.get_by_role("group", name="colour").last.get_by_label("green").check()

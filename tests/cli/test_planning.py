@@ -90,11 +90,22 @@ def test_several_questions_for_machines():
     assert document["questions"][0]["targets"][0]["users"] > 200_000
 
 
-def test_one_each_is_exported_question_by_question(tmp_path):
+def test_what_cannot_be_written_is_refused_before_it_is_planned(tmp_path, monkeypatch):
+    path = tmp_path / "one.toml"
+    path.write_text(ONE_EACH)
+    monkeypatch.setattr("planner.planning.plan.plan_survey", None)  # never called
+    unknown = invoke("plan", path, "--question", "nope", "--out", tmp_path / "x.json")
+    assert "one of" in str(unknown.exception)
+    nowhere = invoke("plan", path, "--out", tmp_path / "no" / "x.json")
+    assert "its folder does not exist" in str(nowhere.exception)
+    vouched = invoke("plan", AGES, "--out", tmp_path / "x.json")
+    assert "acknowledged" in str(vouched.exception)
+
+
+def test_one_each_is_one_file_or_a_question_alone(tmp_path):
     path = tmp_path / "one.toml"
     out = tmp_path / "page.json"
     path.write_text(ONE_EACH)
-    assert "with --question NAME" in str(invoke("plan", path, "--out", out).exception)
     said = words("plan", path)
     document = json.loads(shown("plan", path, "--json"))
     for one in document["questions"]:
@@ -102,10 +113,13 @@ def test_one_each_is_exported_question_by_question(tmp_path):
         assert f"among the {one['users']:,} people asked" in said
         assert f"'{one['name']}' {100 * one['fraction']:.4g} %" in said
     assert not out.exists()
-    assert words("plan", path).endswith("--question NAME --out NAME.json")
+    assert said.endswith("--out params.json")
+    chances = document["parameters"]["drawn"]["chances"]
+    for one, chance in zip(document["questions"], chances, strict=True):
+        assert chance / 2**32 == pytest.approx(one["fraction"], abs=1e-9)
     assert "verified" in words("plan", path, "--question", "page", "--out", out)
     assert [one.name for one in read_parameters(out).questions] == ["page"]
-    assert json.loads(shown("plan", path, "--json"))["parameters"] is None
+    assert "drawn" not in read_parameters(out).document
     alone = json.loads(shown("plan", path, "--question", "page", "--json"))
     assert [one["name"] for one in alone["parameters"]["questions"]] == ["page"]
 

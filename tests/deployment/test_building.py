@@ -21,7 +21,6 @@ from planner.deployment import bulk
 from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import collect
 from planner.deployment.parameters import (
-    deployable_files,
     make_vectors,
     parameters_from_mechanisms,
     read_parameters,
@@ -120,20 +119,17 @@ def test_numbers_far_from_zero_lose_no_digits():
     )
 
 
-def test_a_file_for_each_question_where_each_person_answers_one():
+def test_one_file_draws_which_question_each_person_answers():
     plan = plan_survey(
         survey(CHOICE, SETS.replacing(mechanism="oue"), design="one-each")
     )
-    files = deployable_files(plan)
-    assert list(files) == ["parameters-1", "parameters-2"]
-    names = [[question.name for question in file.questions] for file in files.values()]
-    assert names == [["illness"], ["symptoms"]]
-    assert files["parameters-2"].questions[0].mechanism == "oue-ps"
-    assert sum(file.users for file in files.values()) == 1000
-    with refused("design"):
-        survey_parameters(plan)
-    alone = plan_survey(survey(CHOICE, design="one-each"))
-    assert list(deployable_files(alone)) == ["parameters"]
+    file = survey_parameters(plan)
+    assert [question.name for question in file.questions] == ["illness", "symptoms"]
+    assert file.questions[1].mechanism == "oue-ps"
+    assert (file.users, file.drawing.each) == (1000, 1)
+    alone = survey_parameters(plan_survey(survey(CHOICE, design="one-each")))
+    assert alone.drawing is None
+    assert survey_parameters(plan, "symptoms").drawing is None
 
 
 def test_every_choice_can_be_deployed():

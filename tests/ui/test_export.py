@@ -2,9 +2,8 @@
 
 import pytest
 
-from planner.deployment.parameters import deployable_files
+from planner.deployment.parameters import survey_parameters
 from planner.planning.plan import plan_survey
-from planner.show.blocks import percent
 from planner.survey.survey import settle, survey_text
 from planner.ui.document import cleaned
 from planner.ui.views.export import python_snippet
@@ -89,24 +88,16 @@ def test_a_survey_that_no_ledger_can_take_is_exported_without_one(questions):
     assert kinds == ["Parameters", "Report", "Handout", "Survey", "Questionnaire"]
 
 
-def test_one_question_each_gives_one_file_a_question(questions):
+def test_one_question_each_is_one_file_that_draws(questions):
     by_label(questions.button, "Add a question").click().run()
     session(questions).document["survey"]["design"] = "one-each"
     exported = open_page("export", questions)
-    assert "Each person gets one question with its own file of parameters" in words(
+    assert "Each person gets one question, drawn at random on their device" in words(
         exported
     )
-    plan = plan_survey(survey_of(questions))
     (given,) = tables(exported)
-    assert given["file"] == [f"health-survey-parameters-{k}.json" for k in (1, 2)]
-    assert given["asks"] == ["diagnosis", "question 1"]
-    whom = [
-        f"{percent(one.fraction)} of the people, drawn at random"
-        for one in plan.questions
-    ]
-    assert given["given to"] == whom
-    files = deployable_files(plan)
-    assert sum(one.users for one in files.values()) == survey_of(questions).users
+    assert given["file"] == ["health-survey-parameters.json"]
+    assert given["asks"] == ["1 of diagnosis, question 1, drawn on each device"]
 
 
 def test_what_is_relied_on_follows_the_plan():
@@ -121,7 +112,7 @@ def test_sampling_is_exported_only_when_somebody_vouches_for_it():
     app = open_page("questions", example="sampled-ages")
     app.checkbox[0].set_value(False).run()
     with pytest.raises(ValueError, match="acknowledged"):
-        deployable_files(plan_survey(survey_of(app)))
+        survey_parameters(plan_survey(survey_of(app)))
     exported = open_page("export", app)
     assert not exported.success
     assert "Tick \"I vouch for this\" at 'age at diagnosis'" in words(exported)

@@ -21,6 +21,7 @@ from planner.deployment.client.document import (
 from planner.deployment.client.sealed import Memory
 from planner.errors import FileError, InputError, VerificationError
 from planner.laws.answers import Code
+from planner.laws.drawing import Drawing
 from planner.laws.law import DEVICE, Law
 from planner.laws.schema import Document
 from planner.laws.source import system
@@ -107,7 +108,7 @@ class Client:
     planner.errors.InputError: answer is 'of type str' but must be the name of an item of ...
     """
 
-    __slots__ = ("_hash", "_laws", "_memory")
+    __slots__ = ("_drawing", "_hash", "_laws", "_memory")
 
     def __init__(
         self,
@@ -123,6 +124,7 @@ class Client:
         self._hash = content_hash(document)
         laws = read_questions(document, source, Law, DEVICE)
         self._laws = {law.name: law for law in laws}
+        self._drawing = Drawing.read(document)
         self._memory = (
             memory if memory is None or isinstance(memory, Memory) else Memory(memory)
         )
@@ -157,6 +159,7 @@ class Client:
             of them; for a number the number, ``None`` or NaN for no answer; for Sampling
             Privacy a value's name, ``None`` for none of them.
         user:
+            Needed where each person answers some of the questions, see :meth:`questions_of`.
             If given, the report is remembered for this person for good: asked again,
             whatever the answer, the same report is returned and no more budget is spent.
         round_number:
@@ -184,6 +187,7 @@ class Client:
         law = self._laws[question]
         code = law.asked.code(answer)
         self._check_round(law, user, round_number, changed)
+        self._require_drawn(question, user)
         if user is None:
             return self._released(question, _drawn(law, code))
         memory = self._memory_for(user)
@@ -205,6 +209,40 @@ class Client:
                 kept[1 + _ID_BYTES :], code, round_number
             )
         return self._released(question, kept[1:], round_number)
+
+    def questions_of(self, user: str) -> tuple[str, ...]:
+        """The questions that this person is asked: all, or those that are drawn for them.
+
+        Where each person answers some questions, these are drawn at the first call, from the
+        operating system's generator, and remembered. Ask before anything is answered.
+
+        Raises
+        ------
+        InputError, FileError
+            There is no memory, or it cannot be used.
+        """
+        if self._drawing is None:
+            return self.questions
+        kept = self._memory_for(user).change(
+            (self._hash, user, _DRAWN), lambda kept: system(4) if kept is None else kept
+        )
+        _require_size(kept, 4)
+        return self._drawing.asked(int.from_bytes(kept, "little"))
+
+    def _require_drawn(self, question: str, user: str | None) -> None:
+        """Refuse a question that is not this person's: it would spend more than was promised."""
+        if self._drawing is None:
+            return
+        if user is None:
+            remedy = "Pass the person's identifier as user."
+            allowed = "given: which questions they are asked is drawn once"
+            raise InputError("user", user, allowed, remedy)
+        theirs = self.questions_of(user)
+        if question not in theirs:
+            allowed = f"one that this person is asked: {', '.join(theirs)}"
+            raise InputError(
+                "question", question, allowed, "Ask for questions_of(user)."
+            )
 
     def own_round(self, question: str, user: str) -> int | None:
         """The only round in which this person reports; None where there is no one round."""
@@ -306,6 +344,7 @@ def _dumped(parameters: Document) -> str:
         ) from error
 
 
+_DRAWN = ""  # in place of a question's name: which questions a person is asked
 _HEAD = struct.Struct(">HH")  # the value that lasts, from 1; the last round
 _SILENT = 0xFFFF  # nothing is known of earlier values: none is reported
 

@@ -26,6 +26,7 @@ from typing import TypeVar
 from planner.errors import FileError, InputError
 from planner.files import unreadable
 from planner.laws import schema
+from planner.laws.drawing import DRAWN, Drawing
 from planner.laws.law import DEVICE, Halves, Law, question_form
 from planner.laws.schema import TEXT, Document, Json, Schema, check
 from planner.limits import EXPORT_REMEDY, JOINED, MAX_CELLS, MAX_COUNT, MAX_FILE_BYTES
@@ -280,6 +281,7 @@ def read_questions(
             kind.read(question, halves, f"questions[{i}]")
             for i, question in enumerate(document["questions"])
         ]
+        Drawing.read(document)
     except InputError as error:
         raise FileError(source, error.reason, EXPORT_REMEDY) from error
     names = [law.name for law in read]
@@ -337,9 +339,8 @@ def file_form() -> Document:
         "The questions that a joint one is of: its answers are theirs, joined by "
         f"{JOINED!r}. Left out where there is none.",
     )
-    return always | {
-        "properties": always["properties"] | {"groups": groups, "joint": joint}
-    }
+    optional = {"groups": groups, "joint": joint, "drawn": DRAWN}
+    return always | {"properties": always["properties"] | optional}
 
 
 def line_check(

@@ -9,11 +9,11 @@ from typing import Any
 
 import streamlit as st
 
-from planner.deployment.parameters import Parameters, deployable_files
+from planner.deployment.parameters import Parameters, survey_parameters
 from planner.deployment.questionnaire import questionnaire
 from planner.planning.plan import SurveyPlan
 from planner.planning.sampled import SamplingPlan
-from planner.show.blocks import percent, rows_table
+from planner.show.blocks import rows_table
 from planner.show.html import handout_html, report_html
 from planner.show.others import relied_on
 from planner.show.plan import costs
@@ -51,8 +51,7 @@ def page() -> None:
             )
             return
     with render.complaint():
-        files = remembered(("files", plan), lambda: deployable_files(plan))
-        _downloads(plan, files)
+        _downloads(plan, remembered(("file", plan), lambda: survey_parameters(plan)))
 
 
 def _summary(plan: SurveyPlan) -> None:
@@ -65,33 +64,29 @@ def _summary(plan: SurveyPlan) -> None:
         st.markdown("\n".join(f"- {render.plain(sentence)}" for sentence in sentences))
 
 
-def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
+def _downloads(plan: SurveyPlan, parameters: Parameters) -> None:
     render.section("Take it away")
     stem = stem_of(plan.survey)
-    rows = []
-    for (name, parameters), question in zip(
-        files.items(), plan.questions, strict=False
-    ):
-        parameters.verify()  # raises unless every pair keeps its budget
-        asked = ", ".join(one.name for one in parameters.questions)
-        few = f"{percent(question.fraction)} of the people, drawn at random"
-        whom = few if len(files) > 1 else "everybody"
-        rows.append((f"{stem}-{name}.json", asked, whom, parameters.hash[:16]))
+    parameters.verify()  # raises unless every pair keeps its budget
+    file = f"{stem}-parameters.json"
+    asked = ", ".join(question.name for question in parameters.questions)
+    drawing = parameters.drawing
+    if drawing is not None:
+        asked = f"{drawing.each} of {asked}, drawn on each device"
+    row = (file, asked, parameters.hash[:16])
     st.success("Every pair keeps its promised budget, proven in exact arithmetic.")
-    headings = "file", "asks", "given to", "content hash"
-    render.render([rows_table("", headings, rows, words=4)])
+    headings = "file", "asks", "content hash"
+    render.render([rows_table("", headings, [row], words=3)])
     agreed = st.checkbox(
         "I have read what is promised, what it costs and what it relies on",
-        key=f"agreed {' '.join(row[-1] for row in rows)}",  # to these files, and to no others
+        key=f"agreed {row[-1]}",  # to this file, and to no other
     )
     if not agreed:
         st.caption("Tick this to download.")
         return
     with st.container(horizontal=True):
-        for (file, asked, *_), parameters in zip(rows, files.values(), strict=True):
-            label = f"Parameters: {asked}" if len(files) > 1 else "Parameters"
-            told = f"For clients and collector. To check it: ldp-planner verify {file}"
-            _offer(label, file, parameters.to_json, help=told, type="primary")
+        told = f"For clients and collector. To check it: ldp-planner verify {file}"
+        _offer("Parameters", file, parameters.to_json, help=told, type="primary")
         _offer("Report", f"{stem}.html", partial(report_html, plan))
         _offer("Handout", f"{stem}-handout.html", partial(handout_html, plan))
         _offer("Survey", f"{stem}.toml", survey_text(plan.survey))
@@ -103,10 +98,10 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
     st.caption(f"The same in Python, beside the survey's file{with_it}:")
     st.code(python_snippet(f"{stem}.toml", spent=bool(plan.ledger.collections)))
     with render.complaint():
-        _questionnaire(plan, files, stem)
+        _questionnaire(plan, parameters, stem)
 
 
-def _questionnaire(plan: SurveyPlan, files: dict[str, Parameters], stem: str) -> None:
+def _questionnaire(plan: SurveyPlan, parameters: Parameters, stem: str) -> None:
     """The page that people answer, to take away and to try."""
     render.section("Questionnaire")
     st.caption(
@@ -116,19 +111,13 @@ def _questionnaire(plan: SurveyPlan, files: dict[str, Parameters], stem: str) ->
     told = {"help": _SEND_TO, "placeholder": "nowhere: people save them as a file"}
     where = kept_item(st.text_input, "Reports go to", "send-to", "", **told)
     round_number = None
-    if rounds := max(
-        law.rounds[-1] or 0 for one in files.values() for law in one.questions
-    ):
+    if rounds := max(law.rounds[-1] or 0 for law in parameters.questions):
         ends = {"min_value": 1, "max_value": rounds}
         round_number = kept_item(st.number_input, "Round", "round", 1, **ends)
-    for name, parameters in files.items():
-        title = f"{parameters.questions[0].name}: " if len(files) > 1 else ""
-        given = plan.survey, parameters.to_json().encode(), where, round_number
-        file = f"{stem}-{name.replace('parameters', 'questionnaire')}.html"
-        _offer(f"{title}Questionnaire", file, questionnaire(*given))
-        preview = partial(questionnaire, *given, preview=True)
-        fill = partial(_framed, preview)
-        render.drawer(f"{render.plain(title)}Preview", f"preview {name}", fill)
+    given = plan.survey, parameters.to_json().encode(), where, round_number
+    _offer("Questionnaire", f"{stem}-questionnaire.html", questionnaire(*given))
+    preview = partial(questionnaire, *given, preview=True)
+    render.drawer("Preview", "preview parameters", partial(_framed, preview))
 
 
 def _framed(make: Callable[[], str]) -> None:

@@ -29,6 +29,8 @@ export class Client {
   readonly parameters: string;
   /** One answer in, one line of a report file out. */
   report(question: string, answer: Answer, asking?: Asking): Promise<string>;
+  /** Names of the questions that a person is asked: all, or those drawn for them, once and for good. */
+  questionsOf(user: string): Promise<string[]>;
   /** Which round, or which of their values, a person reports, from 1. */
   ownPart(question: string, user: string): Promise<number>;
 }

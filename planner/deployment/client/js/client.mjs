@@ -2,6 +2,7 @@
 // the same conformance vectors as the Python client. It uses what both have: crypto, typed arrays.
 
 import { MAX_CELLS, checkShape, digest, hex, parseDocument, refuse } from "./document.mjs";
+import { drawingOf, system, words } from "./draws.mjs";
 import { lawOf } from "./laws.mjs";
 import { ID_BYTES, checkRound, drawn, ownPart, stepOf } from "./rounds.mjs";
 import SCHEMA from "./schema.json" with { type: "json" };
@@ -11,6 +12,7 @@ export { Refused } from "./document.mjs";
 export class Client {
   #laws = new Map();
   #memory;
+  #drawing;
 
   /** data: the bytes of a parameter file; its promises are proven here, before any report. */
   static async open(data, memory = null) {
@@ -21,6 +23,7 @@ export class Client {
     checkShape(document, SCHEMA);
     [this.parameters, this.questions] = [hash, document.questions];
     this.#memory = memory;
+    this.#drawing = drawingOf(document);
     let cells = 0;
     for (const question of document.questions) {
       if (this.#laws.has(question.name)) refuse("a question's name appears twice");
@@ -40,12 +43,30 @@ export class Client {
     const law = this.law(question);
     const code = law.code(answer);
     checkRound(law, user, round, changed);
+    if (this.#drawing && user === undefined) refuse("a user and a memory are needed: their questions are drawn once");
+    if (this.#drawing && !(await this.questionsOf(user)).includes(question)) {
+      refuse(`this person is not asked ${question}`);
+    }
     if (user === undefined) return this.#line(question, law, drawn(law, code));
     if (!this.#memory || typeof user !== "string" || !user) refuse("a user and a memory are needed");
     const own = law.rounds && (await this.ownPart(question, user));
     const { step, released } = stepOf(law, code, { round, changed, own });
     const kept = await this.#memory.change([this.parameters, user, question], step);
     return this.#line(question, law, released(kept), round);
+  }
+
+  /** Names of the questions that a person is asked: all, or those drawn for them, once. */
+  async questionsOf(user) {
+    if (!this.#drawing) return this.questions.map(({ name }) => name);
+    if (!this.#memory || typeof user !== "string" || !user) refuse("a user and a memory are needed");
+    const kept = await this.#memory.change([this.parameters, user, ""], (known) => known ?? system(4));
+    if (kept.length !== 4) refuse("the memory is damaged");
+    return this.#drawing(words(() => kept, 1)[0]);
+  }
+
+  /** The questions that are asked by a word of 32 bits, of a conformance vector. */
+  askedBy(word) {
+    return this.#drawing ? this.#drawing(word) : refuse("everybody is asked all questions");
   }
 
   /** Which round, or value, of a question that is asked again a person reports. */

@@ -85,3 +85,18 @@ export const hasBit = (report, k) => Boolean((report[k >> 3] >> (k & 7)) & 1);
 export function setBit(report, k) {
   report[k >> 3] |= 1 << (k & 7);
 }
+
+/** Of a parameter file where each person answers some questions: which, by a word; else null.
+ *  Systematic sampling, as planner/laws/drawing.py explains it. */
+export function drawingOf({ drawn, questions }) {
+  if (drawn === undefined) return null;
+  const { chances } = drawn;
+  if (chances.length !== questions.length) refuse("there is not one chance of each question");
+  const ends = [0];
+  for (const chance of chances) ends.push(ends.at(-1) + chance);
+  if (ends.at(-1) % GRID !== 0) refuse("chances of questions do not add up to a whole number");
+  return (word) => {
+    const points = ends.map((end) => Math.ceil((end - word) / GRID)); // before each end
+    return questions.map(({ name }) => name).filter((_, k) => points[k + 1] > points[k]);
+  };
+}

@@ -4,6 +4,7 @@
 //   node node.mjs params.json QUESTION ANSWER     prints one report (a line of JSON)
 //   node node.mjs params.json QUESTION --lines    a report for each line of input
 //   node node.mjs params.json --vectors FILE      checks the conformance vectors
+//   node node.mjs params.json --questions --memory DIRECTORY --user NAME   that this person is asked
 //
 // ANSWER is JSON, or plain text: an item's name; its number where items have no names;
 // ["a", "b"] for an item set; a number or null; for Sampling Privacy a value's name or null.
@@ -99,12 +100,13 @@ const checksum = (text, content) => createHash("sha256").update(text).update(con
 
 async function main() {
   const [text, lines] = [{ type: "string" }, { type: "boolean" }];
-  const options = { vectors: text, memory: text, user: text, round: text, lines, changed: lines };
+  const options = { vectors: text, memory: text, user: text, round: text, lines, changed: lines, questions: lines };
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   const [file, question, given] = positionals;
   const memory = values.memory === undefined ? null : new Memory(values.memory);
   const client = await Client.open(readFileSync(file), memory);
   if (values.lines) return answerLines(client, question);
+  if (values.questions) return console.log(JSON.stringify(await client.questionsOf(values.user)));
   if (values.vectors !== undefined) return checkVectors(client, JSON.parse(readFileSync(values.vectors, "utf8")));
   const round = values.round === undefined ? undefined : Number(values.round);
   const asked = { user: values.user, round, changed: values.changed };
@@ -115,7 +117,11 @@ async function checkVectors(client, { format, parameters, vectors }) {
   if (format !== "ldp-planner-vectors") refuse("these are no conformance vectors");
   if (parameters !== client.parameters) refuse("the vectors are of other parameters");
   for (const [i, vector] of vectors.entries()) {
-    const { question, user, own, report } = vector;
+    const { question, user, own, report, word, asked } = vector;
+    if (asked) {
+      if (client.askedBy(word).join("\n") !== asked.join("\n")) refuse(`vector ${i} differs`);
+      continue;
+    }
     const same = own ? (await client.ownPart(question, user)) === own : replay(client, vector) === report;
     if (!same) refuse(`vector ${i} differs`);
   }

@@ -65,7 +65,8 @@ class Visit {
   /** Ask what was not asked before; then show what waits, or that all is sent. */
   async ask() {
     const open = [];
-    for (const question of this.client.questions) {
+    const theirs = await this.client.questionsOf(this.user);
+    for (const question of this.client.questions.filter(({ name }) => theirs.includes(name))) {
       const { name } = question;
       const [kept, { now, again }] = [await this.#kept(name), await this.#turn(name)];
       const asked = { question, ...told.questions[name], name: `q${open.length}`, say, written, again };
@@ -75,7 +76,9 @@ class Visit {
     }
     if (!open.length) return this.#review();
     const submit = h("button", { type: "submit" }, say("randomise"));
-    const parts = [paragraph(say("how")), ...open.map(({ element }) => element), paragraph(say("fixed"), "note")];
+    const all = this.client.questions.length;
+    const drawn = theirs.length < all ? [paragraph(say("drawn", { count: theirs.length, all }))] : [];
+    const parts = [paragraph(say("how")), ...drawn, ...open.map(({ element }) => element), paragraph(say("fixed"), "note")];
     // Without autocomplete="off" browsers write what is ticked to disk, to restore it after a crash.
     const form = h("form", { noValidate: true, autocomplete: "off" }, ...parts, submit);
     // A page that is left may stay in memory, ready for "back": its answers go at once.
