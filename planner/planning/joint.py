@@ -53,16 +53,49 @@ class Related:
 
         Levels treat cells alike, so that the first cell of each stands for all of them.
         """
-        law = self._law
+        first_cells = np.cumsum([0, *self._law.levels.item_counts[:-1]])
+        cells = np.eye(len(self.part.asked.ordered))
+        return max(self._squared(kept, cells[first]) for first in first_cells) - 1
+
+    def _squared(self, kept: Sequence[int], shares: Array) -> float:
+        """``E |T|^2`` of the table of some of the parts, of a person drawn from these cells."""
         asked = self.part.asked
         answers = [part.plain_levels.item_names() for part in asked.parts]
         merged = merged_cells(asked.ordered, answers, kept)
-        first_cells = np.cumsum([0, *law.levels.item_counts[:-1]])
-        errors = []
-        for answer in np.eye(len(asked.ordered))[first_cells]:
-            second_moments = law.shape.second_moments(answer, merged)
-            errors.append(float(np.trace(second_moments)) - 1)
-        return max(errors)
+        return float(np.trace(self._law.shape.second_moments(shares, merged)))
+
+    def _association_error(self, i: int, j: int) -> float:
+        """What a report says of an association, as the error of a table of one budget.
+
+        An association is a deviation whose margins are 0. With ``M`` of docs/theory/relating.md at
+        even shares, its ``(d_i - 1)(d_j - 1)`` directions have the mean variance ``kappa``, where
+
+            (d_i - 1)(d_j - 1) kappa = tr M - tr M_i / d_j - tr M_j / d_i + 1 / (d_i d_j)
+
+        for the second moments ``M_i``, ``M_j`` of the margins, and a table of one budget has the
+        error ``V`` with ``V + 1 = (d_i d_j - 1) kappa + 1 / (d_i d_j)``.
+        """
+        first = self.sizes[i]
+        second = self.sizes[j]
+        cells = first * second
+        sheets = len(self.part.asked.ordered)
+        even = np.full(sheets, 1 / sheets)
+        trace = self._squared([i, j], even) + 1 / cells
+        trace -= self._squared([i], even) / second + self._squared([j], even) / first
+        kappa = trace / ((first - 1) * (second - 1))
+        return (cells - 1) * kappa + 1 / cells - 1
+
+    @property
+    def said_of_parts(self) -> tuple[float, ...] | None:
+        """What a report says at most of each part, also to who knows the others, in nats.
+
+        None where that is the same for all: at most what it says of a whole sheet.
+        """
+        policy = self.part.deployed.policy
+        if policy.rule.by_level:
+            return None
+        spent = self.part.asked.spent_on(policy.bounds())
+        return tuple(max(levels.values()) for levels in spent)
 
     @cached_property
     def _law(self) -> CollectedLaw:
@@ -78,10 +111,10 @@ class Related:
         """How many the survey needs to see, with 80 % chance, a Cramér's V of 0.1 of two parts."""
         needed_by_pair = {}
         for i, j in combinations(range(len(self.sizes)), 2):
-            error = self.table if len(self.sizes) == 2 else self._table_error([i, j])
             sizes = (self.sizes[i], self.sizes[j])
             needed = 0.0
             if min(sizes) > 1:
+                error = self._association_error(i, j)
                 needed = people_for_association(error, sizes, STRENGTH, POWER)
             pair = (self.names[i], self.names[j])
             needed_by_pair[pair] = int(np.ceil(needed / self.part.fraction))
@@ -147,12 +180,15 @@ class Related:
 
     @property
     def unused_budgets(self) -> bool:
-        """Whether some part would keep its promise with smaller budgets of cells.
+        """Whether some part promises more than any two cells may have.
 
-        A cell has the smaller budget of its levels. Two cells that differ in one part alone are
-        told apart by no more than that; where parts have different budgets, a mechanism that is
-        best for the cells' budgets is not the best for what the parts promise.
+        Where there are too many kinds of cells for a matrix of pair budgets, a cell has the smaller
+        budget of its levels. Two cells that differ in one part alone are told apart by no more than
+        that; where parts have different budgets, a mechanism that is best for the cells' budgets is
+        not the best for what the parts promise.
         """
+        if not self.part.question.policy.rule.by_level:
+            return False
         budgets = set()
         for question in self.part.question.parts:
             budgets.update(question.policy.largest_pairs().tolist())

@@ -5,7 +5,7 @@ Every curve falls: whatever keeps smaller budgets keeps larger ones, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, isfinite, sqrt
 from typing import Any, Generic, TypeVar, cast
@@ -21,7 +21,7 @@ from planner.planning.solve import DESIGN, TIGHT, TOTAL, scaled, solve_for
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.questions import CHANNEL, Question
+from planner.survey.questions import CHANNEL, Joint, Question
 
 FLAT = 0.05
 """Errors within this share of the best are about as good."""
@@ -81,7 +81,9 @@ class Part(Generic[Q]):
 
     @property
     def spending(self) -> tuple[Spending, ...]:
-        """What its answers spend, level by level."""
+        """What its answers spend, level by level; of :attr:`by_parts` the levels of the parts."""
+        if self.by_parts:
+            return tuple(self._spending_of_parts())
         policies = self.tolerated.policy, self.question.policy
         columns = [one.tolerated.tolist() for one in policies]
         against = self.share * policies[1].largest_pairs(against=True)
@@ -94,6 +96,28 @@ class Part(Generic[Q]):
                 policies[0].names, *columns, strict=True
             )
         )
+
+    @property
+    def by_parts(self) -> bool:
+        """Whether it spends by the levels of its parts: its own are kinds of pairs of answers."""
+        if len(self.asked.together) == 1:
+            return False
+        policies = self.tolerated.policy, self.question.policy
+        return not all(policy.rule.by_level for policy in policies)
+
+    def _spending_of_parts(self) -> Iterator[Spending]:
+        joint = cast("Joint", self.question)
+        spent = joint.spent_on(self.share * joint.policy.bounds())
+        parts = zip(self.tolerated.together, joint.parts, spent, strict=True)
+        for tolerated, left, nats in parts:
+            for level, same in zip(tolerated.levels, left.levels, strict=True):
+                yield Spending(
+                    question=self.asked.name,
+                    level=level.name,
+                    tolerated=level.epsilon,
+                    left=same.epsilon,
+                    spent=nats[level.name],
+                )
 
     @property
     def people(self) -> int:

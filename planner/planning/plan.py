@@ -35,7 +35,9 @@ from planner.solvers.solving import smallest_budget
 from planner.survey.questions import Question
 from planner.survey.survey import Survey, load_survey
 
-_OFFERED = 100, 6  # cells and levels of a joint question that is offered beside a plan
+# Cells and levels of a joint question that is offered beside a plan; levels where it has a matrix
+# of pair budgets, whose windows are walked.
+_OFFERED = 100, 6, 3
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
 
@@ -161,7 +163,11 @@ class SurveyPlan(Framed):
         levelled = [
             q for q in self.questions if q.question.levels and not q.question.apart
         ]
-        rules = {q.deployed.policy.rule_name for q in levelled}
+        # Of a joint question those of its parts, whose levels it spends.
+        rules = set()
+        for question in levelled:
+            for part in question.question.together:
+                rules.add(part.policy.rule_name)
         if len(rules) > 1:
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
             reason = f"the questions have different pair rules, {' and '.join(sorted(rules))}"
@@ -215,16 +221,7 @@ class SurveyPlan(Framed):
         """Per level, of so many questions; a cell of a joint one spends for each of its levels."""
         found: dict[str, list[float]] = {}
         for question in self.questions:
-            parts = question.question.together
-            names = product(
-                *([level.name for level in one.levels] or [one.name] for one in parts)
-            )
-            own: dict[str, float] = {}
-            for cell, row in zip(
-                names, question.spending, strict=False
-            ):  # of two rounds no row
-                own |= {level: max(own.get(level, 0.0), of(row)) for level in cell}
-            for level, nats in own.items():
+            for level, nats in _of_levels(question, of).items():
                 found.setdefault(level, []).append(nats)
         return {level: sum(nlargest(self.asked, nats)) for level, nats in found.items()}
 
@@ -241,9 +238,9 @@ class SurveyPlan(Framed):
             return None
         try:
             part = joined(parts)
+            few = _OFFERED[1] if part.asked.policy.rule.by_level else _OFFERED[2]
             small = (
-                len(part.asked.ordered) <= _OFFERED[0]
-                and len(part.asked.levels) <= _OFFERED[1]
+                len(part.asked.ordered) <= _OFFERED[0] and len(part.asked.levels) <= few
             )
             return plan_question(part).fact(Related) if small else None
         except (InputError, SolverError):
@@ -271,6 +268,28 @@ class SurveyPlan(Framed):
             "unit": [one.question.unit for one in self.questions],
             "error_share": [one.error_share for one in self.questions],
         }
+
+
+def _of_levels(
+    question: QuestionPlan, of: Callable[[Spending], float]
+) -> dict[str, float]:
+    """What a question's answers spend per level; of a joint one the levels of its parts."""
+    spent_on = dict[str, float]()
+    if question.part.by_parts:
+        for row in question.spending:
+            spent_on[row.level] = max(spent_on.get(row.level, 0.0), of(row))
+        return spent_on
+    asked = question.question
+    names = product(
+        *([level.name for level in one.levels] or [one.name] for one in asked.together)
+    )
+    spent_on = dict[str, float]()
+    for cell, row in zip(
+        names, question.spending, strict=False
+    ):  # of two rounds no row
+        for level in cell:
+            spent_on[level] = max(spent_on.get(level, 0.0), of(row))
+    return spent_on
 
 
 def plan_survey(

@@ -268,6 +268,8 @@ class QuestionPlan(Framed):
         """
         if self.certified is None:
             return ()
+        if len(self.question.together) > 1 and not self.deployed.policy.rule.by_level:
+            return ()  # its levels are kinds of pairs of answers: budgets are written in its parts
         reporting, planned = self.part.in_round(self.planned)
         return what_if.relaxations(
             self.curve, planned, reporting.fraction, self.part.share

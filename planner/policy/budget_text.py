@@ -126,3 +126,19 @@ def delta_text(delta: float) -> str:
             return text
     above = Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(delta))
     return f"{float(above):.1e}"
+
+
+def factor_up(epsilon: float) -> str:
+    """By how much odds change at most with this budget, rounded up.
+
+    Examples
+    --------
+    >>> factor_up(1.0), factor_up(20.0)
+    ('2.72', '4.9e+8')
+    """
+    factor = math.exp(epsilon)
+    return (
+        f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}"
+        if factor < 1e6
+        else magnitude_up(factor)
+    )

@@ -18,7 +18,7 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded, SetPromises
-from planner.policy.budget_text import rounded_up
+from planner.policy.budget_text import factor_up, rounded_up
 from planner.show.blocks import (
     Block,
     Fact,
@@ -589,8 +589,21 @@ def related_blocks(question: QuestionPlan) -> list[Block]:
     title = "Total error, a share of the people asked"
     return [
         Table(title, columns, "everybody"),
-        *said([_gains(related), *sentences, COST]),
+        *said([_gains(related), *sentences, _cost(related)]),
     ]
+
+
+def _cost(found: Related) -> str:
+    """What a report may say of each of the questions alone."""
+    if found.said_of_parts is None:
+        return COST
+    odds = []
+    for name, nats in zip(found.names, found.said_of_parts, strict=True):
+        odds.append(f"{factor_up(nats)}-fold for {name}")
+    return (
+        "Between sheets that differ in one question a report changes the odds at most "
+        f"{' and '.join(odds)}, also for somebody who knows the rest of the sheet."
+    )
 
 
 def apart_sentences(plan: SurveyPlan) -> list[str]:

@@ -21,7 +21,7 @@ from planner.planning.sets import Padded
 from planner.planning.shares import Allocation, SomeEach
 from planner.planning.targets import BudgetAnswer, FileBudget, TargetAnswer
 from planner.planning.what_if import Relaxation
-from planner.policy.budget_text import digits_up, rounded_up
+from planner.policy.budget_text import digits_up, factor_up, rounded_up
 from planner.show import kinds
 from planner.show.blocks import (
     Block,
@@ -45,7 +45,7 @@ from planner.show.figures import (
     padding_figure,
     rounds_figure,
 )
-from planner.show.promises import factor_up, promises_of, unused_sentence
+from planner.show.promises import promises_of, unused_sentence
 
 ALLOCATION_ERRORS = (
     "Errors are in per cent of the people, of a mean of half its range. "

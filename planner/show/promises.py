@@ -22,14 +22,14 @@ from planner.laws.levels import Levels
 from planner.laws.schema import Document
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.outsiders.guarantee import CONDITION
-from planner.planning.beliefs import guess_success, odds_factor
+from planner.planning.beliefs import guess_success
 from planner.planning.by_level import ByLevel
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded, SetPromises
-from planner.policy.budget_text import delta_text, magnitude_up, rounded_up
+from planner.policy.budget_text import delta_text, factor_up, rounded_up
 from planner.show.blocks import (
     Block,
     Column,
@@ -185,16 +185,6 @@ def unprotected(levels: Levels) -> str:
 def _odds_change(between: str, most: str) -> str:
     """The promise of a question or of one view of it."""
     return f"No report changes the odds between {between} more than {most}, {_WHOEVER}."
-
-
-def factor_up(epsilon: float) -> str:
-    """By how much odds change at most, rounded up."""
-    factor = odds_factor(epsilon)
-    return (
-        f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}"
-        if factor < 1e6
-        else magnitude_up(factor)
-    )
 
 
 def guessed_right(epsilon: float) -> int:

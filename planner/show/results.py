@@ -19,6 +19,7 @@ from planner.laws.schema import Document
 from planner.limits import CONFIDENCE, JOINED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate
+from planner.policy.budget_text import factor_up
 from planner.show.blocks import (
     Block,
     Column,
@@ -33,7 +34,6 @@ from planner.show.blocks import (
     said,
 )
 from planner.show.figures import estimates_figure, over_rounds_figure
-from planner.show.promises import factor_up
 
 if TYPE_CHECKING:
     from pandas import DataFrame

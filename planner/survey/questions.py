@@ -8,8 +8,10 @@ from itertools import product
 from math import inf, prod
 from typing import Annotated, ClassVar, Literal, Self, cast
 
+import numpy as np
 import pydantic
 
+from planner.arrays import Array
 from planner.errors import InputError, mark
 from planner.laws.answers import (
     MEAN_OF_SCORES,
@@ -32,6 +34,7 @@ from planner.survey import values
 from planner.survey.assumed import AnyPreferences, AssumedSets
 from planner.survey.columns import AnswerColumn, Pairs
 from planner.survey.description import Description, at, named, told_apart, wrong
+from planner.survey.joining import Kinds, kinds_of_cells
 from planner.survey.levels import (
     Level,
     NumericDomain,
@@ -374,16 +377,18 @@ class Joint(Categorical):
     """Two or three questions of one answer each, asked together: one report says both answers.
 
     In a survey it names them, and they become its ``parts``: no questions of their own. Its answers
-    are the cells, up to 1,000, named as ``"HIV / yes"``, its levels the pairs of levels, each at
-    the smaller budget: any two sheets are as hard to tell apart as the parts promise.
+    are the cells, up to 1,000, named as ``"HIV / yes"``: any two sheets are as hard to tell apart
+    as the parts in which they differ promise. Its levels are the kinds of cells with the same
+    budgets against all others, its rule the matrix of these; where there are too many kinds, or
+    nothing is gained, the pairs of the parts' levels, each at the smaller budget.
 
     Examples
     --------
     >>> parts = (Categorical("diagnosis", (Level("severe", 1.0, ("HIV", "flu")),)),
     ...          Categorical("smokes", (Level("any", 2.0, ("yes", "no")),)))
     >>> joint = Joint("both", ("diagnosis", "smokes"), parts=parts)
-    >>> joint.ordered, joint.policy.epsilons.tolist()
-    (('HIV / yes', 'HIV / no', 'flu / yes', 'flu / no'), [1.0])
+    >>> joint.ordered, joint.rule  # who knows the diagnosis may learn more of smoking
+    (('HIV / yes', 'HIV / no', 'flu / yes', 'flu / no'), ((2.0, 1.0), (1.0, 2.0)))
     """
 
     first: ClassVar[tuple[str, ...]] = ("name", "of")
@@ -422,7 +427,8 @@ class Joint(Categorical):
                 allowed = "one column for a part of a joint question"
                 remedy = f"Name its own columns in {self.name!r}."
                 raise wrong(list(part.answer_column.names), allowed, remedy, "of")
-        self.__dict__["rule"] = self.parts[0].rule
+        if "rule" not in self.model_fields_set:
+            self.__dict__["rule"] = self.parts[0].rule
         if not self.levels:
             self._join()
         return super()._fits()  # type: ignore[operator]
@@ -436,6 +442,13 @@ class Joint(Categorical):
         if cells > MAX_JOINT_CELLS:
             allowed = f"of at most {MAX_JOINT_CELLS:,} pairs of answers, not {cells:,}"
             raise wrong(self.of, allowed, "Merge answers of one of them.", "of")
+        kinds = None
+        if self.parts[0].rule == DEFAULT_RULE:
+            kinds = kinds_of_cells([_budgets_of_answers(part) for part in self.parts])
+        if kinds is not None:
+            self.__dict__["levels"] = self._levels_of(kinds)
+            self.__dict__["rule"] = tuple(map(tuple, kinds.budgets.tolist()))
+            return
         self.__dict__["levels"] = tuple(
             Level(
                 name=JOINED.join(level.name for level in levels),
@@ -449,6 +462,56 @@ class Joint(Categorical):
             )
             for levels in product(*(one.levels for one in self.parts))
         )
+
+    def _levels_of(self, kinds: Kinds) -> tuple[Level, ...]:
+        """One level for each kind of cells, named by the answers or levels that these share."""
+        cells = list(product(*(_levels_of_answers(part) for part in self.parts)))
+        levels = []
+        for numbers, budget in zip(kinds.cells, np.diag(kinds.budgets), strict=True):
+            names = []
+            for part in range(len(self.parts)):
+                answers = {cells[number][part][0] for number in numbers}
+                of_levels = dict.fromkeys(cells[number][part][1] for number in numbers)
+                names.append(
+                    answers.pop() if len(answers) == 1 else " or ".join(of_levels)
+                )
+            items = [
+                JOINED.join(answer for answer, _ in cells[number]) for number in numbers
+            ]
+            name = JOINED.join(names)
+            levels.append(Level(name=name, epsilon=float(budget), items=tuple(items)))
+        return tuple(levels)
+
+    def spent_on(self, bounds: Array) -> list[dict[str, float]]:
+        """What reports say of each part, by its levels, where they keep these pair budgets.
+
+        Of a level of a part the largest of ``bounds``, ``(levels, levels)``, between two cells
+        that differ in this part and one of which has an answer of that level.
+
+        Examples
+        --------
+        >>> parts = (Categorical("diagnosis", (Level("severe", 1.0, ("HIV", "flu")),)),
+        ...          Categorical("smokes", (Level("any", 2.0, ("yes", "no")),)))
+        >>> joint = Joint("both", ("diagnosis", "smokes"), parts=parts)
+        >>> joint.spent_on(joint.policy.bounds())
+        [{'severe': 1.0}, {'any': 2.0}]
+        """
+        cells = dict[str, tuple[tuple[str, str], ...]]()
+        for cell in product(*(_levels_of_answers(part) for part in self.parts)):
+            cells[JOINED.join(answer for answer, _ in cell)] = cell
+        spent: list[dict[str, float]] = []
+        for number, part in enumerate(self.parts):
+            # The answers of this part that the cells of each level have.
+            answers = [
+                {cells[item][number] for item in one.items} for one in self.levels
+            ]
+            largest = {level.name: 0.0 for level in part.levels}
+            for i, j in np.ndindex(bounds.shape):
+                for answer, level in answers[i]:
+                    if answers[j] != {(answer, level)}:
+                        largest[level] = max(largest[level], float(bounds[i, j]))
+            spent.append(largest)
+        return spent
 
     @pydantic.model_serializer(mode="wrap")
     def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
@@ -475,6 +538,16 @@ class Joint(Categorical):
     def together(self) -> tuple[Question, ...]:
         """Its parts."""
         return self.parts
+
+
+def _levels_of_answers(part: Categorical) -> list[tuple[str, str]]:
+    """Each answer of a part with the name of its level."""
+    return [(answer, level.name) for level in part.levels for answer in level.labels]
+
+
+def _budgets_of_answers(part: Categorical) -> list[float]:
+    """The budget of each answer of a part."""
+    return [level.epsilon for level in part.levels for _ in level.labels]
 
 
 def _recoded(part: AnswerColumn) -> Pairs:

@@ -1,0 +1,100 @@
+"""The cells of a joint question as levels: what its parts promise, pair by pair.
+
+Two cells differ in some parts, each of which promises a budget for its two answers; the pair has
+the smallest of these. Cells alike, which have the same budgets against all others, are one level
+(docs/theory/relating.md, "Parts whose budgets differ").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.arrays import Array, Whole
+
+MOST_KINDS = 8
+"""Kinds of cells that a design of all pair budgets may have, ..."""
+MOST_ENDS = 10
+"""... those of several cells counted twice: more are not solved (solvers/rays.py)."""
+
+
+class Kinds(NamedTuple):
+    """Cells in kinds, and the pair budgets of these.
+
+    ``cells`` are the numbers of each kind's cells, in the order of the product of the parts'
+    answers; ``budgets`` ``(kinds, kinds)``, on the diagonal those within a kind.
+    """
+
+    cells: tuple[tuple[int, ...], ...]
+    budgets: Array
+
+
+def kinds_of_cells(budgets: Sequence[Sequence[float]]) -> Kinds | None:
+    """Kinds of the cells of parts whose answers have these budgets; None if they are too many.
+
+    Also None where no pair has more than the smaller of its cells' budgets: the rule min says all.
+
+    Examples
+    --------
+    Three answers of budget 2 and two of budget 1: two kinds of three cells that share an answer
+    of the stricter part. Within one a report may say up to 2 nats about the other answer.
+
+    >>> cells, budgets = kinds_of_cells([[2.0, 2.0, 2.0], [1.0, 1.0]])
+    >>> cells, budgets.tolist()
+    (((0, 2, 4), (1, 3, 5)), [[2.0, 1.0], [1.0, 2.0]])
+    """
+    pairs = pair_budgets(budgets)
+    smallest = pairs.min(axis=1)
+    if np.array_equal(pairs, _without_diagonal(np.minimum.outer(smallest, smallest))):
+        return None
+    kinds: list[list[int]] = []
+    for cell in range(len(pairs)):
+        for kind in kinds:
+            if _alike(pairs, cell, kind[0]):
+                kind.append(cell)
+                break
+        else:
+            kinds.append([cell])
+        if len(kinds) > MOST_KINDS:
+            return None
+    if len(kinds) + sum(len(kind) > 1 for kind in kinds) > MOST_ENDS:
+        return None
+    between = np.zeros((len(kinds), len(kinds)))
+    for i, kind in enumerate(kinds):
+        for j, other in enumerate(kinds):
+            between[i, j] = pairs[kind[0], other[-1]]
+        if len(kind) == 1:  # no pair: what its answer may lose against any other
+            between[i, i] = np.delete(pairs[kind[0]], kind[0]).max()
+    return Kinds(tuple(map(tuple, kinds)), between)
+
+
+def pair_budgets(budgets: Sequence[Sequence[float]]) -> Array:
+    """Of all pairs of cells, ``(cells, cells)``; infinite on the diagonal.
+
+    None is above twice the smallest: by way of a third cell a pair has no more in any mechanism.
+    """
+    answers = np.array(list(product(*(range(len(part)) for part in budgets))))
+    pairs = np.full((len(answers), len(answers)), np.inf)
+    for number, part in enumerate(budgets):
+        answer: Whole = answers[:, number]
+        budget = np.array(part)[answer]
+        promised = np.minimum.outer(budget, budget)
+        differ = answer[:, None] != answer[None, :]
+        pairs = np.where(differ, np.minimum(pairs, promised), pairs)
+    pairs = np.minimum(pairs, 2 * pairs.min())
+    return _without_diagonal(pairs)
+
+
+def _without_diagonal(pairs: Array) -> Array:
+    np.fill_diagonal(pairs, np.inf)
+    return pairs
+
+
+def _alike(pairs: Array, cell: int, other: int) -> bool:
+    """Whether two cells have the same budgets against all others."""
+    same = pairs[cell] == pairs[other]
+    same[[cell, other]] = True
+    return bool(same.all())
