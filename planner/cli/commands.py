@@ -65,7 +65,8 @@ def open_app(
 for _command in (
     planning.plan, planning.compare, planning.outsiders, planning.answer_rate, planning.simulate,
     deployment.questionnaire, deployment.receive, deployment.schema, deployment.vectors,
-    deployment.verify, deployment.perturb, deployment.aggregate, deployment.difference,
+    deployment.verify, deployment.rehearse, deployment.perturb, deployment.aggregate,
+    deployment.difference,
     deployment.audit,
 ):  # fmt: skip
     app.command()(_command)

@@ -231,11 +231,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     parameters = _parameters(params)
     sizes = dict(_pair(parameters, text) for text in set_sizes or ())
     check_set_sizes(parameters, sizes)
-    if by and by not in parameters.groups:
-        remedy = (
-            "Declare groups in the survey: reports carry those of their parameter file."
-        )
-        raise InputError.unknown("by", by, list(parameters.groups), remedy)
+    _require_group(parameters, by)
     if checkpoint is None and out is not None:
         checkpoint = out.with_name(out.name + ".checkpoint")
     _require_apart(out, [params, *(place for place in reports if place.is_file())])
@@ -285,6 +281,79 @@ def _without_reports(collection: Collection) -> InputError:
     if collection.waiting:
         remedy = "Start and end the receiver as is said above, or name other files."
     return InputError.because("reports", reason, remedy)
+
+
+def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    survey: SurveyFile,
+    data: Annotated[
+        Path, option("answers.csv", "Answers, with a column named like each question.")
+    ],
+    by: Annotated[
+        str,
+        option("GROUP", "A group of the survey, and a column: results of each value."),
+    ] = "",
+    confidence: Annotated[
+        float, option("SHARE", "Of the intervals, above 0 and below 1.")
+    ] = 0.95,
+    report: Annotated[
+        Path | None, option("FILE.html", "Write estimates and charts here.")
+    ] = None,
+    delimiter: Delimiter = "",
+    encoding: Encoding = "",
+    decimal: Decimal = "",
+    skip_rows: SkipRows = 0,
+    place_unlisted: PlaceUnlisted = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Show results as these people's reports give them.
+
+    What a colleague would read, had they been asked. Plans the survey, randomises the answers as people's devices would, counts the reports and
+    estimates, in one go: plan, perturb and aggregate. Nothing is kept but the page.
+    """
+    from tempfile import TemporaryDirectory
+
+    from planner.deployment.bulk import perturb_file
+    from planner.deployment.collecting.collector import collect
+    from planner.deployment.collecting.estimating import estimates_table
+    from planner.deployment.parameters import survey_parameters
+    from planner.planning.plan import plan_survey
+    from planner.show.blocks import Sentence
+    from planner.show.html import page_of
+    from planner.show.results import collection_json, result_blocks
+    from planner.survey.survey import load_survey
+
+    _check_aggregate(confidence, None)
+    _require_apart(report, [survey, data])
+    asked = load_survey(survey)
+    parameters = survey_parameters(plan_survey(asked))
+    _require_group(parameters, by)
+    reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted)
+    with TemporaryDirectory() as folder:
+        reports = Path(folder, "reports")
+        if sum(len(law.rounds) for law in parameters.questions) == 1:
+            reports = reports.with_suffix(".parquet")
+        made = perturb_file(parameters, data, reports, survey=asked, reading=reading)
+        collection = collect(parameters, [reports])
+    parts = (by, collection.by(parameters.groups, by)) if by else None
+    estimates = estimates_table(parameters, collection.sums, confidence, by=parts)
+    blocks = [
+        Sentence(f"{made.said} A rehearsal: nobody was asked."),
+        *result_blocks(parameters, collection, estimates, confidence),
+    ]
+    if report is not None:
+        replace_file(report, page_of(f"{parameters.survey}: rehearsal", blocks))
+    document = None
+    if json_output:
+        document = {"read": made.said} | collection_json(collection, estimates)
+    show(blocks, document, json=json_output)
+
+
+def _require_group(parameters: Parameters, by: str) -> None:
+    if by and by not in parameters.groups:
+        remedy = (
+            "Declare groups in the survey: reports carry those of their parameter file."
+        )
+        raise InputError.unknown("by", by, list(parameters.groups), remedy)
 
 
 def difference(

@@ -5,22 +5,29 @@ Whoever runs this sees the true answers; in a collection only the person's own d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.deployment.client.client import Report
 from planner.deployment.collecting.parquet import ReportWriter
-from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key
+from planner.deployment.collecting.reports import (
+    MAX_JSON_BYTES,
+    Expected,
+    Key,
+    group_ending,
+)
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError
 from planner.files import replace_file, unwritable
-from planner.laws.answers import LEFT_OUT, Code
+from planner.laws.answers import LEFT_OUT, Code, Item
 from planner.laws.law import Law
+from planner.laws.levels import Levels
 from planner.laws.source import system
 from planner.limits import MEBIBYTE
 from planner.mechanisms.asking import CollectedLaw
@@ -31,6 +38,7 @@ from planner.survey.reading import AnswerFile
 from planner.survey.survey import Survey
 from planner.survey.tables import Reading
 
+_CODE_BYTES = 4  # of the place of a group's value, beside a report
 _BLOCK_BYTES = 32 * MEBIBYTE  # of the reports that are drawn before they are written
 
 
@@ -58,7 +66,9 @@ def perturb_file(
         Verified parameters.
     data:
         A file that :class:`~planner.survey.reading.AnswerFile` reads. Of a question that is
-        asked again, the answer is that of every round.
+        asked again, the answer is that of every round. Of a survey with groups it has a column
+        called like each, unless the names of folders of ``out`` say the group; who is of none is
+        left out.
     out:
         ``.parquet`` or ``.jsonl`` if one file results, a directory for several (one for
         each question and round).
@@ -76,11 +86,18 @@ def perturb_file(
     FileError
         The data cannot be read or hold an answer that is none; no file is written then.
     """
-    names = list(dict.fromkeys(questions)) or [one.name for one in parameters.questions]
-    columns = [parameters.question(name) for name in names]
-    paths = _paths(out, columns)
+    names = list(dict.fromkeys(questions)) or [law.name for law in parameters.questions]
+    laws = [parameters.question(name) for name in names]
+    paths = _paths(out, laws)
     joint = parameters.joint
-    wanted = [column_of(one, survey, joint.get(one.name, ())) for one in columns]
+    wanted = [column_of(law, survey, joint.get(law.name, ())) for law in laws]
+    said_by_folders = Expected.of(parameters).of_folders(next(iter(paths.values())))
+    groups = {
+        name: values
+        for name, values in parameters.groups.items()
+        if name not in said_by_folders
+    }
+    wanted += [_group_column(name, values) for name, values in groups.items()]
     file = AnswerFile(data, wanted, reading)
     for _ in file.blocks():
         """Every answer is checked before anything is drawn."""
@@ -88,24 +105,30 @@ def perturb_file(
         _make_directory(out)
     written = dict.fromkeys(paths.values(), 0)
     with ExitStack() as stack:
-        writers = {key: _writer(path, parameters, key) for key, path in paths.items()}
-        for writer in writers.values():
+        writers: dict[Key, ReportWriter | _LineWriter] = {}
+        for key, path in paths.items():
+            writer = _writer(path, parameters, key, groups)
             stack.enter_context(writer)
+            writers[key] = writer
         try:
-            drawn = {
-                key: stack.enter_context(TemporaryFile(dir=path.parent))
-                for key, path in paths.items()
-            }
+            drawn: dict[Key, IO[bytes]] = {}
+            for key, path in paths.items():
+                drawn[key] = stack.enter_context(TemporaryFile(dir=path.parent))
             for block in file.blocks():
                 asked = _asked(parameters, names, len(block[0]))
-                for column, all_codes in zip(columns, block, strict=True):
-                    codes = _of_those(asked, column.name, all_codes)
-                    for key, reports in _randomised(column, codes):
-                        drawn[key].write(reports.tobytes())
+                given = [
+                    _of_those(asked, law.name, codes)
+                    for law, codes in zip(laws, block, strict=False)
+                ]
+                for key, rows in _drawn_block(laws, given, block[len(laws) :]):
+                    drawn[key].write(rows.tobytes())
                 progress(file.people)
             for key, path in paths.items():
-                for rows in _shuffled(drawn[key], parameters.question(key[0]).size):
-                    writers[key].write(rows)
+                size = parameters.question(key[0]).size
+                for rows in _shuffled(drawn[key], size + _CODE_BYTES * len(groups)):
+                    places = np.ascontiguousarray(rows[:, size:]).view(np.int32)
+                    reports = np.ascontiguousarray(rows[:, :size])
+                    writers[key].write(reports, places.reshape(len(rows), len(groups)))
                     written[path] += len(rows)
         except OSError as error:
             raise unwritable(out, error) from error
@@ -137,6 +160,44 @@ def _of_those(
     return [code if chosen else LEFT_OUT for code, chosen in pairs]
 
 
+def _group_column(name: str, values: tuple[str, ...]) -> AnswerColumn:
+    """The column that has each person's value of a known variable, read as an answer is."""
+    levels = Levels((name,), (1.0,), (len(values),), (values,))
+    return AnswerColumn(name, Item(levels))
+
+
+def _drawn_block(
+    laws: Sequence[CollectedLaw],
+    answers: Sequence[Sequence[Code]],
+    groups: Sequence[Sequence[Code]],
+) -> Iterator[tuple[Key, Reports]]:
+    """Reports of some people, each with the places of its group's values behind it.
+
+    ``answers`` has the codes of each question, ``groups`` those of each variable.
+    """
+    for group, people in _by_group(groups):
+        for law, codes in zip(laws, answers, strict=True):
+            own = codes if people is None else [codes[k] for k in people]
+            for key, reports in _randomised(law, own):
+                places = np.tile(group, (len(reports), 1)).view(np.uint8)
+                yield key, np.hstack([reports, places])
+
+
+def _by_group(
+    columns: Sequence[Sequence[Code]],
+) -> Iterator[tuple[NDArray[np.int32], list[int] | None]]:
+    """The people of each combination of values; those without one of them are left out."""
+    if not columns:
+        yield np.zeros(0, dtype=np.int32), None
+        return
+    people: dict[tuple[Code, ...], list[int]] = {}
+    for k, group in enumerate(zip(*columns, strict=True)):
+        if LEFT_OUT not in group:
+            people.setdefault(group, []).append(k)
+    for group, own in people.items():
+        yield np.array(group, dtype=np.int32), own
+
+
 def column_of(
     law: Law, survey: Survey | None = None, parts: Sequence[tuple[str, object]] = ()
 ) -> AnswerColumn:
@@ -163,35 +224,53 @@ def _shuffled(file: IO[bytes], size: int) -> Iterator[Reports]:
         yield rows[order[start : start + step]]
 
 
-def _writer(path: Path, parameters: Parameters, key: Key) -> ReportWriter | _LineWriter:
+def _writer(
+    path: Path, parameters: Parameters, key: Key, groups: Mapping[str, Sequence[str]]
+) -> ReportWriter | _LineWriter:
     if path.suffix != ".parquet":
-        return _LineWriter(path, parameters.hash, key)
-    return ReportWriter(path, parameters.hash, key, parameters.question(key[0]).size)
+        return _LineWriter(path, parameters.hash, key, groups)
+    size = parameters.question(key[0]).size
+    return ReportWriter(path, parameters.hash, key, size, groups)
 
 
 class _LineWriter:
     """Writes a file of lines, whole or not at all, as :class:`ReportWriter` does Parquet."""
 
-    def __init__(self, path: Path, parameters: str, key: Key) -> None:
+    def __init__(
+        self,
+        path: Path,
+        parameters: str,
+        key: Key,
+        groups: Mapping[str, Sequence[str]],
+    ) -> None:
         self._path = path
         self._parameters = parameters
-        (self._question, self._round) = key
-        self._lines = list[str]()
+        self._question, self._round = key
+        self._groups = groups
+        self._lines: list[str] = []
         self._bytes = 0
 
     def __enter__(self) -> Self:
         return self
 
-    def write(self, rows: Reports) -> None:
-        for row in rows:
-            said = (
+    def write(self, rows: Reports, groups: NDArray[np.int32]) -> None:
+        """Add reports, with the place of each one's value of each variable."""
+        for row, places in zip(rows, groups.tolist(), strict=True):
+            report = Report(
                 self._parameters,
                 self._question,
                 row.tobytes(),
                 system(8).hex(),
                 self._round,
             )
-            self._lines.append(Report(*said).to_json() + "\n")
+            group = {
+                name: values[place]
+                for (name, values), place in zip(
+                    self._groups.items(), places, strict=True
+                )
+            }
+            line = report.to_json().removesuffix("}") + group_ending(group)
+            self._lines.append(line + "\n")
             self._bytes += len(self._lines[-1].encode())
             if self._bytes > MAX_JSON_BYTES:
                 reason = f"would have more than {MAX_JSON_BYTES} bytes, which no collector reads"

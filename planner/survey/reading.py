@@ -16,7 +16,7 @@ from planner.survey.columns import AnswerColumn
 from planner.survey.rows import Row, counted
 from planner.survey.tables import Reading, open_table
 
-_BLOCK_ROWS = 2**14
+BLOCK_ROWS = 2**14
 MOST_ROWS = 10_000_000
 _PLACED_SHOWN = 3
 
@@ -81,7 +81,7 @@ class AnswerFile:
         rows = self.table.rows()
         for column in self.columns:
             column.left_out = 0
-        while block := list(islice(rows, _BLOCK_ROWS)):
+        while block := list(islice(rows, BLOCK_ROWS)):
             self.people += len(block)
             if self.people > MOST_ROWS:
                 reason = f"has more than {MOST_ROWS:,} rows"
@@ -142,7 +142,7 @@ class AnswerFile:
         places = [column.places[0] for column in self.columns if column.asked.decimals]
         if not places:
             return "."
-        rows = list(islice(self.table.rows(), _BLOCK_ROWS))
+        rows = list(islice(self.table.rows(), BLOCK_ROWS))
         cells = [row[place].strip() for place in places for _, row in rows]
         if any("." in cell for cell in cells):
             return "."

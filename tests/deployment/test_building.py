@@ -216,7 +216,7 @@ def test_a_question_named_twice_is_answered_once_and_a_few_people_at_a_time(
 ):
     """Two reports of one answer would spend its budget twice."""
     monkeypatch.setattr(bulk, "_BLOCK_BYTES", 8 * 700)
-    monkeypatch.setattr(reading, "_ROWS_AT_A_TIME", 2000)
+    monkeypatch.setattr(reading, "BLOCK_ROWS", 2000)
     seen = []
     out = tmp_path / "idue.parquet"
     twice = ("idue", "idue")

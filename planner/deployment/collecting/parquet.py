@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BufferedIOBase
 from pathlib import Path
@@ -61,6 +61,8 @@ class ReportWriter:
         Question and round.
     size:
         Bytes of a report.
+    groups:
+        Values of each known variable; every report is then of one value of each.
 
     Raises
     ------
@@ -68,19 +70,27 @@ class ReportWriter:
         The path cannot be written.
     """
 
-    def __init__(self, path: str | Path, parameters: str, key: Key, size: int) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        parameters: str,
+        key: Key,
+        size: int,
+        groups: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self._path = Path(path)
         self._temporary = self._path.with_name(
             f".{self._path.name}.{secrets.token_hex(4)}"
         )
         self._size = size
         self._hash = pa.array([bytes.fromhex(parameters)], pa.binary())
+        self._groups = groups or {}
         about = _metadata(key, secrets.token_hex(16))
-        self._schema = pa.schema(
-            [("report", pa.binary(size)), ("parameters", _HASHES)],
-            metadata={_METADATA: about},
-        )
+        columns = [("report", pa.binary(size)), ("parameters", _HASHES)]
+        columns += [(name, GROUPED) for name in self._groups]
+        self._schema = pa.schema(columns, metadata={_METADATA: about})
         self._waiting: list[Reports] = []
+        self._waiting_groups: list[NDArray[np.int32]] = []
         self._rows = 0
 
     def __enter__(self) -> ReportWriter:
@@ -89,19 +99,29 @@ class ReportWriter:
                 self._temporary,
                 self._schema,
                 compression="none",  # random bits do not compress
-                use_dictionary=["parameters"],
+                use_dictionary=["parameters", *self._groups],
                 write_statistics=False,
             )
         return self
 
-    def write(self, rows: Reports) -> None:
-        """Add reports, uint8, shape ``(n, size)``."""
+    def write(self, rows: Reports, groups: NDArray[np.int32] | None = None) -> None:
+        """Add reports, uint8, shape ``(n, size)``.
+
+        ``groups`` has the place of each report's value of each variable, shape ``(n, variables)``.
+        """
         if rows.ndim != 2 or rows.shape[1] != self._size or rows.dtype != np.uint8:
             remedy = "Give an array with one row a report."
             raise InputError(
                 "rows", rows.shape, f"bytes of shape (n, {self._size})", remedy
             )
+        if groups is None:
+            groups = np.zeros((len(rows), 0), dtype=np.int32)
+        if groups.shape != (len(rows), len(self._groups)):
+            allowed = f"of shape ({len(rows)}, {len(self._groups)})"
+            remedy = "Give a value of each variable for each report."
+            raise InputError("groups", groups.shape, allowed, remedy)
         self._waiting.append(rows)
+        self._waiting_groups.append(groups)
         self._rows += len(rows)
         if self._rows * self._size >= _ROW_GROUP_BYTES:
             self._flush()
@@ -135,13 +155,19 @@ class ReportWriter:
         if n == 0:
             return
         rows = np.ascontiguousarray(np.concatenate(self._waiting))
+        groups = np.concatenate(self._waiting_groups)
         self._waiting = []
+        self._waiting_groups = []
         self._rows = 0
         reports = pa.Array.from_buffers(
             pa.binary(self._size), n, [None, pa.py_buffer(rows)]
         )
         ones = pa.DictionaryArray.from_arrays(np.zeros(n, dtype=np.int32), self._hash)
-        table = pa.Table.from_arrays([reports, ones], schema=self._schema)
+        columns = [reports, ones]
+        for place, values in enumerate(self._groups.values()):
+            codes = np.ascontiguousarray(groups[:, place])
+            columns.append(pa.DictionaryArray.from_arrays(codes, pa.array(values)))
+        table = pa.Table.from_arrays(columns, schema=self._schema)
         with self._named():
             self._file.write_table(
                 table, row_group_size=max(1, _ROW_GROUP_BYTES // self._size)

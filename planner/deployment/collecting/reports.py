@@ -166,7 +166,7 @@ class Expected:
             name: max(values, key=lambda value: len(_json(value)))
             for name, values in self.groups.items()
         }
-        ending = len(_group_ending(longest_group))
+        ending = len(group_ending(longest_group))
         longest_report = 0
         for (question, round_number), size in self.sizes.items():
             report = Report(
@@ -229,7 +229,7 @@ class Expected:
         one = read_line(written, where)
         group = self.group(folders, told, where)
         ordered = {name: told[name] for name in self.groups if name in told}
-        stored = written[:-1] + _group_ending(ordered).encode() + b"\n"
+        stored = written[:-1] + group_ending(ordered).encode() + b"\n"
         key = one.question, one.round_number
         if one.parameters != self.parameters:
             what = f"parameters of {where}"
@@ -264,7 +264,7 @@ def _longest_line(
     return _FRAME_BYTES + longest_report + longest_group
 
 
-def _group_ending(group: Mapping[str, str]) -> str:
+def group_ending(group: Mapping[str, str]) -> str:
     """What stands on a line after the client's fields."""
     return f',"group":{_json(group)}}}' if group else "}"
 
