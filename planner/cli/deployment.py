@@ -307,15 +307,13 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Show results as these people's reports give them.
 
-    What a colleague would read, had they been asked. Plans the survey, randomises the answers as people's devices would, counts the reports and
-    estimates, in one go: plan, perturb and aggregate. Nothing is kept but the page.
+    What a colleague would read, had they been asked. Plans the survey, randomises the answers as
+    people's devices would, counts the reports and estimates, in one go: plan, perturb and
+    aggregate. Nothing is kept but the page.
     """
-    from tempfile import TemporaryDirectory
-
-    from planner.deployment.bulk import perturb_file
-    from planner.deployment.collecting.collector import collect
     from planner.deployment.collecting.estimating import estimates_table
     from planner.deployment.parameters import survey_parameters
+    from planner.deployment.rehearsal import rehearse as rehearsed
     from planner.planning.plan import plan_survey
     from planner.show.blocks import Sentence
     from planner.show.html import page_of
@@ -328,12 +326,8 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
     parameters = survey_parameters(plan_survey(asked))
     _require_group(parameters, by)
     reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted)
-    with TemporaryDirectory() as folder:
-        reports = Path(folder, "reports")
-        if sum(len(law.rounds) for law in parameters.questions) == 1:
-            reports = reports.with_suffix(".parquet")
-        made = perturb_file(parameters, data, reports, survey=asked, reading=reading)
-        collection = collect(parameters, [reports])
+    made = rehearsed(parameters, data, asked, reading)
+    collection = made.collection
     parts = (by, collection.by(parameters.groups, by)) if by else None
     estimates = estimates_table(parameters, collection.sums, confidence, by=parts)
     blocks = [
