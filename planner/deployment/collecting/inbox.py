@@ -7,8 +7,9 @@ ids; the database learns of ids when a file is made, all of them at once and in 
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -34,6 +35,9 @@ from planner.mechanisms.counting import Aggregate, Counter
 
 # Reports that wait in slots become a file once they may be as many bytes.
 SEALED_BYTES = 16 * MEBIBYTE
+_NOTHING: Mapping[int, bytes] = {}
+# The id of a whole line; no question's name has such a text, as its quotes are escaped.
+_LINE_ID = re.compile(rb'\{"parameters":.*?"id":"([0-9a-f]{16})"')
 _INBOX_TABLES = """
 PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL;
 BEGIN EXCLUSIVE;
@@ -215,15 +219,19 @@ class Inbox:
                 self._ask("INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?)", *row)
             names = (self._slots.path.name, self._free_name())
             self._ask("INSERT INTO sealed VALUES (?, ?)", *names)
+        sealed = self._waiting
         self._slots.close()
         self._slots = None
         self._waiting = {}
         self._counters = {}
         with suppress(FileError):  # no room for the file; its lines are in their slots
-            self._finish()
+            self._finish(sealed)
 
-    def _finish(self) -> None:
-        """Write the files of which the database knows, and remove their slots."""
+    def _finish(self, sealed: Mapping[int, bytes] = _NOTHING) -> None:
+        """Write the files of which the database knows, and remove their slots.
+
+        What the database has just taken in is ``sealed``: it need not be asked for it again.
+        """
         with naming_database(self._path, self._damaged):
             unfinished = self._ask("SELECT slots, file FROM sealed")
         for slots_name, file_name in unfinished:
@@ -231,23 +239,38 @@ class Inbox:
             path = self._folder / file_name
             if slots.exists():
                 if not path.exists():
-                    self._write(path, slots)
+                    self._write(path, slots, sealed)
                 slots.unlink()
                 sync_directory(slots.parent)
             with self._changing():
                 self._ask("DELETE FROM sealed WHERE slots = ?", slots_name)
         self._say_the_day()
 
-    def _write(self, path: Path, slots: Path) -> None:
+    def _write(self, path: Path, slots: Path, sealed: Mapping[int, bytes]) -> None:
         """The file of those lines in the slots that the database knows, by their ids."""
         by_number: dict[int, bytes] = {}
-        for received in self._readable(slots):
-            number = _number(received)
-            if self._known(number) == _content(received):
-                by_number[number] = received.line
+        for line in Slots.lines(slots):
+            named = _LINE_ID.match(line)
+            if named is None:  # the end of a line whose writing was cut off
+                continue
+            number = int(named[1], 16) - 2**63
+            content = sealed.get(number) or self._known(number)
+            if content is None:  # it was not acknowledged
+                continue
+            other = by_number.setdefault(number, line)
+            if other != line:  # one of them was not acknowledged
+                by_number[number] = self._saying(content, (other, line))
         lines = [by_number[number] for number in sorted(by_number)]
         replace_file(path, b"".join(lines))
         say_the_day(path)
+
+    def _saying(self, content: bytes, lines: Sequence[bytes]) -> bytes:
+        """The line of this content; the first if none can be read."""
+        for line in lines:
+            with suppress(InputError):
+                if _content(self.read(line, "a slot")) == content:
+                    return line
+        return lines[0]
 
     def _resume(self) -> None:
         """Take over what waits in slots since a receiver was killed."""
