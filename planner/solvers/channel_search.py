@@ -231,13 +231,14 @@ class Ends:
         self.every = [question.columns(logs) for logs in self.logs]
 
     searched = True
+    staged = False
 
     def start(self) -> GameColumns:
         """Rays, or runs of neighbours."""
         return self._found([self.first] * len(self.logs))
 
     def prove(
-        self, multipliers: Multipliers, _: GameColumns | None = None
+        self, multipliers: Multipliers, _: GameColumns | float = 0.0
     ) -> tuple[GameColumns, float]:
         """Exact, up to rounding that is charged."""
         game = self.question.game

@@ -34,9 +34,13 @@ from planner.solvers.game import (
 from planner.solvers.rays import Windows
 
 _ROUNDED = 2.0**-52  # of a window's high end: more than both of its ends are off by
-# levels, or counts of all of them, that are all bounded
-_MOST_SEARCHED = 5
-_MOST_BITS = 16
+_DRAWN = 200  # types from which to climb, beside those at hand
+_BESIDE = (50, 120)  # of the best types neighbours are tried, and of the best of these
+_WIDE = 5  # levels: of more, fewer boxes are bounded, as each takes the cube of the levels
+_MOST_HIGH = 3
+_MOST_LISTED = 3000  # types of few high items
+_LISTED = 1.5e8  # of them times the square of the numbers that tell types apart
+_FEW_HIGH = 10  # items that stand high by themselves
 _SWEEPS = 12
 _WORK = 100_000  # boxes divided
 _MOST_BOXES = 4096  # bounded at once: a limit on memory
@@ -130,6 +134,31 @@ class DesignProblem:
         )
 
 
+def few_high_types(problem: DesignProblem) -> Whole:
+    """All types of at most three items on the high side, of two or one where these are many.
+
+    At large budgets hardly any other is needed. Of one level alone ``m / (1 + e^rise)`` items stand
+    high: where these are many in all, and levels too, types of few are not worth their program.
+    """
+    m = problem.item_counts
+    (low, high) = problem.windows
+    natural = (m / (1 + np.exp(np.minimum(high - low, 700.0)))).sum(axis=1).min()
+    rank = m.size * (m.size + 1) / 2
+    most = _MOST_LISTED if natural < _FEW_HIGH else min(_MOST_LISTED, _LISTED / rank**2)
+    counts = np.zeros((1, m.size), dtype=np.int64)
+    tables = [np.column_stack([np.arange(len(low)), np.zeros((len(low), m.size), int)])]
+    for _ in range(_MOST_HIGH):
+        added = counts[:, None] + np.eye(m.size, dtype=np.int64)
+        counts = np.unique(added.reshape(-1, m.size), axis=0)
+        counts = counts[(counts <= m).all(axis=1)]
+        if len(low) * len(counts) > most:
+            break
+        for window, rise in enumerate(high - low):
+            some = counts[(counts[:, rise <= 0] == 0).all(axis=1)]
+            tables.append(np.column_stack([np.full(len(some), window), some]))
+    return np.vstack(tables)
+
+
 def split_types(problem: DesignProblem) -> Whole:
     """Types of few levels: in every window some items high, of one level, and of all but one.
 
@@ -170,11 +199,12 @@ class Counts:
 
     def __init__(self, problem: DesignProblem, tolerance: float, first: Whole) -> None:
         self.problem = problem
-        self.slack = tolerance / 400
         self.first = first
         self.game = problem.game(problem.weights)
-        m = problem.item_counts
-        self.searched = m.size <= _MOST_SEARCHED or np.log2(m + 1.0).sum() <= _MOST_BITS
+        self.searched = True
+        self.staged = problem.item_counts.size > _WIDE
+        self.finest = tolerance / 400
+        self.rng = np.random.default_rng(0)
 
     def start(self) -> GameColumns:
         """The types to begin with."""
@@ -183,20 +213,56 @@ class Counts:
     def price(
         self, multipliers: Multipliers, columns: GameColumns
     ) -> tuple[GameColumns, float]:
-        """Types with large ratios, climbed to from those at hand and from corners."""
+        """Types with large ratios, climbed to from those at hand, from corners and from anywhere.
+
+        Types beside the best ones are tried, too: where many climbs end in few types, it takes
+        their neighbours to move the multipliers.
+        """
         priced = Priced(self, multipliers)
-        found = np.unique(
-            priced.improved(np.vstack([columns.about, priced.corners()])), axis=0
-        )
+        starts = [columns.about, priced.corners(), self._drawn()]
+        found = priced.improved(np.unique(np.vstack(starts), axis=0))
+        for most in _BESIDE:
+            found = np.unique(found, axis=0)
+            best = np.argsort(-priced.ratios(found), kind="stable")[:most]
+            found = self._beside(found[best])
         most = max(MOST_NEW, len(columns.sums) // 3)
         return worst(self.game, multipliers, self.problem.columns(found), most)
 
-    def prove(self, multipliers: Multipliers) -> tuple[GameColumns, float]:
-        """What was missed, and a ratio that no type exceeds: infinite where it is not searched."""
-        if not self.searched:
-            return self.problem.columns(self.first[:0]), np.inf
+    def _drawn(self) -> Whole:
+        """Types of which levels stand high in shares of any size, lower where that tells more."""
+        low, high = self.problem.windows
+        window = self.rng.integers(len(low), size=_DRAWN)
+        rise = (high - low)[window]
+        tilt = self.rng.uniform(0, 1.2, (_DRAWN, 1))
+        shift = self.rng.normal(0, 1, (_DRAWN, 1))
+        share = 1 / (1 + np.exp(np.minimum(tilt * rise + shift, 700.0)))
+        count = self.rng.binomial(self.problem.item_counts, share)
+        return np.column_stack([window, np.where(rise > 0, count, 0)])
+
+    def _beside(self, types: Whole) -> Whole:
+        """These, and those of which one level has an item more or less on the high side."""
+        (low, high) = self.problem.windows
+        m = self.problem.item_counts
+        found = [types]
+        for level in range(m.size):
+            movable = (high > low)[types[:, 0], level]
+            for step in (-1, 1):
+                moved = types.copy()
+                moved[:, 1 + level] += step
+                count = moved[:, 1 + level]
+                found.append(moved[movable & (count >= 0) & (count <= m[level])])
+        return np.unique(np.vstack(found), axis=0)
+
+    def prove(
+        self, multipliers: Multipliers, doubt: float
+    ) -> tuple[GameColumns, float]:
+        """What was missed, and a ratio that no type exceeds; the last time if it is cut short."""
         priced = Priced(self, multipliers)
-        types, ratio = largest_ratio(priced, priced.every, 1.0, self.slack)
+        if not self.staged:  # of few levels a finer proof costs no more
+            doubt = self.finest
+        types, ratio = largest_ratio(priced, priced.every, 1.0, doubt)
+        seen = float(priced.ratios(types).max(initial=1.0))
+        self.searched = ratio <= seen * (1 + 2 * doubt)
         return self.problem.columns(types), ratio
 
 
@@ -308,8 +374,11 @@ class Priced:
         Whether some ratio may be larger; a ceiling for all; a point with a large one, in shares of
         the box's sides, ``(n, t)``; and the side to divide.
 
-        Adding ``nu y (1 - y)`` with ``2 nu`` the largest curvature makes the quadratic concave over
-        the box and never smaller; a tangent plane of that bounds it at the box's corners.
+        Adding ``nu_i y_i (1 - y_i)`` of each level makes the quadratic concave over the box and
+        never smaller; a tangent plane of that bounds it at the box's corners. Levels' curvatures
+        differ by many powers of ten at large budgets: ``2 nu_i`` is a level's row sum ``s_i`` of
+        the Hessian's sizes times the largest curvature of ``H_ij / sqrt(s_i s_j)``. The level that
+        adds most is the one to divide.
         """
         window, low, high = boxes
         start = low / self.m
@@ -317,18 +386,24 @@ class Priced:
         wide = high > low
         core = self._core(rho)
         hessian = self._hessian(window, core) * width[:, :, None] * width[:, None, :]
-        bends = np.linalg.eigvalsh(hessian)[:, -1]
-        nu = np.maximum(bends, 0) / 2 + SLACK * np.abs(hessian).sum(axis=(1, 2))
+        sums = np.abs(hessian).sum(axis=2)
+        root = np.sqrt(np.where(sums > 0, sums, 1.0))
+        scaled = hessian / root[:, :, None] / root[:, None, :]
+        bends = np.maximum(np.linalg.eigvalsh(scaled)[:, -1], 0)
+        # What rounding may take from the eigenvalues of a matrix of this size.
+        bends += SLACK * np.abs(scaled).sum(axis=(1, 2))
+        nu = np.where(wide, bends[:, None] * root**2 / 2, 0.0)
+        bent = hessian.copy()
+        place = np.arange(self.m.size)
+        bent[:, place, place] -= 2 * nu
 
         def raised(y: Array) -> tuple[Array, Array]:
             value, slope = self._value_and_slope(window, start + width * y, core)
-            value = value + (nu[:, None] * y * (1 - y) * wide).sum(axis=1)
-            return value, slope * width + nu[:, None] * (1 - 2 * y) * wide
+            value = value + (nu * y * (1 - y)).sum(axis=1)
+            return value, slope * width + nu * (1 - 2 * y)
 
         y = np.where(wide, 0.5, 0.0)
-        y = _peak(
-            y, raised(y)[1], hessian - 2 * nu[:, None, None] * np.eye(self.m.size), wide
-        )
+        y = _peak(y, raised(y)[1], bent, wide)
         value, slope = raised(y)
         above_it = np.where(slope > 0, slope * (1 - y), -slope * y).sum(
             axis=1
@@ -336,7 +411,7 @@ class Priced:
         least = self.low[window] + self.gap[window] * start
         most = least + self.gap[window] * width
         # What rounding may hide: of the sizes of all terms where they are largest.
-        terms = self.curve[window].sum(axis=1)
+        terms = self.curve[window].sum(axis=1) + nu.sum(axis=1)
         terms += np.einsum("ni,ij,nj->n", most, np.abs(self.square), most)
         terms += rho * (most @ np.abs(self.rows)) * (most @ self.people)
         top = value + above_it + SLACK * terms
@@ -346,7 +421,8 @@ class Priced:
             ceiling = np.where(
                 top > 0, rho + top / (covered * (least @ self.people)), rho
             )
-        return top > 0, ceiling, y, width.argmax(axis=1)
+        side = np.where(wide, nu, -1.0).argmax(axis=1)
+        return top > 0, ceiling, y, side
 
 
 def _peak(y: Array, slope: Array, bent: Array, wide: Flags) -> Array:
@@ -386,6 +462,7 @@ def largest_ratio(
     which is true in any case.
     """
     work = 0
+    most = _WORK * min(1.0, _WIDE / priced.m.size) ** 2
     ceiling = 0.0
     best = np.zeros((0, 1 + boxes.low.shape[1]), dtype=np.int64)
     while boxes.window.size and np.isfinite(seen):
@@ -400,7 +477,7 @@ def largest_ratio(
         if ratio.max(initial=0.0) > seen:
             seen = float(ratio.max())
             best = np.vstack([best, types[[int(ratio.argmax())]]])
-        if work > _WORK:
+        if work > most:
             ceiling = max(ceiling, float(top[above].max(initial=0.0)))
         else:
             wide = above & (here.low < here.high).any(axis=1)

@@ -13,7 +13,7 @@ from planner.errors import ConvergenceError, InputError, SolverError
 from planner.policy.objective import LEAST_WEIGHT, Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
 from planner.solvers.answers import Certificate, SubsetDesign, UnaryTable
-from planner.solvers.counts import Counts, DesignProblem, split_types
+from planner.solvers.counts import Counts, DesignProblem, few_high_types, split_types
 from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.rays import components_of, one_window, windows_of
 from planner.solvers.relaxed import MOST_LEVELS, Relaxed, relaxed, types_near
@@ -287,9 +287,13 @@ def _solve_component(
     beaten = table > (1 + max(close, _NEAR_BOUND)) * scaled * bound.bounds[1]
     if beaten and bound.people.size == at.size <= _MOST_DESIGNED:
         size = max(_FIRST * at.size, round(1.3 * at.size * (at.size + 1) / 2))
-        found = _generated(
-            problem, close, types_near(problem, bound, size), bound.bounds
+        first = np.vstack(
+            [
+                few_high_types(problem),
+                types_near(problem, bound, size),
+            ]
         )
+        found = _generated(problem, close, np.unique(first, axis=0), bound.bounds)
         if found is not None:
             return _designed(problem, found, scaled)
     return _SolvedDesign(None, bound.people, scaled * np.maximum(bound.bounds, 0.0))

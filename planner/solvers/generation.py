@@ -11,20 +11,33 @@ from numpy.typing import NDArray
 from planner.arrays import Array
 from planner.errors import ConvergenceError
 from planner.solvers.game import Game, GameColumns, Multipliers, lower_bound, ratios
-from planner.solvers.saddle import SaddlePoint, continued, saddle
+from planner.solvers.saddle import SaddlePoint, continued, rank_of, saddle
 
 _GENERATION_ROUNDS = 60
 _PATIENCE = 12  # rounds without a better bound after which digits are used up
-# below 1, and of the largest weight: other columns go
-_TIGHT = 0.05
-_SENT = 1e-3
-_CUBES = 6e8  # cubes of columns at hand, after which what was found is enough
+_FEW = 1000  # columns: so many are kept, needed or not
+_TIGHT = 0.05  # below 1: of more, those go whose charge is less
+_SENT = 1e-3  # of the largest weight: those stay that are sent more often
+_WORK = 2.5e8  # multiplications in one step of all programs, after which it is enough
 _KEPT = 0.7  # of columns, when a few are left out that weigh little
 _PROVEN_DIGITS = 1e-12
+_LEFT = 0.1  # of the gap: what more columns may still give where the bound does not move
+_DOUBT = 1 / 4  # of the tolerance: by how much a proof may overstate the largest ratio
+_FALLEN = 0.01  # of the gap: a value that falls by so much is no standstill
+_LIGHT = 1e-7  # of the largest weight: what a program leaves to columns that are not needed
 _PRESENT = 1e-10  # of the largest weight: less is noise
 _LOST = 1e-3  # of a direction's largest entry: a smaller one is none to divide by
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
 _MOVED = 1e-7  # of the sums: what dropping columns may cost
+
+PROVEN = ""
+"""Why a search ended: it reached its tolerance."""
+DIGITS = "digits"
+"""The numbers' digits are used up: multipliers no longer get better."""
+ROUNDS = "rounds"
+"""It did all the work that it may."""
+COLUMNS = "columns"
+"""No report is known that would lower the error by more than a share of the gap."""
 
 
 class Oracle(Protocol):
@@ -32,7 +45,11 @@ class Oracle(Protocol):
 
     @property
     def searched(self) -> bool:
-        """Whether :meth:`prove` can prove anything."""
+        """Whether :meth:`prove` is worth its work: not once it was cut short."""
+
+    @property
+    def staged(self) -> bool:
+        """Whether rough proofs cost less than fine ones, and so are worth one each."""
 
     def start(self) -> GameColumns:
         """Some hundred that tell all symbols apart."""
@@ -42,20 +59,27 @@ class Oracle(Protocol):
     ) -> tuple[GameColumns, float]:
         """Those that exceed most, and the largest ratio seen; ``columns`` are those at hand."""
 
-    def prove(self, multipliers: Multipliers) -> tuple[GameColumns, float]:
-        """What was missed, and a ratio that none exceeds, whatever was rounded or not searched."""
+    def prove(
+        self, multipliers: Multipliers, doubt: float, /
+    ) -> tuple[GameColumns, float]:
+        """What was missed, and a ratio that none exceeds, whatever was rounded or not searched.
+
+        ``doubt``: by how much it may be above the largest ratio there is, relatively.
+        """
 
 
 class Generated(NamedTuple):
     """Columns with their weights, and bounds on all mechanisms; ``-inf`` if none is proven.
 
-    ``solved`` is that of the game that was solved, where it is not the one asked for.
+    ``solved`` is that of the game that was solved, where it is not the one asked for. ``stopped``
+    says why the search ended: :data:`PROVEN`, :data:`DIGITS`, :data:`ROUNDS` or :data:`COLUMNS`.
     """
 
     columns: GameColumns
     answer: SaddlePoint
     bound: float
     solved: float
+    stopped: str = PROVEN
 
 
 def generate(
@@ -67,8 +91,10 @@ def generate(
 ) -> Generated:
     """Add columns until the bound on all of them is within ``tolerance`` of the value.
 
-    If rounds or digits run out first, the gap that is left is proven all the same. ``asked`` is the
-    game without the least weights of what nobody minds; ``known`` are bounds for both.
+    The value is never above that of the program over the columns of ``oracle.start()``, which is
+    solved first. If rounds or digits run out, the gap that is left is proven all the same.
+    ``asked`` is the game without the least weights of what nobody minds; ``known`` are bounds for
+    both.
     """
     growth = _Growth(game, oracle, tolerance, asked or game, known)
     growth.solve(None)
@@ -77,17 +103,21 @@ def generate(
             break
         growth.drop()
         growth.solve(growth.answer)
-    columns = growth.columns
-    answer = growth.answer
-    if oracle.searched:
+    stopped = PROVEN if growth.enough else growth.stopped
+    columns, answer = growth.best
+    gap = answer.value - growth.bounds[0]
+    if len(columns.sums) > 2 * rank_of(game):
+        columns, answer = _needed(game, columns, answer, gap)
+    if gap <= tolerance * growth.bounds[0] or oracle.searched:
         answer = continued(game, columns, answer, _PROVEN_DIGITS)
     else:
-        most = answer.value + (answer.value - growth.bounds[0]) / 10
+        most = answer.value + gap / 10
         columns, answer = _heaviest(game, columns, answer, most, growth.close)
     order, _ = columns.order()  # whatever order they were found in
     columns = columns.take(order)
     answer = answer._replace(weights=answer.weights[order])
-    return Generated(columns, answer, *growth.bounds[::-1].tolist())
+    bound, solved = growth.bounds[::-1].tolist()
+    return Generated(columns, answer, bound, solved, stopped)
 
 
 class _Growth:
@@ -98,6 +128,7 @@ class _Growth:
     """
 
     answer: SaddlePoint
+    best: tuple[GameColumns, SaddlePoint]
     centre: Multipliers
 
     def __init__(
@@ -112,37 +143,44 @@ class _Growth:
         self.oracle = oracle
         self.tolerance = tolerance
         self.asked = asked
-        self.columns, self.news = oracle.start(), list[GameColumns]()
+        self.columns = oracle.start()
+        self.news = list[GameColumns]()
         self.bounds = np.array(known)
         self.likely = -np.inf
         self.gap = np.inf
         self.closest = np.inf
         self.lowest = np.inf
+        self.highest = np.inf
         self.stuck = 0
-        self.work = 0
-        self.reached = 0.0
+        self.work = 0.0
         self.close = 0.0
+        self.stopped = ROUNDS
 
     def solve(self, near: SaddlePoint | None) -> None:
         """The best weights of all columns found, from those of the first of them."""
         self.columns = self.columns.joined(*self.news)
         # Where the bound does not move, multipliers that are hardly charged need more digits.
-        self.close = max(
-            _PROVEN_DIGITS, max(self.tolerance, self.reached) / 100 / 10**self.stuck
-        )
+        asked = max(self.tolerance, self._reached) / 100 / 10**self.stuck
+        self.close = max(_PROVEN_DIGITS, asked)
         self.answer = saddle(self.game, self.columns, self.close, near)
-        self.work += len(self.columns.sums) ** 3
-        if not self.oracle.searched:
-            self.reached = self.answer.value / self.bounds[0] - 1
+        if near is None or self.answer.most < self.best[1].most:
+            self.best = (self.columns, self.answer)
+        size = len(self.columns.sums)
+        self.work += size * float(min(size, rank_of(self.game))) ** 2
+
+    @property
+    def _reached(self) -> float:
+        """The gap to the bound, where it is not left to one proof: programs need not be closer."""
+        proofs = self.oracle.searched and not self.oracle.staged
+        if proofs or self.bounds[0] <= 0 or self.work == 0:
+            return 0.0
+        return float(self.answer.value / self.bounds[0] - 1)
 
     @property
     def enough(self) -> bool:
         """Whether the bound is near enough."""
         bound = float(self.bounds[0])
-        value = self.answer.value * (
-            1 + self.answer.distance
-        )  # far from its conditions, nothing
-        return value - bound <= self.tolerance * bound
+        return self.answer.most - bound <= self.tolerance * bound
 
     def price(self, *, last: bool) -> bool:
         """Look for columns that exceed the newest multipliers; whether the search is over."""
@@ -154,33 +192,54 @@ class _Growth:
             self.likely = value
             self.centre = newest
         if self.likely == -np.inf:  # nothing will be proven by any so far
-            return last or self.work > 4 * _CUBES
+            return last or self.work > 4 * _WORK
         self._charge(
             self.news
         )  # a new column may exceed the best multipliers after all
         self.gap = self.answer.value - self.likely
-        fallen = self.gap < 0.9 * self.closest
-        self.stuck, self.closest = (
-            (0, self.gap) if fallen else (self.stuck + 1, self.closest)
-        )
+        if self.gap < 0.9 * self.closest or self.answer.value < self.highest:
+            self.stuck = 0
+            self.closest = min(self.gap, self.closest)
+            self.highest = self.answer.value - _FALLEN * self.gap
+        else:
+            self.stuck += 1
         over = last or self.stuck >= _PATIENCE
+        if self.stuck >= _PATIENCE:
+            self.stopped = DIGITS
         near = self.tolerance / 2 * self.likely
-        if (
-            not self.oracle.searched
-        ):  # a tenth of a gap that stays is not worth more columns
-            over |= self.work > _CUBES * min(max(1.0, self.reached / 1e-3), 4.0)
-            near = max(near, (self.answer.value - self.bounds[0]) / 10)
+        if self.oracle.staged or not self.oracle.searched:
+            # A tenth of a gap that stays is not worth more columns.
+            near = max(near, _LEFT * self._open)
+        if self.oracle.staged or not self.oracle.searched:
+            over |= self.work > _WORK * min(max(1.0, self._reached / 1e-3), 4.0)
+        if not self.oracle.searched:
+            if self.gap <= near:
+                self.stopped = COLUMNS
+            return over or self.gap <= near
         return (over or self.gap <= near) and self._prove(over=over)
+
+    @property
+    def _open(self) -> float:
+        """What is between the value and what is proven: no error is below 0."""
+        return float(self.answer.value - max(self.bounds[0], 0.0))
 
     def _prove(self, *, over: bool) -> bool:
         """What the centre proves; whether the search is over."""
-        missed, largest = self.oracle.prove(self.centre)
+        if self.likely <= self.bounds[0]:
+            return over
+        # Ratios are of the value and what is taken off it: small errors need more digits.
+        value = self.answer.value
+        taken = float(self.game.offsets @ self.answer.multipliers.scenarios)
+        doubt = _DOUBT * self.tolerance * value
+        if self.oracle.staged:
+            doubt = max(doubt, _LEFT * self._open)
+        missed, largest = self.oracle.prove(self.centre, doubt / (value + taken))
         games = self.game, self.asked
         proven = [lower_bound(game, self.centre, max(1.0, largest)) for game in games]
         self.bounds = np.maximum(self.bounds, proven)
         self._charge([missed])
         self.news.append(missed)
-        return over or self.enough or not len(missed.sums)
+        return over or self.enough
 
     def _charge(self, news: list[GameColumns]) -> None:
         largest = max(
@@ -197,6 +256,8 @@ class _Growth:
         settled = self.gap <= self.tolerance / 2 * self.likely
         if settled or self.likely == -np.inf or answer.value >= self.lowest:
             return
+        if len(self.columns.sums) <= _FEW:
+            return
         share = answer.weights * self.columns.sums.max(axis=1)
         tight = 1 - min(_TIGHT, self.gap / abs(self.likely))
         charged = ratios(self.game, answer.multipliers, self.columns)
@@ -204,6 +265,21 @@ class _Growth:
         self.columns = self.columns.take(kept)
         self.lowest = answer.value
         self.answer = answer._replace(weights=answer.weights[kept])
+
+
+def _needed(
+    game: Game, columns: GameColumns, answer: SaddlePoint, gap: float
+) -> tuple[GameColumns, SaddlePoint]:
+    """The columns that a program of many leaves more than noise, as long as they are as good."""
+    share = answer.weights * columns.sums.max(axis=1)
+    kept = share > _LIGHT * share.max()
+    with suppress(ConvergenceError):
+        fewer = columns.take(kept)
+        near = answer._replace(weights=answer.weights[kept])
+        found = saddle(game, fewer, min(1e-9, answer.distance), near)
+        if found.value <= answer.value + gap / 100:
+            return fewer, found
+    return columns, answer
 
 
 def _heaviest(

@@ -31,7 +31,32 @@ _MOST_CONDITION = (
     1e15  # beyond, a direction that columns do not tell apart is taken for noise
 )
 _SAME_SUMS = 1e-10  # of columns' sums: a smaller singular value is none
+_MANY_MORE = 2  # times as many columns as numbers they differ in
 _NOT_TOLD = 1e-6  # of what is wanted: more must not lie in such directions
+
+
+class _Curvature(NamedTuple):
+    """The positive matrix ``K`` of second derivatives by the columns' weights, ``(n, n)``.
+
+    ``full`` is ``K``. Where columns are many more than the numbers they differ in, it is None and
+    ``K = factor factor'``, ``factor`` being ``(n, r)``: no matrix of all pairs of columns is made.
+    """
+
+    full: Array | None
+    factor: Array | None
+
+    def times(self, vectors: Array) -> Array:
+        """``K vectors``."""
+        if self.full is not None:
+            return np.asarray(self.full @ vectors)
+        assert self.factor is not None  # noqa: S101 - one of the two is there
+        return np.asarray(self.factor @ (self.factor.T @ vectors))
+
+    @property
+    def finite(self) -> bool:
+        """Whether all entries are numbers."""
+        known = self.factor if self.full is None else self.full
+        return bool(np.isfinite(known).all())
 
 
 class _Second(NamedTuple):
@@ -41,7 +66,7 @@ class _Second(NamedTuple):
     alpha: tuple[Array, ...]
     charges: Array
     errors: Array
-    K: Array  # by theta twice, positive
+    curvature: _Curvature  # by theta twice, positive
     X: Array  # across
     Y: Array  # by sigma twice, negative
 
@@ -75,6 +100,15 @@ class _Iterate:
         )
 
 
+def rank_of(game: Game) -> int:
+    """How many numbers tell columns apart in a game: an optimum needs no more columns."""
+    first, *thin = game.wanted
+    (p, r) = first.shape
+    if game.forms is not None:
+        return p * r
+    return r * (r + 1) // 2 + len(thin)
+
+
 class SaddlePoint(NamedTuple):
     """Multipliers, the columns' weights, the value, and how far it is from the conditions."""
 
@@ -83,6 +117,11 @@ class SaddlePoint(NamedTuple):
     value: float
     distance: float
     point: Array
+
+    @property
+    def most(self) -> float:
+        """What the value may be: far from its conditions a point says little."""
+        return self.value * (1 + self.distance)
 
 
 def saddle(
@@ -215,9 +254,6 @@ def _direction(
     (n, r) = columns.sums.shape
     k = sigma.size
     free = game.free
-    root = np.sqrt(theta)
-    curved = root[:, None] * second.K * root
-    curved.flat[:: n + 1] += z
     corner = np.zeros((k + r + 1, k + r + 1))
     corner[:k, :k] = second.Y - np.diag(y / sigma)
     corner[:k, -1] = corner[-1, :k] = -free
@@ -226,17 +262,41 @@ def _direction(
     )
     lacking[-1] *= -1
     push = mu / theta - z - here.missing[:n]
-    pull = np.column_stack([second.X, columns.sums, np.zeros(n), push])
-    beside = pull[:, :-1]
-    solved = root[:, None] * _solved(curved, root[:, None] * pull)
-    left = corner - beside.T @ solved[:, :-1]
-    right = lacking - beside.T @ solved[:, -1]
-    move = np.linalg.lstsq(left, right)[0] if alike else np.linalg.solve(left, right)
-    dt = solved[:, -1] - solved[:, :-1] @ move
+    beside = np.column_stack([second.X, columns.sums, np.zeros(n)])
+    factor = second.curvature.factor
+    if factor is not None:
+        # With v = factor' dt as further unknowns dt = (theta / z) (push - beside move - factor v).
+        both = np.hstack([factor, beside])
+        weighed = both * (theta / z)[:, None]
+        left = both.T @ weighed
+        size = factor.shape[1]
+        left[:size, :size] += np.eye(size)
+        left[size:, size:] -= corner
+        right = weighed.T @ push
+        right[size:] -= lacking
+        found = _solved_alike(left, right) if alike else np.linalg.solve(left, right)
+        move = found[size:]
+        dt = (theta / z) * (push - both @ found)
+    else:
+        root = np.sqrt(theta)
+        K = second.curvature.full
+        curved = root[:, None] * K * root
+        curved.flat[:: n + 1] += z
+        pull = np.column_stack([beside, push])
+        solved = root[:, None] * _solved(curved, root[:, None] * pull)
+        left = corner - beside.T @ solved[:, :-1]
+        right = lacking - beside.T @ solved[:, -1]
+        move = _solved_alike(left, right) if alike else np.linalg.solve(left, right)
+        dt = solved[:, -1] - solved[:, :-1] @ move
     ds = move[:k]
     dz = (mu - z * dt) / theta - z
     dy = (mu - y * ds) / sigma - y
     return np.concatenate([dt, ds, dz, dy, move[k:]])
+
+
+def _solved_alike(left: Array, right: Array) -> Array:
+    """The shortest of the solutions that conditions given twice leave."""
+    return np.asarray(np.linalg.lstsq(left, right)[0], dtype=np.float64)
 
 
 def _solved(curved: Array, pull: Array) -> Array:
@@ -268,7 +328,9 @@ def _second_order(
             second = of(game, columns, theta, sigma)
     except np.linalg.LinAlgError:
         return None
-    return second if np.isfinite(second.value) and np.isfinite(second.K).all() else None
+    if not (np.isfinite(second.value) and second.curvature.finite):
+        return None
+    return second
 
 
 def _of_one_form(
@@ -282,26 +344,53 @@ def _of_one_form(
     one = inverse @ game.wanted[0].T
     moved = first @ one
     charges = np.square(moved).sum(axis=1) / w
-    over = 1 / w[:, None]
-    K = (moved * over) @ (moved * (2 * over)).T
-    K *= first @ inverse @ first.T
     value = float((game.wanted[0] * one.T).sum())
     alpha = [one]
+    squares = np.zeros((w.size, 0))
+    bends = np.zeros(0)
     if thin:  # of one number each, which need no matrices
         squares = np.square(np.hstack(thin))
         wanted = np.hstack(game.wanted[1:]).ravel()
         known = share @ squares
         each = wanted / known
         charges += squares @ each**2 / w
-        K += (squares * over * (2 * each**2 / known)) @ (squares * over).T
         value += float(wanted @ each)
         alpha += list(each.reshape(-1, 1, 1))
+        bends = 2 * each**2 / known
+    over = 1 / w[:, None]
+    if len(first) > _MANY_MORE * rank_of(game):
+        factor = _factor(first, inverse, game.wanted[0])
+        factor = np.hstack([factor, squares * np.sqrt(bends)]) * over
+        curvature = _Curvature(None, factor)
+    else:
+        K = (moved * over) @ (moved * (2 * over)).T
+        K *= first @ inverse @ first.T
+        K += (squares * over * bends) @ (squares * over).T
+        curvature = _Curvature(K, None)
     used = share[:, None] * people
-    X = (charges / w)[:, None] * people - K @ used
-    Y = used.T @ K @ used - 2 * people.T @ ((theta * charges / w**2)[:, None] * people)
-    return _Second(
-        value, tuple(alpha), charges, used.T @ charges - game.offsets, K, X, Y
-    )
+    moved_people = curvature.times(used)
+    X = (charges / w)[:, None] * people - moved_people
+    Y = used.T @ moved_people
+    Y -= 2 * people.T @ ((theta * charges / w**2)[:, None] * people)
+    errors = used.T @ charges - game.offsets
+    return _Second(value, tuple(alpha), charges, errors, curvature, X, Y)
+
+
+def _factor(first: Array, inverse: Array, wanted: Array) -> Array:
+    """``V`` with ``V V' = 2 (moved moved') o (first inverse first')``, ``o`` entry by entry.
+
+    With ``inverse = R R'`` and ``R' wanted' wanted R = Q diag(q) Q'`` the rows ``h = first R Q``
+    have ``moved_o . moved_p = sum_i q_i h_oi h_pi`` and ``first_o inverse first_p = h_o . h_p``.
+    So the columns of ``V`` are ``sqrt(2 (q_i + q_j)) h_i h_j`` for ``i < j``, and
+    ``sqrt(2 q_i) h_i h_i``.
+    """
+    sizes, axes = np.linalg.eigh(inverse)
+    root = axes * np.sqrt(np.maximum(sizes, 0.0))
+    q, turn = np.linalg.eigh(root.T @ wanted.T @ wanted @ root)
+    h = first @ root @ turn
+    (i, j) = np.triu_indices(len(q))
+    both = np.maximum(q[i] + np.where(i == j, 0.0, q[j]), 0.0)
+    return np.asarray(h[:, i] * h[:, j] * np.sqrt(2 * both))
 
 
 def _inverse(J: Array, wanted: Array) -> Array:
@@ -359,4 +448,6 @@ def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _
     charges = (T * moved).sum(axis=1)
     value = float((wanted * one.T).sum())
     errors = theta @ seen - game.offsets
-    return _Second(value, (one,), charges, errors, 2 * turned @ g.T, X, Y)
+    return _Second(
+        value, (one,), charges, errors, _Curvature(2 * turned @ g.T, None), X, Y
+    )
