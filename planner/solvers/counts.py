@@ -36,7 +36,9 @@ from planner.solvers.rays import Windows
 _ROUNDED = 2.0**-52  # of a window's high end: more than both of its ends are off by
 _DRAWN = 200  # types from which to climb, beside those at hand
 _BESIDE = (50, 120)  # of the best types neighbours are tried, and of the best of these
-_WIDE = 5  # levels: of more, fewer boxes are bounded, as each takes the cube of the levels
+_WIDE = (
+    5  # levels: of more, fewer boxes are bounded, as each takes the cube of the levels
+)
 _MOST_HIGH = 3
 _MOST_LISTED = 3000  # types of few high items
 _LISTED = 1.5e8  # of them times the square of the numbers that tell types apart
@@ -219,10 +221,12 @@ class Counts:
         their neighbours to move the multipliers.
         """
         priced = Priced(self, multipliers)
-        starts = [columns.about, priced.corners(), self._drawn()]
+        starts = [columns.about, priced.corners()]
+        if self.staged:
+            starts.append(self._drawn())
         found = priced.improved(np.unique(np.vstack(starts), axis=0))
-        for most in _BESIDE:
-            found = np.unique(found, axis=0)
+        found = np.unique(found, axis=0)
+        for most in _BESIDE if self.staged else ():
             best = np.argsort(-priced.ratios(found), kind="stable")[:most]
             found = self._beside(found[best])
         most = max(MOST_NEW, len(columns.sums) // 3)

@@ -21,10 +21,14 @@ _SENT = 1e-3  # of the largest weight: those stay that are sent more often
 _WORK = 2.5e8  # multiplications in one step of all programs, after which it is enough
 _KEPT = 0.7  # of columns, when a few are left out that weigh little
 _PROVEN_DIGITS = 1e-12
-_LEFT = 0.1  # of the gap: what more columns may still give where the bound does not move
+_LEFT = (
+    0.1  # of the gap: what more columns may still give where the bound does not move
+)
 _DOUBT = 1 / 4  # of the tolerance: by how much a proof may overstate the largest ratio
 _FALLEN = 0.01  # of the gap: a value that falls by so much is no standstill
-_LIGHT = 1e-7  # of the largest weight: what a program leaves to columns that are not needed
+_LIGHT = (
+    1e-7  # of the largest weight: what a program leaves to columns that are not needed
+)
 _PRESENT = 1e-10  # of the largest weight: less is noise
 _LOST = 1e-3  # of a direction's largest entry: a smaller one is none to divide by
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
@@ -108,11 +112,11 @@ def generate(
     gap = answer.value - growth.bounds[0]
     if len(columns.sums) > 2 * rank_of(game):
         columns, answer = _needed(game, columns, answer, gap)
-    if gap <= tolerance * growth.bounds[0] or oracle.searched:
-        answer = continued(game, columns, answer, _PROVEN_DIGITS)
-    else:
-        most = answer.value + gap / 10
+    if oracle.staged or not oracle.searched:
+        most = answer.value + max(0.0, gap) / 10
         columns, answer = _heaviest(game, columns, answer, most, growth.close)
+    else:
+        answer = continued(game, columns, answer, _PROVEN_DIGITS)
     order, _ = columns.order()  # whatever order they were found in
     columns = columns.take(order)
     answer = answer._replace(weights=answer.weights[order])
@@ -163,7 +167,9 @@ class _Growth:
         asked = max(self.tolerance, self._reached) / 100 / 10**self.stuck
         self.close = max(_PROVEN_DIGITS, asked)
         self.answer = saddle(self.game, self.columns, self.close, near)
-        if near is None or self.answer.most < self.best[1].most:
+        # A program that is solved roughly may end above one with fewer columns.
+        rough = self.oracle.staged and near is not None
+        if not rough or self.answer.most < self.best[1].most:
             self.best = (self.columns, self.answer)
         size = len(self.columns.sums)
         self.work += size * float(min(size, rank_of(self.game))) ** 2
@@ -200,7 +206,8 @@ class _Growth:
         if self.gap < 0.9 * self.closest or self.answer.value < self.highest:
             self.stuck = 0
             self.closest = min(self.gap, self.closest)
-            self.highest = self.answer.value - _FALLEN * self.gap
+            noise = 10 * self.answer.distance * self.answer.value
+            self.highest = self.answer.value - max(_FALLEN * abs(self.gap), noise)
         else:
             self.stuck += 1
         over = last or self.stuck >= _PATIENCE
@@ -276,7 +283,7 @@ def _needed(
     with suppress(ConvergenceError):
         fewer = columns.take(kept)
         near = answer._replace(weights=answer.weights[kept])
-        found = saddle(game, fewer, min(1e-9, answer.distance), near)
+        found = saddle(game, fewer, answer.distance, near)
         if found.value <= answer.value + gap / 100:
             return fewer, found
     return columns, answer

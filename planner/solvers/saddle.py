@@ -55,8 +55,8 @@ class _Curvature(NamedTuple):
     @property
     def finite(self) -> bool:
         """Whether all entries are numbers."""
-        known = self.factor if self.full is None else self.full
-        return bool(np.isfinite(known).all())
+        known = [one for one in (self.full, self.factor) if one is not None]
+        return all(bool(np.isfinite(one).all()) for one in known)
 
 
 class _Second(NamedTuple):

@@ -367,7 +367,9 @@ def test_a_careless_solver_proves_less_and_never_too_much(rule):
             alpha=tuple(one * rng.normal(1, size, one.shape) for one in right.alpha),
             rows=right.rows * rng.normal(1, size, right.rows.shape),
         )
-        bounds.append(problem.items * lower_bound(game, wrong, oracle.prove(wrong)[1]))
+        bounds.append(
+            problem.items * lower_bound(game, wrong, oracle.prove(wrong, 1e-8)[1])
+        )
     assert max(bounds) <= optimum * (1 + 1e-12)
     assert max(bounds) > 0.999 * optimum
 

@@ -80,7 +80,7 @@ def test_derivatives_are_those_of_the_value(common):
         )
         slopes = {
             "value": q @ (now.errors + game.offsets) - p @ now.charges,
-            "charges": -(now.K @ p) - now.X @ q,
+            "charges": -now.curvature.times(p) - now.X @ q,
             "errors": p @ now.X + now.Y @ q,
         }
         for name, slope in slopes.items():

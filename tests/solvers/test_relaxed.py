@@ -274,7 +274,7 @@ def test_a_rough_design_of_many_levels_is_not_lost_where_fewer_types_tell_too_li
 
 def test_a_search_that_proves_nothing_ends(monkeypatch):
     """No multipliers cover all columns: the work alone says when to take the table."""
-    monkeypatch.setattr("planner.solvers.generation._CUBES", 1e6)
+    monkeypatch.setattr("planner.solvers.generation._WORK", 1e3)
     policy = PrivacyPolicy(np.linspace(6, 30, 7), [50_000] * 7, "avg")
     found = best_design(
         policy, Objective("expected", prior=[1 / 7] * 7), tolerance=1e-3
@@ -287,7 +287,7 @@ def test_a_search_that_proves_nothing_ends(monkeypatch):
 
 
 def test_deployed_reports_of_twelve_levels_err_as_predicted():
-    """400 collections of 330 people; a tenth more or less would be seen."""
+    """800 collections of 330 people; a tenth more or less would be seen."""
     levels = [
         Level(f"l{k}", epsilon, item_count=2) for k, epsilon in enumerate(TO_2(12))
     ]
@@ -295,7 +295,7 @@ def test_deployed_reports_of_twelve_levels_err_as_predicted():
     law = plan_survey(Survey("s", 330, (asked,))).questions[0].law
     people = np.repeat(np.arange(12) * 5 // 2, 2)
     rng = np.random.default_rng(6)
-    drawn = [law.estimate(law.draw_aggregate(people, rng)).values for _ in range(400)]
+    drawn = [law.estimate(law.draw_aggregate(people, rng)).values for _ in range(800)]
     errors = np.array(drawn) - people
     predicted = law.variance(people).sum()
     assert mean_square_is(errors, predicted)
