@@ -17,6 +17,8 @@ from planner.planning.kind import PlanFacts
 from planner.planning.option import AnyPart, Curve, Option, Part, at_scale
 from planner.planning.shares import Allocation, allocate
 from planner.planning.solve import ROUGH
+from planner.policy.rules import DEFAULT_RULE
+from planner.solvers.unequal_parts import least_table_error
 from planner.survey.questions import Categorical, Joint
 
 STRENGTH = 0.1
@@ -176,6 +178,28 @@ class Related:
             together=np.sqrt(np.array([self.table, *self.margins]) / people),
             split=np.sqrt(np.array([self.separate, *separate.errors]) / people),
             one_each=np.sqrt(separate.some_each.errors / people),
+        )
+
+    @cached_property
+    def least_table(self) -> float | None:
+        """The least error of the table of all mechanisms that keep what two parts promise.
+
+        None where it is not known: of three parts, of parts with several budgets, or under another
+        rule than min. Where a part has one answer there is no table.
+        """
+        budgets = []
+        for question in self.part.question.parts:
+            if question.rule != DEFAULT_RULE or len(set(question.policy.epsilons)) > 1:
+                return None
+            budgets.append(self.part.share * float(question.policy.epsilons[0]))
+        if len(self.sizes) != 2 or min(self.sizes) < 2:
+            return None
+        stricter = int(np.argmin(budgets))
+        return least_table_error(
+            groups=self.sizes[stricter],
+            cells=self.sizes[1 - stricter],
+            within=max(budgets),
+            across=min(budgets),
         )
 
     @property

@@ -34,6 +34,7 @@ from planner.show.blocks import (
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.questions import AskedAgain
 
+_NOTHING_GAINED = 1e-5  # of a squared error: the digits of what is planned
 _SAME_GAP = 1e-3  # of a gap: of the smaller error it is the same
 _FOR = {
     "worst-case": "for the least favourable answers",
@@ -593,10 +594,26 @@ def related_blocks(question: QuestionPlan) -> list[Block]:
     ]
 
 
+def _unused(found: Related) -> str:
+    """What the larger budgets of a part could still gain, where pairs of answers do without."""
+    if not found.unused_budgets:
+        return ""
+    text = (
+        " Every two pairs of answers keep the smaller budget; who knows one answer might learn of "
+        "the other as much as its question promises."
+    )
+    if found.least_table is None:
+        return text
+    gain = 1 - found.least_table / found.table
+    if gain < _NOTHING_GAINED:
+        return f"{text} No mechanism has a better table by that."
+    return f"{text} By that a table's squared error could be {100 * gain:.3g} % smaller, no more."
+
+
 def _cost(found: Related) -> str:
     """What a report may say of each of the questions alone."""
     if found.said_of_parts is None:
-        return COST
+        return f"{COST}{_unused(found)}"
     odds = []
     for name, nats in zip(found.names, found.said_of_parts, strict=True):
         odds.append(f"{factor_up(nats)}-fold for {name}")

@@ -12,7 +12,9 @@ from planner.deployment.parameters import survey_parameters
 from planner.estimates.cross_table import people_for_association
 from planner.planning.datasets import AnswerCounts
 from planner.planning.joint import Related
+from planner.show.kinds import related_blocks
 from planner.show.others import beside_truth
+from planner.solvers.unequal_parts import least_table_error
 from planner.survey.survey import survey_from_text, survey_text
 from planner.trial.simulate import Trial
 from tests.refusals import refused
@@ -253,3 +255,48 @@ def test_people_for_an_association_go_by_its_own_noise():
     assert found.people["a", "b"] == pytest.approx(variance * per_kappa, abs=1)
     of_all_cells = (found.table + 1 - 1 / 6) / 5  # with one budget it is the same
     assert of_all_cells > 1.1 * variance
+
+
+@pytest.mark.parametrize(
+    ("stricter", "looser", "budgets", "error"),
+    [
+        # By a cone program over all extreme rays, where these can be listed.
+        (2, 2, (3.0, 0.5), 22.682104),
+        (2, 3, (1.5, 1.0), 10.722311),
+        (3, 2, (2.0, 1.0), 11.551245),
+        (5, 5, (2.0, 1.0), 83.850635),
+        # By a second implementation.
+        (10, 10, (6.0, 3.0), 20.390099),
+        (5, 20, (4.0, 2.0), 65.008521),
+    ],
+)
+def test_the_least_error_of_a_table(stricter, looser, budgets, error):
+    assert least_table_error(stricter, looser, *budgets) == pytest.approx(
+        error, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(("answers", "budgets"), [((3, 2), (2, 1)), ((4, 4), (2, 1.5))])
+def test_what_is_deployed_has_the_least_error_of_a_table(answers, budgets):
+    parts = [
+        alike(name, budget, size)
+        for name, budget, size in zip("ab", budgets, answers, strict=True)
+    ]
+    found = planned(*parts).questions[0].fact(Related)
+    assert found.table == pytest.approx(found.least_table, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("budgets", "words"),
+    [
+        ((6, 3), "By that a table's squared error could be 1.23 % smaller, no more."),
+        ((2, 1), "No mechanism has a better table by that."),
+    ],
+)
+def test_what_too_many_kinds_of_pairs_lose_is_said(budgets, words):
+    parts = [
+        alike(name, budget, 10) for name, budget in zip("ab", budgets, strict=True)
+    ]
+    (question,) = planned(*parts).questions
+    assert question.fact(Related).unused_budgets
+    assert any(words in str(block) for block in related_blocks(question))
