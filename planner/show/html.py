@@ -211,7 +211,8 @@ def table_html(columns: Sequence[Column], accent: int | None, caption: str = "")
         for row, cells in enumerate(zip(*bodies, strict=True))
     ]
     inside = "\n".join([f"<tr>{heads}</tr>", *rows])
-    return f'<div class="numbers"><table>{caption}{inside}</table></div>'
+    # In a narrow window the keys of who has no mouse move it.
+    return f'<div class="numbers" tabindex="0"><table>{caption}{inside}</table></div>'
 
 
 def svg_of(drawn: Chart, alt: str) -> str:

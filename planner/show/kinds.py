@@ -451,6 +451,12 @@ def _up(epsilon: float) -> str:
     return rounded_up(epsilon, 4, unlimited="INFINITE")
 
 
+_LIMITS_OF_SAMPLING = {
+    "cap": 'as many as the survey allows ("Sampled at most")',
+    "budgets": "as many as the budgets allow",
+}
+
+
 def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     """The parameters, the errors and all three views of the guarantee."""
     mechanism = plan.mechanism
@@ -458,9 +464,12 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     people_asked = Fact("people asked, twice", f"{question.users:,}")
     figures = people_asked, Fact("every count, at 95 %, within", within_error)
     sampled = Fact(
-        f"sampled, limited by the {plan.limited_by}", f"{mechanism.sampling:.4f}"
+        "of the people, drawn to give their true answer",
+        percent(mechanism.sampling),
+        meaning=_LIMITS_OF_SAMPLING[plan.limited_by],
     )
-    parameters = sampled, Fact("staying at none", f"{mechanism.zero:.4f}")
+    zero = "of the people, staying at none whatever their answer"
+    parameters = sampled, Fact(zero, percent(mechanism.zero))
     alone, linkable, released = views_in_words(plan)
     values = (
         column("value", question.question.plain_levels.item_names()),

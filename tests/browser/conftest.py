@@ -56,6 +56,7 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
     waiting: bool = True  # a change, or the first run, for its answer
     messages: int = 0
+    acts: int = 0  # clicks that somebody with a mouse would have made
 
     def watch(self):
         self.page.set_default_timeout(MOST_PATIENCE)
@@ -143,6 +144,13 @@ class Visit:
         box = self.page.get_by_test_id("stMetric").filter(has_text=label)
         return box.get_by_test_id("stMetricValue").inner_text()
 
+    def act(self, element, key="Enter"):
+        """Do with a key what takes a click of a mouse."""
+        self.acts += 1
+        element.focus()
+        if key:
+            element.press(key)
+
     def box(self, row, key):
         """The field of a level of the first question."""
         return self.page.locator(f"[class*=st-key-level-0-{row}-{key}-] input")
@@ -159,7 +167,7 @@ class Visit:
     def type_survey(self, name, people, question, rows):
         """Type into the empty survey as fast as a machine can, and go on by Tab alone."""
         keys = self.page.keyboard
-        self.page.get_by_label("Survey", exact=True).click()
+        self.act(self.page.get_by_label("Survey", exact=True), "")
         # Past how often it is asked; past what a person gives, what is exact enough, and the rule.
         for text, tabs in ((name, 1), (people, 2), (question, 4)):
             keys.press("Control+a")
@@ -171,7 +179,7 @@ class Visit:
                 keys.type(text)
                 keys.press("Tab")
             keys.press("Tab")  # past the number of answers, as they are listed
-            self.settle()  # the next row is there
+        self.settle()
 
 
 @pytest.fixture(scope="session")

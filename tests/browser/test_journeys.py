@@ -17,6 +17,9 @@ from tests.surveys import GOOD
 PAGES = ("Questions", "Plan", "Explore", "Export", "Try it on data", "Results")
 PAGES += ("What a report says", "Words")
 TOTAL = "total error"
+# Rules of axe that widgets of Streamlit itself break: places for files have a role that a label
+# undoes.
+STREAMLITS = {"presentation-role-conflict"}
 TOO_WIDE = """(() => { const m = document.querySelector('[data-testid=stMain]');
 return m.scrollWidth - m.clientWidth; })()"""
 PASTE = """(rows) => {
@@ -113,19 +116,16 @@ def test_edits_are_planned_explained_undone_and_survive_pages_and_reloads(
 
 def test_the_keyboard_alone_leads_from_nothing_to_files_that_verify(visit, tmp_path):
     page = visit.page
-    keys = visit.page.keyboard
-    page.get_by_role("button", name="New survey").press("Enter")
+    visit.act(page.get_by_role("button", name="New survey"))
     visit.settle()
     visit.type_survey("clinic", "50,000", "treatment", CLINIC)
     assert visit.metric(TOTAL) == "1,093.5 people"
-    page.get_by_test_id("stSidebarNavLink").first.focus()
-    for _ in range(3):
-        keys.press("Tab")
-    keys.press("Enter")
+    visit.act(page.get_by_role("link", name="Export", exact=True))
     visit.arrive("Export")
     expect(page.get_by_text("Every pair keeps its promised budget")).to_be_visible()
-    page.get_by_role("checkbox").press(" ")
+    visit.act(page.get_by_role("checkbox"), " ")
     visit.settle()
+    assert visit.acts + 1 <= 6  # and a download: so many clicks are left to a mouse
     labels = ("Parameters", "Survey", "Report", "Handout", "Questionnaire")
     files = {label: download(visit, label, tmp_path) for label in labels}
     assert {path.suffix for path in files.values()} == {".json", ".toml", ".html"}
@@ -147,16 +147,18 @@ def test_the_keyboard_alone_leads_from_nothing_to_files_that_verify(visit, tmp_p
     assert visit.complaints == []
 
 
-def test_every_page_fits_three_widths_in_both_themes_and_asks_no_other_host(
+def test_every_page_fits_is_accessible_in_both_themes_and_asks_no_other_host(
     visit, shots
 ):
     page = visit.page
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    inaccessible = []
     for title in PAGES:
         visit.go(title)
         if title == "Try it on data":
             page.get_by_role("button", name="Run the simulation").click()
             visit.settle()
-        for theme, width in (("light", 1400), ("dark", 900), ("light", 390)):
+        for theme, width in (("light", 1280), ("dark", 390)):
             page.emulate_media(color_scheme=theme)
             page.set_viewport_size({"width": width, "height": 900})
             page.wait_for_timeout(100)
@@ -166,6 +168,11 @@ def test_every_page_fits_three_widths_in_both_themes_and_asks_no_other_host(
             page.wait_for_function(
                 f"{TOO_WIDE} <= 0", timeout=20_000
             )  # charts follow later
+            inaccessible += [
+                (title, broken["id"], broken["nodes"][0])
+                for broken in axe.run(page).response["violations"]
+                if broken["id"] not in STREAMLITS
+            ]
         page.emulate_media(color_scheme="light")
         page.set_viewport_size({"width": 1280, "height": 900})
     page.set_viewport_size({"width": 390, "height": 900})
@@ -176,6 +183,7 @@ def test_every_page_fits_three_widths_in_both_themes_and_asks_no_other_host(
     expect(menu).to_have_attribute("data-collapsed", "false")
     page.get_by_role("link", name="Plan", exact=True).click()
     expect(menu).to_have_attribute("data-collapsed", "true")
+    assert inaccessible == []
     assert visit.outside == []
     assert visit.complaints == []
 

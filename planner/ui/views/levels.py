@@ -1,7 +1,7 @@
 """The table of levels on the page Questions: a row of text fields each, and what budgets mean.
 
 Plain fields instead of a grid: they take every key however fast, are read aloud, and wrap in a
-narrow window. The last row is blank; what is typed there begins another level.
+narrow window. The last rows are blank; what is typed there begins another level.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from planner.ui.state import Session, session
 MOST_PASTED = 100
 """Levels from one paste: more are a list in the wrong column, and are refused."""
 _MOST_SHOWN = 25
+_BLANK_ROWS = 2
+"""Below the levels: who types faster than a busy machine answers finds the next row there."""
 _OPTIONAL = {"importance", "prior"}
 # Of the width of a row: the columns, and what stands beside a budget.
 _WIDTHS = {"name": 2.0, "epsilon": 1.0, "items": 3.6, "item_count": 1.7}
@@ -39,15 +41,19 @@ _NEEDED = ("name", "epsilon", "items", "yes_counts")
 
 def level_table(question: Document, number: int) -> None:
     """The levels of a question: the answers that share a budget."""
-    rows = texts_of(question.get("level", ()))
+    rows = question.get("level", [])
+    if not all(rows):  # a row that is blank now goes
+        rows = [row for row in rows if row]
+        question["level"] = rows
+        session().revision += 1
     columns = _columns(question, number)
     # The same class for all, whatever the question: the page's style and script look for it.
     with st.container(key="levels"):
         first = _first_shown(len(rows), number)
-        for row in range(first, min(first + _MOST_SHOWN, len(rows) + 1)):
+        for row in range(first, min(first + _MOST_SHOWN, len(rows) + _BLANK_ROWS)):
             _row(question, number, row, columns, with_labels=row == first)
     st.caption(
-        "The last row adds a level. Rows of level, budget and answers can be pasted from a "
+        "A blank row adds a level. Rows of level, budget and answers can be pasted from a "
         "spreadsheet, a list into Answers. Beside a budget: of 100 people with one of two such "
         "answers, how many somebody may guess right who sees their reports; 50 by chance."
     )
@@ -66,12 +72,12 @@ def _columns(question: Document, number: int) -> list[str]:
 
 def _first_shown(rows: int, number: int) -> int:
     """The first of the rows that are shown: of many, some at a time."""
-    if rows < _MOST_SHOWN:
+    if rows + _BLANK_ROWS <= _MOST_SHOWN:
         return 0
-    starts = range(0, rows + 1, _MOST_SHOWN)
+    starts = range(0, rows + _BLANK_ROWS, _MOST_SHOWN)
     names = {}
     for start in starts:
-        last = min(start + _MOST_SHOWN, rows + 1)
+        last = min(start + _MOST_SHOWN, rows)
         names[start] = f"{start + 1} to {last}, of {rows:,}"
     typed = session().typed
     key = f"levels-from-{number}"
@@ -126,7 +132,9 @@ def _cell(
     is_blank = row >= len(levels)
     placeholder = cell.empty
     if is_blank:
-        placeholder = "another level" if key == "name" else ""
+        placeholder = ""
+        if key == "name" and row == len(levels):
+            placeholder = "another level"
     elif key in _NEEDED and not levels[row].get("item_count"):
         placeholder = "needed"
     label = cell.short_label
@@ -144,7 +152,7 @@ def _cell(
 
 
 def _take(question: Document, row: int, key: str, text: str) -> None:
-    """Put what is typed into its row; a row that is blank now goes."""
+    """Put what is typed into its row, of which there may be none yet."""
     rows = question.setdefault("level", [])
     if text.strip():
         while len(rows) <= row:
@@ -152,8 +160,6 @@ def _take(question: Document, row: int, key: str, text: str) -> None:
         rows[row][key] = text
     elif row < len(rows):
         rows[row].pop(key, None)
-        if not rows[row]:
-            _remove(question, row)
 
 
 def _remove(question: Document, row: int) -> None:
