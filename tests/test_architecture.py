@@ -223,7 +223,8 @@ def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
     climbs = sum(here < there for run in floors for here, there in pairwise(run))
     assert 15 < len({path for run in runs for path in run}) <= 22
     assert 5 < climbs <= 12
-    assert 15 < len(classes) <= 54  # the law among them, whose integers are promised
+    # The laws of all mechanisms are among them: their integers say what a false report does.
+    assert 15 < len(classes) <= 57
 
 
 def test_the_picture_of_the_architecture_is_drawn_from_the_imports():

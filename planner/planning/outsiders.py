@@ -17,6 +17,7 @@ from planner.arguments import finite
 from planner.arrays import Array, Whole
 from planner.laws.rounds import Rounds
 from planner.mechanisms.making import law_of
+from planner.outsiders.false_reports import FalseReports, false_reports
 from planner.outsiders.guarantee import MOST_PEOPLE, ShuffledGuarantee, shuffled
 from planner.outsiders.shapes import Guess, of_policy, seen_of
 from planner.policy.policy import PrivacyPolicy
@@ -32,7 +33,8 @@ class OutsiderView:
     A ``guess`` is of one of so many ``answers`` (points of its range, of a number), or of a person
     who has any ``set_size`` of them.
     A false report moves a level's count, of one round where there are ``rounds``, by ``reach``
-    people at most; ``swaying`` of them may move it by its standard error. Of those who ``drawn``
+    people at most in place of an honest one; ``swaying`` of them may move it by its standard error.
+    ``moves`` says the same of all kinds, a report counted alone. Of those who ``drawn``
     by lot report, the ``shuffled`` guarantee counts as many as there are but for a part of delta.
     """
 
@@ -45,6 +47,7 @@ class OutsiderView:
     levels: tuple[str, ...]
     reach: Array | None
     swaying: Whole | None
+    moves: FalseReports | None
     drawn: bool
     rounds: Rounds | None
 
@@ -101,7 +104,8 @@ def outsider_view(
         policy = PrivacyPolicy(policy.epsilons, [2], names=["any answer"])
     if not np.isfinite(policy.ldp_epsilon):
         return None
-    seen = seen_of(law_of(question, mechanism).shape)
+    law = law_of(question, mechanism)
+    seen = seen_of(law.shape)
     rounds = None if question.rounds is None else question.rounds.deployed
     parts = 1 if rounds is None else rounds.parts
     among = min(people, MOST_PEOPLE)
@@ -134,4 +138,5 @@ def outsider_view(
         else len(seen.names) - 1
     )
     about = question.name, central, seen.guess(), question.kind, answers, seen.set_size
-    return OutsiderView(*about, policy.names, reach, swaying, drawn, rounds)
+    moves = false_reports(law)
+    return OutsiderView(*about, policy.names, reach, swaying, moves, drawn, rounds)

@@ -509,6 +509,10 @@ def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], f
                     )
                 found[one.name, level, "item error, %"] = float(levels.percent[i])
         found[one.name, "", "total error, %"] = 100 * one.error_share
+        moves = one.moves
+        if moves is not None:
+            unit = "people" if moves.unit else "in its unit"
+            found[one.name, "", f"one false report, {unit}"] = moves.most
         for name, *both in () if one.again is None else one.again.beside:
             for which, error in zip(("", ", answers drawn anew"), both, strict=True):
                 share = one.part.total(error) / one.part.whole

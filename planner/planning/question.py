@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from planner.arrays import Array
-from planner.errors import InputError
+from planner.errors import InputError, PlannerError
 from planner.frames import Columns, Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.outsiders.false_reports import FalseReports, false_reports
 from planner.planning import targets as targeting
 from planner.planning import what_if
 from planner.planning.by_level import ByLevel
@@ -54,6 +55,8 @@ KINDS: dict[str, AnyKind] = {
     "joint": JointKind(),
 }
 """What answers for questions of a kind, by its name in survey files."""
+
+_MOST_SWAYED = 10_000  # answers of which a false report is computed for every mechanism
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -249,6 +252,28 @@ class QuestionPlan(Framed):
     def options(self) -> tuple[Option, ...]:
         """All mechanisms with an error, best first."""
         return tuple(one for one in self.every if not one.refused)
+
+    @property
+    def swayed(self) -> list[float | None]:
+        """By how much one false report moves an estimate of each option, at most; None if unknown.
+
+        In people, of a mean in the unit of its sum (:class:`~planner.outsiders.false_reports`).
+        """
+        if self.question.apart or self.deployed.policy.item_counts.sum() > _MOST_SWAYED:
+            return [None for _ in self.options]
+        moved: list[float | None] = []
+        for option in self.options:
+            try:
+                moves = false_reports(self.kind.law(self.deployed, option.law))
+            except PlannerError:
+                moves = None  # what is only compared has no integers
+            moved.append(None if moves is None else moves.most)
+        return moved
+
+    @property
+    def moves(self) -> FalseReports | None:
+        """What one false report does to the estimates of what is deployed."""
+        return None if self.question.apart else false_reports(self.law)
 
     @property
     def curve(self) -> Curve:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from planner.deployment.parameters import Parameters
 from planner.laws.schema import Document
+from planner.outsiders.false_reports import FalseReports
 from planner.outsiders.guarantee import ShuffledGuarantee
 from planner.planning.by_level import ByLevel
 from planner.planning.joint import Related
@@ -47,7 +48,8 @@ _NAMES_OF: dict[
     TargetAnswer: "target reached users of_mean in_file",
     ComparedRow: "question level what first second change",
     Related: "names sizes table margins separate margins_separate",
-    OutsiderView: "question shuffled guess levels reach swaying",
+    OutsiderView: "question shuffled guess levels reach swaying moves",
+    FalseReports: "moved up down unit",
     SurveyOutsiderView: "questions asked left_out epsilon delta",
     SamplingPlan: "limited_by counts absolute_errors mechanism relies_on acknowledged",
     ShuffledGuarantee: "names people delta epsilons local epsilon local_epsilon",

@@ -45,7 +45,12 @@ from planner.show.figures import (
     padding_figure,
     rounds_figure,
 )
-from planner.show.promises import promises_of, unused_sentence
+from planner.show.promises import (
+    moves_sentence,
+    promises_of,
+    reach_up,
+    unused_sentence,
+)
 
 ALLOCATION_ERRORS = (
     "Errors are in per cent of the people, of a mean of half its range. "
@@ -170,6 +175,7 @@ def pictures(question: QuestionPlan) -> list[Block]:
             bars=True,
         ),
         column("against the plan", (option.against for option in ranked), change),
+        column("one false report", map(_moved, question.swayed), str),
     )
     blocks: list[Block] = [
         Heading("All mechanisms at these budgets", "page", 3),
@@ -195,11 +201,17 @@ def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
         in_round = kinds.in_round(question)
         blocks += [Heading("Level by level", "details", 3), _levels(levels, in_round)]
     report = kinds.words(question).report(question)
-    blocks += said([*report, unused_sentence(question)], rank="details")
+    false = [] if question.question.apart else [moves_sentence(question.moves)]
+    blocks += said([*report, unused_sentence(question), *false], rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
     prices = (price for price in _prices(question) if price not in advice)
     blocks += said([*prices, _one_sided(question)], rank="details")
     return [*blocks, *_figures(question)]
+
+
+def _moved(most: float | None) -> str:
+    """By how much one false report moves an estimate; empty if unknown."""
+    return "" if most is None else reach_up(most)
 
 
 def asked_sentence(question: QuestionPlan) -> str:

@@ -21,6 +21,7 @@ from planner.laws.law import Law
 from planner.laws.levels import Levels
 from planner.laws.schema import Document
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.outsiders.false_reports import FalseReports
 from planner.outsiders.guarantee import CONDITION
 from planner.planning.beliefs import guess_success
 from planner.planning.by_level import ByLevel
@@ -399,7 +400,39 @@ def view_sentences(view: OutsiderView) -> list[str]:
             f"{reach_up(float(view.reach[weakest]))} people: {view.swaying[weakest]:,} of "
             "them may move it by as much as its standard error."
         )
-    return sentences
+    return [*sentences, *filter(None, [moves_sentence(view.moves)])]
+
+
+def moves_sentence(moves: FalseReports | None) -> str:
+    """What one false report does to the estimates, counted alone; empty where it is unknown."""
+    if moves is None:
+        return ""
+    most = moves.largest
+    up = reach_up(float(moves.up[most]))
+    down = reach_up(float(moves.down[most]))
+    what = moves.moved[most]
+    if moves.sizes:
+        what = f"the count of an answer of {what!r}"
+    elif moves.unit:
+        what = f"the people {what}"
+    if not moves.unit:
+        return f"One false report moves {what} by up to {up} up and {down} down."
+    point = reach_up(float(moves.share_moved(1.0)[most]))
+    sentence = (
+        f"One false report moves {what} by up to {up} people up and {down} down; one per cent "
+        f"of false reports its share by up to {point} points."
+    )
+    if moves.score_sum is not None:
+        rise, fall = moves.score_sum
+        sums = f"up to {reach_up(rise)} up and {reach_up(fall)} down"
+        sentence = f"{sentence} The sum of the scores moves by {sums}."
+    answers = moves.sizes[most] if moves.sizes else 0
+    if moves.together is None or answers < 2:
+        return sentence
+    together = reach_up(moves.together(most, answers))
+    return (
+        f"{sentence} All {answers:,} of these answers together: {together} people up."
+    )
 
 
 def together_sentence(view: SurveyOutsiderView) -> str:

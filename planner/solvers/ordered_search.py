@@ -34,10 +34,10 @@ _FIRST_ANSWERS = 8  # of the coarsest grid, where nearly all sets are looked at
 _SEARCHED_ANSWERS = 64  # grids with more are refined in fewer rounds
 _COLUMNS_KEPT = 6  # an answer, on a grid of up to 64 answers; 4 on finer grids
 _COLUMNS_REFINED = 3  # an answer, that a finer grid begins with
-_ROUNDS = 10
-_ROUNDS_OF_FINE = 4
-_STEPS = 60  # of the weights, in a round
-_STEPS_OF_FINE = 40
+_SEARCH_ROUNDS = 10
+_SEARCH_ROUNDS_OF_FINE = 4
+_WEIGHT_STEPS = 60  # of the weights, in a round
+_WEIGHT_STEPS_OF_FINE = 40
 _LAST_STEPS = 200  # on the grid of all answers, and coarser ones
 _FARTHER = 0.5  # how much farther than to the next best weights a step goes
 _LONGEST_STEP = 4.0  # times the next best weight
@@ -49,7 +49,7 @@ _EXCEEDS = 1e-3  # relative excess of its charge from which a column is worth ad
 _BALANCE_STEPS = 50
 _BALANCED = 1e-6  # distance of the columns' sums from 1
 _SMALLEST_STEP = 1e-8
-_ROUNDING = 1e-13  # of a value that no step may lower
+_VALUE_ROUNDING = 1e-13  # of a value that no step may lower
 
 
 class _Columns(NamedTuple):
@@ -182,8 +182,8 @@ class _Search:
         windows = Windows(self.windows.low[:, answers], self.windows.high[:, answers])
         judged = self.judged[:, answers]
         fine = size > _SEARCHED_ANSWERS
-        rounds = _ROUNDS_OF_FINE if fine else _ROUNDS
-        steps = _STEPS_OF_FINE if fine else _STEPS
+        rounds = _SEARCH_ROUNDS_OF_FINE if fine else _SEARCH_ROUNDS
+        steps = _WEIGHT_STEPS_OF_FINE if fine else _WEIGHT_STEPS
         last_steps = 2 * steps if fine else _LAST_STEPS
         kept_columns = (4 if size > 64 else _COLUMNS_KEPT) * size
         columns = _columns(windows, *_whole_pairs(window, high))
@@ -308,7 +308,7 @@ def _balanced(
             if then.min() > 0:
                 moved = multipliers + step * direction
                 value_then = 2 * np.sqrt(costs * then).sum() - moved.sum()
-                if value_then >= value - _ROUNDING * abs(value):
+                if value_then >= value - _VALUE_ROUNDING * abs(value):
                     break
             step /= 2
         else:

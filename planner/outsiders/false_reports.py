@@ -1,0 +1,190 @@
+"""What false reports do to estimates: a report is whatever a client sends.
+
+``T_a(r)`` is what a report ``r`` adds to the estimate of the people with answer ``a``, unbiased:
+``E[T_a | answer] = 1{answer = a}``. One report moves that estimate by at most ``max_r T_a(r)`` up
+and ``-min_r T_a(r)`` down. A share ``f`` of false reports moves the share of ``a`` up by at most
+``f (max_r T_a(r) - share)``, and many answers at once by the largest sum of their ``T_a`` over one
+report (docs/theory/outsiders.md). Of shares up to an answer, means and sums the same maximum is
+taken over the rows of the estimator. All numbers are those of the deployed integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import cast
+
+import numpy as np
+
+from planner.arrays import Array
+from planner.laws import bits, hashing, rows, staircase
+from planner.laws.answers import MEAN_OF_SCORES, Number, Ordered
+from planner.mechanisms import subset_design
+from planner.mechanisms.asking import CollectedLaw
+
+PEOPLE = "people"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FalseReports:
+    """What one report moves, at most.
+
+    Attributes
+    ----------
+    moved:
+        What is moved: levels, each standing for the estimated people with one of its answers; or
+        the people up to each ordered answer, a sum of scores, the sum of a number.
+    up, down:
+        By how much one report moves each, in ``unit``, shape ``(len(moved),)``.
+    unit:
+        ``"people"``, or empty for sums of scores and numbers, in their own unit.
+    together:
+        Of a level, given by its position, and a number of its answers: by how many people one
+        report moves their sum up, at most. None where no answers are counted.
+    sizes:
+        How many answers each level has; empty where none are counted.
+    score_sum:
+        Of ordered answers with scores, by how much one report moves the sum of the scores, up and
+        down; None of others.
+    """
+
+    moved: tuple[str, ...]
+    up: Array
+    down: Array
+    unit: str = PEOPLE
+    together: Callable[[int, int], float] | None = None
+    sizes: tuple[int, ...] = ()
+    score_sum: tuple[float, float] | None = None
+
+    @property
+    def largest(self) -> int:
+        """The position of what one report moves most, up or down."""
+        return int(np.argmax(np.maximum(self.up, self.down)))
+
+    @property
+    def most(self) -> float:
+        """By how much one report moves what it moves most, in the unit."""
+        return float(max(self.up.max(), self.down.max()))
+
+    def share_moved(self, false_share: float, share: float = 0.0) -> Array:
+        """How far a share of false reports moves each estimated share up, at most.
+
+        ``f (max_r T_a(r) - share)``: those who would have reported honestly count no more.
+        """
+        return np.asarray(false_share * (self.up - share))
+
+    def reports_for(self, standard_errors: Array) -> int:
+        """Fewest false reports that move something by its standard error, in the unit."""
+        most = np.maximum(self.up, self.down)
+        return ceil(float((standard_errors / most).min()))
+
+
+def false_reports(law: CollectedLaw) -> FalseReports | None:
+    """What one report does to the estimates of a question; None where no weights are known.
+
+    Examples
+    --------
+    Randomised response of ten answers: ``1 + (10 - 1) / (e^eps - 1)`` people up.
+
+    >>> from planner import randomized_response
+    >>> moved = false_reports(randomized_response(1.0, items=10))
+    >>> moved.up.round(3).tolist(), moved.down.round(3).tolist(), round(moved.together(0, 2), 3)
+    ([6.238], [0.582], 5.656)
+    """
+    compute = _OF_SHAPES.get(law.shape.name)
+    return None if compute is None else compute(law)
+
+
+def _of_supports(law: CollectedLaw) -> FalseReports:
+    """Reports that support answers: ``T = (1 - b) / (a - b)`` if supported, else ``-b / (a - b)``.
+
+    A bit vector may support all answers at once, and so may a seed of local hashing, as far as is
+    known; a set design's report supports as many elements as it holds.
+    """
+    shape = law.shape
+    levels = shape.levels
+    support = np.array(shape.support(), dtype=np.float64)
+    own = support[:, 0]
+    other = support[:, 1]
+    length = levels.dummies or 1
+    if shape.name == staircase.Staircase.name:
+        length = 1  # whole sets are reported, not one item of each
+    gap = (own - other) / length
+    up = np.broadcast_to((1 - other) / gap, len(levels.names))
+    down = np.broadcast_to(other / gap, len(levels.names))
+    held = getattr(shape, "held", None)
+
+    def together(level: int, answers: int) -> float:
+        supported = answers if held is None else min(answers, int(held))
+        return float(supported * up[level] - (answers - supported) * down[level])
+
+    return FalseReports(
+        levels.names, up, down, together=together, sizes=tuple(levels.item_counts)
+    )
+
+
+def _of_sides(law: CollectedLaw) -> FalseReports:
+    """Subset designs: a type of report, and a side for each answer, of which so many are high."""
+    shape = cast("subset_design.SidesCollected", law.shape)
+    group = np.array(shape.groups)
+    types = shape.output_types
+    weights = np.broadcast_to(shape.estimator, (*types.high_counts.shape, 2))
+    counts = np.stack([types.low_counts, types.high_counts], axis=2)
+    possible = counts > 0
+    up = np.where(possible, weights, -np.inf).max(axis=(0, 2))
+    down = -np.where(possible, weights, np.inf).min(axis=(0, 2))
+
+    def together(level: int, answers: int) -> float:
+        at = group[level]
+        # Of each type as many as can stand on the side that counts for more.
+        order = np.argsort(-weights[:, at], axis=1)
+        first = np.take_along_axis(weights[:, at], order, axis=1)
+        room = np.take_along_axis(counts[:, at], order, axis=1)
+        better = np.minimum(answers, room[:, 0])
+        rest = np.minimum(answers - better, room[:, 1])
+        return float((better * first[:, 0] + rest * first[:, 1]).max())
+
+    sizes = tuple(shape.levels.item_counts)
+    return FalseReports(
+        shape.levels.names, up[group], down[group], together=together, sizes=sizes
+    )
+
+
+def _of_rows(law: CollectedLaw) -> FalseReports | None:
+    """Channels: the rows of the estimator, and what follows from them."""
+    shape = cast("rows.Rows", law.shape)
+    values = np.array(shape.values)
+    asked = law.asked
+    if isinstance(asked, Number):
+        # The sum of all numbers, from that on [-1, 1] and how many there are.
+        radius = (asked.upper - asked.lower) / 2
+        center = (asked.upper + asked.lower) / 2
+        values = (np.array([[radius, center]]) @ values)[:1]
+        return _extremes(("the sum of all numbers",), values, "")
+    if not isinstance(asked, Ordered):
+        return None
+    if asked.wanted == MEAN_OF_SCORES:
+        return _extremes(("the sum of all scores",), values, "")
+    names = asked.levels.item_names()
+    moved = tuple(f"up to {names[k]}" for k in asked.order[: len(values)])
+    moves = _extremes(moved, values, PEOPLE)
+    if not asked.scores or asked.no_answer:
+        return moves
+    # Of scores s in their order T = s_d + sum_j (s_j - s_(j+1)) T_j, from shares up to answers.
+    scores = np.array(asked.scores)
+    summed = scores[-1] - np.diff(scores) @ values
+    return replace(moves, score_sum=(float(summed.max()), float(-summed.min())))
+
+
+def _extremes(moved: tuple[str, ...], values: Array, unit: str) -> FalseReports:
+    return FalseReports(moved, values.max(axis=1), -values.min(axis=1), unit)
+
+
+_OF_SHAPES: dict[str, Callable[[CollectedLaw], FalseReports | None]] = {
+    bits.Bits.name: _of_supports,
+    hashing.Hash.name: _of_supports,
+    staircase.Staircase.name: _of_supports,
+    subset_design.SidesCollected.name: _of_sides,
+    rows.Rows.name: _of_rows,
+}

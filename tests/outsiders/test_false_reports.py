@@ -1,0 +1,128 @@
+"""What one false report does: the published attacks, and every report that a device may send."""
+
+from math import e
+
+import numpy as np
+import pytest
+
+from planner.mechanisms.words import seeded_words
+from planner.outsiders.false_reports import false_reports
+from planner.planning.plan import plan_survey
+from planner.solvers.types import OutputTypes
+from planner.survey.levels import Level
+from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal
+from planner.survey.survey import Survey
+
+
+def law_with(question):
+    (planned,) = plan_survey(Survey("s", 1000, (question,))).questions
+    return planned.law
+
+
+def choice(answers, mechanism, epsilon=1.0):
+    levels = (Level("any", epsilon, item_count=answers),)
+    return law_with(Categorical("q", levels, mechanism=mechanism))
+
+
+@pytest.mark.parametrize(
+    ("answers", "mechanism", "gain"),
+    [
+        (102, "grr", 2.727),
+        (102, "oue", 1.582),
+        (102, "subset-design", 1.586),
+        (490, "grr", 14.017),
+        (490, "oue", 1.582),
+        (490, "subset-design", 1.578),
+    ],
+)
+def test_ten_targets_of_cao_jia_and_gong(answers, mechanism, gain):
+    """Their gain at budget 1 with 5 % of false reports; a subset's size is a whole number."""
+    moves = false_reports(choice(answers, mechanism))
+    assert 0.05 * moves.together(0, 10) == pytest.approx(gain, rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("size", "up", "variance"),
+    [(132, 3.156, 3.664), (163, 2.746, 3.750), (245, 2.162, 4.664)],
+)
+def test_larger_subsets_are_swayed_less_and_are_less_exact(size, up, variance):
+    """Subsets of 490 answers at budget 1, their law written out."""
+    types = OutputTypes([490], [1.0], [[1.0]], [[e]], [[size]])
+    scale = types.means[0, 0]
+    own = size / 490 * e / scale
+    # Of another answer: the rest of the subset is drawn evenly from the other 489.
+    other = (size - own) / 489
+    assert (1 - other) / (own - other) == pytest.approx(up, abs=6e-4)
+    assert other * (1 - other) / (own - other) ** 2 == pytest.approx(variance, abs=6e-4)
+
+
+def small_laws():
+    levels = (Level("strict", 0.8, item_count=2), Level("open", 1.6, item_count=3))
+    for mechanism in ("subset-design", "opt0", "grr", "olh"):
+        yield law_with(Categorical("q", levels, mechanism=mechanism))
+    plain = (Level("any", 1.5, ("a", "b", "c", "d", "e", "f")),)
+    yield law_with(ItemSet("q", plain, padding_length=2))
+    yield law_with(Ordinal("q", plain))
+    yield law_with(Ordinal("q", plain, scores=(0, 1, 2, 5, 6, 9)))
+    yield law_with(Numeric("q", 10, 30, epsilon=1.5))
+
+
+@pytest.mark.parametrize("law", list(small_laws()), ids=lambda law: law.mechanism)
+def test_no_report_of_a_device_moves_an_estimate_farther(law):
+    """Every report drawn by a device, counted alone: the limits hold and are reached.
+
+    The rarest of these reports is sent by one person in 50: all of them are seen in 4,000 draws
+    but with a chance below 1e-30.
+    """
+    moves = false_reports(law)
+    rows = rows_of(moves)
+    words = seeded_words(np.random.default_rng(7))
+    total = law.shape.levels.total + (law.kind == "numeric")
+    elements = np.arange(4_000) % min(total, 5)
+    if law.kind == "item-set" and law.shape.levels.dummies > 1:
+        elements = np.column_stack([elements, (elements + 1) % 5])
+    (reports,) = law.shape.draw_many(elements, words)
+    estimates = []
+    for report in np.unique(reports, axis=0):
+        counter = law.shape.counter()
+        counter.add(report[None])
+        values = law.shape.estimate(counter.sums()).values
+        if (
+            law.kind == "numeric"
+        ):  # half the range and its middle: the sum of all numbers
+            values = np.array([10 * values[0] + 20 * values[1]])
+        estimates.append(values[: len(rows)])
+    up = np.max(estimates, axis=0)
+    down = -np.min(estimates, axis=0)
+    if law.mechanism == "olh":  # of few seeds drawn not all reports are
+        assert (up <= moves.up[rows] + 1e-9).all()
+        return
+    assert up == pytest.approx(moves.up[rows], abs=1e-9)
+    assert down == pytest.approx(moves.down[rows], abs=1e-9)
+
+
+def rows_of(moves):
+    """The level of each answer, or each wanted number itself."""
+    if not moves.sizes:
+        return np.arange(len(moves.up))
+    return np.repeat(np.arange(len(moves.sizes)), moves.sizes)
+
+
+def test_the_example_of_ordered_answers():
+    """A share up to an answer moves by 2.65 to 2.94 people, the sum of scores by 25.6 hours."""
+    (question,) = plan_survey("examples/hours.toml").questions
+    moves = false_reports(question.law)
+    assert moves.up.min() == pytest.approx(2.65, abs=0.005)
+    assert moves.up.max() == pytest.approx(2.94, abs=0.005)
+    up, down = moves.score_sum
+    assert up == pytest.approx(25.6, abs=0.05)
+    assert down == pytest.approx(11.3, abs=0.05)
+
+
+def test_what_is_said_of_a_share_counts_the_honest_reports_that_are_replaced():
+    moves = false_reports(choice(10, "grr"))
+    # 1 + 9 / (e - 1) people up for each false one, less the share that is there already.
+    assert moves.share_moved(0.02, 0.3)[0] == pytest.approx(
+        0.02 * (1 + 9 / (e - 1) - 0.3), rel=1e-6
+    )
+    assert moves.reports_for(np.array([62.4])) == 11
