@@ -137,8 +137,8 @@ def factor_up(epsilon: float) -> str:
     ('2.72', '4.9e+8')
     """
     factor = math.exp(epsilon)
-    return (
-        f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}"
-        if factor < 1e6
-        else magnitude_up(factor)
-    )
+    if factor >= 1e6:
+        return magnitude_up(factor)
+    # What is left of rounding in a product by 100 is no reason for another hundredth.
+    hundredths = math.ceil(factor * 100 - 1e-9)
+    return f"{hundredths / 100:,.2f}"

@@ -281,19 +281,21 @@ def _short(values: ArrayLike) -> str:
         f"{value:.6g}" if type(value) is float else repr(value)
         for value in np.asarray(values).tolist()
     ]
-    more = (
+    left_out = (
         [f"... {len(texts) - _MOST_REPEATED:,} more"]
         if len(texts) > _MOST_REPEATED
         else []
     )
-    return f"[{', '.join([*texts[:_MOST_REPEATED], *more])}]"
+    return f"[{', '.join([*texts[:_MOST_REPEATED], *left_out])}]"
 
 
 def _read_budgets(name: str, values: ArrayLike) -> Array:
     if isinstance(values, (list, tuple)) and any(
-        isinstance(one, str) for one in values
+        isinstance(value, str) for value in values
     ):
-        values = [parse_epsilon(one, f"{name}[{i}]") for i, one in enumerate(values)]
+        values = [
+            parse_epsilon(value, f"{name}[{i}]") for i, value in enumerate(values)
+        ]
     return arguments.number_column(name, values, finite=False)
 
 

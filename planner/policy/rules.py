@@ -104,10 +104,12 @@ class Reduction(NamedTuple):
         share = 1 / np.maximum(
             1.0, np.abs(self.slopes)
         )  # steep ones have large numbers
-        levels = sp.vstack([sp.diags_array(one) for one in share])
+        levels = sp.vstack([sp.diags_array(diagonal) for diagonal in share])
         extra = -(share * self.slopes).reshape(-1, 1)
         limit = (share * self.offsets).ravel()
-        prices = [sp.diags_array(one) for one in share * self.prices(float(total))]
+        prices = [
+            sp.diags_array(diagonal) for diagonal in share * self.prices(float(total))
+        ]
         return PrivacyRows.of(levels, extra, limit, sp.hstack(prices))
 
     def saturated(self, total: float) -> tuple[Array, Array]:
@@ -176,42 +178,46 @@ class PairRule:
 
     @property
     def _key(self) -> tuple[object, ...]:
-        columns = (np.asarray(getattr(self, one.name)) for one in fields(self))
+        columns = (np.asarray(getattr(self, field.name)) for field in fields(self))
         return type(self), *(column.tobytes() for column in columns)
 
     # -- pairs --------------------------------------------------------------
 
-    def demanded(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
+    def demanded(
+        self, epsilons: Array, own_pairs: Flags, *, against: bool = False
+    ) -> Array:
         """The pair budgets, ``inf`` where there is no pair; ``against``: ``r_ji`` at ``[i, j]``."""
         matrix = self.bounds(epsilons)
-        kept = np.where(np.diag(~own), np.inf, matrix.T if against else matrix)
+        kept = np.where(np.diag(~own_pairs), np.inf, matrix.T if against else matrix)
         return np.asarray(kept)
 
     def room(
-        self, epsilons: Array, used: Array, own: Flags, *, against: bool = False
+        self, epsilons: Array, used: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
         """``min_j (r_ij - used_j)``."""
         return np.asarray(
-            np.min(self.demanded(epsilons, own, against=against) - used, axis=1)
+            np.min(self.demanded(epsilons, own_pairs, against=against) - used, axis=1)
         )
 
-    def leakage(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
+    def leakage(
+        self, epsilons: Array, own_pairs: Flags, *, against: bool = False
+    ) -> Array:
         """The tightest bound, over all paths of pairs, from each level to any other item."""
         from scipy.sparse.csgraph import shortest_path
 
-        matrix = self.demanded(epsilons, own, against=against)
+        matrix = self.demanded(epsilons, own_pairs, against=against)
         paths = shortest_path(np.where(np.isinf(matrix), 0.0, matrix))  # 0 is "no edge"
         # Two items of the same level: their own edge, or there and back over others.
         back = paths + paths.T
         np.fill_diagonal(back, np.diag(matrix))
-        np.fill_diagonal(paths, np.where(own, back.min(axis=1), 0.0))
+        np.fill_diagonal(paths, np.where(own_pairs, back.min(axis=1), 0.0))
         return np.asarray(paths.max(axis=1))
 
     def largest_pairs(
-        self, epsilons: Array, own: Flags, *, against: bool = False
+        self, epsilons: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
         """Per level the largest budget of a protected pair that it is part of."""
-        matrix = self.demanded(epsilons, own, against=against)
+        matrix = self.demanded(epsilons, own_pairs, against=against)
         return np.asarray(np.max(np.where(np.isinf(matrix), 0.0, matrix), axis=1))
 
     def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
@@ -244,7 +250,7 @@ class PairRule:
         """The rule's way of solving opt0 and opt1 with one or two variables, if it has one."""
         return None
 
-    def half_reduction(self, epsilons: Array, own: Flags) -> Reduction | None:
+    def half_reduction(self, epsilons: Array, own_pairs: Flags) -> Reduction | None:
         """The same of opt2."""
         return None
 
@@ -257,11 +263,11 @@ class PairRule:
         """
         return None
 
-    def log_odds_rows(self, epsilons: Array, own: Flags) -> RowParts:
+    def log_odds_rows(self, epsilons: Array, own_pairs: Flags) -> RowParts:
         """Rows ``s_i + w_j <= r_ij``: on ``(s, w)``, on auxiliaries, limits, prices."""
         import scipy.sparse as sp
 
-        i, j, limit = self._finite_pairs(epsilons, own)
+        i, j, limit = self._finite_pairs(epsilons, own_pairs)
         levels = sp.hstack([_picker(i, epsilons.size), _picker(j, epsilons.size)])
         return (
             levels,
@@ -270,19 +276,21 @@ class PairRule:
             self._pair_price(epsilons, i, j, np.ones(limit.size)),
         )
 
-    def half_rows(self, epsilons: Array, own: Flags, b: Array) -> RowParts:
+    def half_rows(self, epsilons: Array, own_pairs: Flags, b: Array) -> RowParts:
         """Rows ``e^r_ij b_i + b_j >= 1``, divided by ``e^r_ij``, in ``x = 1/2 - b``; likewise."""
         import scipy.sparse as sp
 
-        i, j, budgets = self._finite_pairs(epsilons, own)
+        i, j, budgets = self._finite_pairs(epsilons, own_pairs)
         shrink = np.exp(-budgets)
         size = epsilons.size
         levels = _picker(i, size) + sp.diags_array(shrink) @ _picker(j, size)
         price = self._pair_price(epsilons, i, j, shrink * (1 - b[j]))
         return levels, None, (1 - shrink) / 2, price
 
-    def _finite_pairs(self, epsilons: Array, own: Flags) -> tuple[Index, Index, Array]:
-        matrix = self.demanded(epsilons, own)
+    def _finite_pairs(
+        self, epsilons: Array, own_pairs: Flags
+    ) -> tuple[Index, Index, Array]:
+        matrix = self.demanded(epsilons, own_pairs)
         i, j = np.nonzero(np.isfinite(matrix))
         return i, j, matrix[i, j]
 
@@ -307,11 +315,11 @@ def _picker(index: Index, size: int) -> sp.csr_array:
     )
 
 
-def _largest_other(values: Array, own: Flags) -> Array:
+def _largest_other(values: Array, own_pairs: Flags) -> Array:
     """Per level the largest value of all levels; its own counts only where it has several items."""
     largest = np.full(values.size, values.max())
     first = int(np.argmax(values))
-    if not own[first]:
+    if not own_pairs[first]:
         largest[first] = np.delete(values, first).max()
     return largest
 
@@ -338,25 +346,28 @@ class MinRule(PairRule):
         return np.minimum.outer(*self._budgets(epsilons))
 
     def room(
-        self, epsilons: Array, used: Array, own: Flags, *, against: bool = False
+        self, epsilons: Array, used: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
         mine, others = self._budgets(epsilons, against=against)
         return np.minimum(
-            mine - _largest_other(used, own), -_largest_other(used - others, own)
+            mine - _largest_other(used, own_pairs),
+            -_largest_other(used - others, own_pairs),
         )
 
-    def leakage(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
+    def leakage(
+        self, epsilons: Array, own_pairs: Flags, *, against: bool = False
+    ) -> Array:
         """``min(eps_i, 2 min eps)`` (table I), or the largest other budget if that is less."""
         mine, others = self._budgets(epsilons, against=against)
         return np.minimum(
-            np.minimum(mine, _largest_other(others, own)), (mine + others).min()
+            np.minimum(mine, _largest_other(others, own_pairs)), (mine + others).min()
         )
 
     def largest_pairs(
-        self, epsilons: Array, own: Flags, *, against: bool = False
+        self, epsilons: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
         mine, others = self._budgets(epsilons, against=against)
-        return np.minimum(mine, _largest_other(others, own))
+        return np.minimum(mine, _largest_other(others, own_pairs))
 
     def windows(self, epsilons: Array) -> Iterator[tuple[Array, Array]]:
         """``[max(0, E - against), min(E, eps)]`` for every range ``E`` that can be tight.
@@ -375,30 +386,32 @@ class MinRule(PairRule):
     def reduction(self, epsilons: Array) -> Reduction | None:
         """``s_i + w_i = 2 min(eps_i, T) - T``: a level with ``eps_i >= T`` is saturated."""
         none = np.zeros(epsilons.size)
-        one = np.ones(epsilons.size)
-        lines = np.array([none, epsilons]), np.array([one, -one]) / 2
-        return Reduction.of(epsilons, *lines, lambda _: np.array([none, one]))
+        ones = np.ones(epsilons.size)
+        lines = np.array([none, epsilons]), np.array([ones, -ones]) / 2
+        return Reduction.of(epsilons, *lines, lambda _: np.array([none, ones]))
 
-    def half_reduction(self, epsilons: Array, own: Flags) -> Reduction | None:
+    def half_reduction(self, epsilons: Array, own_pairs: Flags) -> Reduction | None:
         """``b_i = max(z, 1 - z e^eps_i)``."""
         grown = np.array([0 * epsilons, np.expm1(epsilons)])
         return Reduction.half(grown, np.array([[0.0], [1.0]]))
 
-    def log_odds_rows(self, epsilons: Array, own: Flags) -> RowParts:
+    def log_odds_rows(self, epsilons: Array, own_pairs: Flags) -> RowParts:
         """4t rows: ``s_i <= S, w_i <= W, s_i + W <= eps_i, w_i + S <= against_i``."""
         import scipy.sparse as sp
 
-        if not own.all():
-            return PairRule.log_odds_rows(self, epsilons, own)
+        if not own_pairs.all():
+            return PairRule.log_odds_rows(self, epsilons, own_pairs)
         (up, down) = self._budgets(epsilons)
         t = epsilons.size
         binds = np.isfinite(down)  # if none does, there is no S
         kept = np.concatenate([np.full(t, binds.any()), np.full(2 * t, True), binds])
         eye = sp.eye_array(t)
         both = sp.eye_array(2 * t)
-        one = np.ones((t, 1))
+        ones = np.ones((t, 1))
         none = np.zeros((t, 1))
-        extra = np.block([[-one, none], [none, -one], [none, one], [one, none]])[kept]
+        extra = np.block([[-ones, none], [none, -ones], [none, ones], [ones, none]])[
+            kept
+        ]
         limit = np.concatenate([np.zeros(2 * t), up, down])[kept]
         price = sp.hstack([sp.csr_array((t, 2 * t)), eye, eye]).tocsc()[:, kept]
         levels = sp.vstack([both, both]).tocsr()[kept]
@@ -441,14 +454,14 @@ class OneSidedRule(MinRule):
     def reduction(self, epsilons: Array) -> None:
         return None
 
-    def half_reduction(self, epsilons: Array, own: Flags) -> Reduction | None:
+    def half_reduction(self, epsilons: Array, own_pairs: Flags) -> Reduction | None:
         """``b_i = max(z, (1 - z) e^-eps_i)``, where nothing else limits what is said against it."""
-        if not own.all() or np.isfinite(self.lowering).any():
+        if not own_pairs.all() or np.isfinite(self.lowering).any():
             return None
         shrunk = np.exp(-epsilons)
         none = np.zeros(epsilons.size)
-        one = np.ones(epsilons.size)
-        lines = np.array([none, (1 - shrunk) / 2]), np.array([one, -shrunk])
+        ones = np.ones(epsilons.size)
+        lines = np.array([none, (1 - shrunk) / 2]), np.array([ones, -shrunk])
         kinks = np.tanh(epsilons / 2) / 2
         return Reduction.of(
             kinks, *lines, lambda t: np.array([none, shrunk * (0.5 + t)])
@@ -465,16 +478,18 @@ class AvgRule(PairRule):
         return (epsilons[:, None] + epsilons[None, :]) / 2
 
     def room(
-        self, epsilons: Array, used: Array, own: Flags, *, against: bool = False
+        self, epsilons: Array, used: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
         return epsilons / 2 + np.min(epsilons / 2 - used)
 
-    def leakage(self, epsilons: Array, own: Flags, *, against: bool = False) -> Array:
+    def leakage(
+        self, epsilons: Array, own_pairs: Flags, *, against: bool = False
+    ) -> Array:
         """``(eps_i + max eps) / 2``, over other items; no path is tighter."""
-        return (epsilons + _largest_other(epsilons, own)) / 2
+        return (epsilons + _largest_other(epsilons, own_pairs)) / 2
 
     def largest_pairs(
-        self, epsilons: Array, own: Flags, *, against: bool = False
+        self, epsilons: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
         return (epsilons + epsilons.max()) / 2
 
@@ -488,22 +503,22 @@ class AvgRule(PairRule):
         prices = np.full(both.shape, 0.5)
         return Reduction((0.0, 0.0), 0 * epsilons, both, 0 * both, lambda _: prices)
 
-    def half_reduction(self, epsilons: Array, own: Flags) -> Reduction:
+    def half_reduction(self, epsilons: Array, own_pairs: Flags) -> Reduction:
         """``b_i = max(z e^(-eps_i / 2), 1 - z e^(eps_i / 2))``."""
         ends = np.multiply.outer([-0.5, 0.5], epsilons)
         return Reduction.half(np.expm1(ends), np.array([[0.5], [0.5]]))
 
-    def log_odds_rows(self, epsilons: Array, own: Flags) -> RowParts:
+    def log_odds_rows(self, epsilons: Array, own_pairs: Flags) -> RowParts:
         """2t rows: ``s_i - D <= eps_i / 2, w_i + D <= eps_i / 2``."""
         import scipy.sparse as sp
 
         t = epsilons.size
         eye = sp.eye_array(t)
-        one = np.ones((t, 1))
+        ones = np.ones((t, 1))
         price = sp.hstack([eye, eye]) / 2
         return (
             sp.eye_array(2 * t),
-            np.concatenate([-one, one]),
+            np.concatenate([-ones, ones]),
             np.tile(epsilons / 2, 2),
             price,
         )
@@ -599,26 +614,26 @@ def rule_of(
     >>> rule_of("min", 2).name, rule_of([[1, 2], [2, 3]], 2).name
     ('min', 'matrix')
     """
-    found: PairRule
+    pair_rule: PairRule
     match rule:
         case PairRule():
-            found = rule
+            pair_rule = rule
         case str():
             if rule not in (*_NAMED, ONE_SIDED):
                 raise InputError(
                     "rule", rule, ALLOWED_RULES, f'Leave it out for "{DEFAULT_RULE}".'
                 )
             lowering = np.full(size, np.inf) if against is None else against
-            found = _NAMED.get(rule) or OneSidedRule(lowering)
+            pair_rule = _NAMED.get(rule) or OneSidedRule(lowering)
         case _:
-            found = MatrixRule(_numbers_of(rule))
-    if against is not None and found.lowering is not against:
+            pair_rule = MatrixRule(_numbers_of(rule))
+    if against is not None and pair_rule.lowering is not against:
         allowed = f'left out: only the rule "{ONE_SIDED}" tells "for" from "against"'
         raise InputError(
             "against", against.tolist(), allowed, f'Write rule = "{ONE_SIDED}".'
         )
-    found.check(size)
-    return found
+    pair_rule.check(size)
+    return pair_rule
 
 
 def _numbers_of(matrix: ArrayLike) -> Array:

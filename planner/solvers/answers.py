@@ -585,7 +585,11 @@ class Channel:
     @property
     def worst_error(self) -> float:
         """Largest error per person over the scenarios without a cap."""
-        return max(self._errors([one for one in self.scenarios if one.cap is None]))
+        return max(
+            self._errors(
+                [scenario for scenario in self.scenarios if scenario.cap is None]
+            )
+        )
 
     def _errors(self, scenarios: Sequence[Scenario]) -> list[float]:
         """As :meth:`error`, of many scenarios: what shared directions say is computed once.
@@ -601,10 +605,10 @@ class Channel:
                 of_symbols = np.square(directions @ self.wanted).sum(axis=0)
                 squares[id(directions)] = (self.matrix @ of_reports, of_symbols)
             of_people, of_symbols = squares[id(directions)]
-            known = float(of_symbols @ scenario.population)
+            known_error = float(of_symbols @ scenario.population)
             if scenario.drawn:
-                known = scenario.known(self.wanted)
-            errors.append(float(of_people @ scenario.population) - known)
+                known_error = scenario.known(self.wanted)
+            errors.append(float(of_people @ scenario.population) - known_error)
         return errors
 
     def __repr__(self) -> str:

@@ -47,11 +47,13 @@ class _Tangent:
         import scipy.sparse as sp
 
         self.rows = rows = program.model.rows(program.policy, v0)
-        self.pieces = total, branches, slope, own = program.pieces(v0)
+        self.pieces = total, branches, slope, own_slope = program.pieces(v0)
         extra = rows.matrix.shape[1] - v0.size
         (c, t) = v0.shape
         self.unit = unit = abs(total + branches.max())
-        if unit <= _RESOLVED * max(np.max(one) for one in program.coefficients[1::2]):
+        if unit <= _RESOLVED * max(
+            np.max(coefficient) for coefficient in program.coefficients[1::2]
+        ):
             reason = (
                 f"The error at these budgets, {unit:.0e}, "
                 "is too small to be told from rounding"
@@ -62,7 +64,7 @@ class _Tangent:
         self.cost = np.concatenate(
             [(slope * v0).ravel() / unit, np.zeros(extra), [1.0]]
         )
-        planes = np.vstack([own * v0 / unit, np.full(t, -1.0)])
+        planes = np.vstack([own_slope * v0 / unit, np.full(t, -1.0)])
         where = np.vstack(
             [np.arange(v0.size).reshape(c, t), np.full(t, self.cost.size - 1)]
         )
@@ -73,7 +75,9 @@ class _Tangent:
         self.matrix = sp.csr_array(
             (*entries, begins), shape=(begins.size - 1, self.cost.size)
         )
-        self.limit = np.append((np.sum(own * v0, axis=0) - branches) / unit, rows.limit)
+        self.limit = np.append(
+            (np.sum(own_slope * v0, axis=0) - branches) / unit, rows.limit
+        )
 
 
 def prove(program: Program, v0: Array) -> Proof:
@@ -86,10 +90,10 @@ def prove(program: Program, v0: Array) -> Proof:
     """
     from scipy.optimize import linprog
 
-    at = _Tangent(program, v0)
-    (total, branches, slope, _) = at.pieces
-    cost = at.cost
-    unit = at.unit
+    tangent = _Tangent(program, v0)
+    (total, branches, slope, _) = tangent.pieces
+    cost = tangent.cost
+    unit = tangent.unit
     t = v0.shape[1]
     extra = cost.size - 1 - v0.size
     ceiling = program.model.ceiling(program.policy) / v0
@@ -98,7 +102,9 @@ def prove(program: Program, v0: Array) -> Proof:
     low = np.append(np.zeros(v0.size), -far)
     high = np.append(ceiling.ravel(), far)
     ends = np.column_stack([np.append(low, -np.inf), np.append(high, np.inf)])
-    answer = linprog(cost, A_ub=at.matrix, b_ub=at.limit, bounds=ends, method="highs")
+    answer = linprog(
+        cost, A_ub=tangent.matrix, b_ub=tangent.limit, bounds=ends, method="highs"
+    )
     if answer.status != 0:
         remedy = "Try another method, or budgets that differ less."
         raise ConvergenceError(
@@ -111,19 +117,21 @@ def prove(program: Program, v0: Array) -> Proof:
     weights = multipliers[:t] / multipliers[:t].sum()
     prices = multipliers[t:]
     multipliers = np.append(weights, prices)
-    reduced = (cost + at.matrix.T @ multipliers)[:-1]
+    reduced = (cost + tangent.matrix.T @ multipliers)[:-1]
     rest = np.minimum(reduced * low, reduced * high)
     constant = (total - np.sum(slope * v0)) / unit
     # Sums are off by at most their terms' number and sizes: this is charged, too.
-    entries = np.bincount(at.matrix.indices, minlength=cost.size) + 3
-    doubt = (entries * (abs(cost) + abs(at.matrix).T @ multipliers))[:-1]
+    entries = np.bincount(tangent.matrix.indices, minlength=cost.size) + 3
+    doubt = (entries * (abs(cost) + abs(tangent.matrix).T @ multipliers))[:-1]
     sizes = (
-        abs(at.limit) @ multipliers + abs(rest).sum() + np.abs(branches / unit).max()
+        abs(tangent.limit) @ multipliers
+        + abs(rest).sum()
+        + np.abs(branches / unit).max()
     )
     sizes += (abs(total) + np.sum(np.abs(slope * v0))) / unit
     charged = doubt @ np.maximum(abs(low), abs(high)) + multipliers.size * sizes
-    bound = constant - at.limit @ multipliers + rest.sum() - ROUNDING * charged
-    return Proof(float(bound * unit), (at.rows.price @ prices) * unit, weights)
+    bound = constant - tangent.limit @ multipliers + rest.sum() - ROUNDING * charged
+    return Proof(float(bound * unit), (tangent.rows.price @ prices) * unit, weights)
 
 
 def newton_step(program: Program, v: Array, weights: Array) -> Array:
@@ -131,27 +139,27 @@ def newton_step(program: Program, v: Array, weights: Array) -> Array:
     import clarabel
     import scipy.sparse as sp
 
-    at = _Tangent(program, v)
+    tangent = _Tangent(program, v)
     c = v.shape[0]
     size = v.size
     # Unknowns: relative steps d with v -> v (1 + d), auxiliaries, and the maximum's epigraph.
-    curvature = program.curvature(v, weights) * v[:, None] * v[None, :] / at.unit
+    curvature = program.curvature(v, weights) * v[:, None] * v[None, :] / tangent.unit
     curvature[np.diag_indices(c)] += (
         _STAY  # levels that do not matter must not wander off
     )
-    place = np.broadcast_to(np.arange(size).reshape(v.shape), curvature.shape)
-    where = place.swapaxes(0, 1).ravel(), place.ravel()
-    quadratic = sp.coo_array((curvature.ravel(), where), shape=(at.cost.size,) * 2)
-    box = sp.eye_array(size, at.cost.size)
-    matrix = sp.vstack([at.matrix, box, -box])
-    limit = at.limit - at.matrix[:, :size].sum(axis=1)
+    unknowns = np.broadcast_to(np.arange(size).reshape(v.shape), curvature.shape)
+    where = unknowns.swapaxes(0, 1).ravel(), unknowns.ravel()
+    quadratic = sp.coo_array((curvature.ravel(), where), shape=(tangent.cost.size,) * 2)
+    box = sp.eye_array(size, tangent.cost.size)
+    matrix = sp.vstack([tangent.matrix, box, -box])
+    limit = tangent.limit - tangent.matrix[:, :size].sum(axis=1)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
     for radius in _RADII:
         answer = clarabel.DefaultSolver(
             sp.csc_matrix(sp.triu(quadratic)),
-            at.cost,
+            tangent.cost,
             sp.csc_matrix(matrix),
             np.concatenate([limit, np.full(2 * size, radius)]),
             [clarabel.NonnegativeConeT(matrix.shape[0])],

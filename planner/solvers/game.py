@@ -63,13 +63,13 @@ class GameColumns(NamedTuple):
         parts = tuple(
             np.vstack(blocks) for blocks in zip(*(c.parts for c in every), strict=True)
         )
-        found = GameColumns(
+        together = GameColumns(
             parts, *(np.vstack([c[i] for c in every]) for i in (1, 2, 3))
         )
-        order, rows = found.order()
+        order, rows = together.order()
         first = np.ones(order.size, dtype=np.bool_)
         first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-        return found.take(np.sort(order[first]))
+        return together.take(np.sort(order[first]))
 
     def order(self) -> tuple[NDArray[np.int64], Array]:
         """Their places, sorted by what tells them apart, and that."""
@@ -122,9 +122,13 @@ def worst(
     charge, covered = _sides(game, multipliers, columns)
     ratio = quotient(charge, covered)
     largest = float(ratio.max(initial=0.0))
-    by = charge - covered if np.isinf(largest) else ratio
-    order = np.argpartition(-by, most)[:most] if by.size > most else np.arange(by.size)
-    order = order[np.argsort(-by[order])]
+    order_of = charge - covered if np.isinf(largest) else ratio
+    order = (
+        np.argpartition(-order_of, most)[:most]
+        if order_of.size > most
+        else np.arange(order_of.size)
+    )
+    order = order[np.argsort(-order_of[order])]
     return columns.take(order[ratio[order] > 1 + 1e-12]), largest
 
 
@@ -132,7 +136,9 @@ def lower_bound(game: Game, multipliers: Multipliers, largest: float) -> float:
     """What is proven if no column's ratio is larger, rounded down; ``-inf`` if nothing."""
     alpha, rows, sigma = multipliers
     products = [W * A.T for W, A in zip(game.wanted, alpha, strict=True)]
-    reach = sum(float(one.sum() - SLACK * np.abs(one).sum()) for one in products)
+    reach = sum(
+        float(product.sum() - SLACK * np.abs(product).sum()) for product in products
+    )
     total = float(rows.sum() + SLACK * np.abs(rows).sum())
     weight = float(game.free @ sigma)
     if not (reach > 0 and total > 0 and 0 < largest < np.inf and weight > 0):
@@ -151,20 +157,22 @@ def _sides(
     if game.forms is None:
         people = columns.people @ sigma * (1 - SLACK)
         charge = np.zeros(people.size)
-        for part, one in zip(columns.parts, alpha, strict=True):
-            moved = part @ one
-            doubt = SLACK * (np.abs(part) @ np.linalg.norm(one, axis=1))
+        for part, multiplier in zip(columns.parts, alpha, strict=True):
+            moved = part @ multiplier
+            doubt = SLACK * (np.abs(part) @ np.linalg.norm(multiplier, axis=1))
             charge += np.square(np.sqrt(np.einsum("op,op->o", moved, moved)) + doubt)
         charge = quotient(charge, people)
     else:
         (part,) = columns.parts
-        (one,) = alpha
-        doubt = SLACK * np.linalg.norm(np.abs(part) @ np.abs(one), axis=1)
+        (multiplier,) = alpha
+        doubt = SLACK * np.linalg.norm(np.abs(part) @ np.abs(multiplier), axis=1)
         values, axes = np.linalg.eigh(
             np.einsum("os,s,spq->opq", columns.people, sigma, game.forms)
         )
         values -= SLACK * values[:, -1:]
-        turned = np.abs(np.einsum("opq,op->oq", axes, part @ one)) + doubt[:, None]
+        turned = (
+            np.abs(np.einsum("opq,op->oq", axes, part @ multiplier)) + doubt[:, None]
+        )
         charge = quotient(np.square(turned), values).sum(axis=1)
     covered = columns.sums @ rows - SLACK * (columns.sums @ np.abs(rows))
     return charge * (1 + SLACK), covered

@@ -57,8 +57,10 @@ def solve_slsqp(program: Program) -> Array:
         return np.concatenate([u[-1] - branches / unit, rows.limit - privacy @ u])
 
     def room_slope(u: Array) -> Array:
-        own = program.pieces(coordinates(u))[3] * start / unit
-        planes = np.hstack([*map(np.diag, -own), np.zeros((t, extra)), np.ones((t, 1))])
+        branch_slopes = program.pieces(coordinates(u))[3] * start / unit
+        planes = np.hstack(
+            [*map(np.diag, -branch_slopes), np.zeros((t, extra)), np.ones((t, 1))]
+        )
         return np.concatenate([planes, -privacy])
 
     largest = program.pieces(start)[1].max()

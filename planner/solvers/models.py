@@ -133,7 +133,7 @@ class _Opt1(_Opt0):
 
     def curvature(self, v: Array) -> Curvature:
         both = super().curvature(self.mix @ v)
-        return Curvature(*(one.sum(axis=(0, 1))[None, None] for one in both))
+        return Curvature(*(second.sum(axis=(0, 1))[None, None] for second in both))
 
     def expressions(self, u: Expression, unit: Array) -> Expressions:
         import cvxpy as cp

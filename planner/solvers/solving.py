@@ -150,7 +150,7 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
             proof = max(
                 proof,
                 prove(program, v),
-                key=lambda one: (one.stationary, one.lower_bound),
+                key=lambda candidate: (candidate.stationary, candidate.lower_bound),
             )
     else:
         from planner.solvers import (
