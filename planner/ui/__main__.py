@@ -56,10 +56,10 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
 def _flags(settings: Mapping[str, str | int | bool | list[str]]) -> list[str]:
     words = []
     for name, value in settings.items():
-        for one in value if isinstance(value, list) else [value]:
+        for part in value if isinstance(value, list) else [value]:
             words += [
                 f"--{name}",
-                str(one).lower() if isinstance(one, bool) else str(one),
+                str(part).lower() if isinstance(part, bool) else str(part),
             ]
     return words
 

@@ -34,8 +34,10 @@ def main() -> None:
     st.html(f"<style>{STYLE}</style>")
     here = session()
     pages = [
-        st.Page(partial(show_page, name), title=title, url_path=name, default=not place)
-        for place, (name, (title, _)) in enumerate(PAGES.items())
+        st.Page(
+            partial(show_page, name), title=title, url_path=name, default=not number
+        )
+        for number, (name, (title, _)) in enumerate(PAGES.items())
     ]
     page = st.navigation(pages)
     here.enter(page.title)
@@ -84,9 +86,9 @@ def _saving() -> None:
         )
         st.button("Copy the address", key="copy")
     label = "Download the file"
-    told = "Once nothing is missing or wrong."
+    why_not = "Once nothing is missing or wrong."
     if survey is None:
-        st.download_button(label, "", "survey.toml", disabled=True, help=told)
+        st.download_button(label, "", "survey.toml", disabled=True, help=why_not)
     else:
         text = survey_text(survey)
         name = f"{stem_of(survey)}.toml"
@@ -95,9 +97,9 @@ def _saving() -> None:
 
 def _next(pages: list[StreamlitPage], shown: StreamlitPage) -> None:
     """The way on, in the order in which a survey is made."""
-    place = next(k for k, page in enumerate(pages) if page.title == shown.title)
-    if place + 1 < len(pages) and pages[place + 1].title != PAGES["glossary"][0]:
-        st.page_link(pages[place + 1], label=f"Next: {pages[place + 1].title}")
+    number = next(k for k, page in enumerate(pages) if page.title == shown.title)
+    if number + 1 < len(pages) and pages[number + 1].title != PAGES["glossary"][0]:
+        st.page_link(pages[number + 1], label=f"Next: {pages[number + 1].title}")
 
 
 def _keep() -> None:

@@ -37,9 +37,11 @@ def opening() -> None:
         "Example", list(names), key=key, format_func=written, on_change=_take_example
     )
     label = "A survey (TOML), or items with level or epsilon (CSV)"
-    told = "The first line of a CSV file is item,level,epsilon. Files stay on this machine."
+    what_it_is = "The first line of a CSV file is item,level,epsilon. Files stay on this machine."
     key = f"upload-{new}"
-    st.file_uploader(label, ["toml", "csv"], key=key, on_change=_take_upload, help=told)
+    st.file_uploader(
+        label, ["toml", "csv"], key=key, on_change=_take_upload, help=what_it_is
+    )
     rest = "Nothing was opened. Undo and what is typed are as they were."
     problems(session().refused, rest)
 
@@ -97,9 +99,9 @@ def _survey_in(name: str, data: bytes) -> tuple[Document, tuple[Mistake, ...]]:
 def _with_items(document: Document, name: str, data: bytes) -> Document:
     """The document with the items of a CSV file in place of the chosen question's rows."""
     changed = copy.deepcopy(document)
-    place = session().typed.get("question", 0)
+    number = session().typed.get("question", 0)
     questions = changed["question"]
-    question = questions[place if place < len(questions) else 0]
+    question = questions[number if number < len(questions) else 0]
     if not form_of(question).small:
         question = {"name": "question"}
         questions.append(question)
@@ -110,11 +112,11 @@ def _with_items(document: Document, name: str, data: bytes) -> Document:
 
 
 def rows_from_items(
-    name: str, data: bytes, known: Sequence[Document]
+    name: str, data: bytes, before: Sequence[Document]
 ) -> list[FieldRow]:
     r"""Levels from a CSV file with a header: a column ``item`` and ``level``, ``epsilon`` or both.
 
-    Without ``epsilon``, a level keeps the budget it has in ``known``, or waits for one.
+    Without ``epsilon``, a level keeps the budget it has in ``before``, or waits for one.
     Without ``level``, the items of equal budget form a level.
 
     Raises
@@ -136,7 +138,7 @@ def rows_from_items(
             raise FileError(path, f"{reason}, not {', '.join(header)[:80]}", remedy)
         given = {
             text_of(row.get("name")): text_of(row.get("epsilon"), "epsilon")
-            for row in known
+            for row in before
         }
         levels: dict[tuple[str, str], list[str]] = {}
         for line, row in table.rows():
@@ -166,7 +168,7 @@ def rows_from_items(
     ]
 
 
-def rows_of_paste(text: str, column: str, known: Sequence[Document]) -> list[Document]:
+def rows_of_paste(text: str, column: str, before: Sequence[Document]) -> list[Document]:
     r"""Levels from pasted lines: with a header as in a file, else of level, budget and answers.
 
     Lines of one level and budget become one level. A list is of the answers of one level, if it is
@@ -197,7 +199,7 @@ def rows_of_paste(text: str, column: str, known: Sequence[Document]) -> list[Doc
     cells = [[cell.strip() for cell in row] for row in table]
     header = [cell.lower() for cell in cells[0]]
     if "item" in header:
-        return [*rows_from_items("what was pasted", text.encode(), known)]
+        return [*rows_from_items("what was pasted", text.encode(), before)]
     answers_of: dict[tuple[str, str], list[str]] = {}
     number_of: dict[tuple[str, str], str] = {}
     for line in cells:

@@ -126,10 +126,10 @@ def render(blocks: Iterable[Block]) -> None:
     items: list[str] = []
     for block in [*shown, None]:
         if isinstance(block, Sentence) and block.tone == "item":
-            items.append(f"- {plain(block.text)}")
+            items.append(block.text)
             continue
         if items:
-            st.markdown("\n".join(items))
+            bullets(items)
             items = []
         match block:
             case Heading():
@@ -144,6 +144,11 @@ def render(blocks: Iterable[Block]) -> None:
                 table(block.columns, block.accent)
             case Figure():
                 draw(block)
+
+
+def bullets(sentences: Iterable[str]) -> None:
+    """Sentences as a list."""
+    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in sentences))
 
 
 def section(title: str, level: int = 2) -> None:
@@ -201,6 +206,7 @@ def table(columns: Sequence[Column], accent: int | None = None) -> None:
     A plain table is drawn with the page, can be selected, copied and read aloud, and has bars.
     """
     if len(columns[0].cells) > _MOST_PLAIN:
-        st.dataframe({one.heading: list(one.cells) for one in columns}, hide_index=True)
+        cells = {column.heading: list(column.cells) for column in columns}
+        st.dataframe(cells, hide_index=True)
     elif columns[0].cells:
         st.html(table_html(columns, accent))

@@ -127,7 +127,7 @@ class Session:
         with suppress(PlannerError):
             *past, now = documents_of_word(steps)
             if not self.past and [now] == documents_of_word(word_of(self.document)):
-                self.past = [json.dumps(one) for one in past]
+                self.past = [json.dumps(step) for step in past]
         with suppress(PlannerError):
             self.last = documents_of_word(last)[-1]
 
@@ -141,17 +141,18 @@ class Session:
         """What ``make`` returns or why it cannot, computed once for this visit."""
         if key not in self.memory:
             try:
-                found: T | PlannerError = make()
+                outcome: T | PlannerError = make()
             except PlannerError as error:
-                found = error.with_traceback(None)
+                # Without its traceback, which would keep what it was computed from.
+                outcome = error.with_traceback(None)
             while len(self.memory) >= _MOST_REMEMBERED:
                 del self.memory[next(iter(self.memory))]
-            self.memory[key] = found
+            self.memory[key] = outcome
         result = self.memory[key]
         if isinstance(result, PlannerError):
             raise result
-        known: T = result
-        return known
+        value: T = result
+        return value
 
     def _go(self, steps: list[str], back: list[str]) -> None:
         if steps:
@@ -165,8 +166,8 @@ def session() -> Session:
     """The session of this visitor, started with what the address asks for."""
     if "session" not in st.session_state:
         st.session_state["session"] = _started()
-    found: Session = st.session_state["session"]
-    return found
+    here: Session = st.session_state["session"]
+    return here
 
 
 def _started() -> Session:

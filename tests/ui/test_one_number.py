@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 
 from planner.deployment.bulk import perturb_file
-from planner.deployment.parameters import deployable_files
+from planner.deployment.parameters import survey_parameters
 from planner.planning.plan import plan_survey
 from planner.survey.survey import settle
 from planner.ui.document import cleaned, example_document
@@ -78,7 +78,7 @@ def test_the_comparison_notices_a_number_that_differs():
 def results_of(survey, answers, tmp_path):
     """The page Results for reports of a file of answers."""
     plan = plan_survey(survey)
-    (parameters,) = deployable_files(plan).values()
+    parameters = survey_parameters(plan)
     (tmp_path / "answers.csv").write_text(answers)
     reports = tmp_path / "reports.jsonl"
     perturb_file(parameters, tmp_path / "answers.csv", reports)

@@ -492,17 +492,21 @@ def test_two_questions_are_asked_together_and_looked_at_as_one(questions):
 
 
 def test_a_third_question_is_asked_together_with_two():
-    app = open_page("questions")
-    for _ in range(2):
-        by_label(app.button, "Add a question").click().run()
+    level = {"name": "all", "epsilon": "1", "items": "yes; no"}
+    names = ("first", "second", "third")
+    document = {
+        "survey": {"name": "s", "users": "1000"},
+        "question": [{"name": name, "level": [level]} for name in names],
+    }
+    app = open_page("questions", survey=word_of(document))
     choose(app, "A person gives", "joint")
-    by_label(app.multiselect, "Goes together with").set_value([0, 1]).run()
+    by_label(app.multiselect, "Goes together with").set_value([1, 2]).run()
     assert not app.exception
     (joint,) = settle(cleaned(session(app).document))[0].questions
-    assert joint.of == ("diagnosis", "question 1", "question 2")
-    by_label(app.multiselect, "Goes together with").set_value([0]).run()
-    names = settle(cleaned(session(app).document))[0].questions
-    assert {one.name for one in names} == {"question 1", "diagnosis and question 2"}
+    assert joint.of == names
+    by_label(app.multiselect, "Goes together with").set_value([2]).run()
+    questions = settle(cleaned(session(app).document))[0].questions
+    assert {one.name for one in questions} == {"second", "first and third"}
 
 
 def survey_names(app):

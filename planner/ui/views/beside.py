@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -63,8 +64,8 @@ def results() -> None:
             _without_folders(block, paths) for block in _counted(parameters, paths)
         ]
         render.render(blocks)
-        made = page_of(f"{parameters.survey}: result", blocks)
-        st.download_button("Download as a page", made, "result.html", on_click="ignore")
+        page = page_of(f"{parameters.survey}: result", blocks)
+        st.download_button("Download as a page", page, "result.html", on_click="ignore")
 
 
 def _without_folders(block: Block, paths: list[Path]) -> Block:
@@ -97,67 +98,78 @@ def meaning() -> None:
     """Explain the plan of a question for those whose answers it protects."""
     purpose = "What somebody who sees one report can conclude about its sender."
     render.header("What a report says", purpose)
-    found, _, plan = looked_at("meaning")
-    if plan is None or found.plan is None:
+    result, _, plan = looked_at("meaning")
+    if plan is None or result.plan is None:
         return
-    with shown(found), render.complaint():
+    with shown(result), render.complaint():
         if not plan.question.apart:
             _odds(plan)
             _beliefs(plan)
-        st.markdown("\n".join(f"- {render.plain(one)}" for one in promises_of(plan)))
-        fill = partial(_details, found.plan, plan)
+        render.bullets(promises_of(plan))
+        fill = partial(_details, result.plan, plan)
         render.drawer("Details: what outsiders learn", "meaning-details", fill)
 
 
 def _odds(plan: QuestionPlan) -> None:
     """Two hundred people in words and drawn: with an answer, and with another."""
     levels = plan.fact(ByLevel)
-    names = list(drawn_by(plan) if levels is None else levels.names[:_MOST_PAIRS])
+    if levels is None:
+        _odds_apart(plan)
+        return
+    names = list(levels.names[:_MOST_PAIRS])
+    (left, _) = st.columns(2)
+    level = names.index(_answer(left, "Answer", names, names[0]))
+    st.markdown(render.plain(odds_sentence(plan, level)))
+    _two_hundred(levels.if_had[level], levels.b[level], "another")
+
+
+def _odds_apart(plan: QuestionPlan) -> None:
+    """The same of a scale or a number: two of its answers beside each other."""
+    names = list(drawn_by(plan))
     if not names:
         return
-    slots = st.columns(2)
-    key = f"m-answer-{hash(tuple(names))}"
-    first, last = (
-        kept_item(slot.selectbox, label, f"{key}-{label}", start, options=names)
-        if len(names) > 1 and (label == "Answer" or levels is None)
-        else start
-        for slot, label, start in zip(
-            slots, ("Answer", "Against"), (names[0], names[-1]), strict=True
-        )
-    )
-    if levels is None:
-        (text, own, others) = apart_sentence(plan, first, last)
-        other = "the other"
-    else:
-        place = names.index(first)
-        text = odds_sentence(plan, place)
-        own = levels.if_had[place]
-        others = levels.b[place]
-        other = "another"
-    st.markdown(render.plain(text))
-    told = ("such an answer", own), (other, others)
-    for slot, (whose, share) in zip(st.columns(2), told, strict=True):
-        with slot:
-            st.caption(f"Of 100 people with {whose}")
-            render.dots(float(share))
+    left, right = st.columns(2)
+    first = _answer(left, "Answer", names, names[0])
+    second = _answer(right, "Against", names, names[-1])
+    sentence, share, other_share = apart_sentence(plan, first, second)
+    st.markdown(render.plain(sentence))
+    _two_hundred(share, other_share, "the other")
+
+
+def _answer(slot: Any, label: str, names: list[str], start: str) -> str:
+    """One of some answers or levels, chosen where there are several."""
+    if len(names) == 1:
+        return start
+    key = f"m-answer-{hash(tuple(names))}-{label}"
+    chosen: str = kept_item(slot.selectbox, label, key, start, options=names)
+    return chosen
+
+
+def _two_hundred(share: float, other_share: float, other: str) -> None:
+    """A hundred people with the answer, and a hundred with an ``other``."""
+    left, right = st.columns(2)
+    with left:
+        st.caption("Of 100 people with such an answer")
+        render.dots(float(share))
+    with right:
+        st.caption(f"Of 100 people with {other}")
+        render.dots(float(other_share))
 
 
 def _beliefs(plan: QuestionPlan) -> None:
     render.section("What an observer may come to believe")
     label = "Belief before the report, in percent"
-    told = (
+    meaning = (
         "How likely somebody thought it, before seeing the report, that the person has one "
         "particular answer."
     )
-    prior = st.slider(label, 1, 99, 10, key="prior", bind="query-params", help=told)
-    names = plan.deployed.policy.names[:_MOST_PAIRS]
+    prior = st.slider(label, 1, 99, 10, key="prior", bind="query-params", help=meaning)
+    every = plan.deployed.policy.names
+    names = every[:_MOST_PAIRS]
     low, high = beliefs_after(plan.leakage[:, :_MOST_PAIRS], prior / 100)
-    drawn = beliefs_figure(
-        names, prior / 100, low, high, len(plan.deployed.policy.names)
-    )
-    render.chart(
-        drawn, "beliefs", "Beliefs before a report, and at least and at most after it."
-    )
+    drawn = beliefs_figure(names, prior / 100, low, high, len(every))
+    alt = "Beliefs before a report, and at least and at most after it."
+    render.chart(drawn, "beliefs", alt)
     render.table(beliefs_columns(names, low, high))
 
 
@@ -165,12 +177,10 @@ def _details(survey: SurveyPlan, plan: QuestionPlan) -> None:
     """Every pair of levels, and what an outsider learns who cannot tell reports apart."""
     pairs: list[Block] = []
     if plan.fact(ByLevel) is not None and plan.deployed.policy.size <= _MOST_PAIRS:
-        pairs = [
-            pairs_table(law) for law in survey_parameters(survey, plan.name).questions
-        ]
-    render.render(
-        pairs + outsider_blocks(remembered(("outsiders", survey), survey.outsiders))
-    )
+        laws = survey_parameters(survey, plan.name).questions
+        pairs = [pairs_table(law) for law in laws]
+    outsiders = remembered(("outsiders", survey), survey.outsiders)
+    render.render(pairs + outsider_blocks(outsiders))
 
 
 def glossary() -> None:

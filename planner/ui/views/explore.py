@@ -282,17 +282,17 @@ def _charts(plan: QuestionPlan) -> dict[str, Callable[[], figures.Chart]]:
         curve = budget_curve(plan, _SCALES, level or None, _WHILE_MOVING)
         return figures.explored_figure(plan, curve, level)
 
-    found: dict[str, Callable[[], figures.Chart]] = {"all budgets": against}
+    charts: dict[str, Callable[[], figures.Chart]] = {"all budgets": against}
     names = plan.deployed.policy.names
     if 1 < len(names) <= _MOST_SLIDERS:
-        found |= {f"the budget of {name}": partial(against, name) for name in names}
+        charts |= {f"the budget of {name}": partial(against, name) for name in names}
     if padded is not None and padded.plan is not None:
-        found["the padding length"] = partial(
+        charts["the padding length"] = partial(
             figures.padding_figure, padded.plan, padded.length
         )
     if sampling is not None:
-        found = {"decoys": partial(figures.decoys_figure, sampling)} | found
-    return found
+        charts = {"decoys": partial(figures.decoys_figure, sampling)} | charts
+    return charts
 
 
 def _rates(plan: QuestionPlan) -> AnswerRatePlan:
@@ -301,8 +301,8 @@ def _rates(plan: QuestionPlan) -> AnswerRatePlan:
     rates = answer_rate_of(part)
     alike = part.question.replacing(epsilon=1.0, mechanism="best")
     key = "channels", alike, part.share
-    found = remembered(key, lambda: channel_curve(rates.model, _TRIED_BUDGETS))
-    return rates.with_channels(found.of_people(part.people))
+    curve = remembered(key, lambda: channel_curve(rates.model, _TRIED_BUDGETS))
+    return rates.with_channels(curve.of_people(part.people))
 
 
 def _offers(plan: QuestionPlan) -> None:

@@ -34,18 +34,17 @@ def page() -> None:
     render.header(
         "Export", "Read what is promised, and take the files to clients and collector."
     )
-    found = result()
-    render.problems(
-        found.sentences, "Mend this first: a plan is exported whole or not at all."
-    )
-    if found.mistakes or found.plan is None:
+    planned = result()
+    rest = "Mend this first: a plan is exported whole or not at all."
+    render.problems(planned.sentences, rest)
+    if planned.mistakes or planned.plan is None:
         return
-    plan = found.plan
+    plan = planned.plan
     _summary(plan)
-    for one in plan.questions:
-        sampling = one.fact(SamplingPlan)
+    for question in plan.questions:
+        sampling = question.fact(SamplingPlan)
         if sampling is not None and not sampling.acknowledged:
-            tick = f'Tick "I vouch for this" at {one.name!r} on the page Questions'
+            tick = f'Tick "I vouch for this" at {question.name!r} on the page Questions'
             st.warning(
                 render.plain(f"{tick}, if it is true: until then nothing is exported.")
             )
@@ -55,13 +54,12 @@ def page() -> None:
 
 
 def _summary(plan: SurveyPlan) -> None:
-    for title, sentences in (
-        ("What is promised", promises(plan)),
-        ("What it costs", costs(plan)),
-        ("What it relies on", relied_on(plan)),
-    ):
-        render.section(title)
-        st.markdown("\n".join(f"- {render.plain(sentence)}" for sentence in sentences))
+    render.section("What is promised")
+    render.bullets(promises(plan))
+    render.section("What it costs")
+    render.bullets(costs(plan))
+    render.section("What it relies on")
+    render.bullets(relied_on(plan))
 
 
 def _downloads(plan: SurveyPlan, parameters: Parameters) -> None:
@@ -85,8 +83,8 @@ def _downloads(plan: SurveyPlan, parameters: Parameters) -> None:
         st.caption("Tick this to download.")
         return
     with st.container(horizontal=True):
-        told = f"For clients and collector. To check it: ldp-planner verify {file}"
-        _offer("Parameters", file, parameters.to_json, help=told, type="primary")
+        what_for = f"For clients and collector. To check it: ldp-planner verify {file}"
+        _offer("Parameters", file, parameters.to_json, help=what_for, type="primary")
         _offer("Report", f"{stem}.html", partial(report_html, plan))
         _offer("Handout", f"{stem}-handout.html", partial(handout_html, plan))
         _offer("Survey", f"{stem}.toml", survey_text(plan.survey))
@@ -108,15 +106,24 @@ def _questionnaire(plan: SurveyPlan, parameters: Parameters, stem: str) -> None:
         "One file that people open in a browser: it asks, randomises on their device, says what is "
         "sent, and sends reports alone. Its words are set on the page Questions."
     )
-    told = {"help": _SEND_TO, "placeholder": "nowhere: people save them as a file"}
-    where = kept_item(st.text_input, "Reports go to", "send-to", "", **told)
+    where = kept_item(
+        st.text_input,
+        "Reports go to",
+        "send-to",
+        "",
+        help=_SEND_TO,
+        placeholder="nowhere: people save them as a file",
+    )
     round_number = None
-    if rounds := max(law.rounds[-1] or 0 for law in parameters.questions):
-        ends = {"min_value": 1, "max_value": rounds}
-        round_number = kept_item(st.number_input, "Round", "round", 1, **ends)
-    given = plan.survey, parameters.to_json().encode(), where, round_number
-    _offer("Questionnaire", f"{stem}-questionnaire.html", questionnaire(*given))
-    preview = partial(questionnaire, *given, preview=True)
+    rounds = max(law.rounds[-1] or 0 for law in parameters.questions)
+    if rounds:
+        round_number = kept_item(
+            st.number_input, "Round", "round", 1, min_value=1, max_value=rounds
+        )
+    data = parameters.to_json().encode()
+    make = partial(questionnaire, plan.survey, data, where, round_number)
+    _offer("Questionnaire", f"{stem}-questionnaire.html", make())
+    preview = partial(make, preview=True)
     render.drawer("Preview", "preview parameters", partial(_framed, preview))
 
 
@@ -124,12 +131,13 @@ def _framed(make: Callable[[], str]) -> None:
     st.iframe(make(), height=800)
 
 
-def _offer(label: str, name: str, data: str | Callable[[], str], **more: Any) -> None:
+def _offer(
+    label: str, name: str, data: str | Callable[[], str], **settings: Any
+) -> None:
     """A file to download, under its own name; its data may be a function that makes it."""
     text = render.plain(f"{label} ({name})")
-    st.download_button(
-        text, data, name, key=f"download {name}", on_click="ignore", **more
-    )
+    key = f"download {name}"
+    st.download_button(text, data, name, key=key, on_click="ignore", **settings)
 
 
 def python_snippet(survey: str, *, spent: bool) -> str:
@@ -142,11 +150,13 @@ def python_snippet(survey: str, *, spent: bool) -> str:
     plan = plan_survey("clinic.toml")
     print(plan.to_frame().T)
     """
-    also, ledger = (
-        (", read_ledger", ', read_ledger("ledger.json")') if spent else ("", "")
-    )
+    imported = "plan_survey"
+    arguments = f'"{survey}"'
+    if spent:
+        imported += ", read_ledger"
+        arguments += ', read_ledger("ledger.json")'
     return (
-        f"from planner import plan_survey{also}\n"
-        f'plan = plan_survey("{survey}"{ledger})\n'
+        f"from planner import {imported}\n"
+        f"plan = plan_survey({arguments})\n"
         "print(plan.to_frame().T)"
     )

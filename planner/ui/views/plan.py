@@ -28,36 +28,45 @@ from planner.ui.working import (
     take_step,
 )
 
-_MOST_DRAWN = 10_000_000, 200_000  # people, answers
+# So that a picture comes at once.
+_MOST_PEOPLE_DRAWN = 10_000_000
+_MOST_ANSWERS_DRAWN = 200_000
 
 
 def page() -> None:
     """Show the result of the chosen question, then of the survey, then the details."""
     render.header("Plan", "How exact answers will be, and what is promised.")
-    found, place, plan = looked_at("plan")
-    if place is None or plan is None or found.plan is None:
+    result, number, plan = looked_at("plan")
+    if number is None or plan is None or result.plan is None:
         return
-    shared = survey_blocks(found.plan)[1:] if len(found.plan.questions) > 1 else []
+    survey = result.plan
+    shared: list[Block] = []
+    if len(survey.questions) > 1:
+        shared = survey_blocks(survey)[1:]  # without the heading
 
     def first() -> list[Block]:
         return [*question_blocks(plan, details=False), *pictures(plan)]
 
     def details() -> None:
         blocks = remembered(("details", plan), lambda: question_blocks(plan))
-        render.render(one for one in blocks + shared if one.rank == "details")
+        render.render(block for block in blocks + shared if block.rank == "details")
 
-    with shown(found), render.complaint():
+    with shown(result), render.complaint():
         blocks = remembered(("blocks", plan), first)
-        render.render(one for one in blocks + shared if one.rank != "details")
-        step = None if found.mistakes else _step(found.plan, plan, question_at(place))
-        if step is not None:
-            label, *change = step
-            st.button(
-                render.plain(label), on_click=take_step, args=change, type="primary"
-            )
+        render.render(block for block in blocks + shared if block.rank != "details")
+        if not result.mistakes:
+            _offer(_step(survey, plan, question_at(number)))
         render.render(said([others_sentence(plan)]))
         _picture(plan)
         render.drawer("Details", "details", details)
+
+
+def _offer(step: Step | None) -> None:
+    """A button for what would help most, if there is something."""
+    if step is None:
+        return
+    label, *change = step
+    st.button(render.plain(label), on_click=take_step, args=change, type="primary")
 
 
 def _step(survey: SurveyPlan, plan: QuestionPlan, question: Document) -> Step | None:
@@ -69,35 +78,35 @@ def _step(survey: SurveyPlan, plan: QuestionPlan, question: Document) -> Step | 
     design = design_step(survey)
     if design is not None:
         return design
-    about = session().document["survey"]
-    missed = [answer for answer in plan.targets if not answer.met]
-    users = [answer.users for answer in missed if answer.users is not None]
+    missed = [target for target in plan.targets if not target.met]
     if missed:
-        most = f"{max(users, default=0):,}"
-        enough = len(users) == len(missed)
-        return (f"Ask {most} people", about, {"users": most}) if enough else None
-    own = plan.planned
-    better = [
-        one for one in plan.found if one.against < -SAME_ERROR and not one.compared
-    ]
-    if better and better[0].by_level <= own.by_level:
-        return f"Use {better[0].title}", question, {"mechanism": better[0].name}
+        users = [target.users for target in missed]
+        if None in users:  # no number of people meets that target
+            return None
+        most = f"{max(number for number in users if number is not None):,}"
+        return f"Ask {most} people", session().document["survey"], {"users": most}
+    for option in plan.found:
+        if option.against < -SAME_ERROR and not option.compared:
+            if option.by_level > plan.planned.by_level:
+                return None
+            return f"Use {option.title}", question, {"mechanism": option.name}
     return None
 
 
 def _picture(plan: QuestionPlan) -> None:
     """One simulated survey: what is true, and estimates with their intervals."""
     items = sum(level.item_count for level in plan.deployed.levels)
-    if plan.question.apart or plan.everybody > _MOST_DRAWN[0] or items > _MOST_DRAWN[1]:
+    if plan.question.apart:
+        return
+    if plan.everybody > _MOST_PEOPLE_DRAWN or items > _MOST_ANSWERS_DRAWN:
         return
     with render.complaint():
         render.section("What one survey could look like")
-        drawn, alt, told = one_survey(
-            *remembered(("picture", plan), lambda: _one_survey(plan))
-        )
+        trial, survey = remembered(("picture", plan), lambda: _one_survey(plan))
+        drawn, alt, remark = one_survey(trial, survey)
         render.chart(drawn, "one-survey", alt)
         how = "few frequent, many rare" if items else "around the expected mean"
-        st.caption(render.plain(f"Made-up answers, {how}. {told}"))
+        st.caption(render.plain(f"Made-up answers, {how}. {remark}"))
 
 
 def _one_survey(plan: QuestionPlan) -> tuple[Trial, OneSurvey | OrderedEstimates]:

@@ -371,41 +371,41 @@ def _protected(question: Document, number: int) -> None:
 
 
 def _sampling(question: Document, number: int) -> None:
-    about = question.setdefault("sampling", {"relies_on": "aggregates-only"})
+    sampling = question.setdefault("sampling", {"relies_on": "aggregates-only"})
     relies, everyone = st.columns([3, 1], vertical_alignment="bottom")
-    view = about.get("relies_on")
-    take = partial(_rely, about)
+    view = sampling.get("relies_on")
+    take = partial(_rely, sampling)
     field(
         relies.radio, "It relies on", f"relies-{number}", view, take, options=_RELIES_ON
     )
     kept(everyone, question, "sampling.everyone_has_value", number)
-    view = about.get("relies_on")
+    view = sampling.get("relies_on")
     sentence = ACKNOWLEDGEMENTS.get(str(view), "")
     label = f"I vouch for this: {sentence}"
-    take = partial(_vouch, about, sentence)
+    take = partial(_vouch, sampling, sentence)
     field(st.checkbox, label, f"vouched-{view}-{number}", vouched(question), take)
 
 
-def _rely(about: Document, value: str) -> None:
-    about["relies_on"] = value
-    about.pop("acknowledged", None)
+def _rely(sampling: Document, value: str) -> None:
+    sampling["relies_on"] = value
+    sampling.pop("acknowledged", None)
 
 
-def _vouch(about: Document, sentence: str, agreed: bool) -> None:
-    about.pop("acknowledged", None)
+def _vouch(sampling: Document, sentence: str, agreed: bool) -> None:
+    sampling.pop("acknowledged", None)
     if agreed:
-        about["acknowledged"] = sentence
+        sampling["acknowledged"] = sentence
 
 
 def _preferences(question: Document, number: int) -> None:
     """The largest budget that people accept."""
-    about = question.get("preferences", {})
-    chosen = about.get("model", "")
+    preferences = question.get("preferences", {})
+    chosen = preferences.get("model", "")
     chosen = chosen if isinstance(chosen, str) and chosen in _MODELS else ""
     model, *columns = st.columns(3)
     label = "The largest budget that people accept"
     take = partial(_take_model, question, number)
-    told = "People who find a budget too large do not answer."
+    meaning = "People who find a budget too large do not answer."
     options = {name: words for name, (words, _) in _MODELS.items()}
     field(
         model.selectbox,
@@ -414,7 +414,7 @@ def _preferences(question: Document, number: int) -> None:
         chosen,
         take,
         options=options,
-        help=told,
+        help=meaning,
     )
     keys = (
         [f"preferences.{key}" for key in _MODELS[chosen][1]] if chosen else ["refusals"]
@@ -423,7 +423,7 @@ def _preferences(question: Document, number: int) -> None:
         kept(slot, question, key, number)
     if chosen == "sample":
         with columns[0]:
-            _sample(about, number)
+            _sample(preferences, number)
     kept(st, question, "yes_no", number)
 
 
@@ -439,18 +439,18 @@ def _take_model(question: Document, number: int, model: str) -> None:
     session().revision += 1
 
 
-def _sample(about: Document, number: int) -> None:
-    told = "A header line, then one accepted epsilon per person asked in a pilot."
+def _sample(preferences: Document, number: int) -> None:
+    content = "A header line, then one accepted epsilon per person asked in a pilot."
     key = f"sample-{number}-{session().revision}"
-    file = st.file_uploader("Sample (CSV, one column)", ["csv"], key=key, help=told)
+    file = st.file_uploader("Sample (CSV, one column)", ["csv"], key=key, help=content)
     if file is not None:
-        about[
+        preferences[
             "values"
         ] = []  # one that is refused must not leave the results of the one before
         with render.complaint(), as_file(file.name, file.getvalue()) as path:
-            about["values"] = read_preferences(path).sample.tolist()
-    if about.get("values"):
-        st.caption(f"{len(about['values']):,} people asked.")
+            preferences["values"] = read_preferences(path).sample.tolist()
+    if preferences.get("values"):
+        st.caption(f"{len(preferences['values']):,} people asked.")
 
 
 def _options(question: Document, number: int, *, is_part: bool) -> None:
@@ -510,9 +510,9 @@ def _whole_survey(document: Document) -> None:
 def _ledger() -> None:
     here = session()
     label = "Ledger of earlier collections from the same people"
-    told = "Downloaded here after an earlier survey. What was spent is taken off every level."
+    content = "Downloaded here after an earlier survey. What was spent is taken off every level."
     key = f"ledger-{here.revision}"
-    st.file_uploader(label, ["json"], key=key, on_change=_take_ledger, help=told)
+    st.file_uploader(label, ["json"], key=key, on_change=_take_ledger, help=content)
     if here.ledger is None:
         return
     ledger = Ledger.model_validate_json(here.ledger)
