@@ -28,6 +28,8 @@ def on_first_use(
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+        # What modules need for themselves is nobody's to use.
+        special = [name for name in vars(sys.modules[package]) if name[:2] == "__"]
+        return sorted({*special, *homes})
 
     return load, names, list(homes)

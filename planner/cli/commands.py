@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated, NoReturn
 
 import typer
@@ -12,6 +14,7 @@ import typer
 from planner import __version__
 from planner.cli import deployment, planning
 from planner.cli.options import option
+from planner.cli.streams import speak, without_spool
 from planner.errors import InputError, PlannerError
 
 app = typer.Typer(
@@ -31,6 +34,7 @@ def _options(
     ] = False,
 ) -> None:
     """Plan a locally private survey: budgets in, certified probabilities out."""
+    speak()
     if version:
         typer.echo(f"ldp-planner {__version__}")
         raise typer.Exit
@@ -62,28 +66,49 @@ def open_app(
     os.execv(sys.executable, words)  # noqa: S606 - this very Python, and words of our own
 
 
-for _command in (
-    planning.plan, planning.compare, planning.outsiders, planning.answer_rate, planning.simulate,
-    deployment.questionnaire, deployment.receive, deployment.schema, deployment.vectors,
-    deployment.verify, deployment.rehearse, deployment.perturb, deployment.aggregate,
-    deployment.difference,
-    deployment.audit,
-):  # fmt: skip
-    app.command()(_command)
-app.command("import")(planning.import_form)
-app.command("app", short_help="Open the app in the browser.")(open_app)
+# Each command with an example, which its --help ends with.
+_COMMANDS: dict[Callable[..., None], str] = {
+    planning.plan: "plan survey.toml --out params.json --report plan.html",
+    planning.compare: "compare strict.toml loose.toml",
+    planning.outsiders: "outsiders survey.toml --details",
+    planning.answer_rate: "answer-rate survey.toml",
+    planning.simulate: "simulate survey.toml --question ward --data visits.csv",
+    deployment.questionnaire: "questionnaire survey.toml --parameters params.json --out page.html",
+    deployment.receive: "receive params.json --into reports --page page.html",
+    deployment.schema: "schema > parameters.schema.json",
+    deployment.vectors: "vectors params.json --out vectors.json",
+    deployment.verify: "verify params.json",
+    deployment.rehearse: "rehearse survey.toml --data visits.csv --by region",
+    deployment.perturb: "perturb params.json --data visits.csv --out reports",
+    deployment.aggregate: "aggregate params.json reports --out estimates.csv",
+    deployment.difference: "difference last.json reports-last this.json reports-this",
+    deployment.audit: "audit params.json --answer tea --answer rice -- node client.mjs",
+}
+for _command, _example in _COMMANDS.items():
+    app.command(epilog=f"Example: ldp-planner {_example}")(_command)
+app.command("import", epilog="Example: ldp-planner import form.xlsx --out survey.toml")(
+    planning.import_form
+)
+app.command(
+    "app",
+    short_help="Open the app in the browser.",
+    epilog="Example: ldp-planner app --port 8600",
+)(open_app)
 
 # Click's own, or typer's copy of it; what it has its parameters' errors have, too.
 _UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
 
 
 def run() -> NoReturn:
-    """Run the command line; on an expected error print one sentence and exit with its code."""
+    """Run the command line; on an expected error print one sentence and exit with its code.
+
+    With ``--json`` the error is a document on the standard output.
+    """
     try:
         code = app(sys.argv[1:] or ["--help"], "ldp-planner", standalone_mode=False)
         sys.stdout.flush()
     except PlannerError as error:
-        _fail(str(error), 1)
+        _fail(str(error), 1, error)
     except _UsageError as error:
         command = "ldp-planner" if error.ctx is None else error.ctx.command_path
         _fail(f"{error.format_message().rstrip('.?')}. Try: {command} --help", 2)
@@ -94,10 +119,20 @@ def run() -> NoReturn:
     sys.exit(code)
 
 
-def _fail(sentence: str, code: int) -> NoReturn:
+def _fail(sentence: str, code: int, error: PlannerError | None = None) -> NoReturn:
     from planner.show.terminal import visible
 
-    typer.echo(f"ldp-planner: {visible(sentence)}", err=True)
+    words = without_spool(sentence)
+    if "--json" in sys.argv[1:]:
+        document = {"kind": "UsageError", "message": words, "exit_code": code}
+        if error is not None:
+            document["kind"] = type(error).__name__
+            document["argument"] = getattr(error, "argument", None)
+            document["reason"] = without_spool(error.reason)
+            document["remedy"] = without_spool(error.remedy)
+        typer.echo(json.dumps({"error": document}, indent=2))
+    else:
+        typer.echo(f"ldp-planner: {visible(words)}", err=True)
     sys.exit(code)
 
 

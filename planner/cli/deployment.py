@@ -16,13 +16,16 @@ import typer
 
 from planner.cli.options import (
     AnswerFileSurvey,
+    DataFile,
     Decimal,
     Delimiter,
     Encoding,
     FirstItem,
+    Force,
     JsonOption,
     ParameterFile,
     PlaceUnlisted,
+    Quiet,
     SkipRows,
     SurveyFile,
     argument,
@@ -32,6 +35,14 @@ from planner.cli.options import (
     reading_of,
     say,
     show,
+)
+from planner.cli.streams import (
+    DASH,
+    destination,
+    settle_outputs,
+    spooled_all,
+    survey_of,
+    working,
 )
 from planner.errors import FileError, InputError
 from planner.files import replace_file
@@ -60,8 +71,9 @@ def schema() -> None:
 def vectors(
     params: ParameterFile,
     out: Annotated[
-        Path | None, option("vectors.json", "Write here, not to the screen.")
+        Path | None, option("VECTORS.json", "Write here, not to the screen.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Test vectors for clients in other languages.
 
@@ -69,11 +81,10 @@ def vectors(
     """
     from planner.deployment.parameters import make_vectors
 
+    settle_outputs(out, force=force)
     text = json.dumps(make_vectors(_parameters(params)), indent=1) + "\n"
-    if out is None:
-        typer.echo(text, nl=False)
-    else:
-        replace_file(out, text)
+    with destination(DASH if out is None else out, ".json") as path:
+        replace_file(path, text)
 
 
 def verify(params: ParameterFile, json_output: JsonOption = False) -> None:
@@ -93,12 +104,10 @@ def verify(params: ParameterFile, json_output: JsonOption = False) -> None:
 
 def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params: ParameterFile,
-    data: Annotated[
-        Path, option("answers.csv", "Answers, with a column named like each question.")
-    ],
+    data: DataFile,
     out: Annotated[
         Path,
-        option("PATH", ".parquet or .jsonl for one question, a directory for several."),
+        option("PATH", ".parquet or .jsonl for one question, a folder for several."),
     ],
     question: Annotated[
         list[str] | None,
@@ -111,6 +120,8 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
     skip_rows: SkipRows = 0,
     place_unlisted: PlaceUnlisted = False,
     first_item: FirstItem = False,
+    force: Force = False,
+    quiet: Quiet = False,
     json_output: JsonOption = False,
 ) -> None:
     """Randomise a file of true answers, for pilots and tests.
@@ -123,8 +134,9 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.deployment.bulk import perturb_file
     from planner.survey.survey import load_survey
 
-    parameters = _parameters(params)
     _require_apart(out, [params, data])
+    settle_outputs(out, force=force, quiet=quiet, json=json_output)
+    parameters = _parameters(params)
     told_by = None if survey is None else load_survey(survey)
     reading = reading_of(
         delimiter, encoding, decimal, skip_rows, place_unlisted, first_item
@@ -135,9 +147,10 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
         def tell(done: int) -> None:
             bar.update(task, completed=done)
 
-        found = perturb_file(
-            parameters, data, out, question or (), tell, told_by, reading
-        )
+        with destination(out, ".jsonl") as path:
+            found = perturb_file(
+                parameters, data, path, question or (), tell, told_by, reading
+            )
     if json_output:
         written = {str(path): n for path, n in found.written.items()}
         print_json({"written": written, "read": found.said})
@@ -154,7 +167,9 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         argument(
             "REPORTS",
             "Report files, directories, or places such as s3://bucket/folder. Reports in "
-            "Parquet files have no ids: one that stands in two of them counts twice.",
+            "Parquet files have no ids: one that stands in two of them counts twice. - reads "
+            "lines.",
+            spooled_all,
         ),
     ],
     engine: Annotated[
@@ -206,6 +221,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     report: Annotated[
         Path | None, option("FILE.html", "Write estimates and charts over rounds here.")
     ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
     json_output: JsonOption = False,
 ) -> None:
     """Count report files and estimate.
@@ -223,7 +240,13 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.results import collection_json, files_blocks, result_blocks
     from planner.show.terminal import print_blocks, terminal
 
-    _check_aggregate(confidence, out)
+    _check_aggregate(confidence, None if out == DASH else out)
+    _require_apart(out, [params, *(place for place in reports if place.is_file())])
+    if checkpoint is None and out is not None and out != DASH:
+        checkpoint = out.with_name(out.name + ".checkpoint")
+    # What has its progress beside it goes on, and is written again.
+    goes_on = checkpoint is not None and checkpoint.exists()
+    settle_outputs(out, report, force=force or goes_on, quiet=quiet, json=json_output)
     if excel and (out is None or out.suffix != ".csv"):
         remedy = "Leave it out, or name a file such as estimates.csv."
         raise InputError("excel", out, "given with --out FILE.csv", remedy)
@@ -232,9 +255,6 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     sizes = dict(_pair(parameters, text) for text in set_sizes or ())
     check_set_sizes(parameters, sizes)
     _require_group(parameters, by)
-    if checkpoint is None and out is not None:
-        checkpoint = out.with_name(out.name + ".checkpoint")
-    _require_apart(out, [params, *(place for place in reports if place.is_file())])
     how = cast("Missing", missing)
     ignored = [params, *([] if out is None else [out])]
     with progress() as bar:
@@ -252,14 +272,18 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         print_blocks(terminal(stderr=True), files_blocks(collection), details=True)
         raise _without_reports(collection)
     parts = (by, collection.by(parameters.groups, by)) if by else None
-    estimates = estimates_table(
-        parameters, collection.sums, confidence, window, sizes, parts
-    )
+    with working("estimating"):
+        estimates = estimates_table(
+            parameters, collection.sums, confidence, window, sizes, parts
+        )
     if out is not None:
-        write_table(out, estimates, excel=excel)
+        with destination(out, ".csv") as path:
+            write_table(path, estimates, excel=excel)
     blocks = result_blocks(parameters, collection, estimates, confidence)
     if report is not None:
-        replace_file(report, page_of(f"{parameters.survey}: result", blocks))
+        page = page_of(f"{parameters.survey}: result", blocks)
+        with destination(report, ".html") as path:
+            replace_file(path, page)
     show(
         blocks,
         collection_json(collection, estimates) if json_output else None,
@@ -285,9 +309,7 @@ def _without_reports(collection: Collection) -> InputError:
 
 def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
     survey: SurveyFile,
-    data: Annotated[
-        Path, option("answers.csv", "Answers, with a column named like each question.")
-    ],
+    data: DataFile,
     by: Annotated[
         str,
         option("GROUP", "A group of the survey, and a column: results of each value."),
@@ -303,6 +325,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
     decimal: Decimal = "",
     skip_rows: SkipRows = 0,
     place_unlisted: PlaceUnlisted = False,
+    force: Force = False,
     json_output: JsonOption = False,
 ) -> None:
     """Show results as these people's reports give them.
@@ -318,15 +341,17 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.blocks import Sentence
     from planner.show.html import page_of
     from planner.show.results import collection_json, result_blocks
-    from planner.survey.survey import load_survey
 
     _check_aggregate(confidence, None)
     _require_apart(report, [survey, data])
-    asked = load_survey(survey)
-    parameters = survey_parameters(plan_survey(asked))
+    settle_outputs(report, force=force, json=json_output)
+    asked = survey_of(survey)
+    with working(f"planning {asked.name}"):
+        parameters = survey_parameters(plan_survey(asked))
     _require_group(parameters, by)
     reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted)
-    made = rehearsed(parameters, data, asked, reading)
+    with working("asking everybody"):
+        made = rehearsed(parameters, data, asked, reading)
     collection = made.collection
     parts = (by, collection.by(parameters.groups, by)) if by else None
     estimates = estimates_table(parameters, collection.sums, confidence, by=parts)
@@ -335,7 +360,9 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
         *result_blocks(parameters, collection, estimates, confidence),
     ]
     if report is not None:
-        replace_file(report, page_of(f"{parameters.survey}: rehearsal", blocks))
+        page = page_of(f"{parameters.survey}: rehearsal", blocks)
+        with destination(report, ".html") as path:
+            replace_file(path, page)
     document = None
     if json_output:
         document = {"read": made.said} | collection_json(collection, estimates)
@@ -385,7 +412,10 @@ def difference(
 
 def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params: ParameterFile,
-    command: Annotated[list[str], argument("-- COMMAND ...", "The client, see below.")],
+    command: Annotated[
+        list[str],
+        argument("COMMAND", "The client and its options, after --; see below."),
+    ],
     question: Annotated[
         str | None, option("NAME", "Needed if the file has several.")
     ] = None,
@@ -452,10 +482,10 @@ def _parsed(text: str) -> Answer:
         return text
 
 
-def questionnaire(
+def questionnaire(  # noqa: PLR0913, PLR0917 - each is an option of the command
     survey: SurveyFile,
     parameters: Annotated[
-        Path, option("params.json", "What was planned for this survey.")
+        Path, option("PARAMS.json", "What was planned for this survey.")
     ],
     out: Annotated[Path, option("FILE.html", "Write the page here.")],
     send_to: Annotated[
@@ -470,6 +500,8 @@ def questionnaire(
         int | None,
         option("N", "The round it is for, where there are rounds.", "--round"),
     ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
     json_output: JsonOption = False,
 ) -> None:
     """Write the page that people answer, in one file.
@@ -478,11 +510,12 @@ def questionnaire(
     """
     from planner.deployment.questionnaire import questionnaire as page_of
     from planner.files import replace_file
-    from planner.survey.survey import load_survey
 
+    settle_outputs(out, force=force, quiet=quiet, json=json_output)
     found = _parameters(parameters)
-    page = page_of(load_survey(survey), parameters.read_bytes(), send_to, round_number)
-    replace_file(out, page)
+    page = page_of(survey_of(survey), parameters.read_bytes(), send_to, round_number)
+    with destination(out, ".html") as path:
+        replace_file(path, page)
     size = len(page.encode())
     rounds = max(law.rounds[-1] or 0 for law in found.questions)
     number = round_number or 1 if rounds else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.models import ArgumentInfo, OptionInfo
+
+from planner.cli.streams import silent, spooled
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
@@ -18,20 +20,41 @@ if TYPE_CHECKING:
     from planner.survey.tables import Reading
 
 
-def option(metavar: str, told: str, *names: str) -> OptionInfo:
+def option(
+    metavar: str,
+    told: str,
+    *names: str,
+    callback: Callable[[Any], Any] | None = None,
+) -> OptionInfo:
     """An option with a value; without names it is called like its parameter."""
-    found: OptionInfo = typer.Option(*names, metavar=metavar, help=told)
-    return found
+    made: OptionInfo = typer.Option(
+        *names, metavar=metavar, help=told, callback=callback
+    )
+    return made
 
 
-def argument(metavar: str, told: str) -> ArgumentInfo:
+def argument(
+    metavar: str, told: str, callback: Callable[[Any], Any] | None = None
+) -> ArgumentInfo:
     """What stands in its place."""
-    found: ArgumentInfo = typer.Argument(metavar=metavar, help=told)
-    return found
+    made: ArgumentInfo = typer.Argument(metavar=metavar, help=told, callback=callback)
+    return made
 
 
-SurveyFile = Annotated[Path, argument("SURVEY.toml", "The survey.")]
-ParameterFile = Annotated[Path, argument("params.json", "The parameters.")]
+SurveyFile = Annotated[Path, argument("SURVEY.toml", "The survey; - reads it.")]
+ParameterFile = Annotated[
+    Path, argument("PARAMS.json", "The parameters; - reads them.", spooled)
+]
+DataFile = Annotated[
+    Path,
+    option(
+        "ANSWERS.csv",
+        "Answers, a person a row, with a column named like each question: text with any "
+        "delimiter, a spreadsheet, SPSS, Stata, Parquet or JSON lines; or transactions (.dat). "
+        "- reads text.",
+        callback=spooled,
+    ),
+]
 Mechanism = Annotated[
     str | None,
     option(
@@ -43,12 +66,12 @@ Mechanism = Annotated[
     ),
 ]
 Delimiter = Annotated[
-    str, option(", ; | tab", "Between the cells of text [found out].")
+    str, option("MARK", "Between the cells of text: , ; | or tab [found out].")
 ]
 Encoding = Annotated[
     str, option("NAME", "Of text: utf-8, utf-16, cp1252, latin-1 [found out].")
 ]
-Decimal = Annotated[str, option(". ,", "Mark of decimals [found out].")]
+Decimal = Annotated[str, option("MARK", "Of decimals: . or , [found out].")]
 SkipRows = Annotated[int, option("N", "Rows above the header.")]
 FirstItem = Annotated[
     bool, typer.Option("--first-item", help="Keep each transaction's first item only.")
@@ -66,14 +89,22 @@ AnswerFileSurvey = Annotated[
         "SURVEY.toml",
         "Which says in which columns answers stand, and which cells are none.",
         "--survey",
+        callback=spooled,
     ),
 ]
 Details = Annotated[
     bool, typer.Option("--details", help="Print tables and proofs, too.")
 ]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document for machines.")
+    bool,
+    typer.Option(
+        "--json", help="Print one JSON document for machines, of an error, too."
+    ),
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace files that exist already.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
 def reading_of(
@@ -102,6 +133,8 @@ def show(
     json: bool = False,
 ) -> None:
     """Print blocks, those for everybody or all; or what they say for machines."""
+    if silent():
+        return
     if json:
         from planner.show.json import to_json
 
@@ -116,12 +149,15 @@ def say(sentence: str) -> None:
     """Print a sentence; control characters of names in it are spelt out."""
     from planner.show.terminal import terminal
 
+    if silent():
+        return
     terminal().print(sentence, soft_wrap=True)  # a path or a command is copied whole
 
 
 def print_json(document: object) -> None:
     """Print a document; NaN and infinities are errors, as they are not JSON."""
-    typer.echo(json.dumps(document, indent=2, allow_nan=False))
+    if not silent():
+        typer.echo(json.dumps(document, indent=2, allow_nan=False))
 
 
 def progress(*columns: str | ProgressColumn) -> Progress:
@@ -132,5 +168,8 @@ def progress(*columns: str | ProgressColumn) -> Progress:
 
     console = terminal(stderr=True)
     return Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
+        *columns,
+        console=console,
+        transient=True,
+        disable=silent() or not console.is_terminal,
     )

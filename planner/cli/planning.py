@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from planner.cli.options import (
+    DataFile,
     Decimal,
     Delimiter,
     Details,
     Encoding,
     FirstItem,
+    Force,
     JsonOption,
     Mechanism,
     PlaceUnlisted,
+    Quiet,
     SkipRows,
     SurveyFile,
     argument,
@@ -27,7 +30,8 @@ from planner.cli.options import (
     say,
     show,
 )
-from planner.errors import FileError, InputError
+from planner.cli.streams import destination, settle_outputs, survey_of, working
+from planner.errors import InputError
 
 if TYPE_CHECKING:
     from planner.planning.plan import SurveyPlan
@@ -36,8 +40,8 @@ if TYPE_CHECKING:
 
 
 def import_form(
-    form: Annotated[Path, argument("form.xlsx", "The form.")],
-    out: Annotated[Path, option("survey.toml", "Write the survey here.")],
+    form: Annotated[Path, argument("FORM.xlsx", "The form.")],
+    out: Annotated[Path, option("SURVEY.toml", "Write the survey here.")],
     given: Annotated[
         list[str] | None,
         option(
@@ -46,6 +50,8 @@ def import_form(
             "asked on that condition is asked of all. Again for others.",
         ),
     ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
     json_output: JsonOption = False,
 ) -> None:
     """Make a survey of an XLSForm (ODK, Kobo, SurveyCTO).
@@ -55,10 +61,10 @@ def import_form(
     from planner.files import replace_file
     from planner.survey.xlsform import survey_of_form
 
-    if out.exists():
-        raise FileError(out, "exists", "Write to another file.")
+    settle_outputs(out, force=force, quiet=quiet, json=json_output)
     made = survey_of_form(form, given or ())
-    replace_file(out, made.text)
+    with destination(out, ".toml") as path:
+        replace_file(path, made.text)
     if json_output:
         changes = {"left_out": made.left_out, "changed": made.changed}
         print_json({"written": str(out)} | changes)
@@ -74,21 +80,23 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     survey: SurveyFile,
     mechanism: Mechanism = None,
     out: Annotated[
-        Path | None, option("params.json", "Write deployable parameters here.")
+        Path | None, option("PARAMS.json", "Write deployable parameters here.")
     ] = None,
     question: Annotated[
         str | None, option("NAME", "Write the parameters of this question alone.")
     ] = None,
     report: Annotated[
-        Path | None, option("report.html", "Write a report with charts here.")
+        Path | None, option("REPORT.html", "Write a report with charts here.")
     ] = None,
     handout: Annotated[
-        Path | None, option("handout.html", "Write a page for an ethics board.")
+        Path | None, option("HANDOUT.html", "Write a page for an ethics board.")
     ] = None,
     record: Annotated[
         bool, typer.Option("--record", help="Add what is spent to the survey's ledger.")
     ] = False,
     details: Details = False,
+    force: Force = False,
+    quiet: Quiet = False,
     json_output: JsonOption = False,
 ) -> None:
     """Find the smallest errors that keep every budget.
@@ -101,22 +109,27 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.json import plan_json
     from planner.show.plan import plan_blocks
 
-    _refuse_early(survey, question, out)
-    made = plan_survey(survey, mechanism=mechanism)
-    # All is made before anything is written, as whatever is made may fail.
-    pages = _pages(made, report, handout)
-    parameters = None
-    shown = json_output and made.deployable
-    if out is not None or question is not None or shown:
-        parameters = survey_parameters(made, question)
-    document = plan_json(made, parameters) if json_output else None
-    blocks = [] if json_output else plan_blocks(made, details=details)
+    settle_outputs(out, report, handout, force=force, quiet=quiet, json=json_output)
+    asked = survey_of(survey)
+    _refuse_early(asked, question, out)
+    with working(f"planning {asked.name}"):
+        made = plan_survey(asked, mechanism=mechanism)
+        # All is made before anything is written, as whatever is made may fail.
+        pages = _pages(made, report, handout)
+        parameters = None
+        shown = json_output and made.deployable
+        if out is not None or question is not None or shown:
+            parameters = survey_parameters(made, question)
+        document = plan_json(made, parameters) if json_output else None
+        blocks = [] if json_output else plan_blocks(made, details=details)
     for path, _, page in pages:
-        replace_file(path, page)
+        with destination(path, ".html") as written:
+            replace_file(written, page)
     if record:  # after the pages, and before what must not be spent unrecorded
         made.record(datetime.datetime.now(datetime.UTC).date())
     if out is not None and parameters is not None:
-        write_parameters(out, parameters)
+        with destination(out, ".json") as written:
+            write_parameters(written, parameters)
     if document is not None:
         print_json(document)
         return
@@ -131,13 +144,12 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         say(f"\nMore with --details.{_next(made, survey)}")
 
 
-def _refuse_early(survey: Path, question: str | None, out: Path | None) -> None:
+def _refuse_early(survey: Survey, question: str | None, out: Path | None) -> None:
     """What cannot be written is refused before the survey is planned, which may take long."""
     from planner.deployment.parameters import check_writable
-    from planner.survey.survey import load_survey
 
     if out is not None or question is not None:
-        check_writable(load_survey(survey), question, out)
+        check_writable(survey, question, out)
 
 
 def _pages(
@@ -171,10 +183,14 @@ def compare(
     from planner.planning.plan import compare_plans, plan_survey
     from planner.show.others import comparison_blocks
 
-    found = compare_plans(
-        *(plan_survey(path, mechanism=mechanism) for path in (first, second))
-    )
-    show(comparison_blocks(found, (first.name, second.name)), found, json=json_output)
+    with working("planning both"):
+        plans = [
+            plan_survey(survey_of(path), mechanism=mechanism)
+            for path in (first, second)
+        ]
+        comparison = compare_plans(plans[0], plans[1])
+    blocks = comparison_blocks(comparison, (first.name, second.name))
+    show(blocks, comparison, json=json_output)
 
 
 def outsiders(
@@ -194,7 +210,8 @@ def outsiders(
     from planner.planning.plan import plan_survey
     from planner.show.promises import outsider_blocks
 
-    view = plan_survey(survey, mechanism=mechanism).outsiders(delta)
+    with working("planning"):
+        view = plan_survey(survey_of(survey), mechanism=mechanism).outsiders(delta)
     show(outsider_blocks(view), view, details=details, json=json_output)
 
 
@@ -210,7 +227,7 @@ def answer_rate(
     from planner.show.blocks import Block
     from planner.show.others import answer_rate_blocks
 
-    plans = plan_answer_rates(parts_of(survey)[0])
+    plans = plan_answer_rates(parts_of(survey_of(survey))[0])
     document = {}
     blocks = list[Block]()
     for name, bare in plans.items():
@@ -223,14 +240,7 @@ def answer_rate(
 
 def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     survey: SurveyFile,
-    data: Annotated[
-        Path,
-        option(
-            "FILE",
-            "True answers: text with any delimiter, JSON lines, Parquet or Excel, with a "
-            "column named like the question; or transactions (.dat, .data, .txt).",
-        ),
-    ],
+    data: DataFile,
     repeats: Annotated[int, option("N", "Runs per mechanism.")] = 10,
     seed: Annotated[int, option("N", "The same seed gives the same figures.")] = 1,
     first_item: FirstItem = False,
@@ -255,19 +265,19 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.planning.plan import plan_survey
     from planner.show.blocks import Sentence
     from planner.show.others import simulation_blocks, simulation_json
-    from planner.survey.survey import load_survey
     from planner.trial.simulate import Trial
 
     if seed < 0:
         remedy = "Leave --seed out, or write one such as 1."
         raise InputError("seed", seed, "a whole number of at least 0", remedy)
-    asked = load_survey(survey)
+    asked = survey_of(survey)
     chosen = _pick(asked, question)
     reading = reading_of(
         delimiter, encoding, decimal, skip_rows, place_unlisted, first_item
     )
     known = read_known(data, chosen.answer_column, reading)
-    trial = Trial.of(plan_survey(asked).question(chosen.name), known.answers)
+    with working(f"planning {asked.name}"):
+        trial = Trial.of(plan_survey(asked).question(chosen.name), known.answers)
     with progress(
         "simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     ) as bar:

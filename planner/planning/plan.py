@@ -16,6 +16,7 @@ from heapq import nlargest
 from itertools import product
 from math import prod
 from pathlib import Path
+from typing import SupportsIndex, overload
 
 import numpy as np
 
@@ -41,6 +42,36 @@ _OFFERED = 100, 6, 3
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
 
+class QuestionPlans(tuple[QuestionPlan, ...]):
+    """The plans of a survey's questions, in their order; each is found by its name, too.
+
+    Examples
+    --------
+    >>> from planner import plan_survey
+    >>> plan_survey("examples/clinic.toml").questions["treatment"].name
+    'treatment'
+    """
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, key: SupportsIndex | str, /) -> QuestionPlan: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> tuple[QuestionPlan, ...]: ...
+    def __getitem__(
+        self, key: SupportsIndex | str | slice, /
+    ) -> QuestionPlan | tuple[QuestionPlan, ...]:
+        """The plan at a position, or of the question called so; an InputError if none is."""
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        for planned in self:
+            if planned.name == key:
+                return planned
+        names = [planned.name for planned in self]
+        remedy = "Ask for one of the survey's."
+        raise InputError.unknown("question", key, names, remedy)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SurveyPlan(Framed):
     """A survey, planned.
@@ -58,19 +89,13 @@ class SurveyPlan(Framed):
     """
 
     survey: Survey
-    questions: tuple[QuestionPlan, ...]
+    questions: QuestionPlans
     allocation: Allocation | None
     ledger: Ledger
 
     def question(self, name: str) -> QuestionPlan:
         """The plan of the question called ``name``; an :class:`InputError` if there is none."""
-        for one in self.questions:
-            if one.name == name:
-                return one
-        names = [one.name for one in self.questions]
-        raise InputError.unknown(
-            "question", name, names, "Ask for one of the survey's."
-        )
+        return self.questions[name]
 
     @property
     def deployable(self) -> bool:
@@ -347,7 +372,8 @@ def plan_survey(
     each = (
         sharing.get(q.name) or Part.alone(q, survey.users) for q in survey.questions
     )
-    return SurveyPlan(survey, tuple(map(plan_question, each)), allocation, ledger)
+    questions = QuestionPlans(map(plan_question, each))
+    return SurveyPlan(survey, questions, allocation, ledger)
 
 
 def _loaded(survey: Survey | str | Path) -> Survey:

@@ -30,8 +30,10 @@ def perturbing(folder, *words):
 def test_perturb_says_what_it_wrote(place):
     read = "Read as: one column, UTF-8, 1,000 rows."
     written = f"1,000 reports written to {place}/reports.parquet"
-    assert shown(*perturbing(place)) == f"{read}\n{written}\n"
-    document = json.loads(shown(*perturbing(place, "--json")))
+    assert shown(*perturbing(place, "--force")) == f"{read}\n{written}\n"
+    with refused("exists. Write to another file, or", kind=FileError):
+        shown(*perturbing(place))
+    document = json.loads(shown(*perturbing(place, "--json", "--force")))
     assert document == {"written": {f"{place}/reports.parquet": 1000}, "read": read}
 
 

@@ -19,7 +19,7 @@ from planner.planning.mean import (
     channel_curve,
 )
 from planner.planning.option import AnyPart
-from planner.planning.plan import SurveyPlan, compare_plans, part_of
+from planner.planning.plan import QuestionPlans, SurveyPlan, compare_plans, part_of
 from planner.planning.question import QuestionPlan, budget_curve, plan_question
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
@@ -135,7 +135,7 @@ def _scenarios(
     survey: SurveyPlan, plan: QuestionPlan, explored: QuestionPlan, *, pin: bool
 ) -> None:
     """What was pinned beside what is explored, and which budget to offer."""
-    now = SurveyPlan(survey.survey, (explored,), None, survey.ledger)
+    now = SurveyPlan(survey.survey, QuestionPlans([explored]), None, survey.ledger)
     pins = session().typed.setdefault("x-pins", {})
     if pin:
         pins[plan.name] = now

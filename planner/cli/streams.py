@@ -1,0 +1,159 @@
+"""Where commands read from and write to: files, none of them twice, and ``-``."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from planner.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from planner.survey.survey import Survey
+
+DASH = Path("-")
+STANDARD_INPUT = "standard input"
+_SILENT: ContextVar[bool] = ContextVar("silent", default=False)
+SOON = 1.0  # seconds before a command says what it is doing
+
+
+# -- input -----------------------------------------------------------------------------------
+
+
+@cache
+def _spool() -> TemporaryDirectory[str]:
+    """A folder that is gone when this process ends: tables are read more than once."""
+    return TemporaryDirectory()
+
+
+def spooled(path: Path | None) -> Path | None:
+    """The file to read: of ``-`` one that holds the standard input."""
+    if path != DASH:
+        return path
+    copy = Path(_spool().name, f"{STANDARD_INPUT}.jsonl")
+    copy.write_bytes(sys.stdin.buffer.read())
+    if not _looks_like_json(copy):
+        copy = copy.rename(copy.with_suffix(""))
+    return copy
+
+
+def spooled_all(paths: list[Path] | None) -> list[Path] | None:
+    """The same of some paths."""
+    if paths is None:
+        return None
+    return [found for path in paths if (found := spooled(path)) is not None]
+
+
+def _looks_like_json(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(64).lstrip()[:1] == b"{"
+
+
+def without_spool(sentence: str) -> str:
+    """A sentence that calls the standard input by its name."""
+    if not _spool.cache_info().currsize:
+        return sentence
+    folder = f"{_spool().name}/"
+    return sentence.replace(folder, "").replace(
+        f"{STANDARD_INPUT}.jsonl", STANDARD_INPUT
+    )
+
+
+def survey_of(path: Path) -> Survey:
+    """The survey of a file, or of the standard input: that names files of this folder."""
+    from planner.survey.survey import load_survey, survey_from_text
+
+    if path == DASH:
+        text = sys.stdin.buffer.read().decode("utf-8-sig", errors="surrogateescape")
+        return survey_from_text(text, STANDARD_INPUT)
+    return load_survey(path)
+
+
+# -- output ----------------------------------------------------------------------------------
+
+
+def silent() -> bool:
+    """Whether nothing is printed but errors and what is asked to be written to ``-``."""
+    return _SILENT.get()
+
+
+def speak() -> None:
+    """Print what a command says: as every command begins."""
+    _SILENT.set(False)
+
+
+def settle_outputs(
+    *paths: Path | None, force: bool, quiet: bool = False, json: bool = False
+) -> None:
+    """Say where a command writes, before it computes anything.
+
+    Raises
+    ------
+    FileError
+        One exists, and is not to be replaced.
+    InputError
+        Two documents would go to the standard output.
+    """
+    given = [path for path in paths if path is not None]
+    for path in given:
+        exists = any(path.glob("*")) if path.is_dir() else path.exists()
+        if path != DASH and exists and not force:
+            remedy = "Write to another file, or replace it with --force."
+            raise FileError(path, "exists", remedy)
+    if given.count(DASH) + json > 1:
+        allowed = "for one document"
+        raise InputError("-", "standard output", allowed, "Give the others a file.")
+    _SILENT.set(quiet or DASH in given)
+
+
+@contextmanager
+def destination(path: Path, suffix: str) -> Iterator[Path]:
+    """The file to write; what is for ``-`` is printed when it is whole."""
+    if path != DASH:
+        yield path
+        return
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, f"output{suffix}")
+        yield copy
+        sys.stdout.flush()
+        sys.stdout.buffer.write(copy.read_bytes())
+        sys.stdout.flush()
+
+
+# -- a sign of life --------------------------------------------------------------------------
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Says after a second, on a terminal, what takes so long; gone when it is done."""
+    if silent() or not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+    thread = threading.Thread(target=_say_until, args=(done, what), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _say_until(done: threading.Event, what: str) -> None:
+    start = time.monotonic()
+    line = ""
+    with suppress(OSError, ValueError):  # nobody reads it any more
+        while not done.wait(SOON):
+            line = f"{what}: {time.monotonic() - start:.0f} s"
+            sys.stderr.write(f"\r{line}")
+            sys.stderr.flush()
+        if line:
+            sys.stderr.write("\r" + " " * len(line) + "\r")
+            sys.stderr.flush()

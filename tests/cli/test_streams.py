@@ -1,0 +1,150 @@
+"""The manners of the command line: standard streams, files that exist, machines, patience."""
+
+import io
+import json
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from planner import FileError
+from planner.cli import streams
+from planner.cli.commands import app
+from tests.cli.running import ended, invoke, shown
+from tests.refusals import refused
+from tests.surveys import EXAMPLES
+
+SURVEY = """[survey]
+name = "drinks"
+users = 9
+ledger = "ledger.json"
+[[question]]
+name = "drink"
+[[question.level]]
+name = "any"
+epsilon = 40
+items = ["tea", "beer"]
+"""
+
+
+def piped(text, *words):
+    """What a command prints that reads this."""
+    result = CliRunner().invoke(
+        app, list(map(str, words)), input=text, catch_exceptions=False
+    )
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def parameters(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "params.json"
+    path.write_text(piped(SURVEY, "plan", "-", "--out", "-"))
+    return path
+
+
+def test_a_survey_and_its_parameters_pass_through_the_standard_streams(parameters):
+    document = json.loads(parameters.read_text())
+    assert document["survey"] == "drinks"
+    text = parameters.read_text()
+    assert piped(text, "verify", "-") == shown("verify", parameters)
+
+
+def test_a_survey_that_is_piped_names_files_of_this_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    piped(SURVEY, "plan", "-", "--record", "--quiet")
+    assert (tmp_path / "ledger.json").exists()
+
+
+def test_answers_become_reports_and_these_estimates_in_a_pipe(parameters):
+    answers = "drink\ntea\ntea\nbeer\n"
+    reports = piped(answers, "perturb", parameters, "--data", "-", "--out", "-")
+    assert [json.loads(line)["question"] for line in reports.splitlines()] == [
+        "drink"
+    ] * 3
+    table = piped(reports, "aggregate", parameters, "-", "--out", "-")
+    header, *rows = table.splitlines()
+    assert header.startswith('"question"')
+    assert len(rows) == 2
+
+
+def test_an_error_calls_the_standard_input_by_its_name(parameters):
+    words = ("perturb", parameters, "--data", "-", "--out", "-")
+    result = CliRunner().invoke(app, list(map(str, words)), input="drink\nmilk\n")
+    said = streams.without_spool(str(result.exception))
+    assert said.startswith("standard input: line 2, column 'drink': 'milk'")
+
+
+def test_one_document_at_most_goes_to_the_standard_output():
+    survey = EXAMPLES / "hours.toml"
+    with refused("-"):
+        shown("plan", survey, "--out", "-", "--json")
+    with refused("-"):
+        shown("plan", survey, "--out", "-", "--report", "-")
+
+
+def test_a_file_that_exists_is_replaced_when_that_is_asked_for(tmp_path):
+    out = tmp_path / "p.json"
+    out.write_text("mine")
+    words = ("plan", EXAMPLES / "hours.toml", "--out", out)
+    with refused("exists. Write to another file, or", kind=FileError):
+        shown(*words)
+    assert out.read_text() == "mine"
+    shown(*words, "--force")
+    assert out.read_text() != "mine"
+
+
+def test_quiet_says_nothing_and_writes(tmp_path):
+    out = tmp_path / "p.json"
+    words = ("plan", EXAMPLES / "hours.toml", "--out", out)
+    assert not shown(*words, "--quiet")
+    assert out.exists()
+    assert "Parameters written" in shown(*words, "--force")
+
+
+def test_an_error_is_a_document_for_machines(tmp_path):
+    done = ended("plan", tmp_path / "no.toml", "--json")
+    assert (done.returncode, done.stderr) == (1, "")
+    error = json.loads(done.stdout)["error"]
+    assert (error["kind"], error["exit_code"]) == ("FileError", 1)
+    assert error["message"].endswith("No such file or directory. Check the path.")
+    done = ended("plan", "--json")
+    assert json.loads(done.stdout)["error"]["kind"] == "UsageError"
+    assert done.returncode == 2
+
+
+COMMANDS = [
+    "plan", "compare", "outsiders", "answer-rate", "simulate", "questionnaire", "receive", "schema",
+    "vectors", "verify", "rehearse", "perturb", "aggregate", "difference", "audit", "import", "app",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_every_command_ends_with_an_example(command):
+    assert len(app.registered_commands) == len(COMMANDS)
+    assert f"Example: ldp-planner {command}" in invoke(command, "--help").stdout
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_what_takes_long_says_so_and_is_gone_when_it_is_done(monkeypatch):
+    monkeypatch.setattr(streams, "SOON", 0.01)
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with streams.working("planning drinks"):
+        time.sleep(0.1)
+    assert screen.getvalue().startswith("\rplanning drinks: 0 s")
+    assert screen.getvalue().endswith("\r" + " " * 20 + "\r")
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
+def test_what_is_quick_says_nothing(monkeypatch, stream):
+    monkeypatch.setattr(sys, "stderr", stream)
+    with streams.working("planning"):
+        pass
+    assert not stream.getvalue()
