@@ -90,15 +90,15 @@ def perturb_file(
     laws = [parameters.question(name) for name in names]
     paths = _paths(out, laws)
     joint = parameters.joint
-    wanted = [column_of(law, survey, joint.get(law.name, ())) for law in laws]
+    answer_columns = [column_of(law, survey, joint.get(law.name, ())) for law in laws]
     said_by_folders = Expected.of(parameters).of_folders(next(iter(paths.values())))
     groups = {
         name: values
         for name, values in parameters.groups.items()
         if name not in said_by_folders
     }
-    wanted += [_group_column(name, values) for name, values in groups.items()]
-    file = AnswerFile(data, wanted, reading)
+    answer_columns += [_group_column(name, values) for name, values in groups.items()]
+    file = AnswerFile(data, answer_columns, reading)
     for _ in file.blocks():
         """Every answer is checked before anything is drawn."""
     if len(paths) > 1:
@@ -177,8 +177,8 @@ def _drawn_block(
     """
     for group, people in _by_group(groups):
         for law, codes in zip(laws, answers, strict=True):
-            own = codes if people is None else [codes[k] for k in people]
-            for key, reports in _randomised(law, own):
+            given_codes = codes if people is None else [codes[k] for k in people]
+            for key, reports in _randomised(law, given_codes):
                 places = np.tile(group, (len(reports), 1)).view(np.uint8)
                 yield key, np.hstack([reports, places])
 
@@ -194,8 +194,8 @@ def _by_group(
     for k, group in enumerate(zip(*columns, strict=True)):
         if LEFT_OUT not in group:
             people.setdefault(group, []).append(k)
-    for group, own in people.items():
-        yield np.array(group, dtype=np.int32), own
+    for group, members in people.items():
+        yield np.array(group, dtype=np.int32), members
 
 
 def column_of(
@@ -205,9 +205,9 @@ def column_of(
 
     Those of a joint question stand in the columns of its ``parts``.
     """
-    for one in () if survey is None else survey.questions:
-        if one.name == law.name:
-            return one.answer_column._replace(asked=law.asked)
+    for question in () if survey is None else survey.questions:
+        if question.name == law.name:
+            return question.answer_column._replace(asked=law.asked)
     return AnswerColumn(
         law.name, law.asked, tuple(name for name, _ in parts), joined=bool(parts)
     )
@@ -297,14 +297,14 @@ def _draw(law: CollectedLaw, codes: Sequence[Code]) -> dict[int | None, Reports]
     words = system_words()
     if law.again is None:
         return dict(zip(law.rounds, law.draw_many(codes, words), strict=True))
-    own = words.below(law.again.parts, len(codes))
+    part_numbers = words.below(law.again.parts, len(codes))
     if law.blanks:
         (rows,) = law.draw_many(codes, words)
-        active = (own == 0)[:, None]
+        active = (part_numbers == 0)[:, None]
         lasting = np.hstack([active.astype(np.uint8), rows * active])
         return dict.fromkeys(law.rounds, lasting)
     parts = [
-        [codes[u] for u in np.flatnonzero(own == n).tolist()]
+        [codes[u] for u in np.flatnonzero(part_numbers == n).tolist()]
         for n in range(law.again.count)
     ]
     return {n: law.draw_many(part, words)[0] for n, part in enumerate(parts, 1) if part}
@@ -322,7 +322,7 @@ def _make_directory(path: Path) -> None:
 
 def _paths(out: Path, columns: Sequence[CollectedLaw]) -> dict[Key, Path]:
     numbered = enumerate(columns, start=1)
-    keys = [(i, one.name, number) for i, one in numbered for number in one.rounds]
+    keys = [(i, law.name, number) for i, law in numbered for number in law.rounds]
     if len(keys) == 1:
         if out.suffix not in (".parquet", ".jsonl"):
             raise FileError(out, "ends neither in .parquet nor in .jsonl", "Rename it.")

@@ -85,17 +85,17 @@ class Parameters:
         """
         questions = tuple(read_questions(document, source, CollectedLaw, COLLECTOR))
         _prove(questions)
-        made = cls(document, content_hash(document), questions)
-        for name, of in made.joint.items():
+        parameters = cls(document, content_hash(document), questions)
+        for name, parts in parameters.joint.items():
             items = {law.name: law.levels.item_names() for law in questions}.get(
                 name, []
             )
             if sorted(items) != sorted(
-                map(JOINED.join, product(*(answers for _, answers in of)))
+                map(JOINED.join, product(*(answers for _, answers in parts)))
             ):
                 reason = f"joint: the answers of {name!r} are not the pairs of its questions' ones"
                 raise FileError(source, reason, EXPORT_REMEDY)
-        return made
+        return parameters
 
     @property
     def survey(self) -> str:
@@ -111,7 +111,8 @@ class Parameters:
     def groups(self) -> dict[str, tuple[str, ...]]:
         """The values of each known group that reports carry; nobody randomises them."""
         return {
-            one["name"]: tuple(one["values"]) for one in self.document.get("groups", ())
+            group["name"]: tuple(group["values"])
+            for group in self.document.get("groups", ())
         }
 
     @property
@@ -122,10 +123,10 @@ class Parameters:
     @property
     def joint(self) -> dict[str, list[tuple[str, list[str]]]]:
         """The parts of each joint question, with their answers, whose pairs are its own."""
-        found = self.document.get("joint", ())
+        listed = self.document.get("joint", ())
         return {
-            one["question"]: [(part["name"], part["answers"]) for part in one["of"]]
-            for one in found
+            joint["question"]: [(part["name"], part["answers"]) for part in joint["of"]]
+            for joint in listed
         }
 
     def to_json(self) -> str:
@@ -249,13 +250,13 @@ def parameters_from_mechanisms(
         "survey": survey.name,
         "users": users or survey.users,
         "questions": [
-            law_of(one, mechanisms[one.name]).document() for one in questions
+            law_of(asked, mechanisms[asked.name]).document() for asked in questions
         ],
     }
     joint = [
-        {"question": one.name, "of": [_answers(part) for part in one.together]}
-        for one in questions
-        if len(one.together) > 1
+        {"question": asked.name, "of": [_answers(part) for part in asked.together]}
+        for asked in questions
+        if len(asked.together) > 1
     ]
     groups = [_group(survey, name, values) for name, values in survey.groups]
     if groups:
@@ -275,7 +276,8 @@ def _group(survey: Survey, name: str, values: Sequence[str]) -> Document:
     """One known variable, with what its values count for if these are its own."""
     parts = [dict(pairs) for pairs in (survey.weights, survey.population)]
     columns = (
-        [one[value] for value in values] if {*one} == {*values} else [] for one in parts
+        [column[value] for value in values] if {*column} == {*values} else []
+        for column in parts
     )
     weights, population = columns
     return {
@@ -313,12 +315,12 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     """
     planned = plan.questions if question is None else (plan.question(question),)
     users = None if question is None else planned[0].users
-    questions = [one.deployed for one in planned]
-    mechanisms = {one.name: one.law for one in planned}
+    questions = [part.deployed for part in planned]
+    mechanisms = {part.name: part.law for part in planned}
     drawing = None
-    if question is None and any(one.fraction < 1 for one in planned):
-        names = [one.name for one in planned]
-        drawing = Drawing.of(names, [one.fraction for one in planned])
+    if question is None and any(part.fraction < 1 for part in planned):
+        names = [part.name for part in planned]
+        drawing = Drawing.of(names, [part.fraction for part in planned])
     return parameters_from_mechanisms(
         plan.survey, mechanisms, users, questions, drawing
     )
@@ -339,14 +341,14 @@ def check_writable(
     from planner.planning.sampled import check_acknowledged
     from planner.survey.questions import SampledChoice
 
-    names = [one.name for one in survey.questions]
+    names = [asked.name for asked in survey.questions]
     if question is not None and question not in names:
         raise InputError.unknown(
             "question", question, names, "Ask for one of the survey's."
         )
-    for one in survey.questions:
-        if isinstance(one, SampledChoice) and question in (None, one.name):
-            check_acknowledged(one)
+    for asked in survey.questions:
+        if isinstance(asked, SampledChoice) and question in (None, asked.name):
+            check_acknowledged(asked)
     if path is not None and not path.absolute().parent.is_dir():
         reason = "cannot be written: its folder does not exist"
         raise FileError(path, reason, "Make the folder, or name another file.")
@@ -354,12 +356,12 @@ def check_writable(
 
 def json_schema() -> str:
     """The file's JSON Schema (draft 2020-12), as text."""
-    about = {
+    head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Parameters",
         "description": "A parameter file. What no schema can say is checked by every client.",
     }
-    return json.dumps(about | file_form(), indent=2) + "\n"
+    return json.dumps(head | file_form(), indent=2) + "\n"
 
 
 def _prove(laws: Iterable[CollectedLaw]) -> None:
@@ -372,20 +374,20 @@ def _prove(laws: Iterable[CollectedLaw]) -> None:
 
         stated = die.guarantee["aggregates"]
         epsilon = die.released
-        one = die.mechanism
-        about = f"Question {law.name!r}: The estimates have"
+        mechanism = die.mechanism
+        claim = f"Question {law.name!r}: The estimates have"
         if epsilon > MAX_EPSILON:
-            reason = f"{about} epsilon {epsilon:.6g}, of which nothing can be proven"
+            reason = f"{claim} epsilon {epsilon:.6g}, of which nothing can be proven"
             raise VerificationError(reason)
-        everyone = one.everyone_has_value
+        everyone = mechanism.everyone_has_value
         others = stated["others_with_each_value"]
         realised = released_delta(
-            others, one.sampling, epsilon, everyone_has_value=everyone
+            others, mechanism.sampling, epsilon, everyone_has_value=everyone
         )
         if realised > stated["delta"] * (
             1 + DELTA_ROUNDING
         ):  # which is less than what was added
-            reason = f"{about} delta {realised:.3g} at epsilon {epsilon:.6g}"
+            reason = f"{claim} delta {realised:.3g} at epsilon {epsilon:.6g}"
             raise VerificationError(f"{reason} but {stated['delta']:.3g} is promised")
 
 

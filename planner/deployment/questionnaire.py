@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -87,7 +87,7 @@ def questionnaire(
     style = _asset("page.css")
     script = _script()
     words = _words(survey.language)
-    told = {
+    content = {
         "words": words,
         "send": send_to,
         "round": _round(laws, round_number),
@@ -110,11 +110,11 @@ def questionnaire(
         if preview
         else "",
         intro="\n".join(
-            f'<p dir="auto">{escape(one)}</p>' for one in paragraphs if one
+            f'<p dir="auto">{escape(text)}</p>' for text in paragraphs if text
         ),
         noscript=escape(words["noscript"]),
         hash_is=escape(words["hash"]),
-        told=json.dumps(told, ensure_ascii=False).replace("<", "\\u003c"),
+        told=json.dumps(content, ensure_ascii=False).replace("<", "\\u003c"),
         parameters=b64encode(parameters).decode(),
         script=script,
     )
@@ -122,7 +122,7 @@ def questionnaire(
 
 def _worded(survey: Survey, law: Law) -> Document:
     """How a question and its answers are worded."""
-    asked = {one.name: one for one in survey.questions}
+    asked = {part.name: part for part in survey.questions}
     question = asked.get(law.name)
     if question is None:
         remedy = "Name the survey that these parameters were planned from."
@@ -132,11 +132,12 @@ def _worded(survey: Survey, law: Law) -> Document:
     worded: Document = {"ask": question.ask or question.name}
     written = law.document()
     items = [item for level in written.get("levels", ()) for item in level["items"]]
-    known = [item for level in question.levels for item in level.items]
+    items_known = [item for level in question.levels for item in level.items]
     ends = [
-        (one.get("lower"), one.get("upper")) for one in (written, question.model_dump())
+        (part.get("lower"), part.get("upper"))
+        for part in (written, question.model_dump())
     ]
-    if items != known or ends[0] != ends[1]:
+    if items != items_known or ends[0] != ends[1]:
         remedy = "Export the parameters again, or name the survey that they are of."
         reason = f"the answers of {law.name!r} are not those of the survey"
         raise InputError.because("parameters", reason, remedy)
@@ -149,20 +150,22 @@ def _worded(survey: Survey, law: Law) -> Document:
             )
         worded["labels"] = _labels(question)
         if len(question.together) > 1:  # its cells are called by the parts' labels
-            named = [
-                (one.plain_levels.item_names(), _labels(one))
-                for one in question.together
-            ]
-            cells, called = (
-                map(JOINED.join, product(*own)) for own in zip(*named, strict=True)
-            )
-            names = dict(zip(cells, called, strict=True))
-            worded |= {"labels": [names[item] for item in items], "joint": JOINED}
-            worded["of"] = [
-                {"ask": one.ask or one.name, "items": own, "labels": labels}
-                for one, (own, labels) in zip(question.together, named, strict=True)
-            ]
+            worded |= _worded_parts(question, items)
     return worded
+
+
+def _worded_parts(question: Question, items: Sequence[str]) -> Document:
+    """How the parts of a joint question are asked, and what its cells, ``items``, are called."""
+    parts = []
+    for part in question.together:
+        answers = part.plain_levels.item_names()
+        asked = part.ask or part.name
+        parts.append({"ask": asked, "items": answers, "labels": _labels(part)})
+    cells = map(JOINED.join, product(*[part["items"] for part in parts]))
+    called = map(JOINED.join, product(*[part["labels"] for part in parts]))
+    names = dict(zip(cells, called, strict=True))
+    labels = [names[item] for item in items]
+    return {"labels": labels, "joint": JOINED, "of": parts}
 
 
 def _labels(question: Question) -> list[str]:
@@ -186,8 +189,8 @@ def _source(address: str) -> str:
     """The address in a Content-Security-Policy, if reports may go there."""
     if re.fullmatch(r"/[A-Za-z0-9._~/-]*", address) and not address.startswith("//"):
         return "'self'"
-    found = _ADDRESS.fullmatch(address)
-    if found and (found[1] == "https" or found[2] in _HERE):
+    match = _ADDRESS.fullmatch(address)
+    if match and (match[1] == "https" or match[2] in _HERE):
         return address
     allowed = "an https address, an http one of this machine, or a path of the page's own host"
     remedy = "Reports are private as they are; others must not see who sends one, or alter it."
@@ -238,27 +241,29 @@ def _gaps(text: object) -> set[str]:
 @cache
 def _script() -> str:
     """The page's modules in one script, each a function that gives what it exports."""
-    made: dict[str, str] = {}  # after those that it imports
-    _add("page.mjs", made)
-    return "\n".join(made.values())
+    modules: dict[str, str] = {}  # after those that it imports
+    _add("page.mjs", modules)
+    return "\n".join(modules.values())
 
 
-def _add(name: str, made: dict[str, str]) -> str:
+def _add(name: str, modules: dict[str, str]) -> str:
     """The variable of a module, which is made if it is not there yet."""
     variable = name.replace(".", "_")
-    if name in made:
+    if name in modules:
         return variable
     text = (resources.files("planner.deployment") / "client" / "js" / name).read_text(
         "utf-8"
     )
     if name.endswith(".json"):
-        made[name] = f"const {variable} = {json.dumps(json.loads(text))};"
+        modules[name] = f"const {variable} = {json.dumps(json.loads(text))};"
         return variable
     exported = _EXPORT.findall(text)
-    for one, home in _PASSED_ON.findall(text):
-        exported.append(f"{one}: {_add(home, made)}.{one}")
-    text = _IMPORT.sub(lambda one: f"const {one[1]} = {_add(one[2], made)};\n", text)
+    for match, home in _PASSED_ON.findall(text):
+        exported.append(f"{match}: {_add(home, modules)}.{match}")
+    text = _IMPORT.sub(
+        lambda match: f"const {match[1]} = {_add(match[2], modules)};\n", text
+    )
     text = _EXPORT.sub("", _PASSED_ON.sub("", text))
     given = ", ".join(exported)
-    made[name] = f"const {variable} = (() => {{\n{text}return {{ {given} }};\n}})();"
+    modules[name] = f"const {variable} = (() => {{\n{text}return {{ {given} }};\n}})();"
     return variable

@@ -37,5 +37,7 @@ def rehearse(
         files = [number for law in parameters.questions for number in law.rounds]
         if len(files) == 1:
             reports = reports.with_suffix(".parquet")
-        made = perturb_file(parameters, data, reports, survey=survey, reading=reading)
-        return Rehearsed(collect(parameters, [reports]), made.said)
+        perturbed = perturb_file(
+            parameters, data, reports, survey=survey, reading=reading
+        )
+        return Rehearsed(collect(parameters, [reports]), perturbed.said)

@@ -84,13 +84,14 @@ class Audit:
     def summary(self) -> str:
         """What no audit sees, and the verdict."""
         number = len(self.faults)
-        found = (
+        verdict = (
             f"{number} fault{'s' * (number > 1)} found" if number else "No fault found"
         )
         return (
-            f"{UNSEEN} {found} in {self.reports:,} reports of each of {len(self.answers)} answers; "
-            f"a chance that is off by {self.visible:.2g} is found 9 times of 10, an honest client "
-            f"is accused with probability {1 - self.confidence:.1g} at most ({self.tests:,} tests)."
+            f"{UNSEEN} {verdict} in {self.reports:,} reports of each of {len(self.answers)} "
+            f"answers; a chance that is off by {self.visible:.2g} is found 9 times of 10, "
+            f"an honest client is accused with probability {1 - self.confidence:.1g} at most "
+            f"({self.tests:,} tests)."
         )
 
 
@@ -161,13 +162,11 @@ def answers_in(
     FileError if it cannot be read, or holds more than 50 different answers or what is none.
     """
     file = AnswerFile(data, [column_of(law, survey)], reading)
-    found = dict.fromkeys(file.given())
-    if len(found) > _MOST_ASKED:
-        reason = (
-            f"has {len(found):,} different answers, and at most {_MOST_ASKED} are asked"
-        )
+    answers = dict.fromkeys(file.given())
+    if len(answers) > _MOST_ASKED:
+        reason = f"has {len(answers):,} different answers, and at most {_MOST_ASKED} are asked"
         raise FileError(data, reason, "Give some of its rows.")
-    return [law.asked.answer(code) for code in found], file.said
+    return [law.asked.answer(code) for code in answers], file.said
 
 
 class _Malformed(Exception):
@@ -190,7 +189,7 @@ class _Attempt:
         self._law = law
         self._hash = parameters.hash
         self.asked = asked or list(
-            {repr(one): one for one in law.asked.examples()}.values()
+            {repr(example): example for example in law.asked.examples()}.values()
         )
         self._codes = [
             law.asked.code(answer) for answer in self.asked
@@ -242,9 +241,9 @@ class _Attempt:
         codes = [self._codes[x] for x in order]
         pairs = [(first, second)]
         pairs += [(self._drawn(codes), self._drawn(codes)) for _ in range(_HONEST)]
-        for place, (one, other) in enumerate(pairs):
-            self._agree[min(place, 1)][:] += (
-                (one == other).all(axis=1).sum(),
+        for position, (ours, other) in enumerate(pairs):
+            self._agree[min(position, 1)][:] += (
+                (ours == other).all(axis=1).sum(),
                 order.size,
             )
 
@@ -253,12 +252,12 @@ class _Attempt:
         tests = self._seen.size + self._id_bits.size + 2
         n = self._users
         error /= tests
-        own = (self._seen, n)
+        seen = (self._seen, n)
         honest = (self._honest, _HONEST * n)
-        faults = self._strange("a bit or cell", own, honest, error)
+        faults = self._strange("a bit or cell", seen, honest, error)
         others = self._id_bits.sum(axis=0) - self._id_bits, n.sum() - n
         faults += self._strange("a bit of the id", (self._id_bits, n), others, error)
-        (same, pairs), (by_chance, tried) = (one.tolist() for one in self._agree)
+        (same, pairs), (by_chance, tried) = (array.tolist() for array in self._agree)
         if (
             same / pairs > by_chance / tried
             and _alike(same, pairs, by_chance, tried) < error
@@ -276,14 +275,14 @@ class _Attempt:
     def _parsed(self, line: bytes, number: int) -> tuple[str, bytes]:
         """Id and payload of a line that is what a collector counts, byte for byte."""
         try:
-            one = read_line(line, f"Line {number}")
+            report = read_line(line, f"Line {number}")
         except InputError as error:
             raise _Malformed(f"{error.reason}: the answer may stand in it.") from None
-        expected = Report(self._hash, self.name, one.payload, one.report_id)
-        if one != expected or len(one.payload) != self._law.size:
+        expected = Report(self._hash, self.name, report.payload, report.report_id)
+        if report != expected or len(report.payload) != self._law.size:
             reason = f"Line {number} is not, byte for byte, the line of a report of this question"
             raise _Malformed(f"{reason}: the answer may stand in it.")
-        return one.report_id, one.payload
+        return report.report_id, report.payload
 
     def _drawn(self, codes: Sequence[Code]) -> Reports:
         return self._law.draw_many(codes, system_words())[0]
@@ -300,37 +299,37 @@ class _Attempt:
         return np.concatenate(parts)
 
     def _strange(
-        self, what: str, own: _Shares, honest: _Shares, error: float
+        self, what: str, seen: _Shares, honest: _Shares, error: float
     ) -> list[str]:
         """Answers of which some cells are too far from the honest ones, the farthest named."""
-        (one, n) = own
+        (ones, n) = seen
         (other, m) = honest
-        share = (one + other) / (n + m)
+        share = (ones + other) / (n + m)
         spread = np.sqrt(np.maximum(share * (1 - share), 1e-300) * (1 / n + 1 / m))
-        far = np.abs(one / n - other / m) / spread
-        found = []
+        far = np.abs(ones / n - other / m) / spread
+        faults = []
         for x, answer in enumerate(self.asked):
             for cell in np.argsort(-far[x], kind="stable")[:_MOST_TRIED]:
-                hits = (
-                    int(one[x, cell]),
-                    int(n[x, 0]),
-                    int(other[x, cell]),
-                    int(m[x, 0]),
-                )
-                if far[x, cell] > _PLAINLY and _alike(*hits) < error:
-                    shares = f"{hits[0] / hits[1]:.6g} of its reports, not {hits[2] / hits[3]:.6g}"
-                    found.append(f"Answer {answer!r}: {what} is set in {shares}.")
+                hits = int(ones[x, cell])
+                draws = int(n[x, 0])
+                honest_hits = int(other[x, cell])
+                honest_draws = int(m[x, 0])
+                chance = _alike(hits, draws, honest_hits, honest_draws)
+                if far[x, cell] > _PLAINLY and chance < error:
+                    honest_share = f"{honest_hits / honest_draws:.6g}"
+                    shares = f"{hits / draws:.6g} of its reports, not {honest_share}"
+                    faults.append(f"Answer {answer!r}: {what} is set in {shares}.")
                     break
-        return found
+        return faults
 
 
 def _ones(rows: Reports) -> Whole:
     return np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
 
 
-def _alike(hits: int, draws: int, others: int, of: int) -> float:
+def _alike(hits: int, draws: int, others: int, other_draws: int) -> float:
     """Fisher's exact test, both sides: that two shares are of one probability."""
     from scipy.stats import hypergeom
 
-    law = hypergeom(draws + of, hits + others, draws)
+    law = hypergeom(draws + other_draws, hits + others, draws)
     return min(1.0, 2 * float(min(law.cdf(hits), law.sf(hits - 1))))

@@ -87,14 +87,14 @@ class CommandBox:
             asked.seek(0)
             call = list(self.command)
             mark = secrets.token_hex(16)
-            own = os.environ | {_MARK: mark}
+            environment = os.environ | {_MARK: mark}
             try:
                 process = subprocess.Popen(  # noqa: S603 - running it is what the caller asks for
                     call,
                     stdin=asked,
                     stdout=out,
                     stderr=said,
-                    env=own,
+                    env=environment,
                     start_new_session=True,
                 )
             except OSError as error:
@@ -110,14 +110,16 @@ class CommandBox:
             out.seek(0)
             written = out.read(most + 1)
             said.seek(max(0, _size(said) - _LONGEST_COMPLAINT))
-            told = said.read().decode(errors="replace").strip().split("\n")[-1].strip()
+            last_line = (
+                said.read().decode(errors="replace").strip().split("\n")[-1].strip()
+            )
         lines = written.split(b"\n")
         del lines[-1]  # empty, or a line that is not finished
         if len(lines) != len(answers) or len(written) > most:
             when = f"within {self.seconds:g} seconds" if late else "and no more"
             allowed = f"{len(answers)}, one line of at most {longest} bytes per answer, {when}"
             remedy = f"Run {' '.join(self.command)!r} by hand on a few lines."
-            remedy += f" It said: {told}" if told else ""
+            remedy += f" It said: {last_line}" if last_line else ""
             raise InputError("reports", len(lines), allowed, remedy)
         return lines
 
@@ -169,9 +171,9 @@ def _end(process: _Process, mark: bytes) -> None:
 
 def _marked(mark: bytes) -> list[int]:
     """The processes that were started with the mark, on Linux."""
-    found = []
+    processes = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # another user's, or gone
             if mark in path.read_bytes().split(b"\0"):
-                found.append(int(path.parent.name))
-    return found
+                processes.append(int(path.parent.name))
+    return processes

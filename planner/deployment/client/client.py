@@ -61,10 +61,13 @@ class Report:
         ``line_check``) and, for a question in rounds, ``round``.
         """
         report = b64encode(self.payload).decode()
-        fields = self.parameters, self.question, self.report_id
-        parameters, question, report_id = map(encode_basestring, fields)
+        parameters = encode_basestring(self.parameters)
+        question = encode_basestring(self.question)
+        report_id = encode_basestring(self.report_id)
         number = "" if self.round_number is None else f',"round":{self.round_number}'
-        check = line_check(*fields, self.round_number, report)
+        check = line_check(
+            self.parameters, self.question, self.report_id, self.round_number, report
+        )
         return (
             f'{{"parameters":{parameters},"question":{question},"id":{report_id}{number},'
             f'"report":"{report}","check":"{check}"}}'
@@ -198,9 +201,9 @@ class Client:
             )
             return self._released(question, kept)
         if law.again is not None:
-            own = law.again.own(self._hash, question, user)
+            own_part = law.again.own(self._hash, question, user)
             kept = memory.change(
-                key, partial(_next_value, law, code, own, round_number, changed)
+                key, partial(_next_value, law, code, own_part, round_number, changed)
             )
             return self._released(question, kept[_HEAD.size :], round_number)
         kept = memory.change(key, partial(_next_round, law, code, round_number))
@@ -350,13 +353,18 @@ _SILENT = 0xFFFF  # nothing is known of earlier values: none is reported
 
 
 def _next_value(
-    law: Law, code: Code, own: int, round_number: int, changed: bool, kept: bytes | None
+    law: Law,
+    code: Code,
+    own_part: int,
+    round_number: int,
+    changed: bool,
+    kept: bytes | None,
 ) -> bytes:
     """What is kept of a person after a round, from what was: it ends in an id and a report.
 
-    ``own`` is the only round, or the value, that they report. Of a value the report stays while it
-    lasts; a new id, as each round's report is another one. Who has no memory in round 1 begins
-    there; later, it was lost, and they are silent for good.
+    ``own_part`` is the only round, or the value, that they report. Of a value the report stays
+    while it lasts; a new id, as each round's report is another one. Who has no memory in round 1
+    begins there; later, it was lost, and they are silent for good.
 
     Raises
     ------
@@ -364,12 +372,14 @@ def _next_value(
         The round is not the person's, or is over. Nothing has been drawn.
     """
     if not law.blanks:
-        if round_number != own:
+        if round_number != own_part:
             remedy = "Ask in that round alone; a report in another would spend the budget again."
             raise InputError(
-                "round_number", round_number, f"{own}, this person's round", remedy
+                "round_number", round_number, f"{own_part}, this person's round", remedy
             )
-        return _HEAD.pack(own, own) + _drawn(law, code) if kept is None else kept
+        return (
+            _HEAD.pack(own_part, own_part) + _drawn(law, code) if kept is None else kept
+        )
     if kept is None:
         value = 1 if round_number == 1 else _SILENT
         lasting = None
@@ -385,7 +395,7 @@ def _next_value(
     if lasting is not None:
         drawn = _with_id(lasting)
     else:
-        drawn = _drawn(law, code) if value == own else _with_id(bytes(law.size))
+        drawn = _drawn(law, code) if value == own_part else _with_id(bytes(law.size))
     return _HEAD.pack(value, round_number) + drawn
 
 

@@ -288,7 +288,7 @@ def read_questions(
     if len(set(names)) < len(names):
         raise FileError(source, "a question name appears twice", EXPORT_REMEDY)
     cells = sum(law.cells for law in read)
-    cells *= math.prod(len(one["values"]) for one in document.get("groups", ()))
+    cells *= math.prod(len(group["values"]) for group in document.get("groups", ()))
     if cells > MAX_CELLS:
         reason = f"all questions have {cells:,} sums to count, at most {MAX_CELLS:,} are allowed"
         raise FileError(
@@ -308,7 +308,7 @@ def file_form() -> Document:
     >>> file_form()["required"][:4]
     ['format', 'version', 'hash', 'planner_version']
     """
-    questions = (question_form(*pair) for pair in DEVICE.pairs())
+    questions = [question_form(asked, shape) for asked, shape in DEVICE.pairs()]
     always = schema.record(
         {
             "format": schema.choice(FORMAT),

@@ -92,24 +92,26 @@ class Checkpoint:
 
     def files(self) -> list[CountedFile]:
         """The files counted so far, in the order of their paths."""
-        return sorted((one.file for one in self._each()), key=lambda one: one.path)
+        return sorted((file.file for file in self._each()), key=lambda file: file.path)
 
     def contents(self) -> Iterator[FileCount]:
         """The same files, each with its sums and marks; one at a time is in memory."""
-        return self._each([_name(one.path) for one in self.files()])
+        return self._each([_name(file.path) for file in self.files()])
 
     def _each(self, names: Sequence[bytes] | None = None) -> Iterator[FileCount]:
         with self._sealed.changing() as entries:
             listed = set(entries.names()) - {_HEADING} if names is None else names
             yield from (
-                _saved(one) for one in map(entries.get, listed) if one is not None
+                _saved(content)
+                for content in map(entries.get, listed)
+                if content is not None
             )
 
     def save(self, files: Iterable[FileCount]) -> None:
         """Add files, all or none; durable on return."""
         with self._sealed.changing() as entries:
-            for one in files:
-                entries.put(_name(one.path), _packed(one))
+            for file in files:
+                entries.put(_name(file.path), _packed(file))
 
     def drop(self, paths: Iterable[Path]) -> None:
         """Take files out, all or none; durable on return."""
@@ -122,42 +124,46 @@ def _name(path: Path) -> bytes:
     return digest(str(path).encode())
 
 
-def _packed(one: FileCount) -> bytes:
+def _packed(file: FileCount) -> bytes:
     """What is known of the file, as JSON, then sums, then marks; the size of the first before."""
     parts = [
-        (*key, group, own.users, own.counts.size)
-        for (key, group), own in one.sums.items()
+        (*key, group, total.users, total.counts.size)
+        for (key, group), total in file.sums.items()
     ]
-    sums = b"".join(own.counts.astype("<i8").tobytes() for own in one.sums.values())
+    sums = b"".join(
+        total.counts.astype("<i8").tobytes() for total in file.sums.values()
+    )
     text = json.dumps(
-        asdict(one.file) | {"sums": parts}, default=str
+        asdict(file.file) | {"sums": parts}, default=str
     ).encode()  # paths as text
-    return len(text).to_bytes(8, "little") + text + sums + one.marks
+    return len(text).to_bytes(8, "little") + text + sums + file.marks
 
 
 def _saved(content: bytes) -> FileCount:
     """Back from an entry, whose checksum is right."""
     start = 8 + int.from_bytes(content[:8], "little")
-    about: Document = json.loads(content[8:start])
-    parts = about.pop("sums")
-    origins = tuple(map(place_of, about["origins"]))
+    fields: Document = json.loads(content[8:start])
+    parts = fields.pop("sums")
+    origins = tuple(map(place_of, fields["origins"]))
     contradictions = tuple(
         Contradiction(place_of(path), line, report_id, other)
-        for path, line, report_id, other in about["contradictions"]
+        for path, line, report_id, other in fields["contradictions"]
     )
-    about |= {
-        "path": place_of(about["path"]),
+    fields |= {
+        "path": place_of(fields["path"]),
         "origins": origins,
         "contradictions": contradictions,
-        "stamp": tuple(about["stamp"]),
+        "stamp": tuple(fields["stamp"]),
     }
     ends = (start + 8 * np.cumsum([0, *(size for *_, size in parts)])).tolist()
     counts = [np.frombuffer(content[i:j], dtype="<i8") for i, j in pairwise(ends)]
     sums = {
-        ((question, number), tuple(group)): Aggregate(users, each)
-        for (question, number, group, users, _), each in zip(parts, counts, strict=True)
+        ((question, number), tuple(group)): Aggregate(users, values)
+        for (question, number, group, users, _), values in zip(
+            parts, counts, strict=True
+        )
     }
-    return FileCount(**about, sums=sums, marks=content[ends[-1] :])
+    return FileCount(**fields, sums=sums, marks=content[ends[-1] :])
 
 
 _TABLES = """
@@ -214,13 +220,13 @@ class KnownReports:
             return Repeats()
         with _named():
             self._database.executemany("INSERT INTO new VALUES (?, ?)", _parts(marks))
-            found = self._database.execute(_FIND).fetchall()
+            rows = self._database.execute(_FIND).fetchall()
             self._database.execute("DELETE FROM new")
-        known: dict[bytes, str] = {}
-        for report_id, content, file, same in found:
-            known[report_id + content] = "" if same else str(self._files[file])
-        numbers = sorted({file for _, _, file, _ in found})
-        return Repeats(known, tuple(self._files[file] for file in numbers))
+        marks_known: dict[bytes, str] = {}
+        for report_id, content, file, same in rows:
+            marks_known[report_id + content] = "" if same else str(self._files[file])
+        numbers = sorted({file for _, _, file, _ in rows})
+        return Repeats(marks_known, tuple(self._files[file] for file in numbers))
 
     def add(self, path: Path, marks: bytes) -> None:
         """Remember reports, none of which is known."""
@@ -300,13 +306,13 @@ class Collection:
 
     def by(self, groups: Mapping[str, Sequence[str]], variable: str) -> dict[str, Sums]:
         """Counts of each value of a known variable that somebody reported of, in their order."""
-        place = list(groups).index(variable)
-        each = self.by_group.items()
-        found = {
-            value: summed(own for group, own in each if group[place] == value)
+        position = list(groups).index(variable)
+        by_group = self.by_group.items()
+        by_value = {
+            value: summed(sums for group, sums in by_group if group[position] == value)
             for value in groups[variable]
         }
-        return {value: own for value, own in found.items() if own}
+        return {value: sums for value, sums in by_value.items() if sums}
 
     @property
     def repeated(self) -> int:
@@ -386,12 +392,15 @@ class _Run:
     """One run of a collection: the sums so far, and what has not been saved yet."""
 
     def __init__(
-        self, parameters: Parameters, saved: Checkpoint | None, known: KnownReports
+        self,
+        parameters: Parameters,
+        saved: Checkpoint | None,
+        known_reports: KnownReports,
     ) -> None:
         self._expected = Expected.of(parameters)
         self._planned = parameters.users
         self._saved = saved
-        self._known = known
+        self._known = known_reports
         self._sums: dict[Group, dict[Key, Aggregate]] = {}
         self._counted: dict[Path, CountedFile] = {}
         self._unsaved: list[FileCount] = []
@@ -403,11 +412,11 @@ class _Run:
             return
         before = self._saved.files()
         here = set(files)
-        for one in before:
-            if one.path in here and stamp_of(one.path) != one.stamp:
+        for file in before:
+            if file.path in here and stamp_of(file.path) != file.stamp:
                 remedy = "Restore the file, or delete the checkpoint to count everything again."
-                raise FileError(one.path, "changed after it was counted", remedy)
-        gone = [one.path for one in before if one.path not in here]
+                raise FileError(file.path, "changed after it was counted", remedy)
+        gone = [file.path for file in before if file.path not in here]
         if gone and missing == "refuse":
             remedy = (
                 "Restore it; or choose 'drop' for missing files, to take their reports out, or "
@@ -429,21 +438,21 @@ class _Run:
         progress: Progress,
     ) -> Collection:
         """Count the files that have not been counted."""
-        owner = {one.file_id: path for path, one in self._counted.items()}
+        owner = {file.file_id: path for path, file in self._counted.items()}
         left = [path for path in files if path not in self._counted]
         resumed = len(self._counted)
         quarantined = list(others)
         before = len(files) - len(left)
         last = time.monotonic()
         progress(before, len(files))
-        for done, one in enumerate(engine(left, self._expected), before + 1):
-            reason = one.refused
-            if not reason and one.file_id in owner:
-                reason = f"is a copy of {owner[one.file_id]}, which is counted"
-            if reason := reason or self._accept(one):
-                quarantined.append((one.path, reason))
+        for done, file in enumerate(engine(left, self._expected), before + 1):
+            reason = file.refused
+            if not reason and file.file_id in owner:
+                reason = f"is a copy of {owner[file.file_id]}, which is counted"
+            if reason := reason or self._accept(file):
+                quarantined.append((file.path, reason))
             else:
-                owner[one.file_id] = one.path
+                owner[file.file_id] = file.path
             progress(done, len(files))
             if time.monotonic() - last >= _SAVE_SECONDS:
                 self._save()
@@ -458,7 +467,7 @@ class _Run:
 
     def waiting(self, folders: Sequence[Path]) -> dict[Path, int]:
         """How many readable reports wait in the folders of receivers, and are in no file."""
-        found: dict[Path, int] = {}
+        counts: dict[Path, int] = {}
         for folder in folders:
             places = self._expected.of_folders(folder)
             marks = set[bytes]()
@@ -470,8 +479,8 @@ class _Run:
                             marks.add(read.mark)
             count = len(marks) - len(self._known.repeats(b"".join(marks)).known)
             if count:
-                found[folder] = count
-        return found
+                counts[folder] = count
+        return counts
 
     def _crowded(self) -> dict[str, int]:
         """People are those of all rounds together if each reports in one, else of the fullest."""
@@ -479,23 +488,23 @@ class _Run:
         total = summed(self._sums.values())
         for name, law in self._expected.laws.items():
             users = [
-                one.users for (question, _), one in total.items() if question == name
+                sums.users for (question, _), sums in total.items() if question == name
             ]
             apart = law.again is not None and not law.blanks
             people[name] = sum(users) if apart else max(users, default=0)
         return {name: n for name, n in people.items() if n > self._planned}
 
-    def _accept(self, one: FileCount) -> str:
+    def _accept(self, file: FileCount) -> str:
         """Add a file's reports, less those that another file has, too; or say why not."""
-        repeats = self._known.repeats(one.marks)
-        new = one
+        repeats = self._known.repeats(file.marks)
+        new = file
         if repeats.known:
             contradicting = any(repeats.known.values())
-            if len(repeats.known) * MARK_SIZE == len(one.marks) and not contradicting:
+            if len(repeats.known) * MARK_SIZE == len(file.marks) and not contradicting:
                 first = repeats.files[0]
                 return f"holds only reports that are counted already, from {first}"
-            new = count_file(one.path, self._expected, repeats.known)
-            if new.refused or new.file_id != one.file_id:
+            new = count_file(file.path, self._expected, repeats.known)
+            if new.refused or new.file_id != file.file_id:
                 return "changed while it was counted"
             new = replace(new, origins=repeats.files)
         self._add(new)
@@ -503,11 +512,11 @@ class _Run:
             self._unsaved.append(new)
         return ""
 
-    def _add(self, one: FileCount) -> None:
-        for (key, group), counts in one.sums.items():
+    def _add(self, file: FileCount) -> None:
+        for (key, group), counts in file.sums.items():
             self._sums[group] = summed([self._sums.get(group, {}), {key: counts}])
-        self._known.add(one.path, one.marks)
-        self._counted[one.path] = one.file
+        self._known.add(file.path, file.marks)
+        self._counted[file.path] = file.file
 
     def _save(self) -> None:
         if self._saved is not None and self._unsaved:
@@ -521,5 +530,5 @@ def _with_dependants(gone: Sequence[Path], files: Sequence[CountedFile]) -> list
     size = 0
     while size < len(dropped):
         size = len(dropped)
-        dropped |= {one.path for one in files if not dropped.isdisjoint(one.origins)}
+        dropped |= {file.path for file in files if not dropped.isdisjoint(file.origins)}
     return sorted(dropped)

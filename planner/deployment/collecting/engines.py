@@ -141,21 +141,21 @@ _NOTHING: Mapping[bytes, str] = {}
 
 
 def count_file(
-    path: Path, expected: Expected, known: Mapping[bytes, str] = _NOTHING
+    path: Path, expected: Expected, marks_known: Mapping[bytes, str] = _NOTHING
 ) -> FileCount:
     """Count a file; a file that is not right in every report is refused with the reason.
 
-    Reports of a file of lines whose marks are ``known`` are checked, but not counted.
+    Reports of a file of lines whose marks are ``marks_known`` are checked, but not counted.
     """
     stamp = (-1, -1)
     try:
         stamp = stamp_of(path)
-        return _count_whole(path, stamp, expected, known)
+        return _count_whole(path, stamp, expected, marks_known)
     except MemoryError:  # Arrow's own is one, too
         reason = "needs more memory than there is"
     except (pa.ArrowException, OSError) as error:
-        told = str(error).splitlines()[0] if str(error) else type(error).__name__
-        reason = f"is corrupt or truncated: {told}"
+        first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = f"is corrupt or truncated: {first_line}"
         if stamp == (-1, -1):
             reason = f"cannot be read: {getattr(error, 'strerror', '') or error}"
     except ValueError as error:  # an InputError, nearly always
@@ -164,13 +164,16 @@ def count_file(
 
 
 def _count_whole(
-    path: Path, stamp: tuple[int, int], expected: Expected, known: Mapping[bytes, str]
+    path: Path,
+    stamp: tuple[int, int],
+    expected: Expected,
+    marks_known: Mapping[bytes, str],
 ) -> FileCount:
     """The counts of a file; raises whatever is wrong with it."""
     if path.suffix.lower() == ".parquet":
         counted = _counted(path, stamp, parquet_batches(path, expected), expected)
     else:
-        lines = read_lines(path, expected, known)
+        lines = read_lines(path, expected, marks_known)
         counted = replace(
             _counted(path, stamp, lines.batches, expected),
             file_id=lines.file_id,
@@ -191,12 +194,12 @@ def _counted(
     for batch in batches:
         file_id = batch.file_id
         marks.append(batch.marks)
-        place = batch.key, batch.group
-        if place not in counters:
-            counters[place] = counter(expected.laws[batch.key[0]])
-        counters[place].add(batch.rows)
+        cell = batch.key, batch.group
+        if cell not in counters:
+            counters[cell] = counter(expected.laws[batch.key[0]])
+        counters[cell].add(batch.rows)
     sums = {key: counter.sums() for key, counter in counters.items()}
-    users = sum(one.users for one in sums.values())
+    users = sum(total.users for total in sums.values())
     return FileCount(path, stamp, file_id, users, sums=sums, marks=b"".join(marks))
 
 
@@ -254,7 +257,7 @@ def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCoun
         return pool.submit(count_apart, expected, path)
 
     try:
-        yield from in_order(submit, lambda _, one: one.result(), files, 2 * size)
+        yield from in_order(submit, lambda _, future: future.result(), files, 2 * size)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         if workers := _WORKERS.pop(expected, None):
@@ -272,7 +275,8 @@ def in_order(
     started = ((path, submit(path)) for path in files)
     running = deque(islice(started, n))
     while running:
-        yield wait(*running.popleft())
+        path, future = running.popleft()
+        yield wait(path, future)
         running.extend(islice(started, 1))
 
 
@@ -443,16 +447,16 @@ def dask_engine(scheduler: str, patience: float = 10.0) -> Engine:
 
 def _within(seconds: float, make: Callable[[], F]) -> F:
     """What ``make`` gives; Dask itself waits for ever for an answer to its first words."""
-    made: Future[F] = Future()
+    result: Future[F] = Future()
 
     def run() -> None:
         try:
-            made.set_result(make())
+            result.set_result(make())
         except Exception as error:  # noqa: BLE001 - it is raised by result()
-            made.set_exception(error)
+            result.set_exception(error)
 
     Thread(target=run, daemon=True).start()
-    return made.result(seconds)
+    return result.result(seconds)
 
 
 def _threads(client: Client, patience: float) -> int:

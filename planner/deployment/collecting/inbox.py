@@ -140,10 +140,10 @@ class Inbox:
         reasons = self._impossible(bodies)
         unsynced: dict[int, Received] = {}
         try:
-            for place, body in enumerate(bodies):
-                if reasons[place]:
+            for position, body in enumerate(bodies):
+                if reasons[position]:
                     continue
-                new, reasons[place] = self._new_of(body, unsynced)
+                new, reasons[position] = self._new_of(body, unsynced)
                 for number, received in new.items():
                     self._put(received, unsynced)
                     unsynced[number] = received
@@ -175,7 +175,7 @@ class Inbox:
     def _impossible(self, bodies: Sequence[Sequence[Received]]) -> list[str]:
         """Of each whether no client makes a report of it, which would cost the others of a file."""
         try:
-            self._count([one for body in bodies for one in body], self._tried)
+            self._count([received for body in bodies for received in body], self._tried)
         except InputError as error:
             if len(bodies) == 1:
                 return [error.reason]
@@ -190,10 +190,10 @@ class Inbox:
         for received in body:
             number = _number(received)
             written = new.get(number) or unsynced.get(number)
-            known = _content(written) if written else self._known(number)
-            if known is None:
+            known_content = _content(written) if written else self._known(number)
+            if known_content is None:
                 new[number] = received
-            elif known != _content(received):
+            elif known_content != _content(received):
                 report_id = received.report.report_id
                 return {}, f"the id {report_id} is that of another report"
         return new, ""
@@ -215,10 +215,15 @@ class Inbox:
             self._database.executemany("INSERT INTO known VALUES (?, ?)", rows)
             for (question, round_number), total in sums.items():
                 counts = total.counts.astype("<i8").tobytes()
-                row = (question, round_number or 0, total.users, counts)
-                self._ask("INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?)", *row)
-            names = (self._slots.path.name, self._free_name())
-            self._ask("INSERT INTO sealed VALUES (?, ?)", *names)
+                self._ask(
+                    "INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?)",
+                    question,
+                    round_number or 0,
+                    total.users,
+                    counts,
+                )
+            slots_name = self._slots.path.name
+            self._ask("INSERT INTO sealed VALUES (?, ?)", slots_name, self._free_name())
         sealed = self._waiting
         self._slots.close()
         self._slots = None
@@ -318,11 +323,13 @@ class Inbox:
         """Counts of all reports so far, by question and round."""
         with naming_database(self._path, self._damaged):
             rows = self._ask("SELECT * FROM counted")
-        found = {
+        sealed = {
             (question, number or None): Aggregate(users, np.frombuffer(counts, "<i8"))
             for question, number, users, counts in rows
         }
-        return summed([found, {key: one.sums() for key, one in self._counters.items()}])
+        return summed(
+            [sealed, {key: counter.sums() for key, counter in self._counters.items()}]
+        )
 
     def close(self) -> None:
         """Make what waits a file, and release the folder."""
@@ -362,8 +369,8 @@ class Inbox:
 
     def _count(self, reports: Sequence[Received], counters: dict[Key, Counter]) -> None:
         by_key: dict[Key, list[bytes]] = {}
-        for one in reports:
-            by_key.setdefault(one.key, []).append(one.report.payload)
+        for received in reports:
+            by_key.setdefault(received.key, []).append(received.report.payload)
         for key, payloads in by_key.items():
             if key not in counters:
                 counters[key] = counter(self.expected.laws[key[0]])

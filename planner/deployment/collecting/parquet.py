@@ -85,10 +85,10 @@ class ReportWriter:
         self._size = size
         self._hash = pa.array([bytes.fromhex(parameters)], pa.binary())
         self._groups = groups or {}
-        about = _metadata(key, secrets.token_hex(16))
+        metadata = _metadata(key, secrets.token_hex(16))
         columns = [("report", pa.binary(size)), ("parameters", _HASHES)]
         columns += [(name, GROUPED) for name in self._groups]
-        self._schema = pa.schema(columns, metadata={_METADATA: about})
+        self._schema = pa.schema(columns, metadata={_METADATA: metadata})
         self._waiting: list[Reports] = []
         self._waiting_groups: list[NDArray[np.int32]] = []
         self._rows = 0
@@ -164,8 +164,8 @@ class ReportWriter:
         )
         ones = pa.DictionaryArray.from_arrays(np.zeros(n, dtype=np.int32), self._hash)
         columns = [reports, ones]
-        for place, values in enumerate(self._groups.values()):
-            codes = np.ascontiguousarray(groups[:, place])
+        for column, values in enumerate(self._groups.values()):
+            codes = np.ascontiguousarray(groups[:, column])
             columns.append(pa.DictionaryArray.from_arrays(codes, pa.array(values)))
         table = pa.Table.from_arrays(columns, schema=self._schema)
         with self._named():
@@ -196,16 +196,16 @@ def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
         size = expected.sizes[key]
         schema = file.schema_arrow
         right = [pa.field("report", pa.binary(size)), pa.field("parameters", _HASHES)]
-        told = [
+        group_fields = [
             pa.field(name, GROUPED) for name in expected.groups if name in schema.names
         ]
-        if not schema.equals(pa.schema([*right, *told])):
-            found = ", ".join(f"{one.name} {one.type}" for one in schema)
+        if not schema.equals(pa.schema([*right, *group_fields])):
+            columns = ", ".join(f"{column.name} {column.type}" for column in schema)
             allowed = f"report fixed_size_binary[{size}], parameters {_HASHES}"
             allowed += "".join(
                 f", {name} {GROUPED}, or none" for name in expected.groups
             )
-            raise InputError("columns", found, allowed, REPORTS_REMEDY)
+            raise InputError("columns", columns, allowed, REPORTS_REMEDY)
         _check_room(file.metadata, size, path.stat().st_size)
         hashes = bytes.fromhex(expected.parameters)
         for number in range(file.num_row_groups):
@@ -213,30 +213,30 @@ def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
                 max(1, _BATCH_BYTES // size), row_groups=[number]
             ):
                 reports = _bytes_of(rows, size, hashes)
-                for group, own in _grouped(
-                    rows.select(range(2, 2 + len(told))), expected, path
+                for group, members in _grouped(
+                    rows.select(range(2, 2 + len(group_fields))), expected, path
                 ):
-                    yield Batch(key, reports[own], file_id, group=group)
+                    yield Batch(key, reports[members], file_id, group=group)
 
 
 def _grouped(
-    told: pa.RecordBatch, expected: Expected, path: Path
+    group_rows: pa.RecordBatch, expected: Expected, path: Path
 ) -> Iterator[tuple[Group, slice | NDArray[np.bool_]]]:
     """The groups of some rows, each with its rows."""
     folders = expected.of_folders(path)
-    if not told.num_columns:
+    if not group_rows.num_columns:
         yield expected.group(folders, {}, "the file"), slice(None)
         return
-    if any(column.null_count for column in told):
+    if any(column.null_count for column in group_rows):
         raise unfit("some reports have none")
-    codes = np.column_stack([column.indices for column in told])
-    for each in np.unique(codes, axis=0):
+    codes = np.column_stack([column.indices for column in group_rows])
+    for cell in np.unique(codes, axis=0):
         names = (
             column.dictionary[int(k)].as_py()
-            for column, k in zip(told, each, strict=True)
+            for column, k in zip(group_rows, cell, strict=True)
         )
-        said = dict(zip(told.schema.names, names, strict=True))
-        yield expected.group(folders, said, "a row"), (codes == each).all(axis=1)
+        said = dict(zip(group_rows.schema.names, names, strict=True))
+        yield expected.group(folders, said, "a row"), (codes == cell).all(axis=1)
 
 
 def _metadata(key: Key, number: str) -> str:
@@ -249,9 +249,9 @@ def _about(file: pq.ParquetFile) -> tuple[Key, str]:
     """Question, round and number of a file, whose metadata have to be as they are written."""
     raw = (file.schema_arrow.metadata or {}).get(_METADATA, b"")
     try:
-        about = json.loads(raw)
-        key = (about["question"], about["round"])
-        number = about["file"]
+        metadata = json.loads(raw)
+        key = (metadata["question"], metadata["round"])
+        number = metadata["file"]
         right = _metadata(key, number).encode() == raw and type(key[1]) in {
             int,
             NoneType,
@@ -290,10 +290,10 @@ def _check_room(metadata: pq.FileMetaData, size: int, file_size: int) -> None:
         raise InputError(
             "decoded size of all reports", whole, f"at most {most} bytes", remedy
         )
-    for number, one in enumerate(groups):
+    for number, row_group in enumerate(groups):
         for what, octets in (
-            ("size", one.total_byte_size),
-            ("decoded size", one.num_rows * size),
+            ("size", row_group.total_byte_size),
+            ("decoded size", row_group.num_rows * size),
         ):
             if not 0 <= octets <= MAX_ROW_GROUP_BYTES:
                 allowed = f"at most {MAX_ROW_GROUP_BYTES} bytes, as memory is bounded"
@@ -307,9 +307,9 @@ def _bytes_of(rows: pa.RecordBatch, size: int, parameters: bytes) -> Reports:
     """The reports, all of which must carry the hash; the dictionary makes this cheap."""
     chunk = rows.column(0)
     hashes = rows.column(1)
-    found = hashes.dictionary.to_pylist()
-    if hashes.null_count or found != [parameters]:
-        names = ["none" if value is None else value.hex() for value in found]
+    listed = hashes.dictionary.to_pylist()
+    if hashes.null_count or listed != [parameters]:
+        names = ["none" if value is None else value.hex() for value in listed]
         raise InputError("parameter hash", names, parameters.hex(), FOREIGN)
     if chunk.null_count:
         raise unfit(f"{chunk.null_count} reports are null")
@@ -356,10 +356,10 @@ def check_seal(path: Path) -> None:
         footer = _footer_start(file)
         start = max(footer - _SIZE, len(_FRAME))
         file.seek(start)
-        found = file.read(_SIZE)
-        if not found.startswith(_MAGIC):
+        sealed = file.read(_SIZE)
+        if not sealed.startswith(_MAGIC):
             raise unfit("the file has no seal before its footer")
-        if found[len(_MAGIC) :] != _checksum(file, start, footer):
+        if sealed[len(_MAGIC) :] != _checksum(file, start, footer):
             raise unfit("the file is not what was sealed")
 
 

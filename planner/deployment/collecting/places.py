@@ -59,7 +59,9 @@ def report_files(
     files: dict[str, Path] = {}
     others: dict[Path, str] = {}
     skipped = set(map(os.path.realpath, ignored))
-    for path, reason in chain.from_iterable(_seen(place_of(place)) for place in places):
+    for path, reason in chain.from_iterable(
+        _seen(place_of(folder)) for folder in places
+    ):
         # Its folder's links are followed, but not its own: its name says what it holds.
         real = os.path.realpath(path)
         name = Path(os.path.realpath(path.parent)) / path.name
@@ -75,26 +77,26 @@ def report_files(
     return sorted(files.values()), sorted(others.items())
 
 
-def _seen(place: Path) -> Iterator[LeftOut]:
+def _seen(root: Path) -> Iterator[LeftOut]:
     """Every file of a place, and why it holds no reports, if so."""
-    if isinstance(place, Stored):
-        yield from ((path, _why_not(path)) for path in place.below())
-    elif os.path.isdir(place):  # noqa: PTH112 - unlike pathlib it never raises
-        yield from _below(place)
-    elif not os.path.exists(place):  # noqa: PTH110
-        raise FileError(place, "does not exist", "Check the path.")
-    elif place.suffix.lower() not in REPORT_SUFFIXES:
-        raise FileError(place, f"is none of {_ENDINGS}", "Check the path.")
+    if isinstance(root, Stored):
+        yield from ((path, _why_not(path)) for path in root.below())
+    elif os.path.isdir(root):  # noqa: PTH112 - unlike pathlib it never raises
+        yield from _below(root)
+    elif not os.path.exists(root):  # noqa: PTH110
+        raise FileError(root, "does not exist", "Check the path.")
+    elif root.suffix.lower() not in REPORT_SUFFIXES:
+        raise FileError(root, f"is none of {_ENDINGS}", "Check the path.")
     else:
-        yield place, _why_not(place)
+        yield root, _why_not(root)
 
 
-def _below(place: Path) -> Iterator[LeftOut]:
+def _below(root: Path) -> Iterator[LeftOut]:
     """Every file below a folder and why it holds no reports, if so."""
     visited = set[str]()
     errors = list[OSError]()
     for folder, folders, names in os.walk(
-        place, onerror=errors.append, followlinks=True
+        root, onerror=errors.append, followlinks=True
     ):
         if (real := os.path.realpath(folder)) in visited:  # a link that leads back
             folders.clear()
@@ -110,11 +112,11 @@ def _below(place: Path) -> Iterator[LeftOut]:
 
 def open_folders(places: Sequence[Path]) -> list[Path]:
     """Where receivers keep what is in no file yet, in the places or below them."""
-    found = set[Path]()
-    for place in map(place_of, places):
-        if not isinstance(place, Stored):
-            found.update(place.resolve().rglob(OPEN_FOLDER))
-    return sorted(found)
+    folders = set[Path]()
+    for root in map(place_of, places):
+        if not isinstance(root, Stored):
+            folders.update(root.resolve().rglob(OPEN_FOLDER))
+    return sorted(folders)
 
 
 def _why_not(path: Path) -> str:
@@ -156,8 +158,8 @@ class Stored(PosixPath):
         if info.type == fs.FileType.NotFound:
             raise FileNotFoundError(2, "does not exist", str(self))
         mode = S_IFREG if info.type == fs.FileType.File else S_IFDIR
-        about = (mode, 0, 0, 0, 0, 0, info.size or 0, 0, 0, 0)
-        return os.stat_result(about, {"st_mtime_ns": info.mtime_ns})
+        values = (mode, 0, 0, 0, 0, 0, info.size or 0, 0, 0, 0)
+        return os.stat_result(values, {"st_mtime_ns": info.mtime_ns})
 
     def open(self, *_: object, **__: object) -> BinaryIO:  # type: ignore[override]
         """Its bytes, to be read from any place."""
@@ -171,17 +173,17 @@ class Stored(PosixPath):
                 yield self
                 return
             system, path = self._opened()
-            for one in system.get_file_info(fs.FileSelector(path, recursive=True)):
-                if one.type == fs.FileType.File:
-                    yield self / one.path.removeprefix(path).lstrip("/")
+            for entry in system.get_file_info(fs.FileSelector(path, recursive=True)):
+                if entry.type == fs.FileType.File:
+                    yield self / entry.path.removeprefix(path).lstrip("/")
         except (OSError, ArrowException) as error:
             remedy = "Check the address, and the store's keys in the environment."
             raise FileError(self, f"cannot be read: {error}", remedy) from error
 
     def _parts_of(self) -> tuple[str, str, str]:
-        found = _STORE_ADDRESS.fullmatch("/".join(self.parts))
-        assert found is not None  # noqa: S101 - of place_of
-        return found[1], found[2], found[3]
+        address = _STORE_ADDRESS.fullmatch("/".join(self.parts))
+        assert address is not None  # noqa: S101 - of place_of
+        return address[1], address[2], address[3]
 
     def _opened(self) -> tuple[fs.FileSystem, str]:
         scheme, first, rest = self._parts_of()

@@ -88,10 +88,10 @@ class Receiver:
         routes += [Route("/health", self._health)]
         routes += [Route("/", self._questionnaire)] if self._page else []
         outside = Starlette(routes=routes, lifespan=self._writing)
-        own = [
+        only_here = [
             Middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1"])
         ]
-        inside = Starlette(routes=[Route("/", self._organised)], middleware=own)
+        inside = Starlette(routes=[Route("/", self._organised)], middleware=only_here)
         port = private.getsockname()[1]
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -153,12 +153,14 @@ class Receiver:
         """Lines of reports: all of them are kept, or none."""
         origin = request.headers.get("origin")
         host = request.headers.get("host")
-        own = origin is None or (bool(host) and origin.partition("://")[2] == host)
-        if not own and origin not in self._origins:
+        is_same_origin = origin is None or (
+            bool(host) and origin.partition("://")[2] == host
+        )
+        if not is_same_origin and origin not in self._origins:
             return _said(403, "Reports come from the page alone.")
         headers = (
             {}
-            if own
+            if is_same_origin
             else {"access-control-allow-origin": str(origin), "vary": "origin"}
         )
         if request.method == "OPTIONS":
@@ -202,7 +204,7 @@ class Receiver:
         self._queue.put_nowait((reports, answer))
         if reason := await answer:
             return _said(507 if reason == _FULL else 400, reason)
-        return JSONResponse([one.report.report_id for one in reports])
+        return JSONResponse([received.report.report_id for received in reports])
 
     def _in_time(self, lines: int) -> bool:
         """Whether these lines are not too many for what came in the last second."""

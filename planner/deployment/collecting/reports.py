@@ -183,23 +183,21 @@ class Expected:
         }
 
     def group(
-        self, folders: Mapping[str, str], told: Mapping[str, str], where: str
+        self, folders: Mapping[str, str], stated: Mapping[str, str], where: str
     ) -> Group:
         """The group of a report, from its folders and what it says itself.
 
         InputError if it is not one declared, or not one.
         """
-        for name in told:
+        for name in stated:
             if name not in self.groups:
                 raise InputError.unknown(
                     f"group of {where}", name, list(self.groups), _FIX
                 )
-            if folders.get(name, told[name]) != told[name]:
-                reason = (
-                    f"{where} says {name} {told[name]!r}, its folder {folders[name]!r}"
-                )
+            if folders.get(name, stated[name]) != stated[name]:
+                reason = f"{where} says {name} {stated[name]!r}, its folder {folders[name]!r}"
                 raise InputError.because("group", reason, _FIX)
-        both = {**folders, **told}
+        both = {**folders, **stated}
         for name, values in self.groups.items():
             if name not in both:
                 reason = f"{where} has no {name}, neither itself nor by its folder"
@@ -222,30 +220,32 @@ class Expected:
         if len(line) >= self.longest_line:
             raise unfit(f"{where} is longer than any report, {self.longest_line} bytes")
         written = line
-        told = {}
+        stated = {}
         if self.groups and (grouped := _ON_LINE.match(line)):
             written = grouped[1] + b"}"
-            told = _group_on_line(grouped[2], where)
-        one = read_line(written, where)
-        group = self.group(folders, told, where)
-        ordered = {name: told[name] for name in self.groups if name in told}
+            stated = _group_on_line(grouped[2], where)
+        report = read_line(written, where)
+        group = self.group(folders, stated, where)
+        ordered = {name: stated[name] for name in self.groups if name in stated}
         stored = written[:-1] + group_ending(ordered).encode() + b"\n"
-        key = one.question, one.round_number
-        if one.parameters != self.parameters:
+        key = report.question, report.round_number
+        if report.parameters != self.parameters:
             what = f"parameters of {where}"
-            raise InputError(what, one.parameters, self.parameters, FOREIGN)
+            raise InputError(what, report.parameters, self.parameters, FOREIGN)
         if key not in self.sizes:
             reason = (
                 f"{where} is of question and round {key}, not one in the parameter file"
             )
             raise InputError.because("question and round", reason, FOREIGN)
-        if len(one.payload) != self.sizes[key]:
+        if len(report.payload) != self.sizes[key]:
             allowed = f"{self.sizes[key]} bytes"
             raise InputError(
-                f"length of {where}", len(one.payload), allowed, REPORTS_REMEDY
+                f"length of {where}", len(report.payload), allowed, REPORTS_REMEDY
             )
-        said = f"{one.round_number}", one.payload.hex(), one.question, *group
-        return Received(one, key, group, mark(one.report_id, "\n".join(said)), stored)
+        said = f"{report.round_number}", report.payload.hex(), report.question, *group
+        return Received(
+            report, key, group, mark(report.report_id, "\n".join(said)), stored
+        )
 
 
 def _longest_line(
@@ -275,15 +275,15 @@ def _json(value: object) -> str:
 
 def _group_on_line(text: bytes, where: str) -> dict[str, str]:
     """What the collector added to a line; a name that stands twice says nothing."""
-    told: dict[str, object] = {}
+    stated: dict[str, object] = {}
     try:
         pairs = json.loads(text, object_pairs_hook=list)
-        told = dict(pairs)
-        right = len(told) == len(pairs)
+        stated = dict(pairs)
+        right = len(stated) == len(pairs)
     except (TypeError, ValueError, RecursionError):
         right = False
-    group = {name: value for name, value in told.items() if isinstance(value, str)}
-    if not right or len(group) < len(told):
+    group = {name: value for name, value in stated.items() if isinstance(value, str)}
+    if not right or len(group) < len(stated):
         allowed = 'names and values, as {"region":"north"}'
         raise InputError(
             f"group of {where}", text.decode(errors="replace"), allowed, _FIX
@@ -297,11 +297,13 @@ _FRAME_BYTES = 1024  # of a line, for all but its question and its report
 _LETTER_BYTES = 12  # of a name's letter in JSON: two escaped halves of a surrogate pair
 
 
-def read_lines(path: Path, expected: Expected, known: Mapping[bytes, str]) -> ReadLines:
+def read_lines(
+    path: Path, expected: Expected, marks_known: Mapping[bytes, str]
+) -> ReadLines:
     """What a file of at most 64 MiB holds, with a batch for each question, round and group.
 
-    ``known`` are marks of reports that are not to be counted: with a file that has a report of
-    the same id that says something else, or with "" where the same report is counted already.
+    ``marks_known`` are marks of reports that are not to be counted: with a file that has a report
+    of the same id that says something else, or with "" where the same report is counted already.
 
     Raises
     ------
@@ -336,11 +338,11 @@ def read_lines(path: Path, expected: Expected, known: Mapping[bytes, str]) -> Re
             contradictions.append(Contradiction(path, number, report_id, other))
         elif first_number != number:
             repeated += 1
-        elif received.mark not in known:
-            place = received.key, received.group
-            payloads.setdefault(place, []).append(received.report.payload)
-            marks.setdefault(place, []).append(received.mark)
-        elif other := known[received.mark]:
+        elif received.mark not in marks_known:
+            cell = received.key, received.group
+            payloads.setdefault(cell, []).append(received.report.payload)
+            marks.setdefault(cell, []).append(received.mark)
+        elif other := marks_known[received.mark]:
             contradictions.append(Contradiction(path, number, report_id, other))
         else:
             repeated += 1
@@ -373,14 +375,14 @@ def read_line(line: bytes, where: str) -> Report:
         It is not, or its id is not of 16 hexadecimal digits.
     """
     try:
-        if found := _LINE.fullmatch(line.decode()):
-            parameters, question, report_id, number, report = found.groups()
-            of = parameters, _text(question), b64decode(report), report_id
-            one = Report(*of, int(number) if number else None)
-            if (
-                one.to_json().encode() == line
-            ):  # what is loose above is not what is written
-                return one
+        if match := _LINE.fullmatch(line.decode()):
+            parameters, question, report_id, number, report = match.groups()
+            round_number = int(number) if number else None
+            payload = b64decode(report)
+            read = Report(parameters, _text(question), payload, report_id, round_number)
+            # What the pattern is loose about, a blank in base64 say, is not what is written.
+            if read.to_json().encode() == line:
+                return read
     except ValueError:
         pass
     raise unfit(f"{where} is not, byte for byte, what a client writes of a report")
