@@ -17,20 +17,28 @@ from planner.laws.schema import Document
 from planner.survey.description import Mistake
 from planner.survey.survey import read_document, settle
 from planner.survey.tables import Reading, open_table
-from planner.survey.values import text_of
-from planner.ui.document import EXAMPLES, FieldRow, example_document, form_of
+from planner.survey.values import split, text_of
+from planner.ui.document import (
+    EXAMPLES,
+    FieldRow,
+    example_document,
+    form_of,
+    name_of,
+)
 from planner.ui.render import problems
 from planner.ui.state import session
 
 _MOST_SURVEY_LINES = 100_000
+# Of the first of some pasted rows, if these are no level's.
+_HEADINGS = {"level", "budget", "epsilon", "answers", "number of answers", ""}
 
 
 def opening() -> None:
     """Offer examples and files."""
     new = session().revision
-    names = {None: "choose one"} | {
-        name: text.capitalize() for name, text in EXAMPLES.items()
-    }
+    names: dict[str | None, str] = {None: "choose one"}
+    for name, text in EXAMPLES.items():
+        names[name] = text.capitalize()
     key = f"example-{new}"
     written = names.__getitem__
     st.selectbox(
@@ -136,36 +144,31 @@ def rows_from_items(
             reason = "columns 'item' and 'level' or 'epsilon' are needed"
             remedy = "The first line names the columns, for example: item,level,epsilon"
             raise FileError(path, f"{reason}, not {', '.join(header)[:80]}", remedy)
-        given = {
-            text_of(row.get("name")): text_of(row.get("epsilon"), "epsilon")
-            for row in before
+        budgets = {
+            name_of(row): text_of(row.get("epsilon"), "epsilon") for row in before
         }
-        levels: dict[tuple[str, str], list[str]] = {}
+        # The answers of each level and budget, in the order of the file.
+        answers_of: dict[tuple[str, str], list[str]] = {}
         for line, row in table.rows():
             cells = dict(zip(header, map(str.strip, row), strict=True))
-            missing = [
-                key for key in ("item", "level", "epsilon") if cells.get(key) == ""
-            ]
-            if missing:
-                raise FileError(
-                    path, f"line {line} has no {missing[0]}", "Fill in the cell."
-                )
+            for key in ("item", "level", "epsilon"):
+                if cells.get(key) == "":
+                    reason = f"line {line} has no {key}"
+                    raise FileError(path, reason, "Fill in the cell.")
             if line > _MOST_SURVEY_LINES:
-                remedy = "Give items by their number."
-                raise FileError(
-                    path, f"there are over {_MOST_SURVEY_LINES:,} lines", remedy
-                )
+                reason = f"there are over {_MOST_SURVEY_LINES:,} lines"
+                raise FileError(path, reason, "Give items by their number.")
             level = cells.get("level") or f"epsilon {cells['epsilon']}"
-            budget = cells.get("epsilon", given.get(level, ""))
-            levels.setdefault((level, budget), []).append(cells["item"])
-        if not levels:
-            raise FileError(
-                path, "there are no items below the header", "Add a line per item."
-            )
-    return [
-        {"name": level, "epsilon": budget, "items": text_of(tuple(items))}
-        for (level, budget), items in levels.items()
-    ]
+            budget = cells.get("epsilon", budgets.get(level, ""))
+            answers_of.setdefault((level, budget), []).append(cells["item"])
+        if not answers_of:
+            reason = "there are no items below the header"
+            raise FileError(path, reason, "Add a line per item.")
+    rows = []
+    for (level, budget), answers in answers_of.items():
+        items = text_of(tuple(answers))
+        rows.append({"name": level, "epsilon": budget, "items": items})
+    return rows
 
 
 def rows_of_paste(text: str, column: str, before: Sequence[Document]) -> list[Document]:
@@ -189,31 +192,48 @@ def rows_of_paste(text: str, column: str, before: Sequence[Document]) -> list[Do
     lines = [line.strip("\r\n") for line in text.splitlines() if line.strip()]
     mark = _mark_between(lines)
     if column == "items" and mark != "\t":
-        listed = tuple(line.strip() for line in lines)
-        return [{"items": text_of(listed)}]
+        return [{"items": _one_cell([line.strip() for line in lines])}]
     if not mark:
         reason = f"{len(lines):,} lines of one column were pasted"
         remedy = "Paste a list into Answers, or rows of level, budget and answers."
         raise InputError.because("level", reason, remedy)
     table = csv.reader(lines, delimiter=mark)
     cells = [[cell.strip() for cell in row] for row in table]
-    header = [cell.lower() for cell in cells[0]]
+    header = {cell.lower() for cell in cells[0]}
     if "item" in header:
         return [*rows_from_items("what was pasted", text.encode(), before)]
+    if header <= _HEADINGS:
+        del cells[0]
+    # By level and budget, in the order in which they come: cells of answers, and their number.
     answers_of: dict[tuple[str, str], list[str]] = {}
     number_of: dict[tuple[str, str], str] = {}
     for line in cells:
         level, budget, answer, number = [*line, "", "", ""][:4]
-        answers_of.setdefault((level, budget), []).extend([answer] if answer else [])
+        listed = answers_of.setdefault((level, budget), [])
+        if answer:
+            listed.append(answer)
         number_of[level, budget] = number
     levels = []
-    for (level, budget), answers in answers_of.items():
-        # One cell may list several answers as the field does, so that it stays as it is.
-        items = answers[0] if len(answers) == 1 else text_of(tuple(answers))
-        row = {"name": level, "epsilon": budget, "items": items}
+    for (level, budget), listed in answers_of.items():
+        row = {"name": level, "epsilon": budget, "items": _one_cell(listed)}
         row["item_count"] = number_of[level, budget]
         levels.append({key: cell for key, cell in row.items() if cell})
     return levels
+
+
+def _one_cell(cells: Sequence[str]) -> str:
+    """The answers of a level in one cell, as they are typed.
+
+    A cell alone is as it is. Of several each is one answer, though it holds a comma, unless
+    semicolons say that it lists more.
+    """
+    if len(cells) == 1:
+        return cells[0]
+    answers: list[str] = []
+    for cell in cells:
+        listed = split(cell) if ";" in cell else [cell]
+        answers += listed if isinstance(listed, list) else [cell]
+    return text_of(tuple(answers))
 
 
 def _mark_between(lines: Sequence[str]) -> str:

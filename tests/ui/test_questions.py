@@ -313,6 +313,10 @@ def test_rows_from_a_spreadsheet_are_read_as_a_file_is(questions):
     ]
     by_label(questions.button, "Undo").click().run()
     assert levels(questions) == expected
+    named = "Level\tBudget\tAnswers\nold\t1\t40-49, male\nold\t1\t50; 60"
+    paste(questions, named, "0-name")
+    (level,) = levels(questions)[:1]
+    assert level["items"] == '"40-49, male"; 50; 60'
 
 
 def test_a_pasted_list_is_of_the_answers_or_one_complaint(questions):
@@ -466,7 +470,11 @@ def test_a_question_is_asked_again():
     assert "rounds" not in session(app).document["question"][0]
 
 
-def test_two_questions_are_asked_together_and_looked_at_as_one(questions):
+def test_two_questions_are_asked_together_and_looked_at_as_one():
+    document = example_document("health")
+    level = {"name": "all", "epsilon": "1", "items": "yes; no"}
+    document["question"][0]["level"] = [level]
+    questions = open_page("questions", survey=word_of(document))
     choose(
         questions, "A person gives", "joint"
     )  # with a new question, as there is none
