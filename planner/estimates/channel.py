@@ -16,7 +16,7 @@ from planner.arguments import whole_number
 from planner.arrays import Array, Flags
 from planner.errors import InputError
 from planner.estimates.counts import DrawnEstimates, Estimates, reach
-from planner.estimates.report_law import ChannelCounts, ReportLaw
+from planner.estimates.report_law import ReportLaw, ReportSums
 from planner.frames import Columns, Framed
 from planner.solvers.answers import Channel
 
@@ -376,8 +376,8 @@ class OrderedEstimates(Framed):
         found = n * values, n * errors, n * errors, n
         if self.law is None:
             return Estimates(*found)
-        inside = ChannelCounts.of(self.law, chosen, values, self.shares, n)
-        return DrawnEstimates(*found, inside, None)
+        reported = ReportSums.of_answers(self.law, chosen, values, self.shares)
+        return DrawnEstimates(*found, reported)
 
     def quantile(self, share: float = 0.5) -> QuantileEstimate:
         """The answer at a quantile, with the answers that the band allows.

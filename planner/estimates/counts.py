@@ -1,9 +1,9 @@
-"""Estimated counts: how sure they are, post-processing that says what it did, sets that are cut."""
+"""Estimated counts: how sure they are, and post-processing that says what it did."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Self
 
@@ -18,13 +18,15 @@ from planner.frames import Columns, Framed
 # Above this variance of the number of supporting reports normal limits miss at most a third more
 # often than promised, for 300 items together; the law itself takes long there.
 _MOST_VARIANCE = 400.0
-_REACH = (
-    9.0  # standard deviations of the first binomial that are added up; beyond lie 1e-18
-)
+# Standard deviations of the first binomial that are added up; beyond lie 1e-18.
+_REACH = 9.0
 _AT_ONCE = 256  # items whose tails are added up together
+_HALVINGS = 24  # of the search for a chance: what is left is 6e-8
 
 CountLimits = tuple[Array, Array]
 """Lower and upper, shape ``(k,)`` each."""
+ChanceLimits = tuple[Array, Array]
+"""Lower and upper limits of chances, shape ``(k,)`` each."""
 
 
 class ProcessedCounts(NamedTuple):
@@ -129,6 +131,71 @@ class Estimates(Framed):
         del more  # as likely
         ones, law = _binomial(count[:, None], chance[:, None])
         return np.asarray((law * ndtr((ones - seen[:, :1]) / seen[:, 1:])).sum(axis=1))
+
+    def first(self, size: int) -> Estimates:
+        """The estimates of the first items alone."""
+        return Estimates(
+            self.values[:size],
+            self.standard_errors[:size],
+            self.null_standard_errors[:size],
+            self.users,
+        )
+
+    def for_population(self) -> DrawnEstimates:
+        """The estimates for the population of which these people were drawn at random.
+
+        Examples
+        --------
+        >>> counts = Estimates([100.0], [10.0], [9.0], users=200).for_population()
+        >>> counts.standard_errors.round(2).tolist()
+        [12.25]
+        """
+        return DrawnEstimates.of(self, self.users).for_population()
+
+    @property
+    def population_variance(self) -> Array:
+        """Variance of each count if people are drawn at random: ``s^2 + c (1 - c/n)``."""
+        held = np.clip(self.values, 0, self.users)
+        return np.square(self.standard_errors) + held * (1 - held / self.users)
+
+    def chance_limits(self, miss: float, normal: ChanceLimits) -> ChanceLimits:
+        """Limits of the chance that the answer of somebody drawn at random is an item.
+
+        Where few reports decide, the law of the reports is inverted; else limits are ``normal``.
+
+        Parameters
+        ----------
+        miss:
+            Chance that each pair of limits may miss.
+        normal:
+            Limits of the normal law, shape ``(k,)`` each.
+        """
+        lower, upper = (np.clip(end, 0.0, 1.0) for end in normal)
+        few = self.population_variance / np.square(self.unit) < _MOST_VARIANCE
+        rows, same = np.unique(self.seen[few], axis=0, return_inverse=True)
+        ends = []
+        for part in (
+            np.array_split(rows, -(-len(rows) // _AT_ONCE)) if len(rows) else []
+        ):
+            users = np.full(len(part), self.users, dtype=np.int64)
+
+            def enough(
+                chance: Array, seen: Array = part, users: Whole = users
+            ) -> Flags:
+                return np.asarray(self.tail(seen, users, chance) > miss / 2)
+
+            def too_much(
+                chance: Array, seen: Array = part, users: Whole = users
+            ) -> Flags:
+                tail = self.tail(seen, users, chance, more=True)
+                return np.asarray(1 - tail <= miss / 2)
+
+            ends.append(
+                [_least_chance(enough, len(part)), _least_chance(too_much, len(part))]
+            )
+        if ends:
+            lower[few], upper[few] = np.concatenate(ends, axis=1)[:, same.ravel()]
+        return lower, upper
 
     def clipped(self) -> ProcessedCounts:
         """Every count moved into ``[0, users]``. Small counts become too large on average."""
@@ -246,20 +313,65 @@ class SupportEstimates(Estimates):
 
     @property
     def unit(self) -> Array:
-        """As of any estimates."""
+        """People that one supporting report more adds."""
         return 1 / (self.a - self.b)
 
     @property
     def seen(self) -> Array:
-        """As of any estimates: the law."""
+        """Supporting reports and both chances, a row an item."""
         return np.stack([self.supports, self.a, self.b], axis=1)
 
     def tail(
         self, seen: Array, count: Whole, chance: Array, more: bool = False
     ) -> Array:
-        """The same by the law itself: of so many reports each is of a person who has the item."""
+        """The chance by the law itself, see :meth:`Estimates.tail`."""
         supports, a, b = seen.T
-        return support_tail(supports + more, count, self.users, b + chance * (a - b), b)
+        mixed = b + chance * (a - b)
+        return support_tail(supports + more, count, self.users, mixed, b)
+
+    def first(self, size: int) -> SupportEstimates:
+        """The estimates of the first items alone."""
+        return SupportEstimates(
+            self.values[:size],
+            self.standard_errors[:size],
+            self.null_standard_errors[:size],
+            self.users,
+            self.supports[:size],
+            self.a[:size],
+            self.b[:size],
+        )
+
+    def chance_limits(self, miss: float, normal: ChanceLimits) -> ChanceLimits:
+        """Clopper and Pearson's limits of ``l = b + p (a - b)``, mapped to ``p``: exact.
+
+        The number of supports of people drawn at random is ``Binomial(n, l)``.
+        """
+        del normal  # not needed: the law is inverted in closed form
+        lower, upper = clopper_pearson(self.supports, self.users, miss)
+        gap = self.a - self.b
+        return (lower - self.b) / gap, (upper - self.b) / gap
+
+
+def clopper_pearson(
+    successes: ArrayLike, trials: ArrayLike, miss: float
+) -> ChanceLimits:
+    """Limits of a binomial chance that miss with at most this probability, half on each side.
+
+    Clopper and Pearson: The use of confidence or fiducial limits illustrated in the case of the
+    binomial (Biometrika 1934); the ends are quantiles of beta laws.
+
+    Examples
+    --------
+    >>> [end.round(4).tolist() for end in clopper_pearson([0, 3], 10, 0.05)]
+    [[0.0, 0.0667], [0.3085, 0.6525]]
+    """
+    from scipy.special import betaincinv
+
+    hits = np.asarray(successes, dtype=np.float64)
+    others = np.asarray(trials, dtype=np.float64) - hits
+    lower = betaincinv(np.maximum(hits, 1e-300), others + 1, miss / 2)
+    upper = betaincinv(hits + 1, np.maximum(others, 1e-300), 1 - miss / 2)
+    return np.where(hits > 0, lower, 0.0), np.where(others > 0, upper, 1.0)
 
 
 def support_tail(
@@ -296,7 +408,22 @@ def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
     return ones, np.where(ones <= last, binom.pmf(ones, count, chance), 0.0)
 
 
-def _first(holds: Callable[[Whole], Flags], low: Whole, high: Whole) -> Whole:
+def _least_chance(holds: Callable[[Array], Flags], size: int) -> Array:
+    """The least chance, from 0 to 1, from which on each of so many conditions holds."""
+    least = np.zeros(size)
+    most = np.ones(size)
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        good = holds(middle)
+        least = np.where(good, least, middle)
+        most = np.where(good, middle, most)
+    # An end that was never left is the end of all chances.
+    return np.where(least == 0, 0.0, most)
+
+
+def _first_that_holds(
+    holds: Callable[[Whole], Flags], low: Whole, high: Whole
+) -> Whole:
     """The first whole number from ``low`` to ``high`` that holds, else the one after ``high``."""
     least = low
     most = high + 1
@@ -308,22 +435,37 @@ def _first(holds: Callable[[Whole], Flags], low: Whole, high: Whole) -> Whole:
     return most
 
 
-# -- counts of all people from reports of some, drawn by lot -----------------------------
+# -- counts of all people from reports of some ---------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnEstimates(Estimates):
-    """Estimated counts of all people, from those of the people ``inside`` a round.
+    """Estimated counts of ``users`` people, from the estimates of those who reported.
 
-    So many of all people were drawn as reported; with ``parts`` each apart, one chance in so many.
+    Attributes
+    ----------
+    reported:
+        Estimates of the people who reported, with the law of their reports.
+    one_in:
+        Each person reported with one chance in so many, apart from the others; None if so many
+        of all people as reported were drawn by lot.
+    about:
+        Chance that the report of a person with an item is about it: 1, or one over the length of
+        a padded set.
+    alike:
+        Whether each report is about the item with the same chance, whoever sent it. It is so of
+        people drawn at random from a population. Of people who differ the same sum of chances
+        spreads least: the limits hold for them, too (Hoeffding, 1956).
     """
 
-    inside: Estimates
-    parts: int | None
+    reported: Estimates
+    one_in: int | None = None
+    about: float = 1.0
+    alike: bool = False
 
     @classmethod
-    def of(cls, inside: Estimates, people: int, parts: int | None = None) -> Self:
-        """Scaled to so many people; the lot adds to the errors.
+    def of(cls, reported: Estimates, people: int, one_in: int | None = None) -> Self:
+        """Estimates of so many people; the lot adds to the errors.
 
         Examples
         --------
@@ -331,20 +473,32 @@ class DrawnEstimates(Estimates):
         >>> half.values.tolist(), half.standard_errors.round(2).tolist()
         ([100.0], [11.22])
         """
-        factor = parts or people / inside.users
-        values = factor * inside.values
-        drawn = (factor - 1) * _lot_spread(values, people, parts)
-        errors = np.sqrt(np.square(factor * inside.standard_errors) + drawn)
-        null = factor * inside.null_standard_errors
-        return cls(values, errors, null, people, inside, parts)
+        factor = one_in or people / reported.users
+        values = factor * reported.values
+        drawn = (factor - 1) * _lot_variance(values, people, one_in)
+        errors = np.sqrt(np.square(factor * reported.standard_errors) + drawn)
+        null = factor * reported.null_standard_errors
+        return cls(values, errors, null, people, reported, one_in)
 
-    def spread(self, counts: Array) -> Array:
+    def for_population(self) -> DrawnEstimates:
+        """The estimates for the population of which all people were drawn at random.
+
+        Whoever reported is a random part of it, and its variance that of
+        :attr:`population_variance`.
+        """
+        if self.alike:
+            return self
+        errors = self._factor / self.about * np.sqrt(self.reported.population_variance)
+        return replace(self, standard_errors=errors, alike=True)
+
+    def round_variance(self, counts: Array) -> Array:
         """By how much estimates of such counts in two rounds vary together.
 
-        Once it is ``N p (1 - p)`` of answers that stay, of one value ``N p^2`` of those drawn anew.
+        By a lot for all it is ``N p (1 - p)`` of answers that stay; of one value, for which each
+        person is drawn anew, ``N p^2``.
         """
-        if self.parts is None:
-            return _lot_spread(counts, self.users)
+        if self.one_in is None:
+            return _lot_variance(counts, self.users)
         return np.square(np.clip(counts, 0, self.users)) / self.users
 
     def intervals(
@@ -356,202 +510,120 @@ class DrawnEstimates(Estimates):
         for the binomial one of the same mean and variance, and the reports follow theirs: normal
         limits, and where few reports decide, those of the law.
         """
-        limits = super(DrawnEstimates, self).intervals(confidence, simultaneous)
-        share = tail_share(confidence, self.values.size if simultaneous else 1)
+        limits = Estimates.intervals(self, confidence, simultaneous)
+        miss = tail_share(confidence, self.values.size if simultaneous else 1)
         lower, upper = (np.clip(limit, 0, self.users) for limit in limits)
-        if (few := self._skewed).any():
-            lower[few], upper[few] = self._by_law(limits, share)
-        if self.parts:  # a lot of its own for each person: how many report varies, too
-            many = limits[1] > self.inside.users
+        if self.alike:
+            scale = self._factor * self.reported.users / self.about
+            normal = limits[0] / scale, limits[1] / scale
+            chances = self.reported.chance_limits(miss, normal)
+            lower, upper = (np.clip(scale * end, 0, self.users) for end in chances)
+            return lower, upper
+        few = self._skewed
+        if few.any():
+            lower[few], upper[few] = self._by_law(limits, miss)
+        if self.one_in:  # how many report varies, too
+            many = limits[1] > self.reported.users
             lower, upper = np.where(many, limits, (lower, upper))
         return lower, upper
 
     def hold(self, counts: Array, confidence: float = 0.95) -> bool:
         """Whether all joint limits hold these counts, ``(k,)``: no limit need be searched for."""
-        share = tail_share(confidence, counts.size)
+        if self.alike:
+            lower, upper = self.intervals(confidence, simultaneous=True)
+            return bool(np.all((lower <= counts + 1e-9) & (counts <= upper + 1e-9)))
+        miss = tail_share(confidence, counts.size)
         few = self._skewed
         half = reach(confidence, counts.size) * self.standard_errors
         near = np.abs(self.values - counts) <= half + 1e-9
         whole = counts[few].round().astype(np.int64)
-        seen = self.inside.seen[few]
-        least = self._holds(seen, share, False, whole) | (whole == self.users)
-        most = ~self._holds(seen, share, True, whole) | (whole == 0)
-        return bool(near[~few].all() and least.all() and most.all())
+        seen = self.reported.seen[few]
+        enough = self._enough(seen, miss, whole) | (whole == self.users)
+        too_many = self._too_many(seen, miss, whole) & (whole > 0)
+        return bool(near[~few].all() and enough.all() and not too_many.any())
+
+    @property
+    def _factor(self) -> float:
+        """People that one who reported stands for."""
+        return self.one_in or self.users / self.reported.users
 
     @property
     def _unit(self) -> Array:
-        return self.users / self.inside.users * self.inside.unit
+        return self._factor / self.about * self.reported.unit
 
     @property
     def _skewed(self) -> Flags:
         """Which of these have so few reports that limits are those of the law."""
         return np.asarray(np.square(self.standard_errors / self._unit) < _MOST_VARIANCE)
 
-    def _by_law(self, limits: CountLimits, share: float) -> Array:
-        """Where few reports decide, limits of which so large a share may be missed, ``(2, k)``."""
+    def _by_law(self, limits: CountLimits, miss: float) -> Array:
+        """Where few reports decide, limits that miss with this chance at most, ``(2, k)``.
+
+        Ends are looked for near those of the normal law first. Items of which the same was seen
+        have the same limits.
+        """
         near = self.standard_errors + 8 * self._unit
         around = (limit + side * near for limit in limits for side in (-1, 1))
         guesses = [np.clip(guess, 0, self.users).round() for guess in around]
-        rows = np.column_stack([*guesses, self.inside.seen])[self._skewed]
+        rows = np.column_stack([*guesses, self.reported.seen])[self._skewed]
         rows, same = np.unique(rows, axis=0, return_inverse=True)
-        found = []
+        ends = []
         for part in np.array_split(rows, -(-len(rows) // _AT_ONCE)):
-            (low, below, above, high) = part[:, :4].astype(np.int64).T
             seen = part[:, 4:]
-            ends = []
-            for more, least, most in ((False, low, below), (True, above, high)):
-                holds = partial(self._holds, seen, share, more)
-                least = np.where(holds(least), 0, least)  # noqa: PLW2901
-                ends.append(
-                    _first(holds, least, np.where(holds(most), most, self.users))
-                )
-            found.append([np.minimum(ends[0], self.users), np.maximum(ends[1] - 1, 0)])
-        return np.concatenate(found, axis=1)[:, same.ravel()]
+            enough = partial(self._enough, seen, miss)
+            too_many = partial(self._too_many, seen, miss)
+            low, below, above, high = part[:, :4].astype(np.int64).T
+            lower = self._search(enough, low, below)
+            upper = self._search(too_many, above, high) - 1
+            ends.append([np.minimum(lower, self.users), np.maximum(upper, 0)])
+        return np.concatenate(ends, axis=1)[:, same.ravel()]
 
-    def _holds(self, seen: Array, share: float, more: bool, count: Whole) -> Flags:
-        """Whether a count is enough for what was seen; with ``more``, whether it is too many."""
-        tail = self.inside.tail(seen, *self._lot(count), more=more)
-        return np.asarray(1 - tail <= share / 2 if more else tail > share / 2)
+    def _search(
+        self, holds: Callable[[Whole], Flags], low: Whole, high: Whole
+    ) -> Whole:
+        """The first count that holds, looked for between two guesses before elsewhere."""
+        start = np.where(holds(low), 0, low)
+        end = np.where(holds(high), high, self.users)
+        return _first_that_holds(holds, start, end)
 
-    def _lot(self, count: Whole) -> tuple[Whole, Array]:
-        """How many of those who report may have the item, and with what chance each."""
+    def _enough(self, seen: Array, miss: float, count: Whole) -> Flags:
+        """Whether with such counts what was seen, or more, has more than half the chance."""
+        tail = self.reported.tail(seen, *self._reporting(count))
+        return np.asarray(tail > miss / 2)
+
+    def _too_many(self, seen: Array, miss: float, count: Whole) -> Flags:
+        """Whether with such counts what was seen, or less, has no more than half the chance."""
+        tail = self.reported.tail(seen, *self._reporting(count), more=True)
+        return np.asarray(1 - tail <= miss / 2)
+
+    def _reporting(self, count: Whole) -> tuple[Whole, Array]:
+        """How many reports may be about the item, and with what chance each.
+
+        A hypergeometric law of ``N`` people, ``C`` with the item, ``n`` drawn, has the mean
+        ``m = n C / N`` and the variance ``m (1 - q)``, ``q = 1 - (1 - n/N) (N - C) / (N - 1)``:
+        that of ``Binomial(m / q, q)``.
+        """
         people = self.users
-        reports = self.inside.users
-        drawn = count * (1 / self.parts if self.parts else reports / people)
-        chance = 1 - (1 - reports / people) * (people - np.maximum(count, 1)) / max(
-            people - 1, 1
-        )
-        most = count if self.parts else np.ceil(drawn / chance - 1e-9).astype(np.int64)
-        most = np.minimum(most, np.minimum(count, reports))
-        return most, np.minimum(drawn / np.maximum(most, 1), 1.0)
+        reports = self.reported.users
+        if self.one_in:
+            drawn = count * (1 / self.one_in)
+            most = np.minimum(count, reports)
+        else:
+            drawn = count * (reports / people)
+            others = (people - np.maximum(count, 1)) / max(people - 1, 1)
+            chance = 1 - (1 - reports / people) * others
+            trials = np.ceil(drawn / chance - 1e-9).astype(np.int64)
+            most = np.minimum(trials, np.minimum(count, reports))
+        return most, self.about * np.minimum(drawn / np.maximum(most, 1), 1.0)
 
 
-def _lot_spread(values: Array, people: int, parts: int | None = None) -> Array:
-    """Of people who have an item or not, all with such a count; not known how many if ``parts``."""
+def _lot_variance(values: Array, people: int, one_in: int | None = None) -> Array:
+    """Variance that a lot adds to such counts, a factor left out.
+
+    ``c (1 - c / N)`` where so many of all people are drawn as report; ``c`` where each is drawn
+    apart, as it is not known how many report.
+    """
     counts = np.clip(values, 0, people)
-    return counts if parts else counts * (1 - counts / people)
-
-
-# -- item sets that were cut to a padding length: what their counts can still say ---------
-#
-# With padding length ``l`` a person ``u`` who has an item counts as ``min(1, l / |x_u|)``. So the
-# estimate of an item's count ``c`` has a mean ``E <= c`` and misses ``c`` by nothing that more
-# reports could cure. From ``E`` and the sizes of the sets ``c`` is known to lie between ``E`` and
-#
-#     C(E) = max { people in all : each at most once, sum of min(1, l / size) at most E }
-#
-# the people with the largest sets taken first (a fractional knapsack); nothing sharper follows. A
-# lower limit of ``E`` is one of ``c`` whatever the sets are, an upper limit ``U`` of ``E`` gives
-# ``C(U)``, and where nothing is known of the sizes there is none. Proof: docs/theory/item-sets.md.
-
-SIZES_MISS = 1e-3
-"""Chance that limits of the shares of larger sets, drawn from those who were asked, are too low."""
-_MISS = 1e-6  # chance that people have more large sets than the stated law lets expect
-
-
-@dataclass(frozen=True, slots=True)
-class LongerSets:
-    """Which sets are longer than the padding length, as far as that is known.
-
-    ``sizes`` rise from above the length, and no set has more items than the last; without any no
-    set is longer. ``shares`` are the probabilities, above 0 and not rising, that a person's set
-    is longer than the size before (than the length for the first). Upper bounds do.
-
-    Examples
-    --------
-    Of 1,000 people 100 have four items and 50 have eight; sets are cut to two. At most 150
-    people can have been counted as 62.5, and 300 as 212.5:
-
-    >>> longer = LongerSets(2, (4, 8), (0.15, 0.05))
-    >>> longer.largest_counts(np.array([62.5, 212.5]), [150, 50], users=1000).tolist()
-    [150.0, 300.0]
-    """
-
-    padding_length: int
-    sizes: tuple[int, ...]
-    shares: tuple[float, ...]
-
-    def most_people(self, users: int) -> list[int]:
-        """Of so many people, how many at most have a set longer than the size before.
-
-        All hold but for one chance in a million, for people who are drawn independently.
-        """
-        from scipy.stats import binom
-
-        if not self.shares:
-            return []
-        limits = binom.isf(_MISS / len(self.shares), users, np.array(self.shares))
-        return [int(limit) for limit in np.minimum(limits, users)]
-
-    def largest_counts(
-        self, expected: Array, longer: Sequence[int], users: int
-    ) -> Array:
-        """Largest counts that can have been cut to ``expected``, ``C`` as above.
-
-        ``longer`` says how many of the people have a set longer than the size before.
-        """
-        people = -np.diff([users, *longer, 0])[::-1]  # of each size, the largest first
-        kept = np.append(self.padding_length / np.array(self.sizes[::-1]), 1.0)
-        reached = np.concatenate([[0.0], np.cumsum(people * kept)])
-        return np.interp(expected, reached, np.concatenate([[0.0], np.cumsum(people)]))
-
-    def largest_bias(self, users: int) -> float:
-        """By how many people a count can be too small at most, whatever the item."""
-        people = -np.diff([*self.most_people(users), 0])
-        return float(
-            people @ (1 - self.padding_length / np.array(self.sizes, dtype=np.float64))
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TruncatedEstimates(Estimates):
-    """Estimated counts of item sets, unbiased for what is left of the sets when they are cut.
-
-    ``longer`` is what is known of the sets that are cut; None if nothing is.
-    """
-
-    longer: LongerSets | None = None
-
-    def intervals(
-        self, confidence: float = 0.95, simultaneous: bool = False
-    ) -> CountLimits:
-        """Confidence limits of the true counts, with allowance for what was cut.
-
-        Upper limits hold for sets as :attr:`longer` says (and miss once more in a million); they
-        are infinite, no claim at all, where nothing is known of the sets.
-
-        Examples
-        --------
-        >>> longer = LongerSets(2, (4, 8), (0.15, 0.05))
-        >>> cut = TruncatedEstimates([200.0], [10.0], [9.0], 1000, longer)
-        >>> [limit.round(1).tolist() for limit in cut.intervals()]
-        [[180.4], [345.3]]
-        >>> TruncatedEstimates([200.0], [10.0], [9.0], 1000).intervals()[1].tolist()
-        [inf]
-        """
-        lower, upper = super(TruncatedEstimates, self).intervals(
-            confidence, simultaneous
-        )
-        if self.longer is None:
-            return lower, np.full(upper.shape, np.inf)
-        if not self.longer.sizes:
-            return lower, upper
-        most = self.longer.most_people(self.users)
-        return lower, self.longer.largest_counts(upper, most, self.users)
-
-
-def set_estimates(
-    once: Estimates, items: int, longer: LongerSets | None, padding_length: int = 1
-) -> TruncatedEstimates:
-    """Counts of sets from those of what is reported of them, times the length for one item of each.
-
-    Where some sets have more items than are reported, the standard errors put
-    ``(sum_u P_u(k))^2 / n`` in place of ``sum_u P_u(k)^2`` in the exact variance, never less.
-    """
-    errors = once.standard_errors
-    if padding_length > 1 or longer is None or longer.sizes:
-        held = np.clip(once.values, 0, once.users)
-        errors = np.sqrt(np.square(errors) + held * (1 - held / once.users))
-    columns = (once.values, errors, once.null_standard_errors)
-    values, spread, null = (padding_length * column[:items] for column in columns)
-    return TruncatedEstimates(values, spread, null, once.users, longer)
+    if one_in:
+        return counts
+    return counts * (1 - counts / people)

@@ -1,4 +1,4 @@
-"""Limits of how many people have some answers, by the exact law of a channel's reports."""
+"""Limits of how many people have some answers, by the exact law of a sum over reports."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.arrays import Array, Flags, Whole
-from planner.estimates.counts import Estimates
+from planner.estimates.counts import CountLimits, DrawnEstimates, Estimates
 
-# of the noise that is added: units of a report, of the spread
+# Of the noise that is added: its standard deviation in units of a report, and of the spread.
 _SMEAR = 0.1
 _OF_SPREAD = 0.02
 _MOVED_ASIDE = 2.0  # of its standard deviations
-_NOT_FURTHER = 0.9772  # chance to be less than so many off
+_NOT_FURTHER = 0.9772  # chance that normal noise is at most two standard deviations
 _NOTHING_BEYOND = 6.0  # standard deviations, and units: nothing lies beyond
 _SMALLEST_WAVE = 1e-300  # of a transform that is 0
-_HIGHEST = (
-    5.0  # over the noise's standard deviation: of the frequencies that are added up
-)
+_HIGHEST = 5.0  # frequencies that are added up, over the noise's standard deviation
 
 
 class ReportLaw(NamedTuple):
-    """``matrix``: ``Pr[report | answer]``, ``(d, outputs)``.
+    """The law of a channel's reports, and what each adds to the wanted numbers.
 
+    ``matrix``: ``Pr[report | answer]``, ``(d, outputs)``.
     ``estimator``: what a report adds to each number wanted, ``(p, outputs)``; ``reports``: how many
     there are. Of ``blocks`` of so many outputs each there are as many reports as expected.
     """
@@ -42,116 +42,274 @@ class ReportLaw(NamedTuple):
         ends = np.cumsum(self.blocks, dtype=np.int64)[:-1]
         for block in np.split(np.arange(chance.size), ends):
             # What a report adds beside the others of its block.
-            off[:, block] -= (off[:, block] @ chance[block] / chance[block].sum())[
-                :, None
-            ]
+            mean = off[:, block] @ chance[block] / chance[block].sum()
+            off[:, block] -= mean[:, None]
         return np.asarray((off * chance) @ off.T / self.reports)
 
 
 @dataclass(frozen=True, eq=False)
-class ChannelCounts(Estimates):
-    """How many of those who reported have one of some answers, a set of answers a row.
+class SumLaw:
+    """The law of what one report adds to an estimated count, by the kind of count and of person.
 
-    An estimate is a sum over reports. If ``C`` people have one of the answers it has the law of
-    ``C`` draws of one report's number and ``users - C`` of another's: among the people with these
-    answers, and among the others, each answer is as frequent as it is estimated. ``numbers`` are
-    what a report adds, shape ``(k, outputs)``; ``own`` and ``other`` its chances, ``(k, outputs)``.
-    By ``lot`` it may differ how many have one of the answers.
+    Counts of one kind differ in nothing but how many people they are of: items of levels that are
+    treated alike. So do people of one kind who are not counted.
+
+    Attributes
+    ----------
+    numbers:
+        What each report adds, shape ``(kinds, outputs)``: 1 on average of somebody who is
+        counted, 0 of anybody else.
+    own:
+        Chance of each report of somebody who is counted, ``(kinds, outputs)``.
+    other:
+        Chance of each report of somebody who is not, ``(kinds, people's kinds, outputs)``.
+    people:
+        Estimated people of each kind, none negative, ``(people's kinds,)``.
+    counted:
+        For each kind of count of which kind the people are who are counted; -1 if they are of
+        none of these kinds.
     """
 
     numbers: Array
     own: Array
     other: Array
-    lot: bool
+    people: Array
+    counted: Whole
+
+    @cached_property
+    def present(self) -> Flags:
+        """Which kinds of people may be there; all where nobody seems to."""
+        if self.people.sum() <= 0:
+            return np.ones(self.people.size, dtype=np.bool_)
+        return self.people > 0
+
+    @cached_property
+    def moments(self) -> Array:
+        """Second to fourth central moments of a number, ``(3, kinds, 1 + people's kinds)``.
+
+        The first column is of somebody who is counted, the others are of kinds that are there.
+        """
+        other = self.other[:, self.present]
+        chances = np.concatenate([self.own[:, None], other], axis=1)
+        numbers = self.numbers[:, None]
+        off = numbers - (numbers * chances).sum(axis=2, keepdims=True)
+        return np.stack([(chances * off**power).sum(axis=2) for power in (2, 3, 4)])
+
+    @cached_property
+    def unit(self) -> Array:
+        """Of each kind of count the number ``u`` with skewness ``u / s`` at most, ``(kinds,)``.
+
+        Of a sum with the standard deviation ``s`` its square is ``u^2 / s^2`` at most, and so is
+        the kurtosis above that of a normal law. Of events that are counted it is what one adds.
+        """
+        second, third, fourth = self.moments
+        second = np.maximum(second, 1e-300)
+        skewness = np.square(third / second)
+        kurtosis = np.abs(fourth / second - 3 * second)
+        return np.asarray(np.sqrt(np.maximum(skewness, kurtosis).max(axis=1)))
+
+    def mixture(self, kind: int, values: Array) -> Array:
+        """Shares of the kinds among the people who are not counted, ``(k, people's kinds)``.
+
+        Of counts of a kind that are estimated as ``values``; alike where nobody seems to be left.
+        """
+        left = np.tile(self.people, (values.size, 1))
+        if self.counted[kind] >= 0:
+            left[:, self.counted[kind]] -= np.maximum(values, 0.0)
+        # Of a level of one item nobody has another item.
+        exists = self.other[kind].any(axis=1)
+        left = np.maximum(left, 0.0) * exists
+        nobody = left.sum(axis=1) <= 0
+        left[nobody] = exists
+        return np.asarray(left / left.sum(axis=1, keepdims=True))
+
+
+class Series(NamedTuple):
+    """What Davies's series of one kind of count needs.
+
+    Attributes
+    ----------
+    smear:
+        Standard deviation of the normal noise that is added.
+    reach:
+        How far from the mean the series holds, before it repeats itself.
+    frequencies, weights:
+        ``u_k`` and ``exp(-(smear u_k)^2 / 2) / (pi (k + 1/2))``, shape ``(u,)``.
+    own, other:
+        Logs of the transforms of what one report adds: of somebody who is counted, ``(u,)``, and
+        of other people by their kind, ``(people's kinds, u)``.
+    """
+
+    smear: float
+    reach: float
+    frequencies: Array
+    weights: Array
+    own: NDArray[np.complex128]
+    other: NDArray[np.complex128]
 
     @classmethod
-    def of(
-        cls, law: ReportLaw, chosen: Flags, values: Array, shares: Array, people: int
-    ) -> ChannelCounts:
-        """Of sets of answers, ``(k, d)``, with estimated ``values``, and of each answer.
+    def of(cls, law: SumLaw, kind: int, variance: float) -> Series:
+        """The series of sums with at most this variance."""
+        numbers = law.numbers[kind]
+        unit = float(np.ptp(numbers))
+        spread = float(np.sqrt(variance))
+        smear = max(_SMEAR * unit, _OF_SPREAD * spread)
+        reach = _NOTHING_BEYOND * (spread + unit)
+        step = np.pi / reach
+        size = int(np.ceil(_HIGHEST / smear / step))
+        half = np.arange(size, dtype=np.float64) + 0.5
+        frequencies = half * step
+        weights = np.exp(-np.square(frequencies * smear) / 2) / (np.pi * half)
+        turned = np.exp(1j * np.outer(numbers, frequencies))
+        own = np.log(law.own[kind] @ turned + _SMALLEST_WAVE)
+        other = np.log(law.other[kind] @ turned + _SMALLEST_WAVE)
+        return cls(smear, reach, frequencies, weights, own, other)
 
-        Those who reported are drawn of so many people.
+
+@dataclass(frozen=True, eq=False)
+class ReportSums(Estimates):
+    """How many of those who reported are counted, each a sum over reports with a known law.
+
+    If ``C`` people are counted an estimate has the law of ``C`` draws of the number that one of
+    them adds and ``users - C`` of another's, of whom each kind is as frequent as it is estimated.
+
+    Attributes
+    ----------
+    law:
+        What a report adds to each kind of count.
+    kinds:
+        The kind of each count, shape ``(k,)``.
+    """
+
+    law: SumLaw
+    kinds: Whole
+
+    @classmethod
+    def of_answers(
+        cls, law: ReportLaw, chosen: Flags, values: Array, shares: Array
+    ) -> ReportSums:
+        """People with one of some answers each, ``chosen`` of shape ``(k, d)``.
+
+        Of the estimated shares ``values``, ``(k,)``, and ``shares`` of each answer, ``(d,)``: they
+        mix the answers inside, and those outside. The law's numbers are shares up to each answer.
         """
         steps = np.hstack([chosen[:, -1:], -np.diff(chosen.astype(np.float64), axis=1)])
-        numbers = steps[:, :1] + steps[:, 1:] @ law.estimator
-        own, other = (within(side, shares) @ law.matrix for side in (chosen, ~chosen))
+        sums = SumLaw(
+            numbers=steps[:, :1] + steps[:, 1:] @ law.estimator,
+            own=within(chosen, shares) @ law.matrix,
+            other=(within(~chosen, shares) @ law.matrix)[:, None],
+            people=np.ones(1),
+            counted=np.full(len(values), -1),
+        )
         zero = np.zeros(len(values))
-        about = law.reports * values, zero, zero, law.reports, numbers, own, other
-        return cls(*about, people > law.reports)
+        kinds = np.arange(len(values))
+        users = law.reports
+        return cls(users * values, zero, zero, users, sums, kinds)
+
+    def first(self, size: int) -> ReportSums:
+        """The estimates of the first items alone."""
+        return ReportSums(
+            self.values[:size],
+            self.standard_errors[:size],
+            self.null_standard_errors[:size],
+            self.users,
+            self.law,
+            self.kinds[:size],
+        )
+
+    def intervals(
+        self, confidence: float = 0.95, simultaneous: bool = False
+    ) -> CountLimits:
+        """Confidence limits of the true counts, from 0 to the number of people.
+
+        As those of :class:`~planner.estimates.counts.SupportEstimates`: where few reports decide
+        they invert the law, never narrower than it allows.
+        """
+        return DrawnEstimates.of(self, self.users).intervals(confidence, simultaneous)
 
     @property
     def unit(self) -> Array:
-        """By its square variance is divided: then skewness squared, and kurtosis, are one over it.
-
-        For events that are counted it is what one adds.
-        """
-        second, third, fourth = self._moments
-        second = np.maximum(second, 1e-300)
-        largest = np.maximum(
-            (third / second) ** 2, np.abs(fourth / second - 3 * second)
-        )
-        return np.asarray(np.sqrt(largest.max(axis=0)))
-
-    @cached_property
-    def _moments(self) -> Array:
-        """Second to fourth central one of a number, of own and other answers, ``(3, 2, k)``."""
-        chances = np.stack([self.own, self.other])
-        off = self.numbers - (self.numbers * chances).sum(axis=2, keepdims=True)
-        return np.stack([(chances * off**power).sum(axis=2) for power in (2, 3, 4)])
+        """What one report more adds, as far as the law is skewed by it."""
+        return self.law.unit[self.kinds]
 
     @property
     def seen(self) -> Array:
-        """As of any estimates: its place."""
-        return np.arange(self.values.size, dtype=np.float64)[:, None]
+        """The estimate and its kind, a row an item."""
+        return np.stack([self.values, self.kinds], axis=1)
 
     @cached_property
-    def _steps(self) -> tuple[Array, Array]:
-        """The largest difference that one report makes, and standard deviations, at most."""
-        drawn = 0.25 * self.lot  # of 0 or 1, at most
-        spread = np.sqrt(self.users * (self._moments[0].max(axis=0) + drawn))
-        return np.ptp(self.numbers, axis=1), spread
+    def _series(self) -> dict[tuple[int, bool], Series]:
+        return {}
+
+    def _series_of(self, kind: int, drawn: bool) -> Series:
+        """That of a kind of count; where it is ``drawn`` who is counted, that spreads, too."""
+        key = kind, drawn
+        if key not in self._series:
+            variance = self.users * float(self.law.moments[0, kind].max())
+            if drawn:
+                held = np.clip(self.values[self.kinds == kind], 0, self.users)
+                variance += 1 + float((held * (1 - held / self.users)).max(initial=0.0))
+            self._series[key] = Series.of(self.law, kind, variance)
+        return self._series[key]
 
     @cached_property
-    def _waves(self) -> tuple[Array, Array, Array, Array]:
-        """The noise that is added; frequencies, their weights, and logs of both transforms."""
-        unit, spread = self._steps
-        smear = np.maximum(_SMEAR * unit, _OF_SPREAD * spread)[:, None]
-        step = np.pi / (_NOTHING_BEYOND * (spread + unit))[:, None]
-        most = int(np.ceil((_HIGHEST / smear / step).max()))
-        at = (np.arange(most) + 0.5) * step
-        weights = np.exp(-np.square(at * smear) / 2) / (np.pi * (np.arange(most) + 0.5))
-        turned = np.exp(1j * at[:, :, None] * self.numbers[:, None, :])
-        laws = [
-            np.einsum("kuo,ko->ku", turned, side) for side in (self.own, self.other)
-        ]
-        return smear[:, 0], at, weights, np.log(np.stack(laws) + _SMALLEST_WAVE)
+    def _last_logs(self) -> dict[tuple[int, bool, bytes], NDArray[np.complex128]]:
+        return {}
+
+    def _log_of_others(
+        self, kind: int, drawn: bool, values: Array
+    ) -> NDArray[np.complex128]:
+        """Log of the transform of people who are not counted; a search asks for one many times."""
+        series = self._series_of(kind, drawn)
+        if len(series.other) == 1:
+            return series.other
+        key = kind, drawn, values.tobytes()
+        if key not in self._last_logs:
+            self._last_logs.clear()
+            mixed = self.law.mixture(kind, values) @ np.exp(series.other)
+            self._last_logs[key] = np.log(mixed + _SMALLEST_WAVE)
+        return self._last_logs[key]
 
     def tail(
         self, seen: Array, count: Whole, chance: Array, more: bool = False
     ) -> Array:
         """As of any estimates, by the law itself, never too small; with ``more`` never too large.
 
-        By Davies's series for a sum's distribution (1973). A little normal noise makes it short:
-        what was seen is moved by twice its size to the safe side.
+        By Davies's series for a sum's distribution (Biometrika 1973): of ``X`` with the transform
+        ``f``, ``Pr[X > x] = 1/2 + sum_k Im(f(u_k) e^(-i u_k x)) / (pi (k + 1/2))``. A little
+        normal noise makes it short: what was seen is moved by twice its size to the safe side.
         """
-        smear, at, weights, logs = self._waves
-        row = seen[:, 0].astype(int)
-        here = self.values[row] + (_MOVED_ASIDE if more else -_MOVED_ASIDE) * smear[row]
-        own = logs[0, row]
-        if chance.min(initial=1.0) < 1:
-            mixed = chance[:, None] * np.exp(own) + (1 - chance[:, None]) * np.exp(
-                logs[1, row]
-            )
-            own = np.log(mixed + _SMALLEST_WAVE)
-        each = count[:, None] * own + (self.users - count)[:, None] * logs[1, row]
-        waves = np.exp(each - 1j * at[row] * here[:, None]).imag
-        above = 0.5 + (weights[row] * waves).sum(axis=1)
-        off = chance * count - here
-        unit, spread = self._steps
-        far = np.abs(off) > _NOTHING_BEYOND * (unit + spread)[row]
-        above = np.where(far, off > 0, np.clip(above, 0, 1))
-        beyond = np.minimum(1, (1 - above if more else above) / _NOT_FURTHER)
-        return np.asarray(1 - beyond if more else beyond)
+        tails = np.empty(len(seen))
+        kinds = seen[:, 1].astype(int)
+        for kind in np.unique(kinds):
+            rows = np.flatnonzero(kinds == kind)
+            some = seen[rows, 0], count[rows], chance[rows]
+            tails[rows] = self._tail_of_kind(int(kind), *some, more=more)
+        return tails
+
+    def _tail_of_kind(
+        self, kind: int, values: Array, count: Whole, chance: Array, *, more: bool
+    ) -> Array:
+        drawn = bool(chance.min(initial=1.0) < 1)
+        series = self._series_of(kind, drawn)
+        aside = _MOVED_ASIDE * series.smear
+        moved = values + aside if more else values - aside
+        others = self._log_of_others(kind, drawn, values)
+        counted = series.own
+        if drawn:
+            mixed = chance[:, None] * np.exp(series.own)
+            mixed = mixed + (1 - chance[:, None]) * np.exp(others)
+            counted = np.log(mixed + _SMALLEST_WAVE)
+        logs = count[:, None] * counted + (self.users - count)[:, None] * others
+        phase = logs.imag - series.frequencies * moved[:, None]
+        waves = np.exp(logs.real) * np.sin(phase)
+        above = np.clip(0.5 + waves @ series.weights, 0, 1)
+        # The series repeats itself: far away nothing is above, or all is.
+        off = chance * count - moved
+        above = np.where(np.abs(off) > series.reach, off > 0, above)
+        if more:
+            return np.asarray(1 - np.minimum(1, (1 - above) / _NOT_FURTHER))
+        return np.asarray(np.minimum(1, above / _NOT_FURTHER))
 
 
 def within(chosen: Flags, shares: Array) -> Array:

@@ -165,14 +165,22 @@ class Sides(Shape):
         return replace(self, levels=levels, groups=groups)
 
     def support(self) -> list[tuple[Fraction, Fraction]] | None:
-        """That an element is high, of one type of one group alone."""
-        if len(self.types) * len(self.weights) > 1:
+        """That an element is high, where one group and one type alone have any there.
+
+        Other types, of which no element is high, tell nothing apart: rounding leaves one, the
+        *blank*, with a few units of 2^-32. That a report is one is part of both chances.
+        """
+        if len(self.weights) > 1:
             return None
-        ((high,),) = self.types
-        (((low_weight, high_weight),),) = self.weights
+        telling = [kind for kind, (high,) in enumerate(self.types) if high > 0]
+        if len(telling) != 1:
+            return None
+        high = self.types[telling[0]][0]
+        low_weight, high_weight = self.weights[0][telling[0]]
         others = low_weight * high + high_weight * (high - 1)
-        pair = Fraction(high_weight, D), Fraction(others, D * (self.counts[0] - 1))
-        return [pair] * len(self.levels.names)
+        own = Fraction(high_weight, D)
+        other = Fraction(others, D * (self.counts[0] - 1))
+        return [(own, other)] * len(self.levels.names)
 
     def _standing(self, group: int, kind: int) -> tuple[int, int]:
         """How many elements of a group are low and high in a type."""

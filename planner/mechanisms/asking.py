@@ -23,7 +23,7 @@ from planner.estimates.channel import (
     mean_of_scores,
     ratio,
 )
-from planner.estimates.counts import (
+from planner.estimates.item_sets import (
     SIZES_MISS,
     LongerSets,
     TruncatedEstimates,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Self
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from planner.arrays import Array, Flags, Whole
 from planner.estimates.counts import Estimates
+from planner.estimates.report_law import ReportSums, SumLaw
 from planner.laws import sides
 from planner.laws.shape import as_tuples
 from planner.limits import DENOMINATOR
@@ -81,6 +83,9 @@ class SidesCollected(sides.Sides, Collected):
             weights=as_tuples(integers.tolist()),
             values=as_tuples(drawn.estimator(design.prior).tolist()),
         )
+        if law.support() is not None:
+            # Its reports are counted as supports: the estimator of the file is that of supports.
+            law = replace(law, values=as_tuples(law.estimator.tolist()))
         law.require_fit()
         law.check(None)
         return law
@@ -118,14 +123,13 @@ class SidesCollected(sides.Sides, Collected):
     @cached_property
     def estimator(self) -> Array:
         """What a report adds to an item's count, shape ``(types, groups, 2)``: low, high."""
-        if self.values:
+        support = self.support()
+        if support is None:
             return np.array(self.values)
-        own_chance, other_chance = (
-            float(chance) for chance in (self.support() or [])[0]
-        )
-        return np.array([[[-other_chance, 1 - other_chance]]]) / (
-            own_chance - other_chance
-        )
+        own = float(support[0][0])
+        other = float(support[0][1])
+        sides = np.array([-other, 1 - other]) / (own - other)
+        return np.tile(sides, (len(self.types), 1, 1))
 
     @cached_property
     def variances(self) -> Variances:
@@ -142,14 +146,52 @@ class SidesCollected(sides.Sides, Collected):
         n = counted.users
         by_type = counted.counts.reshape(len(self.types), -1)
         if self.support() is not None:
-            return super().estimate(Aggregate(n, by_type[0, 1:]))
+            return super().estimate(Aggregate(n, by_type[:, 1:].sum(axis=0)))
         group = self._group
         (low, high) = np.moveaxis(self.estimator, 2, 0)
         values = (by_type[:, 0] @ low)[group]
         for slope, ones in zip(high - low, by_type[:, 1:], strict=True):
             values += slope[group] * ones  # by type: there may be millions of counts
         spread, null = self._standard_errors(values, n)
-        return Estimates(values[self.bits], spread[self.bits], null[self.bits], n)
+        bits = self.bits
+        columns = values[bits], spread[bits], null[bits]
+        people = np.bincount(group, values, len(self.counts))
+        return ReportSums(*columns, n, self._sum_law(people), group[bits])
+
+    def _sum_law(self, people: Array | Whole) -> SumLaw:
+        """What a report adds to the count of an item: a value for its type and the item's side.
+
+        Of somebody who has the item its side is drawn with the type. Of another level's people it
+        is on the high side with the share of its level that is; of another item's of the same
+        level one place is taken.
+        """
+        kinds = len(self.types)
+        groups = len(self.counts)
+        high = np.array(self.types).T  # (groups, types)
+        size = np.array(self.counts)[:, None]
+        chances = np.array(self.weights) / DENOMINATOR  # (groups, types, sides)
+        share = np.stack([1 - high / size, high / size], axis=2)
+        other = np.empty((groups, groups, kinds, 2))
+        for group in range(groups):
+            sent = chances.sum(axis=2)[
+                :, :, None
+            ]  # by the person's group, of each type
+            other[group] = sent * share[group]
+            rest = max(self.counts[group] - 1, 1)
+            if_low = chances[group, :, 0] * high[group] / rest
+            if_high = chances[group, :, 1] * (high[group] - 1) / rest
+            on_high = if_low + if_high
+            other[group, group, :, 1] = on_high
+            other[group, group, :, 0] = chances[group].sum(axis=1) - on_high
+            if self.counts[group] == 1:
+                other[group, group] = 0.0  # nobody has another item of it
+        return SumLaw(
+            numbers=self.estimator.transpose(1, 0, 2).reshape(groups, 2 * kinds),
+            own=chances.reshape(groups, 2 * kinds),
+            other=np.maximum(other, 0.0).reshape(groups, groups, 2 * kinds),
+            people=np.maximum(people, 0.0),
+            counted=np.arange(groups),
+        )
 
     def variance(self, users: int, once: Array, twice: Array) -> Array:
         del users, twice  # a person has one answer

@@ -12,7 +12,7 @@ import numpy as np
 
 from planner.arrays import Array, Whole
 from planner.errors import FileError, InputError
-from planner.estimates.counts import SIZES_MISS
+from planner.estimates.item_sets import SIZES_MISS
 from planner.files import unreadable
 from planner.mechanisms.inputs import ItemSets
 from planner.survey.assumed import AssumedSets, SetMoments, SumsBySize, size_limits

@@ -23,7 +23,7 @@ import numpy as np
 from planner.arguments import whole_number
 from planner.arrays import Array, Whole
 from planner.errors import InputError, VerificationError, mark
-from planner.estimates.counts import LongerSets
+from planner.estimates.item_sets import LongerSets
 from planner.laws.levels import Levels
 from planner.limits import MAX_EPSILON, MAX_WHOLE_SET
 from planner.mechanisms.asking import CollectedLaw

@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from planner import Aggregate, AssumedSets, Estimates, ItemSets, PilotSets, oue, padded
-from planner.estimates.counts import LongerSets, SupportEstimates, support_tail
+from planner.estimates.counts import SupportEstimates, support_tail
+from planner.estimates.item_sets import LongerSets
 from planner.mechanisms.collected import linear_estimates
 from tests.refusals import refused
 

@@ -381,7 +381,7 @@ def _round(
     if isinstance(found, Estimates):
         found = DrawnEstimates.of(found, people, parts)
         rows = law.asked.rows(found, confidence)
-        spread = found.spread(rows["estimate"])
+        spread = found.round_variance(rows["estimate"])
     else:  # of numbers per person; their covariance has who was drawn in it already
         found = found._replace(users=people)
         rows, spread = law.rows_of(found, confidence)

@@ -1,0 +1,51 @@
+"""Limits where few reports decide, of what is deployed: they hold as often as they say.
+
+Of some draws at 95 % fewer hold than a binomial law gives at one in a million; normal limits, the
+near miss, do. ``benchmarks/coverage.py`` has larger tables.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from planner.estimates.counts import Estimates
+from planner.planning.plan import plan_survey
+from planner.survey.levels import Level
+from planner.survey.questions import Categorical, ItemSet
+from planner.survey.survey import Survey
+
+
+def deployed(question, people):
+    return plan_survey(Survey("s", people, (question,))).question(question.name).law
+
+
+def held(law, people, truth, draws):
+    """How often limits hold the truth, those of the law and normal ones, ``(2, k)``."""
+    rng = np.random.default_rng(4)
+    counted = np.zeros((2, truth.size))
+    for _ in range(draws):
+        found = law.estimate(law.draw_aggregate(people, rng))
+        for row, limits in enumerate((found.intervals(), Estimates.intervals(found))):
+            lower, upper = limits
+            counted[row] += (lower - 1e-9 <= truth) & (truth <= upper + 1e-9)
+    return counted
+
+
+def test_one_budget():
+    """Rounding leaves a blank type, some units of 2^-32: the law is binomial all the same."""
+    law = deployed(Categorical("q", (Level("all", 8.0, tuple("abcde")),)), 500)
+    people = np.array([0, 1, 3, 10, 486])
+    exact, normal = held(law, people, people, 200)
+    assert len(law.shape.types) == 2
+    assert exact.min() >= binom.ppf(1e-6, 200, 0.95)
+    assert normal[:3].max() < binom.ppf(1e-6, 200, 0.95)
+
+
+@pytest.mark.parametrize("rule", ["min", "one-sided"])
+def test_several_types(rule):
+    levels = (Level("low", 4.0, ("a", "b")), Level("high", 8.0, ("c", "d", "e")))
+    law = deployed(Categorical("q", levels, rule=rule), 500)
+    people = np.array([10, 0, 0, 5, 485])
+    exact, _ = held(law, people, people, 40)
+    assert len(law.shape.types) > 2
+    assert exact.min() >= binom.ppf(1e-6, 40, 0.95)
