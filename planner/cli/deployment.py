@@ -204,6 +204,14 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     confidence: Annotated[
         float, option("SHARE", "Of the intervals, above 0 and below 1.")
     ] = CONFIDENCE,
+    population: Annotated[
+        bool,
+        typer.Option(
+            "--population",
+            help="Limits for the population from which the people asked were drawn at "
+            "random; else of the people asked, or as the survey says.",
+        ),
+    ] = False,
     set_sizes: Annotated[
         list[str] | None,
         option(
@@ -274,7 +282,13 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     parts = (by, collection.by(parameters.groups, by)) if by else None
     with working("estimating"):
         estimates = estimates_table(
-            parameters, collection.sums, confidence, window, sizes, parts
+            parameters,
+            collection.sums,
+            confidence,
+            window,
+            sizes,
+            parts,
+            population=population or None,
         )
     if out is not None:
         with destination(out, ".csv") as path:

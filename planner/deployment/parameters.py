@@ -265,6 +265,8 @@ def parameters_from_mechanisms(
         document["joint"] = joint
     if drawing is not None:
         document["drawn"] = drawing.document()
+    if survey.limits != "people asked":
+        document["limits"] = survey.limits
     return Parameters.of(document | {"hash": content_hash(document)})
 
 

@@ -15,8 +15,19 @@ from numpy.typing import ArrayLike
 from planner.arguments import whole_number
 from planner.arrays import Array, Flags
 from planner.errors import InputError
-from planner.estimates.counts import DrawnEstimates, Estimates, reach
-from planner.estimates.report_law import ReportLaw, ReportSums
+from planner.estimates.counts import (
+    MOST_VARIANCE,
+    DrawnEstimates,
+    Estimates,
+    reach,
+    tail_share,
+)
+from planner.estimates.report_law import (
+    AnsweredShare,
+    ReportLaw,
+    ReportSums,
+    within,
+)
 from planner.frames import Columns, Framed
 from planner.solvers.answers import Channel
 
@@ -72,7 +83,10 @@ class ChannelEstimates(NamedTuple):
             shares = self.values[:-1] / answered
             turn = np.column_stack([np.eye(shares.size), -shares]) / answered
             covariance = turn @ found.covariance @ turn.T
-            found = found._replace(values=shares, covariance=covariance, law=None)
+            law = found.law
+            if law is not None:
+                law = law._replace(answered=answered)
+            found = found._replace(values=shares, covariance=covariance, law=law)
         shares = rising(found.values)
         known = np.minimum.outer(shares, shares) - np.outer(shares, shares)
         return found.of_draws(known / answered)
@@ -85,6 +99,31 @@ class Anew(ChannelEstimates):
         """Themselves; only their errors are asked, and not limits by the law."""
         del known
         return self._replace(law=None)
+
+
+def weighted_channel(
+    groups: Sequence[ChannelEstimates], weights: Sequence[float]
+) -> ChannelEstimates:
+    """Numbers per person of all groups together, a person of each counting for its weight.
+
+    With ``W = w n / sum w n`` the values are ``sum W v`` and their covariance, of people drawn at
+    random from each group, ``sum W^2 C``.
+
+    Examples
+    --------
+    >>> one = ChannelEstimates(np.array([0.2]), np.eye(1) * 0.01, 100)
+    >>> other = ChannelEstimates(np.array([0.6]), np.eye(1) * 0.01, 100)
+    >>> both = weighted_channel([one, other], [3.0, 1.0])
+    >>> both.values.round(3).tolist(), both.covariance.round(5).tolist(), both.users
+    ([0.3], [[0.00625]], 200)
+    """
+    users = np.array([group.users for group in groups])
+    mass = users * np.array(weights)
+    part = mass / mass.sum()
+    values = part @ np.array([group.values for group in groups])
+    covariances = np.array([group.covariance for group in groups])
+    covariance = np.tensordot(np.square(part), covariances, 1)
+    return Anew(values, covariance, int(users.sum()))
 
 
 def rising(values: Array, weights: Array | None = None) -> Array:
@@ -248,7 +287,7 @@ class NumericEstimates(NamedTuple):
 class QuantileEstimate:
     """The first ordered answer whose consistent cumulative share reaches a share of the people.
 
-    ``lower`` and ``upper`` are the answers between which it lies with the band's confidence.
+    ``lower`` and ``upper`` are the answers between which it lies with the stated confidence.
     """
 
     answer: str
@@ -346,17 +385,53 @@ class OrderedEstimates(Framed):
         return np.append(lower, 1.0), np.append(upper, 1.0)
 
     def among(
-        self, chosen: Flags, together: bool = False
+        self, chosen: Flags, together: bool = False, population: bool = False
     ) -> tuple[Array, Array, Array, Array]:
         """Share of people with one of the chosen answers: estimate, standard error and limits.
 
-        ``chosen``: ``(k, d)``. With ``together`` all limits hold with the stated confidence.
+        ``chosen``: ``(k, d)``. With ``together`` all limits hold with the stated confidence. With
+        ``population`` they are of the population the people were drawn from.
         """
-        drawn = self._counts(chosen)
-        lower, upper = drawn.intervals(self.confidence, together)
-        columns = drawn.values, drawn.standard_errors, lower, upper
-        value, error, lower, upper = (column / self.users for column in columns)
+        counts = self._counts(chosen)
+        if population:
+            counts = counts.for_population()
+        lower, upper = counts.intervals(self.confidence, together)
+        value = counts.values / self.users
+        error = counts.standard_errors / self.users
+        lower = lower / self.users
+        upper = upper / self.users
+        if self.law is None or self.law.answered is None:
+            return value, error, lower, upper
+        miss = tail_share(self.confidence, len(chosen) if together else 1)
+        for row, inside in enumerate(chosen):
+            share = self._answered_share(inside)._replace(drawn=population)
+            if error[row] ** 2 < MOST_VARIANCE * (share.unit / share.every) ** 2:
+                lower[row], upper[row] = share.limits(miss)
         return value, error, lower, upper
+
+    def _answered_share(self, inside: Flags) -> AnsweredShare:
+        """The law of the share with some answers, where somebody gave none."""
+        law = self.law
+        assert law is not None  # noqa: S101 - asked before
+        assert law.answered is not None  # noqa: S101 - asked before
+        up_to = -np.diff(inside.astype(np.float64), append=0.0)
+        size = inside.size
+        others = (
+            np.append(inside, False),
+            np.append(~inside, False),
+            np.arange(size + 1) == size,
+        )
+        shares = np.append(self.shares, 0.0)
+        every = law.answered * self.users
+        value = float(up_to[:-1] @ self.values) + float(up_to[-1])
+        return AnsweredShare(
+            cell=up_to @ law.estimator,
+            total=law.estimator[-1],
+            kinds=within(np.stack(others), shares) @ law.matrix,
+            users=self.users,
+            people=value * every,
+            every=every,
+        )
 
     def hold(self, shares: Array) -> bool:
         """Whether the band holds these shares up to each answer but the last."""
@@ -374,13 +449,15 @@ class OrderedEstimates(Framed):
         errors = np.sqrt(np.einsum("kp,pq,kq->k", steps, self.covariance, steps))
         n = self.users
         found = n * values, n * errors, n * errors, n
-        if self.law is None:
+        if self.law is None or self.law.answered is not None:
             return Estimates(*found)
         reported = ReportSums.of_answers(self.law, chosen, values, self.shares)
         return DrawnEstimates(*found, reported)
 
     def quantile(self, share: float = 0.5) -> QuantileEstimate:
-        """The answer at a quantile, with the answers that the band allows.
+        """The answer at a quantile, with its limits at the stated confidence.
+
+        They invert the limits of the share up to each answer: exact where these are.
 
         Parameters
         ----------
@@ -391,12 +468,18 @@ class OrderedEstimates(Framed):
             raise InputError(
                 "share", share, "strictly between 0 and 1", "Use 0.5 for the median."
             )
-        lower, upper = self.band
-        first = [
-            int(np.argmax(column >= share))
-            for column in (self.consistent, upper, lower)
-        ]
-        return QuantileEstimate(*(self.answers[i] for i in first))
+        up_to = np.tri(self.values.size, self.values.size + 1, dtype=np.bool_)
+        *_, lower, upper = self.among(up_to)
+        # Below the first answer up to which the share may be so large, and above the last up to
+        # which it may be smaller, the quantile misses with half the allowed chance each.
+        least = np.flatnonzero(np.append(upper, 1.0) >= share)[0]
+        most = np.flatnonzero(np.append(0.0, lower) < share)[-1]
+        middle = int(np.argmax(self.consistent >= share))
+        return QuantileEstimate(
+            answer=self.answers[middle],
+            lower=self.answers[min(least, middle)],
+            upper=self.answers[max(most, middle)],
+        )
 
     def mean(self, scores: ArrayLike) -> Estimate:
         """The mean score, unbiased; the share of an answer is that of a score of 1 for it alone.

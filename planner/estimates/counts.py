@@ -17,7 +17,7 @@ from planner.frames import Columns, Framed
 
 # Above this variance of the number of supporting reports normal limits miss at most a third more
 # often than promised, for 300 items together; the law itself takes long there.
-_MOST_VARIANCE = 400.0
+MOST_VARIANCE = 400.0
 # Standard deviations of the first binomial that are added up; beyond lie 1e-18.
 _REACH = 9.0
 _AT_ONCE = 256  # items whose tails are added up together
@@ -171,7 +171,7 @@ class Estimates(Framed):
             Limits of the normal law, shape ``(k,)`` each.
         """
         lower, upper = (np.clip(end, 0.0, 1.0) for end in normal)
-        few = self.population_variance / np.square(self.unit) < _MOST_VARIANCE
+        few = self.population_variance / np.square(self.unit) < MOST_VARIANCE
         rows, same = np.unique(self.seen[few], axis=0, return_inverse=True)
         ends = []
         for part in (
@@ -554,7 +554,7 @@ class DrawnEstimates(Estimates):
     @property
     def _skewed(self) -> Flags:
         """Which of these have so few reports that limits are those of the law."""
-        return np.asarray(np.square(self.standard_errors / self._unit) < _MOST_VARIANCE)
+        return np.asarray(np.square(self.standard_errors / self._unit) < MOST_VARIANCE)
 
     def _by_law(self, limits: CountLimits, miss: float) -> Array:
         """Where few reports decide, limits that miss with this chance at most, ``(2, k)``.

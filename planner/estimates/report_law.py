@@ -19,6 +19,7 @@ _MOVED_ASIDE = 2.0  # of its standard deviations
 _NOT_FURTHER = 0.9772  # chance that normal noise is at most two standard deviations
 _NOTHING_BEYOND = 6.0  # standard deviations, and units: nothing lies beyond
 _SMALLEST_WAVE = 1e-300  # of a transform that is 0
+_SHARE_STEP = 1e-6  # to which a share is searched
 _HIGHEST = 5.0  # frequencies that are added up, over the noise's standard deviation
 
 
@@ -28,12 +29,15 @@ class ReportLaw(NamedTuple):
     ``matrix``: ``Pr[report | answer]``, ``(d, outputs)``.
     ``estimator``: what a report adds to each number wanted, ``(p, outputs)``; ``reports``: how many
     there are. Of ``blocks`` of so many outputs each there are as many reports as expected.
+    ``answered``: the estimated share of people with an answer of the order, where the last answer
+    is outside of it and shares are of the others; else None.
     """
 
     matrix: Array
     estimator: Array
     reports: int
     blocks: tuple[int, ...] = ()
+    answered: float | None = None
 
     def covariance(self, shares: Array) -> Array:
         """Of the estimates, of people drawn from such shares of the answers."""
@@ -310,6 +314,111 @@ class ReportSums(Estimates):
         if more:
             return np.asarray(1 - np.minimum(1, (1 - above) / _NOT_FURTHER))
         return np.asarray(np.minimum(1, above / _NOT_FURTHER))
+
+
+class AnsweredShare(NamedTuple):
+    """The law of a share among the people who answered, if some did not.
+
+    A share ``x`` fits the reports if ``L = cell - x total`` does, which has the mean 0: as
+    Fieller's interval (1954), by the law of ``L`` in place of the normal one.
+
+    Attributes
+    ----------
+    cell, total:
+        What a report adds to the people with the answers in question, and to all who answered,
+        shape ``(outputs,)`` each.
+    kinds:
+        Chances of the reports of people in the cell, of others who answered, and of people who
+        did not, shape ``(3, outputs)``.
+    users:
+        Number of reports.
+    people, every:
+        The estimated cell and total, in people.
+    drawn:
+        Whether the people were drawn at random of a population; else the limits are of those who
+        were asked.
+    """
+
+    cell: Array
+    total: Array
+    kinds: Array
+    users: int
+    people: float
+    every: float
+    drawn: bool = False
+
+    @property
+    def unit(self) -> float:
+        """The largest difference of two reports in the cell: of few such steps laws are skewed."""
+        return float(np.ptp(self.cell))
+
+    def tails(self, share: float) -> tuple[float, float]:
+        """Chance of ``L`` as large as seen, and as small, if this is the share; never too small.
+
+        By Davies's series, see :class:`Series`.
+        """
+        answered = min(max(self.every / self.users, 0.0), 1.0)
+        parts = np.array([answered * share, answered * (1 - share), 1 - answered])
+        numbers = self.cell - share * self.total
+        mean = self.kinds @ numbers
+        square = self.kinds @ np.square(numbers)
+        variance = self.users * float(parts @ (square - np.square(mean)))
+        if self.drawn:
+            variance = self.users * float(parts @ square)
+        law = SumLaw(
+            numbers=numbers[None],
+            own=self.kinds[:1],
+            other=self.kinds[None],
+            people=parts,
+            counted=np.full(1, -1),
+        )
+        series = Series.of(law, 0, variance)
+        if self.drawn:
+            logs = self.users * np.log(parts @ np.exp(series.other) + _SMALLEST_WAVE)
+        else:
+            logs = self.users * (parts @ series.other)
+        seen = self.people - share * self.every
+        shift = self.users * float(parts @ mean)
+        tails = []
+        for aside in (-_MOVED_ASIDE, _MOVED_ASIDE):
+            moved = seen + aside * series.smear
+            if abs(shift - moved) > series.reach:
+                above = float(shift > moved)
+            else:
+                phase = logs.imag - series.frequencies * moved
+                waves = np.exp(logs.real) * np.sin(phase)
+                above = min(max(0.5 + float(waves @ series.weights), 0.0), 1.0)
+            tails.append(above)
+        more, less = tails[0], 1 - tails[1]
+        return min(1.0, more / _NOT_FURTHER), min(1.0, less / _NOT_FURTHER)
+
+    def limits(self, miss: float) -> tuple[float, float]:
+        """The least and the largest share that fit, each missing half of so much."""
+        from scipy.optimize import brentq
+
+        middle = min(max(self.people / max(self.every, 1e-300), 0.0), 1.0)
+
+        def low(share: float) -> float:
+            return self.tails(share)[0] - miss / 2
+
+        def high(share: float) -> float:
+            return self.tails(share)[1] - miss / 2
+
+        lower = 0.0
+        if middle > 0 and low(0.0) < 0:
+            lower = (
+                brentq(low, 0.0, middle, xtol=_SHARE_STEP)
+                if low(middle) > 0
+                else middle
+            )
+        upper = 1.0
+        if middle < 1 and high(1.0) < 0:
+            upper = (
+                brentq(high, middle, 1.0, xtol=_SHARE_STEP)
+                if high(middle) > 0
+                else middle
+            )
+        return max(lower - _SHARE_STEP, 0.0), min(upper + _SHARE_STEP, 1.0)
 
 
 def within(chosen: Flags, shares: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,7 +10,12 @@ import numpy as np
 
 from planner.arrays import Array
 from planner.estimates.channel import Estimate, OrderedEstimates
-from planner.estimates.counts import Estimates, ProcessedCounts, reach
+from planner.estimates.counts import (
+    CountLimits,
+    Estimates,
+    ProcessedCounts,
+    reach,
+)
 from planner.laws.levels import Levels
 
 NUMBERS = (
@@ -40,6 +45,7 @@ class AnswerRows:
     notes: Sequence[str]
     whole: Array
     drawn: Array
+    of_population: Callable[[float, bool], CountLimits] | None = None
 
     @property
     def remarks(self) -> list[str]:
@@ -57,17 +63,16 @@ class AnswerRows:
         """Rows about the same, with an estimate, its error and its limits alone."""
         size = len(notes)
         numbers = np.vstack([*four, np.full((len(NUMBERS) - len(four), size), np.nan)])
-        about = (
-            users,
-            self.levels,
-            self.answers,
-            numbers,
-            [""] * size,
-            notes,
-            whole,
-            self.drawn,
+        return AnswerRows(
+            users=users,
+            levels=self.levels,
+            answers=self.answers,
+            numbers=numbers,
+            processing=[""] * size,
+            notes=notes,
+            whole=whole,
+            drawn=self.drawn,
         )
-        return AnswerRows(*about)
 
 
 def joined(*notes: str) -> str:
@@ -92,8 +97,19 @@ def item_rows(
         [text] * size for text in (f"processed: {processed.method}", note)
     )
     whole = np.full(size, float(found.users))
-    drawn = _drawn(found.values, whole)
-    return AnswerRows(found.users, *names, numbers, processing, notes, whole, drawn)
+    population = found.for_population()
+    drawn = np.square(population.standard_errors) - np.square(found.standard_errors)
+    return AnswerRows(
+        users=found.users,
+        levels=names[0],
+        answers=names[1],
+        numbers=numbers,
+        processing=processing,
+        notes=notes,
+        whole=whole,
+        drawn=np.maximum(drawn, 0.0),
+        of_population=population.intervals,
+    )
 
 
 def _drawn(counts: Array, whole: Array) -> Array:
@@ -158,73 +174,188 @@ def ordered_rows(
     estimates: OrderedEstimates,
     scores: Sequence[float],
     outside: int = 0,
-    none: Estimate | None = None,
+    none: OrderedEstimates | None = None,
 ) -> AnswerRows:
     """People up to each answer but the last, people with each, quartiles, and the mean score.
 
     The joint limits are the band of all shares up to an answer; what is processed follows from
-    shares that rise. ``order`` has the items' numbers, the lowest answer first. ``none`` is the
-    share of people with the answer ``outside`` the order, if there is one: all else is of others.
+    shares that rise. ``order`` has the items' numbers, the lowest answer first. ``none`` estimates
+    the shares of all answers where the last, ``outside``, is not of the order: all else is of the
+    people with another answer.
     """
     size = len(order)
     level = levels.level_names()
-    users = max(
-        1.0, estimates.users * (1.0 if none is None else 1 - (none.value or 0.0))
-    )
+    no_answer = None if none is None else _last_share(none)
+    users = float(estimates.users)
+    note = ""
+    if no_answer is not None:
+        users = max(1.0, users * (1 - (no_answer.value or 0.0)))
+        note = f"limits are of the share of the {users:,.0f} with such an answer"
     remark = "processed: shares up to an answer made to rise"
-    note = (
-        f"limits are of the share of the {users:,.0f} with such an answer"
-        if none
-        else ""
-    )
     band = users * np.array(estimates.band).T
     below = np.tri(size, dtype=np.bool_)[:-1]
     chosen = np.vstack([below, np.eye(size, dtype=np.bool_)])
-    found = zip(*estimates.among(chosen), strict=True)
-    each = [Estimate(*one, note).scaled(0.0, users) for one in found]
+    shares = [
+        Estimate(*column, note).scaled(0.0, users)
+        for column in zip(*estimates.among(chosen), strict=True)
+    ]
     up_to = users * estimates.consistent
     own = users * estimates.shares
     rows = []
-    for i, answer in enumerate(estimates.answers[:-1]):
-        about = f"up to {answer}", each[i], up_to[i], remark
-        rows.append(AnswerRow(*about, joint=(band[i, 0], band[i, 1]), whole=users))
-    for i, answer in enumerate(estimates.answers):
-        about = answer, each[size - 1 + i], own[i], remark
-        rows.append(AnswerRow(*about, level[order[i]], whole=users))
-    if none is not None:
-        people = none.scaled(0.0, estimates.users)
-        whole = float(estimates.users)
-        name = levels.item_name(outside)
-        kept = min(max(people.value or 0.0, 0.0), whole)
-        rows.append(
-            AnswerRow(name, people, kept, remark, level=level[outside], whole=whole)
+    for place, answer in enumerate(estimates.answers[:-1]):
+        row = AnswerRow(
+            answer=f"up to {answer}",
+            estimate=shares[place],
+            processed=up_to[place],
+            processing=remark,
+            joint=(band[place, 0], band[place, 1]),
+            whole=users,
         )
+        rows.append(row)
+    for place, answer in enumerate(estimates.answers):
+        row = AnswerRow(
+            answer=answer,
+            estimate=shares[size - 1 + place],
+            processed=own[place],
+            processing=remark,
+            level=level[order[place]],
+            whole=users,
+        )
+        rows.append(row)
+    if no_answer is not None:
+        people = no_answer.scaled(0.0, estimates.users)
+        whole = float(estimates.users)
+        row = AnswerRow(
+            answer=levels.item_name(outside),
+            estimate=people,
+            processed=min(max(people.value or 0.0, 0.0), whole),
+            processing=remark,
+            level=level[outside],
+            whole=whole,
+        )
+        rows.append(row)
     if scores:
         processed = float(estimates.shares @ np.array(scores))
         rows.append(AnswerRow("mean score", estimates.mean(scores), processed, remark))
     for name, share in _QUANTILES:
-        middle = estimates.quantile(share)
-        between = f"between {middle.lower} and {middle.upper}"
-        said = f"{name}: {middle.answer}, {between} with {estimates.confidence:.0%} confidence"
-        rows.append(AnswerRow(name, processing=said))
-    return answer_rows(estimates.users, rows)
+        quantile = estimates.quantile(share)
+        limits = f"between {quantile.lower} and {quantile.upper}"
+        text = (
+            f"{name}: {quantile.answer}, {limits} with {estimates.confidence:.0%} "
+            "confidence"
+        )
+        rows.append(AnswerRow(name, processing=text))
+    made = answer_rows(estimates.users, rows)
+
+    def of_population(confidence: float, together: bool) -> CountLimits:
+        """Limits of the shares by the law of people drawn; NaN of a mean score."""
+        lower = np.full(len(rows), np.nan)
+        upper = np.full(len(rows), np.nan)
+        sure = replace(estimates, confidence=confidence)
+        some = below if together else chosen
+        *_, low, high = sure.among(some, together, population=True)
+        lower[: len(some)] = users * low
+        upper[: len(some)] = users * high
+        if none is not None and not together:
+            share = _last_share(replace(none, confidence=confidence), population=True)
+            lower[len(chosen)] = estimates.users * share.lower
+            upper[len(chosen)] = estimates.users * share.upper
+        return lower, upper
+
+    return replace(made, of_population=of_population)
 
 
-# -- known groups beside each other: differences, and estimates weighted by group ---------
+def _last_share(estimates: OrderedEstimates, population: bool = False) -> Estimate:
+    """The share of the last answer."""
+    size = len(estimates.answers)
+    last = np.arange(size) == size - 1
+    columns = estimates.among(last[None], population=population)
+    value, error, lower, upper = (float(column[0]) for column in columns)
+    return Estimate(value, error, lower, upper)
+
+
+# -- whose variance is counted ---------------------------------------------------------------
 #
-# Groups are independent people. What is compared or weighted stands for more people than those who
-# were asked, so that, unlike in its own limits, who was asked is in the variance: of a count ``c``
-# of ``n`` people ``c (1 - c/n)`` more. Of what grows with the people, a total, differences say
-# nothing.
+# The limits of one question are of the people asked: the randomness of their reports alone. All
+# else is of people drawn at random from a population: a population's limits, differences of groups
+# or collections, and estimates weighted by group. Of a count ``c`` of ``n`` people who was asked
+# adds ``c (1 - c/n)`` to the variance; of few reports the law of people drawn is inverted.
+
+
+def population_limits(
+    rows: AnswerRows, confidence: float, together: bool = False
+) -> CountLimits:
+    """Limits for the population of which the people were drawn at random, ``(rows,)`` each.
+
+    By the law where the rows have one (:attr:`AnswerRows.of_population`). Else the distances from
+    the estimate to both limits and ``z`` standard deviations of who was asked are combined by
+    squares.
+    """
+    lower, upper = _combined_limits(rows, confidence, together)
+    if rows.of_population is None:
+        return lower, upper
+    low, high = rows.of_population(confidence, together)
+    return np.where(np.isnan(low), lower, low), np.where(np.isnan(high), upper, high)
+
+
+def _combined_limits(
+    rows: AnswerRows, confidence: float, together: bool
+) -> CountLimits:
+    """Limits whose distances are those of the people asked and of who was asked, by squares."""
+    value = rows["estimate"]
+    ends = ("joint_lower", "joint_upper") if together else ("lower", "upper")
+    known = np.flatnonzero(np.isfinite(value))
+    drawn = reach(confidence, max(known.size, 1) if together else 1) * np.sqrt(
+        rows.drawn
+    )
+    below = np.maximum(value - rows[ends[0]], 0)
+    above = np.maximum(rows[ends[1]] - value, 0)
+    return value - np.hypot(below, drawn), value + np.hypot(above, drawn)
+
+
+def population_rows(rows: AnswerRows, confidence: float) -> AnswerRows:
+    """The same rows with errors and limits for the population the people were drawn from.
+
+    Of a total, which grows with the people, the limits stay those of the people asked.
+
+    Examples
+    --------
+    >>> from planner.mechanisms.making import subset_selection
+    >>> law = subset_selection(1.0, 4)
+    >>> people = law.draw_aggregate([400, 300, 200, 100], np.random.default_rng(1))
+    >>> asked = law.rows([people], 0.95)
+    >>> drawn = population_rows(asked, 0.95)
+    >>> bool((drawn["standard_error"] > asked["standard_error"]).all())
+    True
+    """
+    own = population_limits(rows, confidence)
+    joint = population_limits(rows, confidence, together=True)
+    errors = np.sqrt(np.square(rows["standard_error"]) + rows.drawn)
+    numbers = rows.numbers.copy()
+    grows = np.isnan(rows.drawn)
+    for name, column in zip(NUMBERS[1:6], (errors, *own, *joint), strict=True):
+        row = NUMBERS.index(name)
+        numbers[row] = np.where(grows, numbers[row], column)
+    numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
+    notes = list(rows.notes)
+    for place in np.flatnonzero(grows & np.isfinite(rows["estimate"])):
+        notes[place] = joined(notes[place], "limits of the people asked alone")
+    return replace(rows, numbers=numbers, notes=notes)
 
 
 def differences(
-    one: AnswerRows, other: AnswerRows, confidence: float
+    first: AnswerRows, second: AnswerRows, confidence: float
 ) -> tuple[AnswerRows, Array]:
     """First less second, row by row, and the chance of a larger gap if there is none.
 
-    Of counts the difference of their shares, ``whole`` being 1. Limits combine both groups' own
-    ones by squares (Zou and Donner, 2008), so that rare answers keep their skewed limits.
+    Of counts the difference of their shares, ``whole`` being 1. Limits combine those of both
+    populations by squares (Zou and Donner, Statistics in Medicine 2008), so that rare answers keep
+    their skewed limits:
+
+        lower = p1 - p2 - sqrt((p1 - l1)^2 + (u2 - p2)^2)
+
+    and the chance is the one at which, scaled like normal limits, they touch 0. Of a total, which
+    grows with the people, nothing is said.
 
     Examples
     --------
@@ -238,24 +369,40 @@ def differences(
     """
     from scipy.special import ndtr
 
-    z = reach(confidence)
-    parts = []
-    for rows in (one, other):
-        unit = np.where(np.isnan(rows.whole), 1.0, rows.whole)
-        value, error, lower, upper = rows.numbers[:4] / unit
-        drawn = rows.drawn / unit**2
-        sides = np.maximum([value - lower, upper - value], 0)
-        parts.append(
-            (value, np.square(error) + drawn, *np.sqrt(np.square(sides) + z**2 * drawn))
-        )
-    (first, spread, below, above), (second, more, under, over) = parts
-    gap = first - second
-    error = np.sqrt(spread + more)
-    four = gap, error, gap - np.hypot(below, over), gap + np.hypot(above, under)
-    chance = 2 * ndtr(-np.abs(gap) / np.maximum(error, 1e-300))
-    notes = [joined(*pair) for pair in zip(one.notes, other.notes, strict=True)]
-    whole = np.where(np.isnan(one.whole), np.nan, 1.0)
-    return one.stating(one.users + other.users, four, notes, whole), np.asarray(chance)
+    sides = [_of_share(rows, confidence) for rows in (first, second)]
+    gap = sides[0].value - sides[1].value
+    error = np.hypot(sides[0].error, sides[1].error)
+    down = np.hypot(sides[0].below, sides[1].above)
+    up = np.hypot(sides[0].above, sides[1].below)
+    four = gap, error, gap - down, gap + up
+    towards_zero = np.maximum(np.where(gap > 0, down, up), 1e-300)
+    chance = 2 * ndtr(-reach(confidence) * np.abs(gap) / towards_zero)
+    notes = [joined(*pair) for pair in zip(first.notes, second.notes, strict=True)]
+    whole = np.where(np.isnan(first.whole), np.nan, 1.0)
+    users = first.users + second.users
+    return first.stating(users, four, notes, whole), np.asarray(chance)
+
+
+class _Sides(NamedTuple):
+    """An estimate, its error, and how far its population's limits are below and above it."""
+
+    value: Array
+    error: Array
+    below: Array
+    above: Array
+
+
+def _of_share(rows: AnswerRows, confidence: float) -> _Sides:
+    """Of counts as shares of the people they are of."""
+    whole = np.where(np.isnan(rows.whole), 1.0, rows.whole)
+    value = rows["estimate"]
+    lower, upper = population_limits(rows, confidence)
+    variance = np.square(rows["standard_error"]) + rows.drawn
+    below = np.maximum(value - lower, 0)
+    above = np.maximum(upper - value, 0)
+    return _Sides(
+        value / whole, np.sqrt(variance) / whole, below / whole, above / whole
+    )
 
 
 def weighted(
@@ -263,8 +410,10 @@ def weighted(
 ) -> tuple[AnswerRows, float]:
     """Counts of all groups, a person of each for its weight, and the effective number of people.
 
-    Scaled to as many people as reported. The variance is that of the reports and of who was asked.
-    As exact as that many people of one weight would be: ``(sum w n)^2 / sum w^2 n``.
+    Scaled to as many people as reported. Errors and limits are of people drawn at random from each
+    group: with ``w`` the weights, the limits of all groups combine by squares,
+    ``sqrt(sum w^2 (c - l)^2)`` (Zou and Donner, 2008), so that rare answers keep their skewed
+    limits. As exact as that many people of one weight would be: ``(sum w n)^2 / sum w^2 n``.
 
     Examples
     --------
@@ -277,20 +426,25 @@ def weighted(
     (600.0, 1600.0)
     """
     sizes = np.array([rows.whole for rows in groups])
-    per_person = np.array(weights, dtype=np.float64)[:, None]
-    scale = sizes.sum(axis=0) / (per_person * sizes).sum(axis=0)
+    weight = np.array(weights, dtype=np.float64)[:, None]
+    scale = sizes.sum(axis=0) / (weight * sizes).sum(axis=0)
     counts = np.array([rows["estimate"] for rows in groups])
     errors = np.array([rows["standard_error"] for rows in groups])
-    variance = np.square(errors) + np.array([rows.drawn for rows in groups])
-    value = scale * (per_person * counts).sum(axis=0)
-    error = scale * np.sqrt((np.square(per_person) * variance).sum(axis=0))
-    half = reach(confidence) * error
-    first = groups[0]
-    four = value, error, value - half, value + half
+    drawn = np.array([rows.drawn for rows in groups])
+    limits = [population_limits(rows, confidence) for rows in groups]
+    below = np.maximum(counts - np.array([lower for lower, _ in limits]), 0)
+    above = np.maximum(np.array([upper for _, upper in limits]) - counts, 0)
+
+    def together(spreads: Array) -> Array:
+        return np.asarray(scale * np.sqrt(np.square(weight * spreads).sum(axis=0)))
+
+    value = scale * (weight * counts).sum(axis=0)
+    error = together(np.sqrt(np.square(errors) + drawn))
+    four = value, error, value - together(below), value + together(above)
     reported = np.array([rows.users for rows in groups], dtype=np.float64)
-    mass = per_person.ravel() * reported
-    effective = float(mass.sum() ** 2 / (mass @ per_person.ravel()))
-    notes = [f"weighted by group: as exact as {effective:,.0f} people"] * len(
-        first.answers
-    )
+    mass = weight.ravel() * reported
+    effective = float(mass.sum() ** 2 / (mass @ weight.ravel()))
+    first = groups[0]
+    note = f"weighted by group: as exact as {effective:,.0f} people"
+    notes = [note] * len(first.answers)
     return first.stating(int(reported.sum()), four, notes, sizes.sum(axis=0)), effective

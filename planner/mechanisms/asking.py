@@ -16,7 +16,6 @@ from planner.errors import InputError
 from planner.estimates.channel import (
     Anew,
     ChannelEstimates,
-    Estimate,
     NumericEstimates,
     OrderedEstimates,
     large_sample,
@@ -171,16 +170,17 @@ class OrderedCollected(answers.Ordered, ItemCollected):
         if self.wanted != MEAN_OF_SCORES:
             shares = self._shares(raw, confidence)
             size = len(self.order) - self.no_answer
-            rows = (self.levels, self.order[:size], shares, self.scores[:size])
-            none = None
+            every = None
             if self.no_answer:
                 every = self._shares(raw, confidence, every=True)
-                last = np.arange(size + 1) == size
-                value, error, lower, upper = (
-                    float(column[0]) for column in every.among(last[None])
-                )
-                none = Estimate(value, error, lower, upper)
-            return ordered_rows(*rows, self.order[-1], none)
+            return ordered_rows(
+                self.levels,
+                self.order[:size],
+                shares,
+                self.scores[:size],
+                outside=self.order[-1],
+                none=every,
+            )
         mean = mean_of_scores(raw, confidence)
         possible = (min(self.scores), max(self.scores))
         return quantity_rows(raw.users, [("mean score", mean, possible)])

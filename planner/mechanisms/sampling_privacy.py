@@ -13,7 +13,13 @@ from numpy.typing import ArrayLike
 from planner.arguments import finite
 from planner.arrays import Array, Whole
 from planner.errors import InputError, VerificationError
-from planner.estimates.counts import CountLimits, Estimates, tail_share
+from planner.estimates.counts import (
+    ChanceLimits,
+    CountLimits,
+    Estimates,
+    clopper_pearson,
+    tail_share,
+)
 from planner.limits import CONFIDENCE, DENOMINATOR, MAX_EPSILON
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate
@@ -243,6 +249,16 @@ class DieEstimates(Estimates):
         return np.array([self.users - most, *lower]), np.array(
             [self.users - fewest, *upper]
         )
+
+    def chance_limits(self, miss: float, normal: ChanceLimits) -> ChanceLimits:
+        """Exact limits of the shares of a population: ``Binomial(n, p pi_s)`` people are moved."""
+        del normal  # not needed: the law is inverted in closed form
+        seen = np.append(self.moved, self.moved.sum())
+        limits = clopper_pearson(seen, self.users, miss)
+        (*lower, fewest), (*upper, most) = (
+            np.minimum(limit / self.sampling, 1.0) for limit in limits
+        )
+        return np.array([1 - most, *lower]), np.array([1 - fewest, *upper])
 
 
 def _probability(argument: str, value: object) -> float:

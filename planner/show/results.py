@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.deployment.collecting.collector import Collection
-from planner.deployment.collecting.estimating import CRAMERS_V, INDEPENDENCE, ODDS_RATIO
+from planner.deployment.collecting.estimating import (
+    CRAMERS_V,
+    INDEPENDENCE,
+    ODDS_RATIO,
+    POPULATION,
+)
 from planner.deployment.collecting.reports import Contradiction, Key
 from planner.deployment.parameters import Parameters
 from planner.laws.schema import Document
@@ -49,6 +54,10 @@ _SHARES = ["share", "share_lower", "share_upper"]
 _INTERVALS = (
     "Intervals cover the randomness of the reports, not of who was asked; those of means of "
     "numbers or scores, whose spread reports do not tell, of both."
+)
+_OF_POPULATION = (
+    "Intervals are for the population, if the people asked were drawn from it at random: they "
+    "cover the randomness of the reports and of who was asked."
 )
 _NO_TESTS = (
     "Do not compute a chi-square, a correlation or a regression from these estimates: they take "
@@ -124,7 +133,11 @@ def _questions(
             yield Heading(law.name)
             parts = [name for name, _ in parameters.joint.get(law.name, ())]
             yield from _question(law, of_question, parts, confidence)
-    yield from said([_INTERVALS, _NO_TESTS], "note")
+    plain = frame[frame["group"] == ""]
+    of_population = (plain["limits_for"] == POPULATION).all()
+    yield from said(
+        [_OF_POPULATION if of_population else _INTERVALS, _NO_TESTS], "note"
+    )
 
 
 def _question(

@@ -43,7 +43,9 @@ class Survey(Description):
 
     ``groups`` are what the collector knows of who reports, and nobody randomises: a region, say,
     with its values. Of one of them, each value may have in ``weights`` what one person of it counts
-    for, or in ``population`` how many people there are, or their share.
+    for, or in ``population`` how many people there are, or their share. ``limits`` says whose
+    variance errors and limits of estimates count: that of the people asked, or that of people
+    drawn at random from a ``"population"``.
     """
 
     name: values.Name
@@ -65,6 +67,7 @@ class Survey(Description):
     groups: values.Grouping = ()
     weights: values.Parts = ()
     population: values.Parts = ()
+    limits: Literal["people asked", "population"] = "people asked"
     missing: values.Codes | None = None
 
     @pydantic.model_validator(mode="after")

@@ -339,7 +339,12 @@ def file_form() -> Document:
         "The questions that a joint one is of: its answers are theirs, joined by "
         f"{JOINED!r}. Left out where there is none.",
     )
-    optional = {"groups": groups, "joint": joint, "drawn": DRAWN}
+    limits = schema.described(
+        schema.choice("population"),
+        "Whose variance limits of estimates count: that of people drawn at random from a "
+        "population. Left out where they are of the people asked.",
+    )
+    optional = {"groups": groups, "joint": joint, "drawn": DRAWN, "limits": limits}
     return always | {"properties": always["properties"] | optional}
 
 

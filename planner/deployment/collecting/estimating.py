@@ -21,7 +21,7 @@ from planner.arrays import Array
 from planner.deployment.collecting.reports import Sums
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
-from planner.estimates.channel import Estimate
+from planner.estimates.channel import ChannelEstimates, Estimate, weighted_channel
 from planner.estimates.counts import DrawnEstimates, Estimates, reach
 from planner.estimates.cross_table import CrossTable, pair_tables
 from planner.estimates.rows import (
@@ -32,6 +32,7 @@ from planner.estimates.rows import (
     differences,
     item_rows,
     joined,
+    population_rows,
     weighted,
 )
 from planner.files import replace_file
@@ -44,7 +45,8 @@ TABLE_SUFFIXES = (".parquet", ".csv", ".json")
 # cover all answers of a question together; an empty limit claims nothing. processed is biased,
 # see remark. Of counts share is their share of the people, with its limits; of a difference
 # between two groups it is that of their shares, and p the chance of a larger one if there is
-# none.
+# none. limits_for says whose variance errors and limits count: that of the people asked, or of
+# people drawn at random from a population.
 COLUMNS = pa.schema(
     [(name, pa.string()) for name in ("question", "group", "of", "level", "answer")]
     + [("users", pa.int64())]
@@ -52,8 +54,10 @@ COLUMNS = pa.schema(
         (name, pa.float64())
         for name in (*NUMBERS, "share", "share_lower", "share_upper", "p")
     ]
-    + [("remark", pa.string())]
+    + [("limits_for", pa.string()), ("remark", pa.string())]
 )
+ASKED = "people asked"
+POPULATION = "population"
 
 
 def estimates_table(
@@ -63,6 +67,7 @@ def estimates_table(
     window: int = 3,
     set_sizes: Mapping[str, str] | None = None,
     by: tuple[str, Mapping[str, Sums]] | None = None,
+    population: bool | None = None,
 ) -> pa.Table:
     """Estimates of every question that has reports, a row per answer or quantity.
 
@@ -82,6 +87,9 @@ def estimates_table(
     by:
         A known variable, with the counts of each of its values: each has its own rows after those
         of all, then what is weighted by it, then the difference of every two.
+    population:
+        Whether limits are for the population from which the people were drawn at random; else of
+        the people asked. None: as the survey says.
 
     Raises
     ------
@@ -92,15 +100,13 @@ def estimates_table(
     sizes = dict(set_sizes or {})
     tables = list[pa.Table]()
     check_set_sizes(parameters, sizes)
+    if population is None:
+        population = parameters.document.get("limits") == POPULATION
 
     def tell(counts: Sums, group: str = "") -> dict[tuple[str, str], AnswerRows]:
         found, related = _answered(parameters, counts, sizes, window, confidence)
-        tables.extend(_table(*name, rows, group) for name, rows in found.items())
-        for name, table in related:
-            for what, rows, chance in related_rows(
-                table, cells=len(parameters.joint[name]) > 2
-            ):
-                tables.append(_table(name, what, rows, group, chance))
+        tables.extend(_question_tables(found, group, confidence, population))
+        tables.extend(_relation_tables(parameters, related, group, population))
         return found
 
     if not tell(sums):
@@ -108,16 +114,63 @@ def estimates_table(
             "reports", "no report was counted", "Collect reports first."
         )
     variable, parts = by or ("", {})
-    each = {value: tell(own, f"{variable} = {value}") for value, own in parts.items()}
-    for name in dict.fromkeys(name for found in each.values() for name in found):
-        here = {value: found[name] for value, found in each.items() if name in found}
-        if weights := _weights(parameters, variable, here):
-            rows, _ = weighted([*here.values()], weights, confidence)
-            tables.append(_table(*name, rows, f"weighted by {variable}"))
-        for one, other in combinations(here, 2):
-            gap, chance = differences(here[one], here[other], confidence)
-            tables.append(_table(*name, gap, f"{variable}: {one} less {other}", chance))
+    groups = {
+        value: tell(counts, f"{variable} = {value}") for value, counts in parts.items()
+    }
+    for name in dict.fromkeys(name for found in groups.values() for name in found):
+        here = {value: found[name] for value, found in groups.items() if name in found}
+        rows = _weighted_rows(parameters, variable, name, here, parts, confidence)
+        if rows is not None:
+            group = f"weighted by {variable}"
+            tables.append(_table(*name, rows, group, limits=POPULATION))
+        tables.extend(_gap_tables(variable, name, here, confidence))
     return pa.concat_tables(tables)
+
+
+def _question_tables(
+    found: Mapping[tuple[str, str], AnswerRows],
+    group: str,
+    confidence: float,
+    population: bool,
+) -> Iterator[pa.Table]:
+    """The rows of each question, of a group or of all."""
+    for (question, what), rows in found.items():
+        if population:
+            drawn = population_rows(rows, confidence)
+            yield _table(question, what, drawn, group, limits=POPULATION)
+        else:
+            yield _table(question, what, rows, group)
+
+
+def _relation_tables(
+    parameters: Parameters,
+    related: Sequence[tuple[str, CrossTable]],
+    group: str,
+    population: bool,
+) -> Iterator[pa.Table]:
+    """How two answers go together; but for people of each pair, of people drawn at random."""
+    for name, table in related:
+        if len(parameters.joint[name]) > 2:
+            what, rows = pair_rows(table)
+            if population:
+                rows = population_rows(rows, table.confidence)
+            limits = POPULATION if population else ASKED
+            yield _table(name, what, rows, group, limits=limits)
+        for what, rows, chance in related_rows(table):
+            yield _table(name, what, rows, group, chance, POPULATION)
+
+
+def _gap_tables(
+    variable: str,
+    name: tuple[str, str],
+    here: Mapping[str, AnswerRows],
+    confidence: float,
+) -> Iterator[pa.Table]:
+    """The difference of every two groups."""
+    for first, second in combinations(here, 2):
+        gap, chance = differences(here[first], here[second], confidence)
+        between = f"{variable}: {first} less {second}"
+        yield _table(*name, gap, between, chance, POPULATION)
 
 
 def difference_table(
@@ -138,7 +191,8 @@ def difference_table(
         other = found[1].get(name)
         if other is not None and list(rows.answers) == list(other.answers):
             gap, chance = differences(rows, other, confidence)
-            tables.append(_table(*name, gap, "collections: first less second", chance))
+            between = "collections: first less second"
+            tables.append(_table(*name, gap, between, chance, POPULATION))
     if not tables:
         reason = "no question with the same answers has reports in both collections"
         raise InputError.because(
@@ -183,28 +237,72 @@ def _answered(
     return found, related
 
 
-def _weights(
-    parameters: Parameters, variable: str, here: Mapping[str, AnswerRows]
-) -> list[float]:
-    """What a person of each value counts for; none where nothing is stated, or rows are no counts.
+def _weighted_rows(
+    parameters: Parameters,
+    variable: str,
+    name: tuple[str, str],
+    here: Mapping[str, AnswerRows],
+    parts: Mapping[str, Sums],
+    confidence: float,
+) -> AnswerRows | None:
+    """A question's rows weighted by group; None where nothing is stated.
 
-    A population's part is shared by those of it who reported.
+    Where a value that has a weight has no report, a row that says so and no number: nothing is
+    known of these people. Means, of numbers and scores, weight what reports add up to: sum and
+    number of answers, whose ratio the mean is.
     """
+    stated = _stated_weights(parameters, variable)
+    if not any(stated.get(value, 0) for value in here):
+        return None
+    unseen = [value for value, part in stated.items() if part and value not in here]
+    first = next(iter(here.values()))
+    users = sum(rows.users for rows in here.values())
+    if unseen:
+        share = sum(stated[value] for value in unseen) / sum(stated.values())
+        weight = "of the population" if _is_population(parameters) else "of the weights"
+        reason = (
+            f"not weighted: no report of {', '.join(unseen)}, {share:.0%} {weight}; "
+            "nothing is known of these people"
+        )
+        return answer_rows(
+            users, [AnswerRow("", Estimate(None, None, np.nan, np.nan, reason))]
+        )
+    per_person = []
+    for value, rows in here.items():
+        # A population's part is shared by those of it who reported.
+        shared = rows.users if _is_population(parameters) else 1
+        per_person.append(stated[value] / shared)
+    rows, effective = weighted([*here.values()], per_person, confidence)
+    law = parameters.question(name[0])
+    if name[1] or not np.isnan(first.whole).any():
+        return rows
+    found = [law.shape.estimate(stacked(_rounds(law, parts[value]))) for value in here]
+    if not isinstance(found[0], ChannelEstimates):
+        return rows
+    note = f"weighted by group: as exact as {effective:,.0f} people"
+    means = law.asked.rows(weighted_channel(found, per_person), confidence)
+    numbers = np.where(np.isnan(first.whole), means.numbers, rows.numbers)
+    processing = [
+        text if np.isnan(whole) else ""
+        for text, whole in zip(means.processing, first.whole, strict=True)
+    ]
+    notes = [joined(note, text) for text in means.notes]
+    return replace(rows, numbers=numbers, processing=processing, notes=notes)
+
+
+def _stated_weights(parameters: Parameters, variable: str) -> dict[str, float]:
+    """What a value of a known variable counts for in all, or a person of it; none if unstated."""
+    for group in parameters.document.get("groups", ()):
+        parts = group["weights"] or group["population"]
+        if group["name"] == variable and parts:
+            return dict(zip(group["values"], parts, strict=True))
+    return {}
+
+
+def _is_population(parameters: Parameters) -> bool:
+    """Whether weights are a population's parts; else they are those of single people."""
     groups = parameters.document.get("groups", ())
-    about = next((one for one in groups if one["name"] == variable), None)
-    parts = about and (about["weights"] or about["population"])
-    if (
-        not about
-        or not parts
-        or any(np.isnan(rows.whole).any() for rows in here.values())
-    ):
-        return []
-    each = dict(zip(about["values"], parts, strict=True))
-    shared = {
-        value: rows.users if about["population"] else 1 for value, rows in here.items()
-    }
-    found = [each[value] / shared[value] for value in here]
-    return found if any(found) else []
+    return any(group["population"] for group in groups)
 
 
 def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> None:
@@ -285,7 +383,12 @@ def _with_sizes(law: CollectedLaw, of_sizes: CollectedLaw, sums: Sums) -> Collec
 
 
 def _table(
-    name: str, what: str, rows: AnswerRows, group: str = "", chance: Array | None = None
+    name: str,
+    what: str,
+    rows: AnswerRows,
+    group: str = "",
+    chance: Array | None = None,
+    limits: str = ASKED,
 ) -> pa.Table:
     size = len(rows.answers)
     shares = rows.numbers[[0, 2, 3]] / rows.whole
@@ -303,6 +406,7 @@ def _table(
         *(
             pa.array(column, from_pandas=True) for column in (*numbers, *shares, p)
         ),  # NaN: nothing
+        pa.repeat(limits, size),
         _texts(rows.remarks),
     ]
     return pa.table(dict(zip(COLUMNS.names, columns, strict=True)), schema=COLUMNS)
@@ -467,14 +571,18 @@ def margin_rows(tables: Sequence[CrossTable]) -> dict[str, AnswerRows]:
     return found
 
 
-def related_rows(table: CrossTable, *, cells: bool) -> Iterator[RelatedRows]:
-    """Rows of the association, of shares, and of the ``cells`` where there are three parts."""
+def pair_rows(table: CrossTable) -> tuple[str, AnswerRows]:
+    """People of each pair of answers, of whom the question also asked something else."""
+    names = [JOINED.join(cell) for cell in product(*table.answers)]
+    return " and ".join(table.names), _counts(table, names, np.eye(len(names)))
+
+
+def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
+    """Rows of the association, and of shares, all of people drawn at random."""
     (first, second) = table.names
     places = [*np.ndindex(table.counts.shape)]
     names = [JOINED.join(cell) for cell in product(*table.answers)]
     none = np.full(len(places), np.nan)
-    if cells:
-        yield f"{first} and {second}", _counts(table, names, np.eye(len(places))), None
     test = table.independence
     note = joined(
         f"{test.degrees} degrees of freedom, the noise of the reports in it", test.note
