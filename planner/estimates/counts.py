@@ -21,7 +21,7 @@ MOST_VARIANCE = 400.0
 # Standard deviations of the first binomial that are added up; beyond lie 1e-18.
 _REACH = 9.0
 _AT_ONCE = 256  # items whose tails are added up together
-_HALVINGS = 24  # of the search for a chance: what is left is 6e-8
+_CHANCE_STEPS = 24  # of the search for a chance: what is left is 6e-8
 
 CountLimits = tuple[Array, Array]
 """Lower and upper, shape ``(k,)`` each."""
@@ -412,7 +412,7 @@ def _least_chance(holds: Callable[[Array], Flags], size: int) -> Array:
     """The least chance, from 0 to 1, from which on each of so many conditions holds."""
     least = np.zeros(size)
     most = np.ones(size)
-    for _ in range(_HALVINGS):
+    for _ in range(_CHANCE_STEPS):
         middle = (least + most) / 2
         good = holds(middle)
         least = np.where(good, least, middle)

@@ -22,7 +22,7 @@ from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import Collection
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import survey_parameters
-from planner.estimates import counts
+from planner.estimates import item_sets
 from planner.laws.levels import Levels
 from planner.laws.rounds import Rounds
 from planner.mechanisms import asking
@@ -145,7 +145,7 @@ def asked(sets):
 def test_limits_from_sizes_that_were_asked_for_hold(asked, sets, monkeypatch):
     """False alarm 5e-7: 30 intervals at 1e-8, shares of sizes and people of them at 1e-7 each."""
     monkeypatch.setattr(asking, "SIZES_MISS", 1e-7)
-    monkeypatch.setattr(counts, "_MISS", 1e-7)
+    monkeypatch.setattr(item_sets, "_MISS", 1e-7)
     table = estimates_table(
         *asked, 1 - 1e-8, set_sizes={"basket": "how many"}
     ).to_pylist()
