@@ -21,7 +21,7 @@ from planner.deployment.collecting.estimating import (
 from planner.deployment.collecting.reports import Contradiction, Key
 from planner.deployment.parameters import Parameters
 from planner.laws.schema import Document
-from planner.limits import CONFIDENCE, JOINED
+from planner.limits import CONFIDENCE, DENOMINATOR, JOINED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate
 from planner.policy.budget_text import factor_up
@@ -75,8 +75,21 @@ def result_blocks(
     blocks: list[Block] = [
         Heading(parameters.survey, level=1),
         *files_blocks(collection),
+        *said([_drawn_sentence(parameters)], "note"),
     ]
     return [*blocks, *_questions(parameters, estimates, confidence)]
+
+
+def _drawn_sentence(parameters: Parameters) -> str:
+    """Of whom counts are, where each person answers some questions; else nothing."""
+    drawing = parameters.drawing
+    if drawing is None:
+        return ""
+    number = len(parameters.questions)
+    return (
+        f"Each person was asked {drawing.each} of {number} questions, drawn at random: counts are "
+        "of the people who were asked, shares are of everybody."
+    )
 
 
 def receiving_blocks(
@@ -88,8 +101,13 @@ def receiving_blocks(
     number = Counter({law.name: 0 for law in parameters.questions})
     for (question, _), aggregate in sums.items():
         number[question] += aggregate.users
+    planned = dict.fromkeys(number, parameters.users)
+    drawing = parameters.drawing
+    if drawing is not None:
+        for name, chance in zip(drawing.names, drawing.chances, strict=True):
+            planned[name] = round(parameters.users * chance / DENOMINATOR)
     rows = [
-        (name, f"{count:,}", f"{parameters.users:,}") for name, count in number.items()
+        (name, f"{count:,}", f"{planned[name]:,}") for name, count in number.items()
     ]
     enough = {
         key: aggregate for key, aggregate in sums.items() if number[key[0]] >= least

@@ -294,7 +294,10 @@ def test_from_a_page_of_the_receiver_into_its_files(person, tmp_path):
     params.write_bytes(parameters_of(ONE))
     page.write_text(made(ONE))
     with receiving(params, tmp_path / "in", "--page", str(page)) as (process, port):
-        shown_page = opened(person, f"http://127.0.0.1:{port}/")
+        address = f"http://127.0.0.1:{port}/"
+        headers = person.request.get(address).headers
+        assert headers["cache-control"] == "no-store"  # and in no memory to go back to
+        shown_page = opened(person, address)
         shown_page.get_by_role("radio", name="red").check()
         press(shown_page, RANDOMISE, "Send")
         heading(shown_page, "Thank you")

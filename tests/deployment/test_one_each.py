@@ -13,9 +13,12 @@ from planner.deployment import Client, Memory
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import make_vectors, survey_parameters
 from planner.laws.drawing import Drawing
 from planner.limits import DENOMINATOR
+from planner.show.blocks import Sentence
+from planner.show.results import result_blocks
 from tests.deployment.readers import (
     asked,
     both_clients_agree,
@@ -136,6 +139,11 @@ def test_a_rehearsal_asks_each_person_some_and_all_are_counted(parameters, tmp_p
     perturb_file(parameters, tmp_path / "data.csv", tmp_path / "out")
     done = collect(parameters, [tmp_path / "out"])
     users = {question: sums.users for (question, _), sums in done.sums.items()}
+    table = estimates_table(parameters, done.sums)
+    blocks = result_blocks(parameters, done, table, 0.95)
+    each = parameters.drawing.each
+    sentences = " ".join(one.text for one in blocks if isinstance(one, Sentence))
+    assert f"Each person was asked {each} of 3 questions" in sentences
     assert sum(users.values()) == people * parameters.drawing.each
     for name, chance in zip(users, parameters.drawing.chances, strict=True):
         share = chance / DENOMINATOR

@@ -106,6 +106,8 @@ class Inbox:
         self._slots: Slots | None = None
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            for directory in (folder, folder.absolute().parent):
+                sync_directory(directory)  # the names of new folders last, too
             self._database = sqlite3.connect(
                 self._path, timeout=1.0, isolation_level=None, check_same_thread=False
             )
@@ -281,6 +283,8 @@ class Inbox:
         """Take over what waits in slots since a receiver was killed."""
         for leftover in self._folder.glob(f".{self._file_prefix}*"):
             leftover.unlink()  # of a file that was not finished
+        for leftover in self._path.parent.glob("*.new"):
+            leftover.unlink()  # of slots that were not
         paths = list(self._path.parent.glob(f"{self._path.stem}-*.slots"))
         if len(paths) > 1:
             raise self._damaged("more than one file of slots waits")
