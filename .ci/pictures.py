@@ -26,7 +26,11 @@ from planner import (
     subset_selection,
 )
 from planner.estimates.channel import shares_up_to
+from planner.estimates.regression import PatternSums, fit
+from planner.mechanisms.making import of_item
+from planner.mechanisms.outcomes import outcome_names, outcome_of
 from planner.mechanisms.set_design import best_set_design, set_error, set_error_bound
+from planner.mechanisms.subset_design import SidesCollected
 from planner.outsiders import central_epsilon, seen_of
 from planner.show.figures import BLUE, GREEN, GREY, ORANGE, RED, Chart, Line
 from planner.show.html import svg_of
@@ -426,6 +430,38 @@ def sampling_privacy() -> str:
     return svg_of(Chart(lines, titles, "y"), sampling_privacy.__doc__)
 
 
+def regression() -> str:
+    """Standard error of an effect among 20,000 people of whom one half has 20 %, one half 30 %."""
+    budgets = np.linspace(0.5, 6, 23)
+    design = np.array([[1.0, 0.0], [1.0, 1.0]])
+    people = np.array([10_000.0, 10_000.0])
+    shares = np.array([0.2, 0.3])
+
+    def error(variance: Callable[[np.ndarray], np.ndarray]) -> float:
+        squares = people * (variance(shares) + shares**2)
+        sums = PatternSums.of_answer(people, people * shares, squares)
+        fitted = fit(("constant", "half"), design, sums, variance)
+        changed = np.ones_like(design)
+        before = np.array([[1.0, 0.0], [1.0, 0.0]])
+        return 100 * fitted.average_effect("half", changed, before).standard_error
+
+    def of_design(budget: float) -> float:
+        law = of_item(
+            "subset-design",
+            SidesCollected.of(best_design(PrivacyPolicy([budget], [5]))),
+        )
+        return error(outcome_of(law, outcome_names(law)[0]).variance)
+
+    private = [of_design(budget) for budget in budgets.tolist()]
+    direct = [error(lambda share: share * (1 - share))] * budgets.size
+    lines = [
+        Line("private, five answers", budgets, private, BLUE),
+        Line("asked directly", budgets, direct, GREY, "dash"),
+    ]
+    titles = ("epsilon", "standard error of the difference, in points")
+    return svg_of(Chart(lines, titles, "y"), regression.__doc__)
+
+
 PICTURES: dict[str, Callable[[], str]] = {
     "architecture": architecture,
     "convexity": convexity,
@@ -442,6 +478,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "channels": channels,
     "rounds": rounds,
     "relating": relating,
+    "regression": regression,
     "sampling-privacy": sampling_privacy,
 }
 

@@ -31,6 +31,7 @@ They are the bits of a report, or the items that it may name, for each round or 
 """
 
 MOST_GROUPS = 1000
+MOST_PATTERNS = 100_000
 """Combinations of values of known groups, each of which is counted apart."""
 SMALL_GROUP = 300
 """People below whom a group is warned of: few hide among few."""

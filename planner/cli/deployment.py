@@ -223,6 +223,16 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     by: Annotated[
         str, option("GROUP", "A known group: results of each of its values.")
     ] = "",
+    model: Annotated[
+        str,
+        option(
+            '"ANSWER ~ GROUPS"',
+            "A regression: of an answer, a question, or all of them (answer), on known groups.",
+        ),
+    ] = "",
+    link: Annotated[
+        str, option("logit|linear", "Of the model: for shares logit, or linear.")
+    ] = "logit",
     window: Annotated[
         int, option("ROUNDS", "Of a moving average, where asked again.")
     ] = 3,
@@ -238,12 +248,15 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     Estimates come with standard errors and intervals. Exit code 0: every file was
     counted; 3: some were left out, see the summary.
     """
+    from pyarrow import concat_tables
+
     from planner.deployment.collecting.collector import Missing, collect
     from planner.deployment.collecting.estimating import (
         check_set_sizes,
         estimates_table,
         write_table,
     )
+    from planner.deployment.collecting.modelling import model_table, read_model
     from planner.show.html import page_of
     from planner.show.results import collection_json, files_blocks, result_blocks
     from planner.show.terminal import print_blocks, terminal
@@ -263,6 +276,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     sizes = dict(_pair(parameters, text) for text in set_sizes or ())
     check_set_sizes(parameters, sizes)
     _require_group(parameters, by)
+    regression = read_model(model, link, parameters) if model else None
     how = cast("Missing", missing)
     ignored = [params, *([] if out is None else [out])]
     with progress() as bar:
@@ -290,6 +304,9 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             parts,
             population=population or None,
         )
+    if regression is not None:
+        modelled = model_table(parameters, collection.by_group, regression, confidence)
+        estimates = concat_tables([estimates, modelled])
     if out is not None:
         with destination(out, ".csv") as path:
             write_table(path, estimates, excel=excel)

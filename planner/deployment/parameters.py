@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from planner.planning.plan import SurveyPlan
     from planner.survey.questions import Question
     from planner.survey.survey import Survey
+    from planner.survey.values import GroupValues
 
 _DRAWN_WORDS = (0, 1, 2**31, 2**32 - 1)
 _USERS = ("ada", "é\n", "0")
@@ -114,6 +115,15 @@ class Parameters:
             group["name"]: tuple(group["values"])
             for group in self.document.get("groups", ())
         }
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The names of the groups whose values are whole numbers."""
+        return frozenset(
+            group["name"]
+            for group in self.document.get("groups", ())
+            if group.get("kind") == "number"
+        )
 
     @property
     def drawing(self) -> Drawing | None:
@@ -274,19 +284,32 @@ def _answers(part: Question) -> Document:
     return {"name": part.name, "answers": part.plain_levels.item_names()}
 
 
-def _group(survey: Survey, name: str, values: Sequence[str]) -> Document:
+def _group(survey: Survey, name: str, values: GroupValues) -> Document:
     """One known variable, with what its values count for if these are its own."""
-    parts = [dict(pairs) for pairs in (survey.weights, survey.population)]
-    columns = (
-        [column[value] for value in values] if {*column} == {*values} else []
-        for column in parts
-    )
-    weights, population = columns
+    from planner.survey.values import NumberGroup
+
+    if isinstance(values, NumberGroup):
+        listed = list(values.values)
+        return {
+            "name": name,
+            "kind": "number",
+            "values": listed,
+            "weights": [],
+            "population": [],
+        }
+    weights = dict(survey.weights)
+    population = dict(survey.population)
     return {
         "name": name,
         "values": list(values),
-        "weights": weights,
-        "population": population,
+        "weights": [weights[value] for value in values]
+        if {*weights} == {*values}
+        else [],
+        "population": (
+            [population[value] for value in values]
+            if {*population} == {*values}
+            else []
+        ),
     }
 
 

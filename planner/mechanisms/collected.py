@@ -99,6 +99,17 @@ class Collected(Shape):
         noise, signal = logodds.noise_and_signal(*self.chances)
         return np.asarray((sums * (noise + shares * (1 + signal))) @ sums.T)
 
+    def weight_squares(self, counted: Aggregate) -> Array:
+        """``sum T_k^2`` over the reports, ``T_k`` what each adds to the count of element ``k``.
+
+        A report that supports it adds ``(1 - b) / (a - b)``, another one ``-b / (a - b)``.
+        """
+        own_chances, other_chances = self.chances
+        signal = own_chances - other_chances
+        supporting = counted.counts * np.square((1 - other_chances) / signal)
+        others = (counted.users - counted.counts) * np.square(other_chances / signal)
+        return np.asarray(supporting + others)
+
     def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
         """Sums with the law that reports of ``people[k]`` people about element ``k`` give each.
 

@@ -204,6 +204,15 @@ class SidesCollected(sides.Sides, Collected):
         level_of = np.repeat(np.array(self.groups), self.levels.item_counts)
         return self.output_types.second_moments(self.estimator, level_of, shares, sums)
 
+    def weight_squares(self, counted: Aggregate) -> Array:
+        by_type = counted.counts.reshape(len(self.types), -1)
+        (low, high) = np.moveaxis(np.square(self.estimator), 2, 0)
+        group = self._group
+        squares = (by_type[:, 0] @ low)[group]
+        for slope, ones in zip(high - low, by_type[:, 1:], strict=True):
+            squares += slope[group] * ones
+        return np.asarray(squares[self.bits])
+
     def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
         """As :class:`Collected` says.
 

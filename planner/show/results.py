@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from math import isfinite
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,12 @@ from planner.deployment.collecting.estimating import (
     INDEPENDENCE,
     ODDS_RATIO,
     POPULATION,
+)
+from planner.deployment.collecting.modelling import (
+    COEFFICIENT,
+    EFFECT,
+    MODEL,
+    PREDICTED,
 )
 from planner.deployment.collecting.reports import Contradiction, Key
 from planner.deployment.parameters import Parameters
@@ -30,6 +36,7 @@ from planner.show.blocks import (
     Column,
     Figure,
     Heading,
+    Rank,
     Sentence,
     Table,
     column,
@@ -48,6 +55,7 @@ _Row = Any  # of a table of estimates
 _MOST_FILES = 20
 _MOST_ANSWERS = 20
 _MOST_ODDS = 3
+_MOST_MODEL_ROWS = 40
 _MOST_COLUMNS = 12
 _LIMITS = ["estimate", "lower", "upper"]
 _SHARES = ["share", "share_lower", "share_upper"]
@@ -61,7 +69,8 @@ _OF_POPULATION = (
 )
 _NO_TESTS = (
     "Do not compute a chi-square, a correlation or a regression from these estimates: they take "
-    "the noise of the reports for an association."
+    "the noise of the reports for an association. aggregate --model fits a regression that "
+    "allows for it."
 )
 
 
@@ -162,6 +171,8 @@ def _question(
     law: CollectedLaw, of_question: DataFrame, parts: Sequence[str], confidence: float
 ) -> Iterator[Block]:
     """One question: its answers, what can be told apart, its groups, its rounds, its promise."""
+    of_model = of_question[of_question["group"] == MODEL]
+    of_question = of_question[of_question["group"] != MODEL]
     everybody = of_question[of_question["group"] == ""]
     ordered = law.asked.in_order
     rounds = everybody[everybody["of"].str.startswith("round ")]
@@ -201,6 +212,7 @@ def _question(
         )
     ]
     yield from _groups(of_question, confidence)
+    yield from _model_blocks(of_model, confidence)
     yield from said(_remarks(of_question))
     # As the plan's page promises it: by what reports use, which may be less than they may use.
     demanded = max((pair.demanded for pair in law.pairs), default=np.inf)
@@ -210,6 +222,50 @@ def _question(
             f"No report changes the odds between two answers more than {used}-fold."
         )
         yield from said([promise], "proof")
+
+
+def _model_blocks(rows: DataFrame, confidence: float) -> Iterator[Block]:
+    """What a model says: predictions and average effects first, coefficients on the page."""
+    if not len(rows):
+        return
+    yield from said(
+        [
+            f"Model: {rows['remark'].iloc[0]}. Predictions are of all who reported, as if each "
+            "had that value, all else as it is; limits are for people drawn at random."
+        ]
+    )
+    titles: dict[str, tuple[str, str, Rank]] = {
+        PREDICTED: ("Predicted", "if", "everybody"),
+        EFFECT: ("Average effects", "of", "everybody"),
+        COEFFICIENT: ("Coefficients", "term", "page"),
+    }
+    for kind, (title, heading, rank) in titles.items():
+        of_kind = rows[rows["of"] == kind].head(_MOST_MODEL_ROWS)
+        columns = [
+            column("answer", of_kind["answer"]),
+            column(heading, of_kind["level"]),
+            column("estimate", map(_model_figure, of_kind.itertuples()), str),
+            column(
+                f"{confidence:.0%} interval",
+                map(_model_limits, of_kind.itertuples()),
+                str,
+            ),
+        ]
+        if kind != PREDICTED:
+            columns.append(column("p", of_kind["p"], ".2g"))
+        yield Table(title, tuple(columns), rank)
+
+
+def _model_figure(row: Any) -> str:
+    """A share in per cent, another number to three digits."""
+    return f"{row.estimate:.3g}" if isnan(row.share) else f"{row.share:.1%}"
+
+
+def _model_limits(row: Any) -> str:
+    """From the lower to the upper limit, in the same unit."""
+    if isnan(row.share):
+        return f"{row.lower:.3g} to {row.upper:.3g}"
+    return f"{row.lower:.1%} to {row.upper:.1%}"
 
 
 def _answers(rows: DataFrame, part: str, confidence: float) -> Table:

@@ -42,10 +42,10 @@ class Survey(Description):
     cells of a file of answers that stand for none, unless a question has its own.
 
     ``groups`` are what the collector knows of who reports, and nobody randomises: a region, say,
-    with its values. Of one of them, each value may have in ``weights`` what one person of it counts
-    for, or in ``population`` how many people there are, or their share. ``limits`` says whose
-    variance errors and limits of estimates count: that of the people asked, or that of people
-    drawn at random from a ``"population"``.
+    with its values, or a whole number, such as an age, with its range. Of one of them, each value
+    may have in ``weights`` what one person of it counts for, or in ``population`` how many people
+    there are, or their share. ``limits`` says whose variance errors and limits of estimates count:
+    that of the people asked, or that of people drawn at random from a ``"population"``.
     """
 
     name: values.Name
@@ -82,7 +82,8 @@ class Survey(Description):
             raise wrong("given", "left out beside weights", remedy, "population")
         parts = self.weights or self.population
         if parts and not any(
-            {*values} == {name for name, _ in parts} for _, values in self.groups
+            {*values} == {name for name, _ in parts}
+            for values in self.named_groups.values()
         ):
             allowed = "of all values of one of the groups, and of no others"
             remedy = "Single people have no weights: a weight of one's own is a name."
@@ -153,6 +154,13 @@ class Survey(Description):
         return {"name": self.name, **found, "question": tables}
 
     @property
+    def named_groups(self) -> dict[str, tuple[str, ...]]:
+        """The values of each known group that is no number."""
+        return {
+            name: values for name, values in self.groups if isinstance(values, tuple)
+        }
+
+    @property
     def group_shares(self) -> dict[str, dict[str, float]]:
         """Expected share of the people in each value of each known group.
 
@@ -160,7 +168,7 @@ class Survey(Description):
         """
         population = dict(self.population)
         found = {}
-        for name, listed in self.groups:
+        for name, listed in self.named_groups.items():
             own = (
                 population if {*population} == {*listed} else dict.fromkeys(listed, 1.0)
             )

@@ -11,8 +11,9 @@ import math
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, cast
 
 import numpy as np
 from pydantic import (
@@ -28,7 +29,7 @@ from pydantic import (
 from planner import arguments
 from planner.errors import InputError
 from planner.laws.schema import Json
-from planner.limits import MAX_COUNT, MOST_GROUPS
+from planner.limits import MAX_COUNT, MOST_GROUPS, MOST_PATTERNS
 from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE, PairRule
 from planner.survey.description import at
@@ -185,30 +186,117 @@ def _table(
     raise InputError(key, value, allowed, remedy)
 
 
-def read_groups(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+@dataclass(frozen=True, slots=True)
+class NumberGroup:
+    """What is known of people is a whole number: from ``lower`` to ``upper`` by steps.
+
+    Examples
+    --------
+    >>> NumberGroup(18, 30, step=5).values
+    ('18', '23', '28')
+    """
+
+    lower: int
+    upper: int
+    step: int = 1
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All numbers, as reports carry them."""
+        return tuple(map(str, range(self.lower, self.upper + 1, self.step)))
+
+    def table(self) -> dict[str, object]:
+        """As a survey file has it."""
+        ends = {"kind": "number", "lower": self.lower, "upper": self.upper}
+        return ends if self.step == 1 else {**ends, "step": self.step}
+
+
+GroupValues = tuple[str, ...] | NumberGroup
+_NUMBER_KEYS = ("kind", "lower", "upper", "step")
+_GROUP_FIX = (
+    'Write groups = { region = ["north", "south"] }, '
+    'or age = { kind = "number", lower = 18, upper = 99 }.'
+)
+
+
+def read_groups(value: object) -> tuple[tuple[str, GroupValues], ...]:
     """A table of variables with their values; names serve as columns, and both as folders."""
-    remedy = 'Write groups = { region = ["north", "south"] }.'
-    found = []
-    for name, values in _table(value, "groups", "a table of lists", remedy):
+    groups: list[tuple[str, GroupValues]] = []
+    named = 1
+    patterns = 1
+    for name, values in _table(value, "groups", "a table of lists", _GROUP_FIX):
         if not _COLUMN.fullmatch(name) or name in ("report", "parameters", "group"):
             allowed = "of letters, digits and _, and not report, parameters or group"
-            raise InputError("name of a group", name, allowed, remedy)
-        listed = tuple(map(read_text, values)) if type(values) in (list, tuple) else ()
-        if not 1 < len(set(listed)) == len(listed) <= MOST_GROUPS:
-            allowed = f"a list of 2 to {MOST_GROUPS} different texts"
-            raise InputError(f"groups.{name}", values, allowed, remedy)
-        for one in listed:
-            if one in (".", "..") or set(one) & set("/=\\"):
-                raise InputError(
-                    f"groups.{name}", one, "text without /, \\ and =", remedy
-                )
-        found.append((name, listed))
-    if math.prod(len(values) for _, values in found) > MOST_GROUPS:
-        allowed = f"at most {MOST_GROUPS} combinations"
+            raise InputError("name of a group", name, allowed, _GROUP_FIX)
+        if isinstance(values, dict | NumberGroup):
+            numbers = _number_group(name, values)
+            groups.append((name, numbers))
+            patterns *= len(numbers.values)
+            continue
+        listed = _group_names(name, values)
+        groups.append((name, listed))
+        named *= len(listed)
+        patterns *= len(listed)
+    for number, most in ((named, MOST_GROUPS), (patterns, MOST_PATTERNS)):
+        if number > most:
+            names = [name for name, _ in groups]
+            allowed = f"at most {most} combinations"
+            remedy = "Leave a variable out, or give numbers a larger step."
+            raise InputError("groups", names, allowed, remedy)
+    return tuple(groups)
+
+
+def _group_names(name: str, values: object) -> tuple[str, ...]:
+    """The values of a known variable, different texts."""
+    listed: tuple[str, ...] = ()
+    if isinstance(values, list | tuple):
+        listed = tuple(map(read_text, values))
+    if not 1 < len(set(listed)) == len(listed) <= MOST_GROUPS:
+        allowed = f"a list of 2 to {MOST_GROUPS} different texts"
+        raise InputError(f"groups.{name}", values, allowed, _GROUP_FIX)
+    for text in listed:
+        if text in (".", "..") or set(text) & set("/=\\"):
+            allowed = "text without /, \\ and ="
+            raise InputError(f"groups.{name}", text, allowed, _GROUP_FIX)
+    return listed
+
+
+def _number_group(name: str, values: dict[str, object] | NumberGroup) -> NumberGroup:
+    """A known number: at least two of them, at most as many as a group has names."""
+    if isinstance(values, NumberGroup):
+        values = values.table()
+    place = f"groups.{name}"
+    for key in values:
+        if key not in _NUMBER_KEYS:
+            raise InputError.unknown(place, key, _NUMBER_KEYS, _GROUP_FIX)
+    if values.get("kind") != "number":
+        raise InputError(f"{place}.kind", values.get("kind"), "number", _GROUP_FIX)
+    for key in ("lower", "upper"):
+        if type(values.get(key)) is not int:
+            allowed = "a whole number"
+            remedy = "Round it, or count in larger units."
+            raise InputError(f"{place}.{key}", values.get(key), allowed, remedy)
+    step = values.get("step", 1)
+    if type(step) is not int or step < 1:
+        allowed = "a whole number of at least 1"
+        raise InputError(f"{place}.step", step, allowed, "Leave it out for 1.")
+    numbers = NumberGroup(
+        cast("int", values["lower"]), cast("int", values["upper"]), step
+    )
+    if not 2 <= len(range(numbers.lower, numbers.upper + 1, step)) <= MOST_GROUPS:
+        allowed = f"2 to {MOST_GROUPS} numbers from lower to upper"
         raise InputError(
-            "groups", [name for name, _ in found], allowed, "Leave a variable out."
+            place, values, allowed, "Widen the range, or give a larger step."
         )
-    return tuple(found)
+    return numbers
+
+
+def _written_groups(groups: tuple[tuple[str, GroupValues], ...]) -> dict[str, object]:
+    """As a survey file has them."""
+    written: dict[str, object] = {}
+    for name, values in groups:
+        written[name] = values.table() if isinstance(values, NumberGroup) else values
+    return written
 
 
 def read_parts(value: object, about: ValidationInfo) -> tuple[tuple[str, float], ...]:
@@ -289,7 +377,11 @@ Budget = Annotated[float, PlainValidator(parse_epsilon)]
 NamedFile = Annotated[str, PlainValidator(read_path)]
 Language = Annotated[str, PlainValidator(read_language)]
 Labels = Annotated[_Table[str], PlainValidator(read_labels)]
-Grouping = Annotated[_Table[tuple[str, ...]], PlainValidator(read_groups)]
+Grouping = Annotated[
+    tuple[tuple[str, GroupValues], ...],
+    PlainValidator(read_groups),
+    PlainSerializer(_written_groups),
+]
 Parts = Annotated[_Table[float], PlainValidator(read_parts)]
 Finite = Annotated[float, PlainValidator(read_number)]
 NotNegative = Annotated[Finite, Field(ge=0)]

@@ -323,11 +323,12 @@ def file_form() -> Document:
     parts = {
         name: schema.list_of(_NOT_NEGATIVE, 0) for name in ("weights", "population")
     }
+    group = schema.record({"name": TEXT, "values": schema.list_of(TEXT, 2), **parts})
+    group["properties"]["kind"] = schema.choice("number")  # or left out
     groups = schema.described(
-        schema.list_of(
-            schema.record({"name": TEXT, "values": schema.list_of(TEXT, 2), **parts})
-        ),
-        "What the collector knows of who reports, and nobody randomises: each "
+        schema.list_of(group),
+        "What the collector knows of who reports, and nobody randomises (of the kind "
+        "number its values are whole numbers): each "
         "report is of one value of each; of one of them, what a person of each value counts for, "
         "or how many people there are of each. Left out where there is none.",
     )

@@ -1,0 +1,213 @@
+"""What a model of a private answer is about: its reports' weights, summed, and their variance.
+
+An outcome is an answer that people have or not, or a number that they have. The sums of a pattern
+of covariates follow from the counts that a collector keeps, whatever the mechanism, so that
+collecting stays additive: see :mod:`planner.estimates.regression`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from planner.arrays import Array
+from planner.errors import InputError
+from planner.estimates.regression import PatternSums
+from planner.laws.answers import MEAN_OF_SCORES
+from planner.limits import DENOMINATOR
+from planner.mechanisms.asking import (
+    AskedCollected,
+    CollectedLaw,
+    ItemCollected,
+    NumberCollected,
+    OrderedCollected,
+)
+from planner.mechanisms.collected import Collected, RowsCollected
+from planner.mechanisms.counting import Aggregate
+
+# Of one pattern: sum T, sum S, sum T^2, sum T S and sum S^2.
+_FiveSums = tuple[float, float, float, float, float]
+_MEAN = "mean"
+_MEAN_SCORE = "mean score"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An answer, or a number, as a model takes it.
+
+    Attributes
+    ----------
+    name:
+        The answer; ``"mean"``, ``"mean score"`` or ``"up to ..."``.
+    is_share:
+        Whether people have it or not, so that a share of them is modelled.
+    sums_of:
+        From the counts of one pattern to its sums.
+    variance:
+        ``v``: the variance of a report's weight, at shares or numbers of shape ``(k,)``.
+    """
+
+    name: str
+    is_share: bool
+    sums_of: Callable[[Aggregate], _FiveSums]
+    variance: Callable[[Array], Array]
+
+    def pattern_sums(self, aggregates: Sequence[Aggregate]) -> PatternSums:
+        """The sums of several patterns, in their order."""
+        people = np.array([counted.users for counted in aggregates], dtype=np.float64)
+        sums = np.array([self.sums_of(counted) for counted in aggregates], np.float64)
+        weight, base, weight_square, product, base_square = sums.reshape(-1, 5).T
+        return PatternSums(people, weight, base, weight_square, product, base_square)
+
+
+def outcome_names(law: CollectedLaw) -> list[str]:
+    """What can be modelled of a question: its answers, or its numbers.
+
+    Raises
+    ------
+    InputError
+        The question is asked in rounds, or by two reports a person.
+    """
+    asked: AskedCollected = law.asked
+    if law.again is not None or len(law.rounds) > 1:
+        reason = f"question {law.name!r} is asked in rounds"
+        remedy = "Model a question that is asked once."
+        raise InputError.because("model", reason, remedy)
+    match asked:
+        case OrderedCollected():
+            return list(_of_ordered(asked, cast("RowsCollected", law.shape)))
+        case NumberCollected():
+            return [_MEAN]
+    return list(asked.levels.item_names())
+
+
+def outcome_of(law: CollectedLaw, name: str, shares: Array | None = None) -> Outcome:
+    """One of :func:`outcome_names`.
+
+    ``shares`` are rough shares of the answers among all people, by which the variance is computed;
+    all alike when omitted. They change how exact a model is and not what it estimates.
+
+    Examples
+    --------
+    >>> from planner import randomized_response
+    >>> law = randomized_response(np.log(4), items=3)
+    >>> counted = Aggregate(100, np.array([100, 60, 20, 20]))  # reports, and those for each item
+    >>> law.estimate(counted).values.round(1).tolist()
+    [86.7, 6.7, 6.7]
+    >>> outcome = outcome_of(law, outcome_names(law)[0])
+    >>> [round(value, 1) for value in outcome.sums_of(counted)]  # T is 5/3 or -1/3
+    [86.7, 100.0, 171.1, 86.7, 100.0]
+    """
+    asked: AskedCollected = law.asked
+    match asked:
+        case OrderedCollected():
+            return _of_ordered(asked, cast("RowsCollected", law.shape))[name]
+        case NumberCollected():
+            return _of_number(asked, cast("RowsCollected", law.shape))
+    k = outcome_names(law).index(name)
+    items = cast("ItemCollected", asked)
+    variance = _item_variance(items, law.shape, k, shares)
+    return Outcome(name, True, _item_sums(items, law.shape, k), variance)
+
+
+def _item_sums(
+    asked: ItemCollected, shape: Collected, k: int
+) -> Callable[[Aggregate], _FiveSums]:
+    """Of item ``k``; a set of which one item is drawn counts ``l`` times (padding and sampling)."""
+
+    def sums(counted: Aggregate) -> _FiveSums:
+        weight = asked.scale * float(shape.estimate(counted).values[k])
+        square = asked.scale**2 * float(shape.weight_squares(counted)[k])
+        people = float(counted.users)
+        return weight, people, square, weight, people
+
+    return sums
+
+
+def _item_variance(
+    asked: ItemCollected, shape: Collected, k: int, shares: Array | None
+) -> Callable[[Array], Array]:
+    """``v(p) = p H + (1 - p) O - p^2``, with the means of ``T^2`` of holders, ``H``, and others."""
+    size = shape.levels.elements
+    others = np.full(size, 1.0)
+    if shares is not None:
+        others[: shares.size] = np.maximum(shares, 1e-9)
+    others[k] = 0.0
+    others /= max(others.sum(), 1e-300)
+    item = np.eye(1, size, k)
+    factor = asked.scale**2
+    of_holder = factor * float(shape.second_moments(item[0], item)[0, 0])
+    of_others = factor * float(shape.second_moments(others, item)[0, 0])
+    return _mixed_variance(of_holder, of_others)
+
+
+def _mixed_variance(of_holder: float, of_others: float) -> Callable[[Array], Array]:
+    """The variance of ``T`` at a share, from its mean square of holders and of others."""
+
+    def variance(share: Array) -> Array:
+        inside = np.clip(share, 0.0, 1.0)
+        mean_square = inside * of_holder + (1 - inside) * of_others
+        return np.maximum(mean_square - np.square(inside), 1e-12)
+
+    return variance
+
+
+def _of_ordered(asked: OrderedCollected, shape: RowsCollected) -> dict[str, Outcome]:
+    """Shares up to each answer but the last, and the mean score where there are scores.
+
+    Of answers beside one that is outside the order, shares are of those with another one.
+    """
+    rows = np.array(shape.values)
+    chances = np.array(shape.rows) / DENOMINATOR
+    if asked.wanted == MEAN_OF_SCORES:
+        everybody = np.ones(rows.shape[1])
+        return {_MEAN_SCORE: _of_rows(_MEAN_SCORE, rows[0], everybody)}
+    names = asked.levels.item_names()
+    size = len(asked.order) - asked.no_answer
+    base = rows[size - 1] if asked.no_answer else np.ones(rows.shape[1])
+    outcomes = {}
+    for i in range(size - 1):
+        holders = list(asked.order[: i + 1])
+        others = list(asked.order[i + 1 :])
+        squares = chances @ np.square(rows[i])
+        variance = _mixed_variance(squares[holders].mean(), squares[others].mean())
+        name = f"up to {names[asked.order[i]]}"
+        sums = _row_sums(rows[i], base)
+        outcomes[name] = Outcome(name, True, sums, variance)
+    if asked.scores:
+        # The last answer's score, less each step of the scores for people below it.
+        steps = np.diff(asked.scores[:size])
+        score = asked.scores[size - 1] * base - steps @ rows[: size - 1]
+        outcomes[_MEAN_SCORE] = _of_rows(_MEAN_SCORE, score, base)
+    return outcomes
+
+
+def _of_number(asked: NumberCollected, shape: RowsCollected) -> Outcome:
+    """The mean of those who answer, in the question's unit."""
+    total, answered = np.array(shape.values)
+    number = asked.domain.center * answered + asked.domain.radius * total
+    return _of_rows(_MEAN, number, answered)
+
+
+def _of_rows(name: str, weights: Array, base: Array) -> Outcome:
+    """A number of a channel's question; people's weights are taken for equally exact."""
+    return Outcome(name, False, _row_sums(weights, base), np.ones_like)
+
+
+def _row_sums(weights: Array, base: Array) -> Callable[[Aggregate], _FiveSums]:
+    """From counts of a channel's reports, by what each adds, ``T`` and ``S``: ``(outputs,)``."""
+
+    def sums(counted: Aggregate) -> _FiveSums:
+        counts = counted.counts.astype(np.float64)
+        return (
+            float(counts @ weights),
+            float(counts @ base),
+            float(counts @ np.square(weights)),
+            float(counts @ (weights * base)),
+            float(counts @ np.square(base)),
+        )
+
+    return sums
