@@ -124,7 +124,8 @@ def test_nothing_is_written(message, before, tmp_path):
     survey.write_text(BAD_FILES[message])
     if before is not None:
         out.write_text(before)
-    result = CliRunner().invoke(app, ["plan", str(survey), "--out", str(out)])
+    words = ["plan", str(survey), "--out", str(out), "--force"]
+    result = CliRunner().invoke(app, words)
     assert isinstance(result.exception, PlannerError)
     assert message in str(result.exception)
     assert (result.exit_code, result.stdout) == (1, "")

@@ -103,7 +103,11 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     Prints what is exported, its error, how far it is from the best, and what to do next.
     """
-    from planner.deployment.parameters import survey_parameters, write_parameters
+    from planner.deployment.parameters import (
+        check_writable,
+        survey_parameters,
+        write_parameters,
+    )
     from planner.files import replace_file
     from planner.planning.plan import plan_survey
     from planner.show.json import plan_json
@@ -111,7 +115,8 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     settle_outputs(out, report, handout, force=force, quiet=quiet, json=json_output)
     asked = survey_of(survey)
-    _refuse_early(asked, question, out)
+    if out is not None or question is not None:
+        check_writable(asked, question, out)  # before planning, which may take long
     with working(f"planning {asked.name}"):
         made = plan_survey(asked, mechanism=mechanism)
         # All is made before anything is written, as whatever is made may fail.
@@ -142,14 +147,6 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         say(f"Recorded in {made.survey.ledger}.")
     if not details and out is None:
         say(f"\nMore with --details.{_next(made, survey)}")
-
-
-def _refuse_early(survey: Survey, question: str | None, out: Path | None) -> None:
-    """What cannot be written is refused before the survey is planned, which may take long."""
-    from planner.deployment.parameters import check_writable
-
-    if out is not None or question is not None:
-        check_writable(survey, question, out)
 
 
 def _pages(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DASH = Path("-")
 STANDARD_INPUT = "standard input"
-_SILENT: ContextVar[bool] = ContextVar("silent", default=False)
+_PRINTS_NOTHING: ContextVar[bool] = ContextVar("silent", default=False)
 SOON = 1.0  # seconds before a command says what it is doing
 
 
@@ -81,12 +81,12 @@ def survey_of(path: Path) -> Survey:
 
 def silent() -> bool:
     """Whether nothing is printed but errors and what is asked to be written to ``-``."""
-    return _SILENT.get()
+    return _PRINTS_NOTHING.get()
 
 
 def speak() -> None:
     """Print what a command says: as every command begins."""
-    _SILENT.set(False)
+    _PRINTS_NOTHING.set(False)
 
 
 def settle_outputs(
@@ -110,7 +110,7 @@ def settle_outputs(
     if given.count(DASH) + json > 1:
         allowed = "for one document"
         raise InputError("-", "standard output", allowed, "Give the others a file.")
-    _SILENT.set(quiet or DASH in given)
+    _PRINTS_NOTHING.set(quiet or DASH in given)
 
 
 @contextmanager

@@ -109,7 +109,7 @@ def test_its_own_words_are_of_the_surveys_language(tmp_path):
         'name = "age"\nkind = "numeric"\nlower = 0\nupper = 10\nepsilon = 1\n'
     )
     call = ["questionnaire", survey, "--parameters", tmp_path / "params.json"]
-    call += ["--out", tmp_path / "page.html"]
+    call += ["--out", tmp_path / "page.html", "--force"]
     own = json.loads(re.search('id="told">(.*?)</script>', german)[1])["words"] | {
         "lang": "fr"
     }
