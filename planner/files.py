@@ -6,6 +6,7 @@ import errno
 import math
 import os
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -98,7 +99,7 @@ def naming_database(
 def replace_file(path: str | Path, content: str | bytes) -> None:
     """Write ``content`` to ``path`` atomically: temporary file, fsync, rename.
 
-    Readers see the old file or the new one, never a part of it.
+    Readers see the old file or the new one, never a part of it. ``-`` is the standard output.
 
     Raises
     ------
@@ -107,6 +108,11 @@ def replace_file(path: str | Path, content: str | bytes) -> None:
     """
     path = Path(path)
     data = content.encode() if isinstance(content, str) else content
+    if str(path) == "-":
+        sys.stdout.flush()  # what was printed before stands before it
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+        return
     try:
         with _beside(path) as temporary:
             with temporary.open("wb") as file:

@@ -83,8 +83,7 @@ def vectors(
 
     settle_outputs(out, force=force)
     text = json.dumps(make_vectors(_parameters(params)), indent=1) + "\n"
-    with destination(DASH if out is None else out, ".json") as path:
-        replace_file(path, text)
+    replace_file(DASH if out is None else out, text)
 
 
 def verify(params: ParameterFile, json_output: JsonOption = False) -> None:
@@ -313,8 +312,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     blocks = result_blocks(parameters, collection, estimates, confidence)
     if report is not None:
         page = page_of(f"{parameters.survey}: result", blocks)
-        with destination(report, ".html") as path:
-            replace_file(path, page)
+        replace_file(report, page)
     show(
         blocks,
         collection_json(collection, estimates) if json_output else None,
@@ -392,8 +390,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ]
     if report is not None:
         page = page_of(f"{parameters.survey}: rehearsal", blocks)
-        with destination(report, ".html") as path:
-            replace_file(path, page)
+        replace_file(report, page)
     document = None
     if json_output:
         document = {"read": made.said} | collection_json(collection, estimates)
@@ -545,8 +542,7 @@ def questionnaire(  # noqa: PLR0913, PLR0917 - each is an option of the command
     settle_outputs(out, force=force, quiet=quiet, json=json_output)
     found = _parameters(parameters)
     page = page_of(survey_of(survey), parameters.read_bytes(), send_to, round_number)
-    with destination(out, ".html") as path:
-        replace_file(path, page)
+    replace_file(out, page)
     size = len(page.encode())
     rounds = max(law.rounds[-1] or 0 for law in found.questions)
     number = round_number or 1 if rounds else None

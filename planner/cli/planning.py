@@ -30,7 +30,7 @@ from planner.cli.options import (
     say,
     show,
 )
-from planner.cli.streams import destination, settle_outputs, survey_of, working
+from planner.cli.streams import DASH, settle_outputs, survey_of, working
 from planner.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ def import_form(
 
     settle_outputs(out, force=force, quiet=quiet, json=json_output)
     made = survey_of_form(form, given or ())
-    with destination(out, ".toml") as path:
-        replace_file(path, made.text)
+    replace_file(out, made.text)
     if json_output:
         changes = {"left_out": made.left_out, "changed": made.changed}
         print_json({"written": str(out)} | changes)
@@ -103,21 +102,16 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     Prints what is exported, its error, how far it is from the best, and what to do next.
     """
-    from planner.deployment.parameters import (
-        check_writable,
-        survey_parameters,
-        write_parameters,
-    )
+    from planner.deployment.parameters import survey_parameters, write_parameters
     from planner.files import replace_file
     from planner.planning.plan import plan_survey
     from planner.show.json import plan_json
     from planner.show.plan import plan_blocks
 
     settle_outputs(out, report, handout, force=force, quiet=quiet, json=json_output)
-    asked = survey_of(survey)
-    if out is not None or question is not None:
-        check_writable(asked, question, out)  # before planning, which may take long
-    with working(f"planning {asked.name}"):
+    asked = survey_of(survey) if survey == DASH else survey
+    _refuse_early(asked, question, out)
+    with working(f"planning {survey}"):
         made = plan_survey(asked, mechanism=mechanism)
         # All is made before anything is written, as whatever is made may fail.
         pages = _pages(made, report, handout)
@@ -128,13 +122,11 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         document = plan_json(made, parameters) if json_output else None
         blocks = [] if json_output else plan_blocks(made, details=details)
     for path, _, page in pages:
-        with destination(path, ".html") as written:
-            replace_file(written, page)
+        replace_file(path, page)
     if record:  # after the pages, and before what must not be spent unrecorded
         made.record(datetime.datetime.now(datetime.UTC).date())
     if out is not None and parameters is not None:
-        with destination(out, ".json") as written:
-            write_parameters(written, parameters)
+        write_parameters(out, parameters)
     if document is not None:
         print_json(document)
         return
@@ -147,6 +139,18 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         say(f"Recorded in {made.survey.ledger}.")
     if not details and out is None:
         say(f"\nMore with --details.{_next(made, survey)}")
+
+
+def _refuse_early(
+    survey: Survey | Path, question: str | None, out: Path | None
+) -> None:
+    """What cannot be written is refused before the survey is planned, which may take long."""
+    from planner.deployment.parameters import check_writable
+    from planner.survey.survey import load_survey
+
+    if out is not None or question is not None:
+        asked = load_survey(survey) if isinstance(survey, Path) else survey
+        check_writable(asked, question, out)
 
 
 def _pages(
