@@ -30,6 +30,8 @@ from planner.planning.channels import best_ordered_channel as best_ordered_chann
 from planner.planning.channels import five_populations as five_populations
 from planner.planning.datasets import PilotSets as PilotSets
 from planner.planning.detection import users_needed as users_needed
+from planner.planning.distribution import DistributionPlan as DistributionPlan
+from planner.planning.distribution import plan_distribution as plan_distribution
 from planner.planning.ledger import Ledger as Ledger
 from planner.planning.ledger import read_ledger as read_ledger
 from planner.planning.ledger import write_ledger as write_ledger

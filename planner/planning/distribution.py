@@ -1,0 +1,195 @@
+"""The distribution of a number: how many cells its range is cut into, and the channel for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from planner.arguments import budget, whole_number
+from planner.arrays import Array
+from planner.errors import InputError
+from planner.estimates.distribution import (
+    DistributionEstimates,
+    estimate_distribution,
+)
+from planner.mechanisms.rounding import drawn_channel
+from planner.planning.channels import NO_ANSWER, best_ordered_channel
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import Channel
+from planner.survey.levels import Level, NumericDomain
+from planner.survey.questions import MAX_ORDERED_ANSWERS, Ordinal
+
+CELLS = (8, 16, 32, 64)
+"""Numbers of cells among which the plan chooses; up to 256 may be asked for."""
+
+_ERRORS_A_CELL = 4.0  # standard errors of a share, below a cell's share of people alike
+_PROVABLE = 8.0  # nats of the budget that the channel spends
+_TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class DistributionPlan:
+    """A number's cells, their channel as it is drawn, and what its shares up to cells would be.
+
+    Attributes
+    ----------
+    domain, epsilon, people:
+        Range of the number; budget of any two answers, in nats; people who report.
+    channel:
+        For the shares up to each cell, with its rounded probabilities. The last answer is "no
+        answer" where there are ``refusals``.
+    refusals:
+        Whether people may have no answer, which is protected like any other.
+    reason:
+        Why there are so many cells.
+    """
+
+    domain: NumericDomain
+    epsilon: float
+    people: int
+    channel: Channel
+    refusals: bool
+    reason: str
+
+    @property
+    def cells(self) -> int:
+        """Number of cells of equal width."""
+        return self.channel.policy.size - self.refusals
+
+    @property
+    def edges(self) -> Array:
+        """Ends of the cells, shape ``(cells + 1,)``."""
+        return np.linspace(self.domain.lower, self.domain.upper, self.cells + 1)
+
+    @property
+    def standard_error(self) -> float:
+        """Root mean square error of a share up to a cell, for the least favourable people."""
+        return _noise(self.channel, self.people, self.cells)
+
+    def cell_of(self, answers: ArrayLike) -> Array:
+        """The cell of each answer, from 0; "no answer" (NaN) is one more than the last.
+
+        InputError for an answer outside the range, or NaN where nobody may refuse.
+        """
+        values = self.domain.answers(answers)
+        missing = np.isnan(values)
+        if missing.any() and not self.refusals:
+            remedy = "Plan with refusals=True, or leave these people out."
+            raise InputError("answers", "NaN", "a number for everybody", remedy)
+        given = np.where(missing, self.domain.lower, values)
+        width = self.domain.upper - self.domain.lower
+        share = (given - self.domain.lower) / width
+        cell = np.minimum((share * self.cells).astype(np.int64), self.cells - 1)
+        return np.where(missing, self.cells, cell)
+
+    def drawn_counts(self, answers: ArrayLike, rng: np.random.Generator) -> Array:
+        """How many people of these answers would send each report: a simulation."""
+        size = self.channel.policy.size
+        people = np.bincount(self.cell_of(answers), minlength=size)
+        return np.asarray(rng.multinomial(people, self.channel.matrix).sum(axis=0))
+
+    def estimate(
+        self, counts: ArrayLike, confidence: float = 0.95
+    ) -> DistributionEstimates:
+        """The distribution from the number of people who sent each report."""
+        return estimate_distribution(
+            self.channel, self.edges, counts, confidence, no_answer=self.refusals
+        )
+
+    def question(self, name: str) -> Ordinal:
+        """The cells as a question with ordered answers, for a survey, its page and its clients."""
+        edges = self.edges.tolist()
+        names = [f"{first:.6g} to {last:.6g}" for first, last in pairwise(edges)]
+        items = (*names, NO_ANSWER) if self.refusals else tuple(names)
+        outside = NO_ANSWER if self.refusals else None
+        level = Level(name="any answer", epsilon=self.epsilon, items=items)
+        return Ordinal(name=name, level=(level,), no_answer=outside)
+
+
+def plan_distribution(
+    lower: float,
+    upper: float,
+    *,
+    epsilon: float,
+    people: int,
+    refusals: bool = False,
+    cells: int | None = None,
+) -> DistributionPlan:
+    """Plan a question for the distribution of a number.
+
+    More cells show finer shapes and have noisier shares: the number is doubled as long as a cell
+    that holds its even share of the people, ``1 / cells``, is at least four standard errors of a
+    share up to it. Up to 16 cells the channel is proven to be the best; more are searched.
+
+    Parameters
+    ----------
+    lower, upper:
+        Range of the number.
+    epsilon:
+        Budget of any two answers, in nats, of which at most 8 are spent.
+    people:
+        How many report.
+    refusals:
+        Whether people may have no answer.
+    cells:
+        A number of cells of one's own, 2 to 256 with "no answer"; chosen when omitted.
+
+    Raises
+    ------
+    InputError
+        A number out of range.
+
+    Examples
+    --------
+    >>> plan = plan_distribution(0, 1, epsilon=1.0, people=100_000)
+    >>> plan.cells
+    16
+    >>> plan.reason.partition(",")[0]
+    '16 cells: a share up to one has a standard error of 0.71 %'
+    """
+    domain = NumericDomain(lower, upper)
+    budget("epsilon", epsilon)
+    whole_number("people", people)
+    if cells is not None:
+        most = MAX_ORDERED_ANSWERS - refusals
+        if not 2 <= whole_number("cells", cells) <= most:
+            remedy = "Leave cells out to have them chosen."
+            raise InputError("cells", cells, f"from 2 to {most}", remedy)
+        channel = _channel_of(cells, epsilon, refusals)
+        return DistributionPlan(
+            domain, epsilon, people, channel, refusals, f"{cells} cells, as asked."
+        )
+    chosen = CELLS[0]
+    channel = _channel_of(chosen, epsilon, refusals)
+    error = _noise(channel, people, chosen)
+    reason = f"{CELLS[-1]} cells, the most that are chosen: a finer file grows large."
+    for finer in CELLS[1:]:
+        next_channel = _channel_of(finer, epsilon, refusals)
+        next_error = _noise(next_channel, people, finer)
+        if _ERRORS_A_CELL * next_error > 1 / finer:
+            reason = (
+                f"{chosen} cells: a share up to one has a standard error of {error:.2%}, with "
+                f"{finer} cells of {next_error:.2%}, more than a quarter of the "
+                f"{1 / finer:.1%} in a cell."
+            ).replace("%", " %")
+            break
+        chosen = finer
+        channel = next_channel
+        error = next_error
+    return DistributionPlan(domain, epsilon, people, channel, refusals, reason)
+
+
+def _channel_of(cells: int, epsilon: float, refusals: bool) -> Channel:
+    answers = cells + refusals
+    policy = PrivacyPolicy([min(epsilon, _PROVABLE)] * answers, [1] * answers)
+    channel = best_ordered_channel(policy, no_answer=refusals, tolerance=_TOLERANCE)
+    return drawn_channel(channel)
+
+
+def _noise(channel: Channel, people: int, cells: int) -> float:
+    """Root mean square error of a share, of the least favourable people."""
+    return sqrt(channel.worst_error / (cells - 1) / people)
