@@ -16,7 +16,7 @@ from planner import Numeric, Survey
 from planner.deployment.parameters import parameters_from_mechanisms
 from planner.mechanisms.making import bisample_md
 from planner.mechanisms.words import seeded_words
-from planner.planning.mean import AnswerRateModel
+from planner.planning.answer_rates import AnswerRateModel
 from planner.survey.assumed import NormalPreferences
 
 USERS = 10_000_000

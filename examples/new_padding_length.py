@@ -11,7 +11,7 @@ from reproduction.run import main
 
 from planner import solve
 from planner.planning.datasets import AnswerCounts, PilotSets, SetModel
-from planner.planning.sets import plan_padding
+from planner.planning.padding import plan_padding
 from planner.survey.assumed import AssumedSets
 
 EPSILONS = (1.0, 2.0, 4.0)

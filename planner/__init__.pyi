@@ -23,6 +23,7 @@ from planner.mechanisms.making import rappor as rappor
 from planner.mechanisms.making import subset_selection as subset_selection
 from planner.mechanisms.making import unary as unary
 from planner.mechanisms.sampling_privacy import SamplingPrivacy as SamplingPrivacy
+from planner.planning.answer_rates import AnswerRateModel as AnswerRateModel
 from planner.planning.by_level import ByLevel as ByLevel
 from planner.planning.channels import AssumedAnswers as AssumedAnswers
 from planner.planning.channels import best_channel as best_channel
@@ -35,13 +36,14 @@ from planner.planning.distribution import plan_distribution as plan_distribution
 from planner.planning.ledger import Ledger as Ledger
 from planner.planning.ledger import read_ledger as read_ledger
 from planner.planning.ledger import write_ledger as write_ledger
-from planner.planning.mean import AnswerRateModel as AnswerRateModel
 from planner.planning.mean import AnswerRatePlan as AnswerRatePlan
 from planner.planning.mean import ChannelCurve as ChannelCurve
 from planner.planning.mean import channel_curve as channel_curve
 from planner.planning.mean import plan_answer_rate as plan_answer_rate
 from planner.planning.option import choice_curve as choice_curve
 from planner.planning.option import mean_curve as mean_curve
+from planner.planning.padding import PaddingPlan as PaddingPlan
+from planner.planning.padding import plan_padding as plan_padding
 from planner.planning.plan import SurveyPlan as SurveyPlan
 from planner.planning.plan import compare_plans as compare_plans
 from planner.planning.plan import plan_survey as plan_survey
@@ -49,9 +51,7 @@ from planner.planning.question import QuestionPlan as QuestionPlan
 from planner.planning.sampled import SamplingPlan as SamplingPlan
 from planner.planning.sampled import plan_sampling as plan_sampling
 from planner.planning.sets import Padded as Padded
-from planner.planning.sets import PaddingPlan as PaddingPlan
 from planner.planning.sets import SetPromises as SetPromises
-from planner.planning.sets import plan_padding as plan_padding
 from planner.planning.shares import Allocation as Allocation
 from planner.planning.shares import allocate as allocate
 from planner.planning.targets import smallest_budgets as smallest_budgets

@@ -196,13 +196,14 @@ def drawn(parameters, planned, codes, rng):
     narrow = []
     reporting = []
     names = list(truth)
-    scale = 1.0 if question.of_mean else planned.users / PEOPLE
+    scale = 1.0 if question.of_mean else planned.part.people / PEOPLE
     # Limits allow for what is cut of sets, and those of means for who is asked, too.
     wider = 2 if question.kind == "item-set" or question.of_mean else 1
     goal = scale * np.array(list(truth.values()))
     for _ in range(RUNS * (2 if question.of_mean else 1)):
         some = [
-            codes[k] for k in rng.choice(PEOPLE, planned.users, replace=False).tolist()
+            codes[k]
+            for k in rng.choice(PEOPLE, planned.part.people, replace=False).tolist()
         ]
         own = np.array(list(truth_of(question, labels, some).values()))
         table, number = collected(parameters, law, some)

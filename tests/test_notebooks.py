@@ -13,7 +13,8 @@ from planner.estimates.cross_table import CrossTable
 from planner.frames import Framed
 from planner.mechanisms.making import subset_selection, unary
 from planner.outsiders import seen_of, shuffled
-from planner.planning.mean import AnswerRateModel, plan_answer_rate
+from planner.planning.answer_rates import AnswerRateModel
+from planner.planning.mean import plan_answer_rate
 from planner.planning.sampled import SamplingPlan
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.assumed import AssumedSets, NormalPreferences
@@ -110,7 +111,9 @@ def test_frames_hold_what_the_plans_hold(shown):
     assert frame["shadow_price"].tolist() == table.shadow_prices.tolist()
     assert shown["baseline"].to_frame()["shadow_price"].isna().all()
     whole = shown["whole"]
-    assert whole.to_frame()["share"].tolist() == [one.share for one in whole.questions]
+    assert whole.to_frame()["share"].tolist() == [
+        one.part.share for one in whole.questions
+    ]
     assert shown["planned"].to_frame()["error"].is_monotonic_increasing
     curve = shown["frontier"]
     assert list(curve.to_frame())[2:4] == ["error of a & b", "error of <common>"]

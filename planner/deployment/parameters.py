@@ -339,13 +339,13 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     'subset-design'
     """
     planned = plan.questions if question is None else (plan.question(question),)
-    users = None if question is None else planned[0].users
+    users = None if question is None else planned[0].part.people
     questions = [part.deployed for part in planned]
     mechanisms = {part.name: part.law for part in planned}
     drawing = None
-    if question is None and any(part.fraction < 1 for part in planned):
+    if question is None and any(part.part.fraction < 1 for part in planned):
         names = [part.name for part in planned]
-        drawing = Drawing.of(names, [part.fraction for part in planned])
+        drawing = Drawing.of(names, [part.part.fraction for part in planned])
     return parameters_from_mechanisms(
         plan.survey, mechanisms, users, questions, drawing
     )

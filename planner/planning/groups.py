@@ -59,12 +59,14 @@ def expected_groups(plan: SurveyPlan) -> tuple[ExpectedGroups, ...]:
     (True, [500, 500])
     """
     survey = plan.survey
-    shared = [one for one in plan.questions if not one.question.apart]
+    shared = [question for question in plan.questions if not question.question.apart]
     expected = []
     for name, shares in survey.group_shares.items():
         values = []
         for value, share in shares.items():
-            errors = {one.question.name: error_in(one, share) for one in shared}
+            errors = {
+                question.question.name: error_in(question, share) for question in shared
+            }
             values.append(ExpectedGroup(value, int(share * survey.users), errors))
         assumed = {value for value, _ in survey.population} != set(shares)
         expected.append(ExpectedGroups(name, tuple(values), assumed))

@@ -48,7 +48,9 @@ class Related:
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many answers each has."""
-        return tuple(int(one.policy.item_counts.sum()) for one in self.part.asked.parts)
+        return tuple(
+            int(part.policy.item_counts.sum()) for part in self.part.asked.parts
+        )
 
     def _table_error(self, kept: Sequence[int]) -> float:
         """Error of the table of some of the parts, for the worst cell.

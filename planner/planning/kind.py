@@ -45,11 +45,11 @@ class Kind(Protocol[Q, M]):
         """Refuse a mechanism that it cannot be deployed with."""
         if question.mechanism == BEST and question.kind in CATALOGUE[BEST].kinds:
             return  # one of them always can be
-        known = self.mechanisms(question)
-        if question.mechanism not in known:
+        offered = self.mechanisms(question)
+        if question.mechanism not in offered:
             what = f"mechanism of question {question.name!r}"
             remedy = "Choose one of these, or leave the mechanism out."
-            raise InputError.unknown(what, question.mechanism, known, remedy)
+            raise InputError.unknown(what, question.mechanism, offered, remedy)
 
     def settled(self, question: Q, users: int) -> Q:
         """The question as it is asked of so many people, with a budget."""
@@ -78,7 +78,7 @@ class Kind(Protocol[Q, M]):
 
         def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
             every = self.options(part.scaled(scale, level))
-            return next(one for one in every if one.name == planned.name)
+            return next(option for option in every if option.name == planned.name)
 
         return Curve(
             part.asked.name, part.asked.weight, planned.errors, planned.name, at
@@ -92,13 +92,16 @@ class Kind(Protocol[Q, M]):
         """What stands beside the option that is planned: each as good as it can be."""
         return option
 
-    def unsolved(self, part: Part[Q], found: tuple[Option, ...]) -> list[Option]:
+    def unsolved(self, part: Part[Q], options: tuple[Option, ...]) -> list[Option]:
         """What ``options`` left out as worse than what is proven: solved when asked for."""
         return []
 
-    def alike(self, part: Part[Q], found: tuple[Option, ...]) -> Option | None:
+    def alike(self, part: Part[Q], options: tuple[Option, ...]) -> Option | None:
         """The best that protects all answers like the most sensitive, if there is any."""
-        return next((one for one in found if not (one.by_level or one.refused)), None)
+        for option in options:
+            if not option.by_level and not option.refused:
+                return option
+        return None
 
     def one_sided(self, part: Part[Q], planned: Option) -> Option | None:
         """The same if being cleared of an answer harms nobody, where that is another promise."""
@@ -106,8 +109,8 @@ class Kind(Protocol[Q, M]):
 
     def deployed(self, part: Part[Q], option: Option) -> M:
         """The mechanism of an option, as a parameter file takes it."""
-        found: M = option.law
-        return found
+        law: M = option.law
+        return law
 
     def law(self, question: Q, mechanism: M) -> CollectedLaw:
         """The mechanism in whole numbers; refused where it cannot be deployed."""
@@ -127,12 +130,15 @@ class Kind(Protocol[Q, M]):
             shape = self.law(question, mechanism).shape
         except InputError:
             return spent
-        found = np.zeros_like(spent)
-        for pair in (one for one in shape.pairs() if one.demanded < inf):
-            for way, level in enumerate((pair.first, pair.second)):
-                rows = [way] if shape.levels.directed else [0, 1]
-                found[rows, level] = np.maximum(found[rows, level], pair.realised)
-        return np.minimum(found, spent)
+        realised = np.zeros_like(spent)
+        for pair in shape.pairs():
+            if pair.demanded == inf:
+                continue
+            for direction, level in enumerate((pair.first, pair.second)):
+                # Where a pair is not directed, it is said for its answers and against them.
+                rows = [direction] if shape.levels.directed else [0, 1]
+                realised[rows, level] = np.maximum(realised[rows, level], pair.realised)
+        return np.minimum(realised, spent)
 
     def as_deployed(self, part: Part[Q], planned: Option) -> Option:
         """The same option with the error of its integers, where these are coarse."""
@@ -151,9 +157,9 @@ class Kind(Protocol[Q, M]):
     def columns(self, options: Sequence[Option], mechanism: M) -> Columns:
         """The rows of its data frame: one a mechanism, best first."""
         return {
-            "mechanism": [one.title for one in options],
-            "error": [one.error for one in options],
-            "against_plan": [one.against for one in options],
+            "mechanism": [option.title for option in options],
+            "error": [option.error for option in options],
+            "against_plan": [option.against for option in options],
         }
 
     def facts(self, part: Part[Q], planned: Option, mechanism: M) -> PlanFacts:

@@ -63,14 +63,14 @@ class Ledger(_Strict):
     def spent(self, level: str, *, against: bool = False) -> float:
         """Nats that answers of the level have spent so far, or that were said ``against`` them."""
         columns = [
-            {**one.spent, **(one.against if against else {})}
-            for one in self.collections
+            {**collection.spent, **(collection.against if against else {})}
+            for collection in self.collections
         ]
         return sum(column.get(level, 0.0) for column in columns)
 
     def after(self, collection: LedgerEntry) -> Ledger:
         """The ledger with one more collection; an :class:`InputError` if its name is there."""
-        if any(one.survey == collection.survey for one in self.collections):
+        if any(earlier.survey == collection.survey for earlier in self.collections):
             remedy = (
                 "A collection counts once; give another round of it a name of its own."
             )
@@ -96,15 +96,18 @@ class Ledger(_Strict):
         spent = [self.spent(name) for name in names]
         if not any(spent):
             return policy
-        for one in (
+        for collection in (
             self.collections if policy.size > 1 else ()
         ):  # of one level all rules are one
-            if one.rule != policy.rule_name and any(
-                name in one.spent for name in names
+            if collection.rule != policy.rule_name and any(
+                name in collection.spent for name in names
             ):
                 remedy = "What was spent under one rule says too little about another's pairs."
                 raise InputError(
-                    "rule", policy.rule_name, f"{one.rule!r} as in the ledger", remedy
+                    "rule",
+                    policy.rule_name,
+                    f"{collection.rule!r} as in the ledger",
+                    remedy,
                 )
         if policy.rule.by_level:
             lowered = np.array([self.spent(name, against=True) for name in names])
@@ -134,11 +137,13 @@ def read_ledger(path: str | Path) -> Ledger:
         ledger = Ledger.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        reason = f"is not a ledger: {place}: {first['msg']}"
+        key = ".".join(str(part) for part in first["loc"]) or "the file"
+        reason = f"is not a ledger: {key}: {first['msg']}"
         remedy = "Use the ledger as it was last written, or start a new one."
         raise FileError(path, reason, remedy) from error
-    if len({one.survey for one in ledger.collections}) < len(ledger.collections):
+    if len({collection.survey for collection in ledger.collections}) < len(
+        ledger.collections
+    ):
         raise FileError(path, "a collection is there twice", "Keep one of each name.")
     return ledger
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
 from math import exp
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.arguments import positive_numbers, whole_number
-from planner.arrays import Array, Flags
+from planner.arguments import positive_numbers
+from planner.arrays import Array
 from planner.errors import InputError, SolverError
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.making import bisample_md
-from planner.mechanisms.rivals import bisample_variance, mean_error, missing_variance
+from planner.mechanisms.rivals import bisample_variance
 from planner.mechanisms.rounding import drawn_channel
+from planner.planning.answer_rates import (
+    BISAMPLE,
+    MOST_MEANS,
+    AnswerRateCurve,
+    AnswerRateModel,
+    BestBudget,
+    smallest_error,
+)
 from planner.planning.channels import (
-    USUAL_SPREAD,
-    AssumedAnswers,
     five_populations,
     proven_channel,
 )
@@ -32,250 +37,20 @@ from planner.planning.option import (
     ErrorLaw,
     Option,
     Part,
-    flat_region,
     mean_curve,
 )
 from planner.solvers.answers import Channel
-from planner.survey.assumed import EmpiricalPreferences, Preferences
-from planner.survey.levels import NumericDomain
+from planner.survey.assumed import EmpiricalPreferences
 from planner.survey.questions import CHANNEL, Numeric
 
-BISAMPLE = "bisample-md"
 _COMPARED = ("harmony", "piecewise", "hybrid")
-_NARROWEST = 1e-3  # spread, in radii
 _GRIDS = (
     9,
     5,
 )  # 17 points take seconds, and save one to four per cent of a squared error
-_MEANS = 101  # over the range, of the least favourable answers
-_LOWEST = 0.01  # budget that is looked at
-# and how often a hundred points more stand between two
-_GRID_POINTS = 1000
-_FINER = 5
-_BUDGETS = 27  # of a curve of best channels, each of which is solved
 _FEWEST = 1e-3  # share who answer, below which no channel is predicted
 _MEAN_TOLERANCE = 1e-3  # to which channels of a curve are solved
 _AROUND = 2.5  # times a budget, up to which others are looked at
-_RELIABLE = 5.0  # standard errors between the answer rate and 0
-
-
-# Who answers at which budget
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AnswerRateCurve:
-    """Predictions for BiSample-MD over budgets; all columns of shape ``(k,)``.
-
-    ``top_rmse`` and ``random_rmse`` are those of a mechanism that forces an answer, Harmony, where
-    whoever would rather not gives the top of the range (TOP) or a random value (RND).
-    """
-
-    epsilon: Array
-    answer_rate: Array
-    mean_rmse: Array
-    missing_rate_rmse: Array
-    top_rmse: Array
-    random_rmse: Array
-    reliable: Flags
-
-
-@dataclass(frozen=True, slots=True)
-class BestBudget:
-    """The budget with the smallest error of a mean, and around it those within 5 % of that."""
-
-    epsilon: float
-    rmse: float
-    flat_lower: float
-    flat_upper: float
-    answer_rate: float
-    reliable: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class AnswerRateModel:
-    """A numeric question, the people asked, and how much epsilon they tolerate.
-
-    Parameters
-    ----------
-    preferences, users:
-        Distribution of the largest epsilon that a person tolerates; number of people asked.
-    domain:
-        Range of the answers; ``[-1, 1]`` when omitted.
-    mean, sd:
-        What is expected of all people's answers, in the question's unit. The largest error for five
-        means over the range, and 0.3 of half the range, when omitted; a yes/no question has no sd.
-    missing:
-        Share of people without an answer at any budget, below 1.
-    any_answers:
-        Whether errors are for the least favourable answers, whatever is expected.
-    share:
-        Share of the budget that people are offered which the question itself gets, at most 1.
-
-    Raises
-    ------
-    InputError
-        A number is out of range.
-
-    Examples
-    --------
-    >>> from planner.survey.assumed import NormalPreferences
-    >>> best = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0).best()
-    >>> [round(x, 2) for x in (best.epsilon, best.answer_rate, best.flat_lower, best.flat_upper)]
-    [3.16, 0.89, 2.48, 3.88]
-    """
-
-    preferences: Preferences
-    users: int
-    domain: NumericDomain = field(default_factory=NumericDomain)
-    mean: float | None = None
-    sd: float | None = None
-    missing: float = 0.0
-    any_answers: bool = False
-    share: float = 1.0
-
-    def __post_init__(self) -> None:
-        whole_number("users", self.users)
-        lower = self.domain.lower
-        upper = self.domain.upper
-        if self.mean is not None and not lower <= self.mean <= upper:
-            remedy = "Give the expected mean of the answers, within their range."
-            raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}", remedy)
-        middle = (
-            0.0
-            if self.mean is None
-            else float(self.domain.to_unit(np.array(self.mean)))
-        )
-        largest = self.domain.radius * np.sqrt(1 - middle**2)
-        if self.sd is not None and not 0 <= self.sd <= largest * (1 + 1e-9):
-            allowed = f"from 0 to {largest:.6g}, the largest for this mean and range"
-            raise InputError("sd", self.sd, allowed, "Lower sd, or leave it out.")
-
-    def curve(self, epsilons: ArrayLike | None = None) -> AnswerRateCurve:
-        """Predictions at these budgets (0 to 50), or at 200 up to where 1 % still answer."""
-        if epsilons is None:
-            epsilons = np.linspace(self.highest / 200, self.highest, 200)
-        epsilon = positive_numbers("epsilons", epsilons, MAX_EPSILON)
-        rate = self.answer_rate(epsilon)
-        mean = np.array(self.moments)[:, :1]
-        each = missing_variance(np.tanh(self.share * epsilon / 2), rate, mean)
-        missing = np.sqrt(each.max(axis=0) / self.users)
-        own = self.rmse(BISAMPLE, epsilon)
-        reliable = rate >= _RELIABLE * missing
-        top, drawn = (self.rmse("harmony", epsilon, fake) for fake in ("top", "random"))
-        return AnswerRateCurve(epsilon, rate, own, missing, top, drawn, reliable)
-
-    def answer_rate(self, epsilon: ArrayLike) -> Array:
-        """Share of people who answer at each budget."""
-        return np.asarray((1 - self.missing) * self.preferences.answer_rate(epsilon))
-
-    def rmse(
-        self, name: str, epsilon: Array, fake: str = "top", rate: Array | None = None
-    ) -> Array:
-        """Root mean squared error of a mechanism's mean, in the question's unit."""
-        rate = self.answer_rate(epsilon) if rate is None else rate
-        variance, bias = self.error(name, self.share * epsilon, rate, fake)
-        return np.asarray(self.domain.radius * np.sqrt(variance / self.users + bias**2))
-
-    def error(
-        self, name: str, epsilon: Array, rate: Array, fake: str = "top"
-    ) -> tuple[Array, Array]:
-        """As :func:`~planner.mechanisms.rivals.mean_error`, at each budget the largest error."""
-        if self.any_answers and name == BISAMPLE:
-            found = bisample_variance(1 / np.sinh(epsilon / 2) ** 2, rate)
-            return found, np.zeros_like(found)
-        mean, square = np.array(self.moments).T[:, :, None]
-        found, bias = np.broadcast_arrays(
-            *mean_error(name, epsilon, rate, mean, square, fake)
-        )
-        worst = np.argmax(found + self.users * bias**2, axis=0)[None]
-        return np.take_along_axis(found, worst, 0)[0], np.take_along_axis(
-            bias, worst, 0
-        )[0]
-
-    def best(self) -> BestBudget:
-        """The budget with the smallest error of BiSample-MD's mean.
-
-        There is none for the missing rate, which is another quantity at each budget, and known best
-        (100 %) where nobody answers. An :class:`InputError` if nobody answers at any.
-        """
-        found = _least(partial(self.rmse, BISAMPLE), self, MAX_EPSILON)
-        return replace(found, reliable=bool(self.curve([found.epsilon]).reliable[0]))
-
-    @property
-    def highest(self) -> float:
-        """The largest budget that is shown: where 1 % of the people still answer."""
-        last = float(self.preferences.quantile(0.99))
-        return min(MAX_EPSILON, last) if last > 0.1 else 1.0
-
-    def budgets(self, own: ArrayLike = ()) -> Array:
-        """Some at which channels are solved, rising: even ones, kinks, and the ``own``."""
-        kinks = self.preferences.kinks
-        step = self.highest / _BUDGETS
-        inside = kinks[(kinks > 0) & (kinks <= self.highest)][
-            :: 1 + kinks.size // _BUDGETS
-        ]
-        even = step * np.arange(1, _BUDGETS + 1)
-        own = np.atleast_1d(own)
-        apart = np.abs(even[:, None] - own).min(axis=1, initial=step) > step / 4
-        return np.unique(np.concatenate([even[apart], inside, own]))
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation around the expected mean, as stated or assumed; of yes/no next to 0.
-
-        There the mean says all.
-        """
-        least = _NARROWEST * self.domain.radius
-        usual = least if self.domain.yes_no else USUAL_SPREAD * self.domain.radius
-        return usual if self.sd is None or self.domain.yes_no else max(self.sd, least)
-
-    def assumed(self, missing: float) -> tuple[AssumedAnswers, ...]:
-        """People whose largest error is predicted: around the expected mean, or one of five."""
-        if self.mean is None:
-            return five_populations(self.domain, missing, self.spread)
-        return (AssumedAnswers(self.mean, self.spread, missing, self.domain),)
-
-    @cached_property
-    def moments(self) -> list[tuple[float, float]]:
-        """Mean of the answers, and of their squares, on ``[-1, 1]``: one pair for each people."""
-        if not self.any_answers:
-            return [one.moments for one in self.assumed(0.0)]
-        means = np.linspace(-1, 1, _MEANS).tolist()
-        return [(mean, square) for mean in means for square in (mean**2, 1.0)]
-
-
-def _least(
-    error: Callable[[Array], Array],
-    model: AnswerRateModel,
-    highest: float,
-    lowest: float = _LOWEST,
-) -> BestBudget:
-    """Where an error is least, and the ends of what is within 5 % of it."""
-    kinks = model.preferences.kinks
-    inside = kinks[(kinks > lowest) & (kinks < highest)]
-    ends = lowest, highest, _GRID_POINTS
-    grid = np.unique(np.concatenate([np.linspace(*ends), np.geomspace(*ends), inside]))
-    for finer in range(_FINER + 1):
-        values = error(grid)
-        if not np.isfinite(values).any():
-            allowed = f"high enough that somebody answers at a budget above {lowest:g}"
-            raise InputError(
-                "preferences", "too low", allowed, "Nobody would answer this question."
-            )
-        best = int(np.argmin(values))
-        low, high = flat_region(values, best)
-        if finer < _FINER:  # around the best, and where the flat region ends
-            cells = {
-                i for i in (best - 1, best, low - 1, high) if 0 <= i < grid.size - 1
-            }
-            parts = [
-                np.linspace(float(grid[i]), float(grid[i + 1]), 100) for i in cells
-            ]
-            grid = np.unique(np.concatenate([grid, *parts]))
-    epsilon, rmse, lower, upper = map(
-        float, (grid[best], values[best], grid[low], grid[high])
-    )
-    return BestBudget(epsilon, rmse, lower, upper, float(model.answer_rate(epsilon)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -304,37 +79,38 @@ class ChannelCurve:
 
     def best(self) -> BestBudget:
         """The best budget and those about as good; an :class:`InputError` if it is not known."""
-        known = self.epsilon[np.isfinite(self.channel_rmse)]
-        if known.size < 2:
+        predicted = self.epsilon[np.isfinite(self.channel_rmse)]
+        if predicted.size < 2:
             reason = "somebody answers at fewer than two of these budgets"
             remedy = "Raise the preferred epsilons, or compare smaller budgets."
             raise InputError.because("preferences", reason, remedy)
-        ends = float(known[-1]), float(known[0])
-        return _least(self.channel_errors, self.model, *ends)
+        highest = float(predicted[-1])
+        lowest = float(predicted[0])
+        return smallest_error(self.channel_errors, self.model, highest, lowest)
 
     def of_people(self, users: int) -> ChannelCurve:
         """The same of another number of people asked: the channels do not change."""
-        grown = np.sqrt(self.model.users / users)
-        model = replace(self.model, users=users)
-        errors = grown * self.channel_rmse, self.relative_gap, grown * self.noise_rmse
-        return ChannelCurve(model, self.epsilon, self.answer_rate, *errors)
+        factor = np.sqrt(self.model.users / users)
+        return replace(
+            self,
+            model=replace(self.model, users=users),
+            channel_rmse=factor * self.channel_rmse,
+            noise_rmse=factor * self.noise_rmse,
+        )
 
     def channel_errors(self, epsilons: ArrayLike, *, noise: bool = False) -> Array:
         """The errors between the curve's budgets, or their ``noise``; ``inf`` outside them."""
         from scipy.interpolate import CubicSpline, PchipInterpolator
 
-        known = np.isfinite(self.channel_rmse)
-        # Where there are kinks, without swinging over.
-        smooth = (
-            PchipInterpolator if self.model.preferences.kinks.size else CubicSpline
-        )(
-            self.epsilon[known],
-            np.log((self.noise_rmse if noise else self.channel_rmse)[known]),
-            extrapolate=False,
-        )
-        return np.exp(
-            np.nan_to_num(smooth(np.asarray(epsilons, dtype=np.float64)), nan=np.inf)
-        )
+        predicted = np.isfinite(self.channel_rmse)
+        errors = self.noise_rmse if noise else self.channel_rmse
+        logs = np.log(errors[predicted])
+        if self.model.preferences.kinks.size:  # without swinging over
+            smooth = PchipInterpolator(self.epsilon[predicted], logs, extrapolate=False)
+        else:
+            smooth = CubicSpline(self.epsilon[predicted], logs, extrapolate=False)
+        between = smooth(np.asarray(epsilons, dtype=np.float64))
+        return np.exp(np.nan_to_num(between, nan=np.inf))
 
 
 def channel_curve(
@@ -363,18 +139,18 @@ def channel_curve(
     budgets = np.unique(positive_numbers("epsilons", chosen, MAX_EPSILON))
     curve = offered_curve(model)
     rate = model.answer_rate(budgets)
-    variance, noise, gaps = (
-        np.full(budgets.shape, unknown) for unknown in (np.inf, 1.0, np.nan)
-    )
+    variance = np.full(budgets.shape, np.inf)
+    noise = np.ones(budgets.shape)
+    gaps = np.full(budgets.shape, np.nan)
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
         with suppress(SolverError):
-            found = curve.at(float(budgets[i]), tolerance=_MEAN_TOLERANCE)
-            variance[i] = found.squared
-            gaps[i] = found.law.certificate.relative_gap
-            noise[i] = channel_error(model, found.law, 1.0) / model.domain.radius**2
-    rmse, noise_rmse = model.domain.radius * np.sqrt(
-        np.array([variance, noise]) / model.users
-    )
+            option = curve.at(float(budgets[i]), tolerance=_MEAN_TOLERANCE)
+            variance[i] = option.squared
+            gaps[i] = option.law.certificate.relative_gap
+            noise[i] = channel_error(model, option.law, 1.0) / model.domain.radius**2
+    radius = model.domain.radius
+    rmse = radius * np.sqrt(variance / model.users)
+    noise_rmse = radius * np.sqrt(noise / model.users)
     return ChannelCurve(model, budgets, rate, rmse, gaps, noise_rmse)
 
 
@@ -402,16 +178,16 @@ class AnswerRatePlan:
     mechanism: str = BISAMPLE
     channels: ChannelCurve | None = None
 
-    def with_channels(self, found: ChannelCurve | None = None) -> AnswerRatePlan:
+    def with_channels(self, channels: ChannelCurve | None = None) -> AnswerRatePlan:
         """Beside the best channel of every budget, solved now if not given, in a second or two.
 
         The same where so few answer that no budget is predicted.
         """
-        if found is None:
-            own = () if self.offered is None else self.offered.epsilon
-            found = channel_curve(self.model, self.model.budgets(own))
-        known = np.isfinite(found.channel_rmse).sum() > 1
-        return replace(self, channels=found) if known else self
+        if channels is None:
+            offered = () if self.offered is None else self.offered.epsilon
+            channels = channel_curve(self.model, self.model.budgets(offered))
+        predicted = np.isfinite(channels.channel_rmse).sum() > 1
+        return replace(self, channels=channels) if predicted else self
 
     @property
     def planned(self) -> ChannelCurve | None:
@@ -453,9 +229,8 @@ class AnswerRatePlan:
         """The error of what is planned at budgets, or its ``noise``, if everybody answered."""
         if self.planned is not None:
             return self.planned.channel_errors(epsilon, noise=noise)
-        return self.model.rmse(
-            BISAMPLE, epsilon, rate=np.ones(epsilon.shape) if noise else None
-        )
+        everybody = np.ones(epsilon.shape)
+        return self.model.rmse(BISAMPLE, epsilon, rate=everybody if noise else None)
 
 
 def model_of(question: Numeric, users: int, share: float = 1.0) -> AnswerRateModel:
@@ -464,15 +239,16 @@ def model_of(question: Numeric, users: int, share: float = 1.0) -> AnswerRateMod
     BiSample-MD that is asked for by its name, without a mean, is for the least favourable answers.
     """
     everybody = EmpiricalPreferences(values=(float(MAX_EPSILON),))
-    about = (
-        question.preferences or everybody,
-        users,
-        question.domain,
-        question.mean,
-        question.sd,
+    return AnswerRateModel(
+        preferences=question.preferences or everybody,
+        users=users,
+        domain=question.domain,
+        mean=question.mean,
+        sd=question.sd,
+        missing=question.refusing,
+        any_answers=question.mechanism == BISAMPLE and question.mean is None,
+        share=share,
     )
-    any_answers = question.mechanism == BISAMPLE and question.mean is None
-    return AnswerRateModel(*about, question.refusing, any_answers, share)
 
 
 def plan_answer_rate(
@@ -498,11 +274,11 @@ def answer_rate_of(part: AnyPart) -> AnswerRatePlan:
     """
     question = part.question
     model = model_of(question, part.people, part.share)
-    found = plan_answer_rate(model, question.epsilon, question.mechanism)
+    plan = plan_answer_rate(model, question.epsilon, question.mechanism)
     if question.preferences is not None:
-        return found
+        return plan
     top = min(_AROUND * question.epsilon, MAX_EPSILON)
-    return replace(found, curve=model.curve(np.linspace(top / 200, top, 200)))
+    return replace(plan, curve=model.curve(np.linspace(top / 200, top, 200)))
 
 
 def plan_answer_rates(parts: Sequence[AnyPart]) -> dict[str, AnswerRatePlan]:
@@ -511,14 +287,18 @@ def plan_answer_rates(parts: Sequence[AnyPart]) -> dict[str, AnswerRatePlan]:
     ``parts`` are those of a planned survey; an :class:`InputError` if it has no such question.
     """
     stated = [
-        one for one in parts if getattr(one.question, "preferences", None) is not None
+        part
+        for part in parts
+        if getattr(part.question, "preferences", None) is not None
     ]
     if not stated:
-        kinds = ", ".join(sorted({one.asked.kind for one in parts})) or "sampled-choice"
+        kinds = (
+            ", ".join(sorted({part.asked.kind for part in parts})) or "sampled-choice"
+        )
         allowed = "'numeric', with [question.preferences], for one question at least"
         remedy = "Add [question.preferences] to a numeric question."
         raise InputError("kind", kinds, allowed, remedy)
-    return {one.asked.name: answer_rate_of(one) for one in stated}
+    return {part.asked.name: answer_rate_of(part) for part in stated}
 
 
 # What a question is planned with
@@ -553,15 +333,15 @@ def channel_error(model: AnswerRateModel, channel: Channel, rate: float) -> floa
     Of any answers: those with a mean ``m`` of the least favourable ones are at two grid points, of
     which the error, linear in their shares, is the largest.
     """
-    place = model.domain
+    domain = model.domain
     size = channel.policy.size - 1
-    grid = np.linspace(place.lower, place.upper, size)
+    grid = np.linspace(domain.lower, domain.upper, size)
     if not model.any_answers:
         return max(
             float(channel.error(x.scenario(grid))) for x in model.assumed(1 - rate)
         )
-    found = 0.0
-    for mean in np.linspace(place.lower, place.upper, _MEANS):
+    largest = 0.0
+    for mean in np.linspace(domain.lower, domain.upper, MOST_MEANS):
         # What a person adds to the squared error of "sum - mean * number", by what they answer.
         squares = np.square([1, -mean] @ channel.estimator) @ channel.matrix.T
         answered = squares[:-1]
@@ -575,8 +355,8 @@ def channel_error(model: AnswerRateModel, channel: Channel, rate: float) -> floa
             (mean - lower) / np.maximum(upper - lower, np.finfo(float).tiny), 0, 1
         )
         worst = np.max((1 - up) * answered[below, None] + up * answered[above])
-        found = max(found, float(rate * worst + (1 - rate) * none) / rate**2)
-    return found
+        largest = max(largest, float(rate * worst + (1 - rate) * none) / rate**2)
+    return largest
 
 
 def offered_curve(model: AnswerRateModel) -> Curve:
@@ -653,11 +433,11 @@ class NumberKind(Kind[Numeric, object]):
         rate = self.answer_rate(part.question)
         model = model_of(question, part.people, part.share)
         try:
-            found = [offered_curve(model).at(float(question.policy.epsilons[0]))]
+            options = [offered_curve(model).at(float(question.policy.epsilons[0]))]
         except SolverError as error:
             if part.asked.mechanism == CHANNEL:
                 raise
-            found = [Option(CHANNEL, np.inf, ErrorLaw(), refused=error.reason)]
+            options = [Option(CHANNEL, np.inf, ErrorLaw(), refused=error.reason)]
         epsilon = part.deployed.policy.epsilons
         for name in (BISAMPLE, *_COMPARED):
             errors = model.error(name, epsilon, np.array([rate]))
@@ -669,10 +449,10 @@ class NumberKind(Kind[Numeric, object]):
                 note = "missing answers stay missing"
             errors_of = ErrorLaw(bias=part.everybody * bias**2)
             note = note if rate < 1 else ""
-            found.append(
+            options.append(
                 Option(name, variance, errors_of, law, note=note, compared=law is None)
             )
-        return found
+        return options
 
     def facts(
         self, part: Part[Numeric], planned: Option, mechanism: object

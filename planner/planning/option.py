@@ -84,18 +84,25 @@ class Part(Generic[Q]):
         """What its answers spend, level by level; of :attr:`by_parts` the levels of the parts."""
         if self.by_parts:
             return tuple(self._spending_of_parts())
-        policies = self.tolerated.policy, self.question.policy
-        columns = [one.tolerated.tolist() for one in policies]
-        against = self.share * policies[1].largest_pairs(against=True)
-        columns.append(
-            (against if policies[1].against is not None else 0 * against).tolist()
-        )
-        return tuple(
-            Spending(self.asked.name, level, budget, left, self.share * left, lowered)
-            for level, budget, left, lowered in zip(
-                policies[0].names, *columns, strict=True
+        tolerated = self.tolerated.policy.tolerated.tolist()
+        policy = self.question.policy
+        left = policy.tolerated.tolist()
+        against = [0.0] * policy.size
+        if policy.against is not None:
+            against = (self.share * policy.largest_pairs(against=True)).tolist()
+        rows = []
+        for i, level in enumerate(self.tolerated.policy.names):
+            rows.append(
+                Spending(
+                    question=self.asked.name,
+                    level=level,
+                    tolerated=tolerated[i],
+                    left=left[i],
+                    spent=self.share * left[i],
+                    against=against[i],
+                )
             )
-        )
+        return tuple(rows)
 
     @property
     def by_parts(self) -> bool:
@@ -156,7 +163,7 @@ AnyPart = Part[Any]
 def with_budget_left(question: Q, ledger: Ledger) -> Q:
     """The question with what the ledger has left of its budgets; of a joint one of its parts'."""
     if len(question.together) > 1:
-        parts = tuple(with_budget_left(one, ledger) for one in question.together)
+        parts = tuple(with_budget_left(part, ledger) for part in question.together)
         return cast("Q", question.replacing(parts=parts))
     left = ledger.left(question.policy)
     return question if left is question.policy else _with_policy(question, left)
@@ -166,29 +173,33 @@ def at_scale(question: Q, scale: float, level: str | None = None) -> Q:
     """The question with its budgets times ``scale``, of one ``level`` alone or all and others."""
     if scale == 1:
         return question
-    others = dict[str, object]()
-    for table, key in (
-        (("sets", "cap"), ("sampling", "none_epsilon")) if level is None else ()
-    ):
-        known = getattr(question, table, None)
-        if known is not None and (budget := getattr(known, key)) is not None:
-            others[table] = known.replacing(**{key: scale * budget})
-    return _with_policy(question, scaled(question.policy, scale, level), **others)
+    policy = scaled(question.policy, scale, level)
+    if level is not None:
+        return _with_policy(question, policy)
+    others = {}
+    sets = getattr(question, "sets", None)
+    if sets is not None and sets.cap is not None:
+        others["sets"] = sets.replacing(cap=scale * sets.cap)
+    sampling = getattr(question, "sampling", None)
+    if sampling is not None and sampling.none_epsilon is not None:
+        none_epsilon = scale * sampling.none_epsilon
+        others["sampling"] = sampling.replacing(none_epsilon=none_epsilon)
+    scaled_question = _with_policy(question, policy)
+    return cast("Q", scaled_question.replacing(**others)) if others else scaled_question
 
 
-def _with_policy(question: Q, policy: PrivacyPolicy, **changed: object) -> Q:
+def _with_policy(question: Q, policy: PrivacyPolicy) -> Q:
+    """The question with the budgets of a policy, level by level or in all."""
     budgets = policy.epsilons.tolist()
+    changed: dict[str, object] = {}
     if question.levels:
-        lowered = (
-            [inf] * policy.size if policy.against is None else policy.against.tolist()
-        )
-        rows = zip(question.levels, budgets, lowered, strict=True)
-        changed["levels"] = tuple(
-            one.replacing(
-                epsilon=epsilon, **({} if against == inf else {"against": against})
-            )
-            for one, epsilon, against in rows
-        )
+        levels = []
+        for i, level in enumerate(question.levels):
+            budget = level.replacing(epsilon=budgets[i])
+            if policy.against is not None and policy.against[i] < inf:
+                budget = budget.replacing(against=float(policy.against[i]))
+            levels.append(budget)
+        changed["levels"] = tuple(levels)
     else:
         changed["epsilon"] = budgets[0]
     if not policy.rule.by_level:
@@ -223,10 +234,9 @@ class ErrorLaw:
     def error(self, value: float, fraction: float = 1.0) -> float:
         """Squared error per person of the survey where ``fraction`` of them are asked."""
         noise = self.scale * value + self.offset
-        grown = (
-            noise if fraction == 1 else (noise + self.spread) / fraction - self.spread
-        )
-        return max(grown + self.bias, 0.0)
+        if fraction < 1:
+            noise = (noise + self.spread) / fraction - self.spread
+        return max(noise + self.bias, 0.0)
 
     def people(
         self, value: float, target: float, users: int, fraction: float = 1.0
@@ -286,10 +296,10 @@ class Option:
     def title(self) -> str:
         """What it is called, with its note."""
         label = CATALOGUE[self.name].label
-        note = "; ".join(
-            filter(None, (self.note, "not deployed here" if self.compared else ""))
-        )
-        return f"{label}, {note}" if note else label
+        notes = [self.note] if self.note else []
+        if self.compared:
+            notes.append("not deployed here")
+        return f"{label}, {'; '.join(notes)}" if notes else label
 
     @property
     def by_level(self) -> bool:
@@ -299,9 +309,11 @@ class Option:
 
 def least(options: Sequence[Option]) -> Option | None:
     """The one that can be deployed with the smallest error; of equal ones the catalogue's first."""
-    known = [one for one in options if not (one.refused or one.compared)]
-    known.sort(key=lambda one: list(CATALOGUE).index(one.name))
-    return min(known, key=lambda one: rounded(one.squared), default=None)
+    deployable = [
+        option for option in options if not (option.refused or option.compared)
+    ]
+    deployable.sort(key=lambda option: list(CATALOGUE).index(option.name))
+    return min(deployable, key=lambda option: rounded(option.squared), default=None)
 
 
 def rounded(error: float) -> float:
@@ -309,11 +321,11 @@ def rounded(error: float) -> float:
     return float(f"{error:.{_DIGITS}g}")
 
 
-def over(error: float, own: float) -> float:
+def over(error: float, planned: float) -> float:
     """By what share an error is larger than the plan's own, 0 if by rounding alone."""
-    if own == 0:  # a single answer, which nobody need give
+    if planned == 0:  # a single answer, which nobody need give
         return 0.0 if error == 0 else inf
-    return error / own - 1 if abs(error / own - 1) > 10.0**-_DIGITS else 0.0
+    return error / planned - 1 if abs(error / planned - 1) > 10.0**-_DIGITS else 0.0
 
 
 def flat_region(errors: Array, best: int) -> tuple[int, int]:

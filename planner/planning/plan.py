@@ -18,15 +18,13 @@ from math import prod
 from pathlib import Path
 from typing import SupportsIndex, overload
 
-import numpy as np
-
 from planner.errors import InputError, SolverError
 from planner.frames import Columns, Framed
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.by_level import ByLevel
 from planner.planning.joint import Related, joined
 from planner.planning.ledger import Ledger, LedgerEntry, earlier, record_collection
-from planner.planning.option import AnyPart, Part, Spending, with_budget_left
+from planner.planning.option import AnyPart, Curve, Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
 from planner.planning.question import KINDS, QuestionPlan, plan_question
 from planner.planning.sets import Padded
@@ -36,9 +34,11 @@ from planner.solvers.solving import smallest_budget
 from planner.survey.questions import Question
 from planner.survey.survey import Survey, load_survey
 
-# Cells and levels of a joint question that is offered beside a plan; levels where it has a matrix
-# of pair budgets, whose windows are walked.
-_OFFERED = 100, 6, 3
+# Size of a joint question that is offered beside a plan; levels also where it has a matrix of pair
+# budgets, whose windows are walked.
+_MOST_CELLS_OFFERED = 100
+_MOST_LEVELS_OFFERED = 6
+_MOST_LEVELS_OF_A_MATRIX = 3
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
 
@@ -100,30 +100,32 @@ class SurveyPlan(Framed):
     @property
     def deployable(self) -> bool:
         """Whether somebody vouches for whatever questions rely on, and it promises something."""
-        return all(one.deployable for one in self.questions)
+        return all(question.deployable for question in self.questions)
 
     @property
     def asked(self) -> int:
         """How many of the questions that share the budgets a person answers."""
         if self.allocation is None or self.survey.design == "split":
-            return sum(not one.question.apart for one in self.questions)
+            return sum(not question.question.apart for question in self.questions)
         return self.allocation.some_each.asked
 
     @property
     def better_design(self) -> str | None:
         """The survey's ``design`` that has a smaller objective, or None."""
-        found = self.allocation
-        split = self.survey.design == "split"
-        if found is None:
+        allocation = self.allocation
+        if allocation is None:
             return None
-        as_many = found.some_each.asked == found.best_each.asked
-        best = found.better == "split" if split else found.better != "split" and as_many
-        return None if best else found.better
+        if self.survey.design == "split":
+            best = allocation.better == "split"
+        else:
+            as_many = allocation.some_each.asked == allocation.best_each.asked
+            best = allocation.better != "split" and as_many
+        return None if best else allocation.better
 
     @property
     def spending(self) -> tuple[Spending, ...]:
         """What every level of every question tolerates, has left and spends."""
-        return tuple(row for one in self.questions for row in one.spending)
+        return tuple(row for question in self.questions for row in question.spending)
 
     @property
     def objective_value(self) -> float | None:
@@ -140,8 +142,11 @@ class SurveyPlan(Framed):
         By sequential composition the questions that a person answers add up: all, or the
         costliest of so many. Questions of the kind ``"sampled-choice"`` are not counted.
         """
-        each = (one for one in self.questions if one.spending)
-        largest = (max(*(row.spent for row in one.spending), one.cap) for one in each)
+        largest = []
+        for question in self.questions:
+            if question.spending:
+                spent = max(row.spent for row in question.spending)
+                largest.append(max(spent, question.cap))
         return sum(nlargest(self.asked, largest))
 
     @property
@@ -169,15 +174,23 @@ class SurveyPlan(Framed):
         >>> round(view.shuffled.epsilon, 3), round(view.guess.success, 3)
         (0.031, 0.405)
         """
-        group = prod(
+        # A person hides among the people of the smallest combination of known groups.
+        smallest = [
             min(shares.values()) for shares in self.survey.group_shares.values()
-        )
-        views = {one.name: one.outsiders(delta, group) for one in self.questions}
-        known = tuple(view for view in views.values() if view is not None)
-        left_out = tuple(name for name, view in views.items() if view is None)
-        sharing = sum(not one.question.apart for one in self.questions)
+        ]
+        views = []
+        left_out = []
+        for question in self.questions:
+            view = question.outsiders(delta, prod(smallest))
+            if view is None:
+                left_out.append(question.name)
+            else:
+                views.append(view)
+        if not views:
+            return None
+        sharing = sum(not question.question.apart for question in self.questions)
         asked = None if self.asked == sharing else self.asked
-        return SurveyOutsiderView(known, asked, left_out) if known else None
+        return SurveyOutsiderView(tuple(views), asked, tuple(left_out))
 
     def collection(self, day: datetime.date) -> LedgerEntry:
         """What this survey adds to a ledger, per level by its name.
@@ -185,9 +198,8 @@ class SurveyPlan(Framed):
         Who answers so many questions spends so many questions' budgets: the largest per level. An
         :class:`InputError` if the questions have different pair rules, or none shares the budgets.
         """
-        levelled = [
-            q for q in self.questions if q.question.levels and not q.question.apart
-        ]
+        sharing = [plan for plan in self.questions if not plan.question.apart]
+        levelled = [plan for plan in sharing if plan.question.levels]
         # Of a joint question those of its parts, whose levels it spends.
         rules = set()
         for question in levelled:
@@ -195,15 +207,16 @@ class SurveyPlan(Framed):
                 rules.add(part.policy.rule_name)
         if len(rules) > 1:
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
-            reason = f"the questions have different pair rules, {' and '.join(sorted(rules))}"
+            names = " and ".join(sorted(rules))
+            reason = f"the questions have different pair rules, {names}"
             raise InputError.because("rule", reason, remedy)
         spent = self._by_level(lambda row: row.spent)
         if not spent:
             remedy = "What Sampling Privacy reveals does not add up with other budgets."
-            raise InputError.because(
-                "spending", "no question shares the budgets", remedy
-            )
+            reason = "no question shares the budgets"
+            raise InputError.because("spending", reason, remedy)
         against = self._by_level(lambda row: row.against)
+        times_open = [plan.name for plan in levelled if _times_open(plan.question)]
         return LedgerEntry.model_validate(
             {
                 "survey": self.survey.name,
@@ -211,11 +224,7 @@ class SurveyPlan(Framed):
                 "rule": rules.pop() if rules else "min",
                 "spent": spent,
                 "against": {level: nats for level, nats in against.items() if nats},
-                "times_open": [
-                    q.name
-                    for q in levelled
-                    if q.question.rounds and q.question.rounds.times_open
-                ],
+                "times_open": times_open,
             }
         )
 
@@ -242,13 +251,15 @@ class SurveyPlan(Framed):
             raise InputError("ledger", None, "given to record what is spent", remedy)
         record_collection(self.survey.ledger, self.ledger, self.collection(day))
 
-    def _by_level(self, of: Callable[[Spending], float]) -> dict[str, float]:
+    def _by_level(self, nats_of: Callable[[Spending], float]) -> dict[str, float]:
         """Per level, of so many questions; a cell of a joint one spends for each of its levels."""
-        found: dict[str, list[float]] = {}
+        by_level: dict[str, list[float]] = {}
         for question in self.questions:
-            for level, nats in _of_levels(question, of).items():
-                found.setdefault(level, []).append(nats)
-        return {level: sum(nlargest(self.asked, nats)) for level, nats in found.items()}
+            for level, nats in _levels_spent(question, nats_of).items():
+                by_level.setdefault(level, []).append(nats)
+        return {
+            level: sum(nlargest(self.asked, nats)) for level, nats in by_level.items()
+        }
 
     @cached_property
     def together(self) -> Related | None:
@@ -257,17 +268,21 @@ class SurveyPlan(Framed):
         None where they are not two of one answer each, asked once, or cannot be asked so; nor are
         tables that take seconds to plan.
         """
-        parts = [one.part for one in self.questions]
-        alone = (one.asked.joins and not one.asked.rounds for one in parts)
-        if len(parts) != 2 or not all(alone):
+        parts = [question.part for question in self.questions]
+        if len(parts) != 2:
             return None
+        for part in parts:
+            if not part.asked.joins or part.asked.rounds:
+                return None
         try:
             part = joined(parts)
-            few = _OFFERED[1] if part.asked.policy.rule.by_level else _OFFERED[2]
-            small = (
-                len(part.asked.ordered) <= _OFFERED[0] and len(part.asked.levels) <= few
-            )
-            return plan_question(part).fact(Related) if small else None
+            most_levels = _MOST_LEVELS_OFFERED
+            if not part.asked.policy.rule.by_level:
+                most_levels = _MOST_LEVELS_OF_A_MATRIX
+            cells = len(part.asked.ordered)
+            if cells > _MOST_CELLS_OFFERED or len(part.asked.levels) > most_levels:
+                return None
+            return plan_question(part).fact(Related)
         except (InputError, SolverError):
             return None
 
@@ -281,40 +296,45 @@ class SurveyPlan(Framed):
 
     def columns(self) -> Columns:
         """One row a question: who answers, its share of the budgets, its mechanism, its error."""
-        padding = [one.fact(Padded) for one in self.questions]
+        padding = [question.fact(Padded) for question in self.questions]
         return {
-            "question": [one.name for one in self.questions],
-            "kind": [one.question.kind for one in self.questions],
-            "users": [one.users for one in self.questions],
-            "share": [one.share for one in self.questions],
-            "mechanism": [one.mechanism_label for one in self.questions],
+            "question": [question.name for question in self.questions],
+            "kind": [question.question.kind for question in self.questions],
+            "users": [question.part.people for question in self.questions],
+            "share": [question.part.share for question in self.questions],
+            "mechanism": [question.mechanism_label for question in self.questions],
             "padding_length": [padded and padded.length for padded in padding],
-            "total_error": [one.total_error for one in self.questions],
-            "unit": [one.question.unit for one in self.questions],
-            "error_share": [one.error_share for one in self.questions],
+            "total_error": [question.total_error for question in self.questions],
+            "unit": [question.question.unit for question in self.questions],
+            "error_share": [question.error_share for question in self.questions],
         }
 
 
-def _of_levels(
-    question: QuestionPlan, of: Callable[[Spending], float]
+def _levels_spent(
+    question: QuestionPlan, nats_of: Callable[[Spending], float]
 ) -> dict[str, float]:
-    """What a question's answers spend per level; of a joint one the levels of its parts."""
-    spent_on = dict[str, float]()
+    """What a question spends by the names of its levels, the most of a level in several cells."""
+    spent: dict[str, float] = {}
     if question.part.by_parts:
         for row in question.spending:
-            spent_on[row.level] = max(spent_on.get(row.level, 0.0), of(row))
-        return spent_on
-    asked = question.question
-    names = product(
-        *([level.name for level in one.levels] or [one.name] for one in asked.together)
-    )
-    spent_on = dict[str, float]()
-    for cell, row in zip(
-        names, question.spending, strict=False
-    ):  # of two rounds no row
+            spent[row.level] = max(spent.get(row.level, 0.0), nats_of(row))
+        return spent
+    names = [_level_names(part) for part in question.question.together]
+    # Of two rounds there are no rows.
+    for cell, row in zip(product(*names), question.spending, strict=False):
         for level in cell:
-            spent_on[level] = max(spent_on.get(level, 0.0), of(row))
-    return spent_on
+            spent[level] = max(spent.get(level, 0.0), nats_of(row))
+    return spent
+
+
+def _times_open(question: Question) -> bool:
+    """Whether it may be seen when an answer changes."""
+    return question.rounds is not None and question.rounds.times_open
+
+
+def _level_names(question: Question) -> list[str]:
+    """The names of its levels; of a number its own."""
+    return [level.name for level in question.levels] or [question.name]
 
 
 def plan_survey(
@@ -351,7 +371,7 @@ def plan_survey(
     >>> from planner.survey.questions import Categorical
     >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
     >>> plan = plan_survey(Survey("s", 1000, (Categorical("a", levels), Categorical("b", levels))))
-    >>> [round(question.share, 6) for question in plan.questions], plan.allocation.better
+    >>> [round(question.part.share, 6) for question in plan.questions], plan.allocation.better
     ([0.5, 0.5], 'one-each')
     """
     survey = _loaded(survey)
@@ -359,21 +379,21 @@ def plan_survey(
         if not mechanism.strip():
             remedy = "Leave it out to plan each question's own."
             raise InputError("mechanism", mechanism, "the name of a mechanism", remedy)
-        changed = (
-            one.replacing(mechanism=mechanism)
-            if one.kind in CATALOGUE["opt0"].kinds
-            else one
-            for one in survey.questions
-        )
-        survey = survey.replacing(questions=tuple(changed))
+        questions = []
+        for question in survey.questions:
+            if question.kind in CATALOGUE["opt0"].kinds:
+                questions.append(question.replacing(mechanism=mechanism))
+            else:
+                questions.append(question)
+        survey = survey.replacing(questions=tuple(questions))
     ledger = earlier(survey.ledger) if ledger is None else ledger
     parts, allocation = parts_of(survey, ledger)
     sharing = {part.asked.name: part for part in parts}
-    each = (
-        sharing.get(q.name) or Part.alone(q, survey.users) for q in survey.questions
-    )
-    questions = QuestionPlans(map(plan_question, each))
-    return SurveyPlan(survey, questions, allocation, ledger)
+    planned = []
+    for question in survey.questions:
+        part = sharing.get(question.name) or Part.alone(question, survey.users)
+        planned.append(plan_question(part))
+    return SurveyPlan(survey, QuestionPlans(planned), allocation, ledger)
 
 
 def _loaded(survey: Survey | str | Path) -> Survey:
@@ -395,22 +415,27 @@ def parts_of(
     for question in survey.questions:
         KINDS[question.kind].check(question)
     ledger = earlier(survey.ledger) if ledger is None else ledger
-    questions = [one for one in survey.questions if not one.apart]
+    questions = [question for question in survey.questions if not question.apart]
     users = survey.users
     if len(questions) < 2:
-        return [part_of(one, users, ledger) for one in questions], None
+        return [part_of(question, users, ledger) for question in questions], None
     tolerated = [
         KINDS[question.kind].settled(question, users) for question in questions
     ]
     left = [with_budget_left(question, ledger) for question in tolerated]
-    split, some, found = _allocated(left, survey)
-    left, shares, fractions = split, found.shares, np.ones(len(left))
-    if survey.design != "split":
-        left = some
-        shares = fractions * found.some_each.share
-        fractions = found.some_each.fractions
-    columns = questions, tolerated, left, shares.tolist(), fractions.tolist()
-    return [Part(*one, users) for one in zip(*columns, strict=True)], found
+    split, some, allocation = _allocated(left, survey)
+    parts: list[AnyPart] = []
+    for k, question in enumerate(questions):
+        if survey.design == "split":
+            share = float(allocation.shares[k])
+            part = Part(question, tolerated[k], split[k], share, 1.0, users)
+        else:
+            some_each = allocation.some_each
+            fraction = float(some_each.fractions[k])
+            share = some_each.share
+            part = Part(question, tolerated[k], some[k], share, fraction, users)
+        parts.append(part)
+    return parts, allocation
 
 
 def part_of(
@@ -441,31 +466,39 @@ def _allocated(
     users = survey.users
     # A plan that splits stands beside one question each, or more if that is better.
     asked = 1 if survey.design == "one-each" else survey.asked
-    kinds = [KINDS[question.kind] for question in questions]
-    split = some = [
-        kind.fitted(q, users) for kind, q in zip(kinds, questions, strict=True)
-    ]
+    split = _fitted(questions, [users] * len(questions), [1.0] * len(questions))
+    some = split
     for _ in range(_ROUNDS):
-        curves, alone = (
-            [kind.shared(q, users) for kind, q in zip(kinds, asked_so, strict=True)]
-            for asked_so in (split, some)
-        )
-        found = allocate(curves, alone, asked)
-        made_for = (split, some)
-        each = found.some_each
-        columns = (kinds, questions, found.shares.tolist())
-        split = [
-            kind.fitted(q, users, share)
-            for kind, q, share in zip(*columns, strict=True)
-        ]
-        columns = kinds, questions, each.fractions.tolist()
-        some = [
-            kind.fitted(q, f * users, each.share)
-            for kind, q, f in zip(*columns, strict=True)
-        ]
-        if (split, some) == made_for:
+        allocation = allocate(_curves(split, users), _curves(some, users), asked)
+        some_each = allocation.some_each
+        everybody = [users] * len(questions)
+        next_split = _fitted(questions, everybody, allocation.shares.tolist())
+        reached = (users * some_each.fractions).tolist()
+        next_some = _fitted(questions, reached, [some_each.share] * len(questions))
+        if next_split == split and next_some == some:
             break
-    return *made_for, found
+        made_for = (split, some)
+        split = next_split
+        some = next_some
+    else:
+        split, some = made_for
+    return split, some, allocation
+
+
+def _fitted(
+    questions: Sequence[Question], users: Sequence[float], shares: Sequence[float]
+) -> list[Question]:
+    """The questions with what depends on their people and shares, such as a padding length."""
+    rows = zip(questions, users, shares, strict=True)
+    return [
+        KINDS[question.kind].fitted(question, people, share)
+        for question, people, share in rows
+    ]
+
+
+def _curves(questions: Sequence[Question], users: int) -> list[Curve]:
+    """The errors of the questions at any share of their budgets."""
+    return [KINDS[question.kind].shared(question, users) for question in questions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -504,43 +537,52 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, .
     >>> row.level, row.what, round(row.change, 3)
     ('low', 'spent (epsilon)', 1.0)
     """
-    every = [*first.questions, *second.questions]
-    sided = any(one.deployed.policy.against is not None for one in every)
-    figures = [_figures(plan, against=sided) for plan in (first, second)]
-    keys = list(dict.fromkeys(key for found in figures for key in found))
-    names = [name for name, *_ in keys]
-    keys.sort(
-        key=lambda key: names.index(key[0])
-    )  # a question's figures stand together
-    rows = [ComparedRow(*key, *(found.get(key) for found in figures)) for key in keys]
+    plans = (first, second)
+    sided = False
+    for plan in plans:
+        for question in plan.questions:
+            sided |= question.deployed.policy.against is not None
+    first_figures = _figures(first, against=sided)
+    second_figures = _figures(second, against=sided)
+    keys = list(dict.fromkeys([*first_figures, *second_figures]))
+    # A question's figures stand together.
+    order = list(dict.fromkeys(question for question, _, _ in keys))
+    keys.sort(key=lambda key: order.index(key[0]))
+    rows = []
+    for key in keys:
+        (name, level, what) = key
+        before = first_figures.get(key)
+        after = second_figures.get(key)
+        rows.append(ComparedRow(name, level, what, before, after))
     return tuple(rows)
 
 
 def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], float]:
     """By question, level and what it is; in the order of the plan."""
-    found: dict[tuple[str, str, str], float] = {
-        ("", "", "people"): plan.questions[0].everybody
-    }
-    found["", "", "most spent (epsilon)"] = plan.most_spent
+    figures: dict[tuple[str, str, str], float] = {}
+    figures["", "", "people"] = plan.questions[0].part.everybody
+    figures["", "", "most spent (epsilon)"] = plan.most_spent
     if plan.objective_value is not None:
-        found["", "", "objective"] = plan.objective_value
-    for one in plan.questions:
-        levels = one.fact(ByLevel)
-        if levels is not None:
-            for i, level in enumerate(levels.names):
-                found[one.name, level, "spent (epsilon)"] = float(levels.epsilons[i])
-                if against:
-                    found[one.name, level, "said against (epsilon)"] = float(
-                        one.leakage[1, i]
-                    )
-                found[one.name, level, "item error, %"] = float(levels.percent[i])
-        found[one.name, "", "total error, %"] = 100 * one.error_share
-        moves = one.moves
+        figures["", "", "objective"] = plan.objective_value
+    for question in plan.questions:
+        name = question.name
+        levels = question.fact(ByLevel)
+        for i, level in enumerate(() if levels is None else levels.names):
+            assert levels is not None  # noqa: S101 - there is a level
+            figures[name, level, "spent (epsilon)"] = float(levels.epsilons[i])
+            if against:
+                said_against = float(question.leakage[1, i])
+                figures[name, level, "said against (epsilon)"] = said_against
+            figures[name, level, "item error, %"] = float(levels.percent[i])
+        figures[name, "", "total error, %"] = 100 * question.error_share
+        moves = question.moves
         if moves is not None:
             unit = "people" if moves.unit else "in its unit"
-            found[one.name, "", f"one false report, {unit}"] = moves.most
-        for name, *both in () if one.again is None else one.again.beside:
-            for which, error in zip(("", ", answers drawn anew"), both, strict=True):
-                share = one.part.total(error) / one.part.whole
-                found[one.name, "", f"{name}{which}, %"] = 100 * share
-    return found
+            figures[name, "", f"one false report, {unit}"] = moves.most
+        part = question.part
+        beside = () if question.again is None else question.again.beside
+        for what, stays, anew in beside:
+            figures[name, "", f"{what}, %"] = 100 * part.total(stays) / part.whole
+            drawn_anew = f"{what}, answers drawn anew, %"
+            figures[name, "", drawn_anew] = 100 * part.total(anew) / part.whole
+    return figures

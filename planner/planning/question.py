@@ -125,29 +125,9 @@ class QuestionPlan(Framed):
         return self.part.asked.name
 
     @property
-    def share(self) -> float:
-        """Share of the budgets left that it gets."""
-        return self.part.share
-
-    @property
-    def fraction(self) -> float:
-        """Share of the people who are asked it."""
-        return self.part.fraction
-
-    @property
-    def users(self) -> int:
-        """Number of people who are asked it."""
-        return self.part.people
-
-    @property
-    def everybody(self) -> int:
-        """Number of people of the whole survey."""
-        return self.part.everybody
-
-    @property
     def answering(self) -> int:
         """Number of people who answer it, as stated or assumed."""
-        return round(self.kind.answer_rate(self.part.question) * self.users)
+        return round(self.kind.answer_rate(self.part.question) * self.part.people)
 
     @property
     def spending(self) -> tuple[Spending, ...]:
@@ -163,8 +143,8 @@ class QuestionPlan(Framed):
             most = self.cap or policy.smallest_pair
         rows = self.part.spending
         return tuple(
-            replace(one, spent=min(one.spent, most), against=min(one.against, most))
-            for one in rows
+            replace(row, spent=min(row.spent, most), against=min(row.against, most))
+            for row in rows
         )
 
     @property
@@ -221,15 +201,17 @@ class QuestionPlan(Framed):
     @property
     def planned(self) -> Option:
         """The option that is deployed."""
-        return next(one for one in self.found if one.name == self.deployed.mechanism)
+        return next(
+            option for option in self.found if option.name == self.deployed.mechanism
+        )
 
     @cached_property
     def every(self) -> tuple[Option, ...]:
         """As ``found``, with what a design that is proven the best beats: solved when asked for."""
-        more = self.kind.unsolved(self.part, self.found)
+        unsolved = self.kind.unsolved(self.part, self.found)
         return (
-            _ranked(self.part, [*more, *self.found], self.planned)
-            if more
+            _ranked(self.part, [*unsolved, *self.found], self.planned)
+            if unsolved
             else self.found
         )
 
@@ -239,19 +221,19 @@ class QuestionPlan(Framed):
 
         None if none has an error.
         """
-        one = self.kind.alike(self.part, self.found)
-        return None if one is None else _ranked(self.part, [one], self.planned)[0]
+        option = self.kind.alike(self.part, self.found)
+        return None if option is None else _ranked(self.part, [option], self.planned)[0]
 
     @cached_property
     def one_sided(self) -> Option | None:
         """The same under the rule "one-sided", in place of the rule min: solved when asked for."""
-        found = self.kind.one_sided(self.part, self.planned)
-        return None if found is None else _ranked(self.part, [found], self.planned)[0]
+        option = self.kind.one_sided(self.part, self.planned)
+        return None if option is None else _ranked(self.part, [option], self.planned)[0]
 
     @property
     def options(self) -> tuple[Option, ...]:
         """All mechanisms with an error, best first."""
-        return tuple(one for one in self.every if not one.refused)
+        return tuple(option for option in self.every if not option.refused)
 
     @property
     def swayed(self) -> list[float | None]:
@@ -283,7 +265,7 @@ class QuestionPlan(Framed):
     @property
     def shared(self) -> Curve:
         """Its error at any share of its budgets, as shares are planned."""
-        return self.kind.shared(self.part.question, self.everybody)
+        return self.kind.shared(self.part.question, self.part.everybody)
 
     @cached_property
     def relaxations(self) -> tuple[what_if.Relaxation, ...]:
@@ -324,7 +306,7 @@ class QuestionPlan(Framed):
 
     def option(self, name: str) -> Option:
         """The option called ``name``; an :class:`InputError` if there is none."""
-        every = {one.name: one for one in self.options}
+        every = {option.name: option for option in self.options}
         if name not in every:
             raise InputError.unknown(
                 "option", name, every, "Ask for one that is compared."
@@ -348,7 +330,9 @@ class QuestionPlan(Framed):
         if not planned.of_all:
             if planned.bound is None:
                 return None
-            bound = self.part.total(planned.errors.error(planned.bound, self.fraction))
+            bound = self.part.total(
+                planned.errors.error(planned.bound, self.part.fraction)
+            )
         return None if bound is None else min(bound, self.part.total(self.error))
 
     @property
@@ -358,14 +342,10 @@ class QuestionPlan(Framed):
         The perturbation alone: what a sample misses is known from above only. None where that is
         not known: for sets, whose error depends on their padding, and means.
         """
-        best = next(
-            (one for one in self.found if one.of_all and one.bound is not None), None
-        )
-        return (
-            None
-            if best is None
-            else self.part.total(best.squared_bound / self.fraction)
-        )
+        for option in self.found:
+            if option.of_all and option.bound is not None:
+                return self.part.total(option.squared_bound / self.part.fraction)
+        return None
 
     @property
     def noise_gap(self) -> float | None:
@@ -373,12 +353,11 @@ class QuestionPlan(Framed):
 
         What a sample misses is the same with any mechanism, and left out. None if not proven.
         """
-        least = self.least_error
-        return (
-            self.part.total(self.planned.squared / self.fraction) / least - 1
-            if least
-            else None
-        )
+        least_error = self.least_error
+        if not least_error:
+            return None
+        noise = self.planned.squared / self.part.fraction
+        return self.part.total(noise) / least_error - 1
 
     @property
     def bound_unknown(self) -> bool:
@@ -463,16 +442,22 @@ class QuestionPlan(Framed):
         if self.question.apart:
             return None
         levels = self.fact(ByLevel)
-        errors = None if levels is None else levels.standard_errors
-        among = max(1, int(self.everybody * group))
-        about = self.deployed, self.mechanism, among, errors, delta, self.fraction
-        return outsider_view(*about)
+        return outsider_view(
+            self.deployed,
+            self.mechanism,
+            max(1, int(self.part.everybody * group)),
+            None if levels is None else levels.standard_errors,
+            delta,
+            self.part.fraction,
+        )
 
     @property
     def summary(self) -> str:
         """What it gets, and its mechanism."""
-        share = "" if self.question.apart else f", {self.share:.1%} of the budgets"
-        return f"{self.name}: {self.users:,} people{share}, {self.mechanism_label}."
+        share = "" if self.question.apart else f", {self.part.share:.1%} of the budgets"
+        return (
+            f"{self.name}: {self.part.people:,} people{share}, {self.mechanism_label}."
+        )
 
     def columns(self) -> Columns:
         """One row a mechanism, best first; for the kind ``"sampled-choice"``, one a value."""
@@ -482,52 +467,52 @@ class QuestionPlan(Framed):
 def plan_question(part: AnyPart) -> QuestionPlan:
     """Plan a settled question: rank its options, take the one asked for or the best."""
     kind = KINDS[part.asked.kind]
-    found = kind.options(part)
+    options = kind.options(part)
     name = part.asked.mechanism
-    planned = least(
-        found if name == BEST else [one for one in found if one.name == name]
-    )
-    if planned is None:
+    allowed = options
+    if name != BEST:
+        allowed = [option for option in options if option.name == name]
+    chosen = least(allowed)
+    if chosen is None:
         remedy = "Ask for a mechanism by its name to see why."
         raise InputError("mechanism", name, "one that can be planned", remedy)
-    deployed = kind.as_deployed(part, planned)
-    compared = []
-    for option in found:
-        if option is planned:
-            compared.append(deployed)
-        else:
-            compared.append(kind.compared(part, option))
-    found = compared
-    planned = deployed
+    planned = kind.as_deployed(part, chosen)
+    others = [option for option in options if option is not chosen]
+    compared = [planned, *(kind.compared(part, option) for option in others)]
     mechanism = kind.deployed(part, planned)
-    ranked = _ranked(part, found, planned)
     facts = kind.facts(part, planned, mechanism)
-    error = planned.sampled(part.fraction)
-    targets = targeting.answer_targets(kind, part, planned, facts)
-    realised = kind.realised(part.deployed, mechanism)
-    deployed = part.deployed.replacing(mechanism=planned.name)
     return QuestionPlan(
-        part, deployed, mechanism, ranked, error, facts, targets, realised
+        part=part,
+        deployed=part.deployed.replacing(mechanism=planned.name),
+        mechanism=mechanism,
+        found=_ranked(part, compared, planned),
+        error=planned.sampled(part.fraction),
+        facts=facts,
+        targets=targeting.answer_targets(kind, part, planned, facts),
+        realised=kind.realised(part.deployed, mechanism),
     )
 
 
 def _ranked(
-    part: AnyPart, found: Sequence[Option], planned: Option
+    part: AnyPart, options: Sequence[Option], planned: Option
 ) -> tuple[Option, ...]:
-    def total(option: Option) -> float:
-        few, one = part.in_round(option)
-        return inf if one.refused else part.total(one.sampled(few.fraction))
-
-    own = total(planned)
+    """The options with their total errors, best first; of equal ones first the planned one."""
+    planned_error = _total_error(part, planned)
     ranked = list[Option]()
-    for one in found:
-        error = total(one)
-        ranked.append(
-            replace(one, error=error, against=0.0 if one.refused else over(error, own))
-        )
-    return tuple(
-        sorted(ranked, key=lambda one: (rounded(one.error), one.name != planned.name))
-    )
+    for option in options:
+        error = _total_error(part, option)
+        against = 0.0 if option.refused else over(error, planned_error)
+        ranked.append(replace(option, error=error, against=against))
+    ranked.sort(key=lambda option: (rounded(option.error), option.name != planned.name))
+    return tuple(ranked)
+
+
+def _total_error(part: AnyPart, option: Option) -> float:
+    """The total error of an option, in the plan's unit; of a round if it is asked again."""
+    if option.refused:
+        return inf
+    reporting, in_round = part.in_round(option)
+    return part.total(in_round.sampled(reporting.fraction))
 
 
 def budget_curve(

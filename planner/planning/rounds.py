@@ -105,9 +105,9 @@ class OneReport:
     def once(self, rounds: int) -> Scheme:
         """One report in one of so many rounds."""
         both = 2 * rounds * (self.error + self.spread)
-        each = rounds * (self.error + self.spread)
+        in_round = rounds * (self.error + self.spread)
         anew = self.error + (1 - self.alike) * self.spread
-        errors = each - self.spread, self.error, anew, both, both - 2 * self.spread
+        errors = in_round - self.spread, self.error, anew, both, both - 2 * self.spread
         return self._scheme("one report in one round", True, *errors)
 
     def one_value(self, changes: int) -> Scheme:
@@ -120,10 +120,10 @@ class OneReport:
         changes, and the error is that of answers that stay. A change has twice that of a round,
         where there is one: at most as often as of uniform answers.
         """
-        each = (changes + 1) * (self.error + self.length) - self.length
+        in_round = (changes + 1) * (self.error + self.length) - self.length
         most_changing = self.spread / self.length if self.length else 1.0
-        change_anew = 2 * each * most_changing
-        errors = (each, each, each, 0.0, change_anew)
+        change_anew = 2 * in_round * most_changing
+        errors = (in_round, in_round, in_round, 0.0, change_anew)
         return self._scheme("one report of one value", False, *errors)
 
     def shared(self, rounds: int) -> Scheme:
@@ -149,32 +149,32 @@ def own_ways(
     least, longer = divmod(count, epochs)
     alike = (epochs * least**2 + longer * (2 * least + 1)) / count**2
     spreads = errors.spread, errors.drawn_independently.spread
-    one = OneReport(
+    report = OneReport(
         planned.squared - errors.bias, *spreads, alike, part.fraction, errors.bias
     )
     if not changes:
-        return one, [one.always()]
-    ways = [one.once(count)]
+        return report, [report.always()]
+    ways = [report.once(count)]
     if again.changes != "any":
-        ways.append(one.one_value(changes))
-    return one, sorted(ways, key=lambda way: way.hidden == again.times_open)
+        ways.append(report.one_value(changes))
+    return report, sorted(ways, key=lambda way: way.hidden == again.times_open)
 
 
 def compared(
-    part: AnyPart, planned: Option, found: Sequence[Option], shared: Curve
+    part: AnyPart, planned: Option, options: Sequence[Option], shared: Curve
 ) -> tuple[list[Scheme], float | None]:
     """Ways of asking a question again, its own first, and what none of them undercuts.
 
     Errors are squared, per person. The published protocols are of choices; the bound is None
     where none is proven.
     """
-    one, ways = own_ways(part, planned)
+    report, ways = own_ways(part, planned)
     count = part.asked.rounds.count
     changes = part.asked.rounds.most_changes
-    each = shared.at(part.share / count, tolerance=_ROUGH).squared
+    error = shared.at(part.share / count, tolerance=_ROUGH).squared
     ways.append(Scheme("asked one time", True, planned.sampled(part.fraction)))
-    ways.append(replace(one, error=each - one.bias).shared(count))
-    bound = _bound(part, found)
+    ways.append(replace(report, error=error - report.bias).shared(count))
+    bound = _bound(part, options)
     if not part.asked.draws_one:
         return ways, bound
     policy = part.deployed.policy
@@ -182,13 +182,13 @@ def compared(
         int(policy.item_counts.sum()), float(policy.bounds().min()), changes
     )
     ways += [
-        Scheme(name, False, one.sample(each, one.spread))
-        for name, each in memoised.items()
+        Scheme(name, False, report.sample(error, report.spread))
+        for name, error in memoised.items()
     ]
     return ways, bound
 
 
-def _bound(part: AnyPart, found: Sequence[Option]) -> float | None:
+def _bound(part: AnyPart, options: Sequence[Option]) -> float | None:
     """Error of a round that no protocol with unbiased estimates undercuts, if any is proven.
 
     As answers may stay, that of the best single report; of choices also those of histories.
@@ -198,7 +198,9 @@ def _bound(part: AnyPart, found: Sequence[Option]) -> float | None:
     changes = again.most_changes
     policy = deployed.policy
     bounds = [
-        one.squared_bound for one in found if one.of_all and one.bound is not None
+        option.squared_bound
+        for option in options
+        if option.of_all and option.bound is not None
     ]
     still = not changes and bounds  # what stays is one report
     objective = getattr(deployed, "objective", TOTAL)
@@ -222,11 +224,11 @@ def memoised_errors(items: int, epsilon: float, changes: int) -> dict[str, float
     2014), LOLOHA's binary randomised response on a hash (Arcolezi et al. 2023). None bounds what
     all histories tell apart: only those that change at the same times.
     """
-    each = epsilon / min(changes + 1, items)
+    budget = epsilon / min(changes + 1, items)
     return {
-        "L-OSUE": items / sinh(each / 2) ** 2 + 1,
+        "L-OSUE": items / sinh(budget / 2) ** 2 + 1,
         "LOLOHA": items / tanh(epsilon / min(2, changes + 1) / 2) ** 2 - 1,
-        "RAPPOR": items / (4 * sinh(each / 4) ** 2),
+        "RAPPOR": items / (4 * sinh(budget / 4) ** 2),
     }
 
 

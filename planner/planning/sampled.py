@@ -97,11 +97,11 @@ class SamplingPlan:
     @property
     def released_epsilon(self) -> float:
         """Smallest budget at ``delta`` if the estimates alone are released; ``inf`` above 50."""
-        one = self.mechanism
+        mechanism = self.mechanism
         released = sampling_privacy.released_delta
-        everyone = one.everyone_has_value
+        everyone = mechanism.everyone_has_value
         curve = partial(
-            released, self.others, one.sampling, everyone_has_value=everyone
+            released, self.others, mechanism.sampling, everyone_has_value=everyone
         )
         return sampling_privacy.smallest_epsilon(curve, self.delta)
 
@@ -183,14 +183,14 @@ def plan_sampling(question: SampledChoice, population: int) -> SamplingPlan:
     round two can see that person's round one.". The guarantee relied on needs it; if it is
     true, say so word for word. Until then the parameters are not written.
     """
-    about = question.sampling
-    if about.relies_on not in ACKNOWLEDGEMENTS:
+    sampling = question.sampling
+    if sampling.relies_on not in ACKNOWLEDGEMENTS:
         allowed = f"one of {', '.join(ACKNOWLEDGEMENTS)}"
         remedy = (
             "No deployment can rely on linkable rounds: their privacy loss is infinite."
         )
-        raise InputError("relies_on", about.relies_on, allowed, remedy)
-    if about.acknowledged is not None:
+        raise InputError("relies_on", sampling.relies_on, allowed, remedy)
+    if sampling.acknowledged is not None:
         check_acknowledged(question)
     counted = sum(count for level in question.levels for count in level.yes_counts)
     whole_number("population", population)
@@ -198,12 +198,12 @@ def plan_sampling(question: SampledChoice, population: int) -> SamplingPlan:
         allowed = f"at most the population, {population}, in total"
         remedy = "Lower the expected counts, or raise the population."
         raise InputError("yes_counts", counted, allowed, remedy)
-    if about.everyone_has_value and counted < population:
+    if sampling.everyone_has_value and counted < population:
         remedy = f"The others have none of the values: set {mark('everyone_has_value')} to false."
         allowed = f"the population, {population}, in total, if everyone has a value"
         raise InputError("yes_counts", counted, allowed, remedy)
-    limits = (_budgets(question), about.cap, about.floor)
-    everyone = about.everyone_has_value
+    limits = (_budgets(question), sampling.cap, sampling.floor)
+    everyone = sampling.everyone_has_value
     mechanism = sampling_privacy.best_sampling(*limits, everyone_has_value=everyone)
     return SamplingPlan(question, mechanism)
 

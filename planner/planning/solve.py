@@ -58,22 +58,22 @@ def tried(
 
     A design that cannot be deployed still has its bound.
     """
-    found = None
+    solved = None
     try:
-        found = solve_for(policy, name, objective)
-        if found.design is not None:
-            _check_deployable(found.design)
+        solved = solve_for(policy, name, objective)
+        if solved.design is not None:
+            _check_deployable(solved.design)
         elif name == DESIGN:
-            return found, _NO_BETTER
+            return solved, _NO_BETTER
     except (InputError, SolverError, VerificationError) as error:
-        return found, error.reason
-    return found, ""
+        return solved, error.reason
+    return solved, ""
 
 
 def forget() -> None:
     """Forget what earlier plans solved: before a measurement."""
-    for one in FORGET:
-        one()
+    for forget_some in FORGET:
+        forget_some()
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -123,8 +123,8 @@ def scaled(
     ([0.5, 1.0], [1.5, 2.0])
     """
     if level is not None:
-        place = policy.names.index(level)
-        return relaxed(policy, place, (scale - 1) * float(policy.epsilons[place]))
+        row = policy.names.index(level)
+        return relaxed(policy, row, (scale - 1) * float(policy.epsilons[row]))
     return policy.with_changes(policy.epsilons * scale, rule=policy.rule.scaled(scale))
 
 
@@ -152,9 +152,9 @@ def largest_budgets(policy: PrivacyPolicy) -> Array:
     >>> largest_budgets(PrivacyPolicy([1.0, 2.0], [1, 4], [[1, 3], [3, np.inf]])).tolist()
     [3.0, 3.0]
     """
-    own = np.maximum(policy.epsilons, policy.tolerated)
-    lowered = own if policy.against is None else policy.against
-    return np.maximum(own, np.where(np.isinf(lowered), own, lowered))
+    budgets = np.maximum(policy.epsilons, policy.tolerated)
+    lowered = budgets if policy.against is None else policy.against
+    return np.maximum(budgets, np.where(np.isinf(lowered), budgets, lowered))
 
 
 def crossing(

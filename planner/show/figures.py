@@ -18,10 +18,10 @@ from planner.errors import InputError
 from planner.estimates.channel import OrderedEstimates
 from planner.planning.mean import AnswerRatePlan
 from planner.planning.option import FLAT
+from planner.planning.padding import PaddingPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.rounds import own_ways
 from planner.planning.sampled import SamplingPlan
-from planner.planning.sets import PaddingPlan
 from planner.planning.what_if import Frontier
 from planner.trial.simulate import OneSurvey
 

@@ -39,7 +39,7 @@ _MOST_EXPLAINED = 40  # levels
 _NAMES_OF: dict[
     type, str
 ] = {  # values and properties, beside or in place of the fields
-    QuestionPlan: "name share fraction users total_error error_share drawn_error lower_bound "
+    QuestionPlan: "name total_error error_share drawn_error lower_bound "
     "proven_gap saturation_epsilon spending realised relaxations options",
     ByLevel: "names items epsilons a b if_had standard_errors percent detectable",
     Option: "name title error against compared",
@@ -57,6 +57,9 @@ _NAMES_OF: dict[
 
 _SAID: dict[type, dict[str, Callable[[Any], object]]] = {  # and in words
     QuestionPlan: {
+        "share": lambda plan: plan.part.share,
+        "fraction": lambda plan: plan.part.fraction,
+        "users": lambda plan: plan.part.people,
         "kind": lambda plan: plan.question.kind,
         "mechanism": lambda plan: plan.deployed.mechanism,
         "asked_for": lambda plan: plan.question.mechanism,

@@ -11,8 +11,8 @@ from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.shape import octets
 from planner.laws.sides import TYPE_BYTES
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning.answer_rates import AnswerRateModel
 from planner.planning.joint import POWER, STRENGTH, Related
-from planner.planning.mean import AnswerRateModel
 from planner.planning.outsiders import OutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
@@ -256,8 +256,8 @@ def objective_name(plan: QuestionPlan) -> str:
 def answers(plan: QuestionPlan) -> str:
     """For which answers that error holds, and of whom it is an error where not all are asked."""
     asked = (
-        f", among the {plan.users:,} people asked"
-        if plan.users < plan.everybody
+        f", among the {plan.part.people:,} people asked"
+        if plan.part.people < plan.part.everybody
         else ""
     )
     return f"{words(plan).answers(plan)}{asked}"
@@ -351,7 +351,9 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
             proofs.append(_Proof(question.proven_gap, among, what, where))
         if question.noise_gap is not None:
             among = "mechanism of any kind that keeps these budgets and answers once, with any"
-            asked = "" if question.fraction == 1 else ", as of those who are asked,"
+            asked = (
+                "" if question.part.fraction == 1 else ", as of those who are asked,"
+            )
             where = "" if table is None else " of all mechanisms"
             of_all = _Proof(
                 question.noise_gap, f"{among} unbiased estimate,", what + asked, where
@@ -382,7 +384,7 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
         return [Sentence(f"No set has more than {length} items: none is cut.")]
     low = plan.flat_lower
     high = plan.flat_upper
-    most = longer.largest_bias(question.users)
+    most = longer.largest_bias(question.part.people)
     flat = f"any from {low} to {high} is within 5 % of the best, {plan.length}"
     lost = plan.lost[min(length, int(plan.lengths[-1])) - 1]  # beyond, nothing changes
     blocks: list[Block] = [
@@ -461,7 +463,7 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     """The parameters, the errors and all three views of the guarantee."""
     mechanism = plan.mechanism
     within_error = f"{question.total_error:,.1f} people"
-    people_asked = Fact("people asked, twice", f"{question.users:,}")
+    people_asked = Fact("people asked, twice", f"{question.part.people:,}")
     figures = people_asked, Fact("every count, at 95 %, within", within_error)
     sampled = Fact(
         "of the people, drawn to give their true answer",

@@ -140,8 +140,8 @@ def question_blocks(
         return blocks + kinds.sampled_blocks(question, sampling)
     apart = (
         several
-        or question.share < 1
-        or question.fraction < 1
+        or question.part.share < 1
+        or question.part.fraction < 1
         or question.question.of_mean
     )
     asked = f"{asked_sentence(question)} " if apart else ""
@@ -218,18 +218,20 @@ def asked_sentence(question: QuestionPlan) -> str:
     """Who answers, and with which share of the budgets."""
     part = (
         ""
-        if question.share == 1
-        else f", with {percent(question.share)} of its budgets"
+        if question.part.share == 1
+        else f", with {percent(question.part.share)} of its budgets"
     )
-    fewer = question.answering < question.users
-    drawn = question.users < question.everybody
+    fewer = question.answering < question.part.people
+    drawn = question.part.people < question.part.everybody
     asked = (
         f"are asked, and about {question.answering:,} answer" if fewer else "answer it"
     )
     of_all = (
-        f" of {question.everybody:,} people, drawn at random," if drawn else " people"
+        f" of {question.part.everybody:,} people, drawn at random,"
+        if drawn
+        else " people"
     )
-    return f"{question.users:,}{of_all} {asked}{part}."
+    return f"{question.part.people:,}{of_all} {asked}{part}."
 
 
 def lots_sentence(plan: SurveyPlan) -> str:
@@ -239,7 +241,7 @@ def lots_sentence(plan: SurveyPlan) -> str:
         return ""
     drawn = (question for question in plan.questions if not question.question.apart)
     chances = ", ".join(
-        f"{question.name!r} {percent(question.fraction)}" for question in drawn
+        f"{question.name!r} {percent(question.part.fraction)}" for question in drawn
     )
     return (
         f"Each person gets {each_in_words(allocation.some_each)}, drawn at random on their "
@@ -290,7 +292,7 @@ def headline(question: QuestionPlan) -> Facts:
     finite = [people_needed for people_needed in needed if people_needed is not None]
     never = "no number is enough, as long sets are cut"
     figure = f"{max(finite):,}" if len(finite) == len(needed) else never
-    means = f"{question.everybody:,} are asked"
+    means = f"{question.part.everybody:,} are asked"
     return Facts((*facts, Fact(f"people needed for {for_what}", figure, meaning=means)))
 
 
@@ -396,7 +398,7 @@ def _wanted(answer: TargetAnswer) -> str:
 def budgets_sentence(question: QuestionPlan, answer: TargetAnswer) -> str:
     """Which budgets would meet a missed target, or why none do; empty for one that is met."""
     if answer.budgets is not None:
-        kept = question.share < 1 or question.fraction < 1
+        kept = question.part.share < 1 or question.part.fraction < 1
         return smallest_sentence(answer.budgets, answer.in_file, kept=kept)
     nothing = f"Not searched for {question.mechanism_label}: ask for other budgets."
     return "" if answer.met else nothing
@@ -596,7 +598,7 @@ def _price(question: QuestionPlan, relaxation: Relaxation) -> str:
 
 def _kept_shares(question: QuestionPlan) -> str:
     """Which shares what is said rests on; empty where there is one question."""
-    if question.share == 1 and question.fraction == 1:
+    if question.part.share == 1 and question.part.fraction == 1:
         return ""
     return " while its shares of budgets and people stay as they are"
 

@@ -45,8 +45,8 @@ from planner.mechanisms.collected import Found
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.inputs import ItemSets
 from planner.mechanisms.words import seeded_words, spawn
+from planner.planning.answer_rates import AnswerRateModel
 from planner.planning.datasets import AnswerCounts
-from planner.planning.mean import AnswerRateModel
 from planner.planning.question import QuestionPlan
 from planner.planning.sets import Padded
 from planner.solvers.answers import Channel, Scenario

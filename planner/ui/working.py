@@ -127,9 +127,9 @@ def _question_of(error: InputError) -> Where:
 def planned_alone(survey: SurveyPlan, plan: QuestionPlan) -> QuestionPlan:
     """A question as it would be planned with all of its budgets, of all people."""
     asked = plan.part.asked
-    if plan.share == 1 and plan.fraction == 1:
+    if plan.part.share == 1 and plan.part.fraction == 1:
         return plan
-    part = part_of(asked, plan.everybody, survey.ledger)
+    part = part_of(asked, plan.part.everybody, survey.ledger)
     return remembered(("alone", part), lambda: plan_question(part))
 
 

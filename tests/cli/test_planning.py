@@ -43,7 +43,7 @@ def words(*arguments):
 def few_channels():
     """The best channel at six budgets, not sixty: for tests that are about something else."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("planner.planning.mean._BUDGETS", 6)
+        patch.setattr("planner.planning.answer_rates._BUDGETS", 6)
         yield
 
 

@@ -162,10 +162,10 @@ def test_errors_are_as_planned(plan, parameters):
         truth = np.full(count, 1 / count)
         # Everybody's question is drawn anew: how many are asked varies, too.
         share = np.mean([question.name in parameters.drawing.asked(w) for w in words])
-        assert abs(share - question.fraction) < 5.2 * 0.5 / sqrt(len(words))
+        assert abs(share - question.part.fraction) < 5.2 * 0.5 / sqrt(len(words))
         gaps = np.empty((runs, count))
         for run in range(runs):
-            answers = rng.binomial(PEOPLE // count, question.fraction, size=count)
+            answers = rng.binomial(PEOPLE // count, question.part.fraction, size=count)
             sums = law.draw_aggregate(answers, rng)
             shares = np.array(law.estimate(sums).values) / answers.sum()
             gaps[run] = shares - truth

@@ -111,7 +111,7 @@ def test_cells_are_pairs_of_answers_at_the_smaller_budget():
     assert both.policy.against.tolist() == [2, 2]
     asked = (first, second, Joint("both", ("a", "b")), alike("c", 1))
     spent = plan_survey(Survey("s", 1000, asked)).questions[0]
-    assert spent.deployed.policy.against == pytest.approx(2 * spent.share)
+    assert spent.deployed.policy.against == pytest.approx(2 * spent.part.share)
 
 
 def test_the_file_has_the_parts_as_they_are_asked():

@@ -17,13 +17,14 @@ from planner import (
 )
 from planner.deployment.parameters import survey_parameters
 from planner.planning import channels
+from planner.planning.answer_rates import AnswerRateModel
 from planner.planning.channels import (
     AssumedAnswers,
     best_channel,
     bisample_error,
     five_populations,
 )
-from planner.planning.mean import AnswerRateModel, best_for, model_of, plan_answer_rates
+from planner.planning.mean import best_for, model_of, plan_answer_rates
 from planner.planning.plan import parts_of, plan_survey
 from planner.planning.solve import forget
 from planner.show.kinds import measure, words

@@ -222,18 +222,21 @@ def test_several_questions_share_the_budgets():
     plan = plan_survey(survey)
     hours = plan.question("hours")
     assert [row.spent for row in hours.spending] == pytest.approx(
-        [hours.share, 2 * hours.share]
+        [hours.part.share, 2 * hours.part.share]
     )
     assert "'hours' had IDUE opt0" in said.shares_sentence(plan, plan.allocation)
     file = survey_parameters(plan)
     assert file.questions[0].mechanism == "ordered-channel"
-    assert max(pair.realised for pair in file.questions[0].pairs) <= 2 * hours.share
+    assert (
+        max(pair.realised for pair in file.questions[0].pairs) <= 2 * hours.part.share
+    )
     alone = plan_survey(survey.replacing(design="one-each")).question("hours")
-    assert alone.share == 1
+    assert alone.part.share == 1
     # Noise of a part of the people, and at most what their sample misses of three shares.
     noise = best_ordered_channel(policy_of_answers(QUESTION)).worst_error
     least, most = (
-        noise / alone.fraction + x * (1 / alone.fraction - 1) for x in (0, 3 / 4)
+        noise / alone.part.fraction + x * (1 / alone.part.fraction - 1)
+        for x in (0, 3 / 4)
     )
     assert least < alone.error <= most * (1 + 1e-5)
     proven = alone.part.total(least)  # what a sample misses is known from above only

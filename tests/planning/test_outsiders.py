@@ -60,7 +60,7 @@ def test_means_and_many_levels():
     plan = planned(number, Categorical("q", many))
     first, second = plan.outsiders().questions
     assert first.shuffled.names == ("0", "10", "no answer")
-    share = plan.questions[0].share * 1.5
+    share = plan.questions[0].part.share * 1.5
     assert first.shuffled.local_epsilon == pytest.approx(share, rel=1e-6)
     assert second.shuffled.epsilon > 0
     together = plan.outsiders()

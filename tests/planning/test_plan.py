@@ -94,9 +94,10 @@ def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
     assert second.fact(Padded).length == second.fact(Padded).plan.length
     # What is predicted is the error of the very mechanism that is planned, of those asked.
     of_sample = (
-        second.fact(Padded).plan.mse[second.fact(Padded).length - 1] / second.fraction
+        second.fact(Padded).plan.mse[second.fact(Padded).length - 1]
+        / second.part.fraction
     )
-    unasked = SETS.mean_size * (1 / second.fraction - 1)
+    unasked = SETS.mean_size * (1 / second.part.fraction - 1)
     assert second.error == pytest.approx(of_sample + unasked, rel=0.02)
     assert split.allocation.some_each.value == pytest.approx(
         each.objective_value, rel=1e-9
@@ -178,7 +179,7 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
     both = plan_survey(Survey("s", 100, (sampled, other)))
     assert [one.name for one in both.questions] == ["q", "other"]
     assert both.allocation is None
-    assert both.question("other").share == 1
+    assert both.question("other").part.share == 1
     errors = both.question("q").fact(SamplingPlan).absolute_errors()
     assert both.question("q").total_error == pytest.approx(errors.max())
     with refused("question"):
@@ -211,7 +212,7 @@ def test_several_attributes_are_sampled():
     assert plan.asked == 1 + int(np.argmin(errors)) == 2
     assert plan.objective_value == pytest.approx(5 * min(errors))
     for one in plan.questions:
-        assert (one.share, one.fraction, one.users) == pytest.approx(
+        assert (one.part.share, one.part.fraction, one.part.people) == pytest.approx(
             (1 / 2, 2 / 5, 4_000)
         )
         assert one.law.asked.epsilon == pytest.approx(3.0)

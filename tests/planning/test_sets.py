@@ -25,7 +25,8 @@ from planner.mechanisms.inputs import ItemSets
 from planner.mechanisms.making import padded, unary
 from planner.mechanisms.set_design import best_set_design, set_error, set_error_bound
 from planner.planning.datasets import set_model_of
-from planner.planning.sets import Padded, plan_padding, plan_whole_sets
+from planner.planning.padding import plan_padding, plan_whole_sets
+from planner.planning.sets import Padded
 from planner.policy.policy import PrivacyPolicy
 from planner.show.kinds import cap_sentence
 from planner.show.promises import promises_of
@@ -160,7 +161,7 @@ def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
 
     before = plan_of(asked).questions[0]
     promised = before.fact(SetPromises)
-    assert promised.cap == promised.epsilon == pytest.approx(before.share)
+    assert promised.cap == promised.epsilon == pytest.approx(before.part.share)
     assert len(promises_of(before)) == 1
     cap, error = before.fact(SetPromises).larger_cap
     assert cap == pytest.approx(2)
@@ -174,7 +175,7 @@ def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
         assert plan.most_spent == 2.0
     promised = after.fact(SetPromises)
     assert (promised.epsilon, promised.cap) == pytest.approx(
-        (after.share, 2 * after.share)
+        (after.part.share, 2 * after.part.share)
     )
     assert (promised.larger_cap, cap_sentence(after)) == (None, "")
     assert len(promises_of(after)) == 2

@@ -209,7 +209,7 @@ def test_a_missed_target_says_how_many_people_would_do():
     (missed,) = plan.questions[0].targets
     assert not missed.met
     error = solve(
-        PrivacyPolicy(np.log([4, 6]) * plan.questions[0].share, [1, 4])
+        PrivacyPolicy(np.log([4, 6]) * plan.questions[0].part.share, [1, 4])
     ).worst_case_mse
     assert np.sqrt(error / missed.users) <= 0.01 < np.sqrt(error / (missed.users - 1))
 
@@ -223,8 +223,8 @@ def test_the_smallest_budgets_leave_room_for_the_sampling_error():
     (answer,) = question.targets
     assert not answer.budgets.proven
     table = solve(PrivacyPolicy(answer.budgets.policy.epsilons, [5]))
-    unasked = 0.8 * (1 / question.fraction - 1)
-    error = (table.worst_case_mse / question.fraction + unasked) / 10_000
+    unasked = 0.8 * (1 / question.part.fraction - 1)
+    error = (table.worst_case_mse / question.part.fraction + unasked) / 10_000
     assert np.sqrt(error) == pytest.approx(0.02, rel=1e-3)
     (hopeless,) = answers(with_question(survey, "q", targets=total(0.005)), "q")
     assert "asking only some of the people" in smallest_sentence(hopeless.budgets)
@@ -244,7 +244,7 @@ def test_the_budget_of_a_mean_and_its_people_reach_the_target(design, wanted):
     assert not answer.met
     # The curve's own errors, at the share that spends this budget, by bisection on the share.
     mean = plan.questions[2].shared
-    fraction = plan.questions[2].fraction
+    fraction = plan.questions[2].part.fraction
     share = answer.budgets.policy.epsilons[0] / 3.0
     reached = np.sqrt(mean.errors.error(mean.at(share).value, fraction) / 3000)
     assert reached == pytest.approx(wanted, rel=2e-3)
@@ -333,7 +333,7 @@ def test_budgets_that_a_survey_file_would_state_meet_the_target_where_they_are_s
     assert written["severe"] > 4.0 > 1.5 * missed.budgets.policy.epsilons[0]
     changed = [level.replacing(epsilon=written[level.name]) for level in levels]
     again = asked.replacing(levels=tuple(changed))
-    (met,) = plan_question(part_of(again, 10_000, Ledger(), plan.share)).targets
+    (met,) = plan_question(part_of(again, 10_000, Ledger(), plan.part.share)).targets
     assert met.met
     assert met.reached == pytest.approx(goal, rel=2e-3)
     # Planned anew the shares move a little, and the error with them.
@@ -382,7 +382,7 @@ def test_a_relaxation_is_what_the_survey_file_gains_where_budgets_are_shared():
     best = plan.relaxations[0]
     assert best.level == "severe"
     raised = (levels[0].replacing(epsilon=1.0 + best.amount), levels[1])
-    part = part_of(asked.replacing(levels=raised), 10_000, Ledger(), plan.share)
+    part = part_of(asked.replacing(levels=raised), 10_000, Ledger(), plan.part.share)
     again = plan_question(part)
     left = again.total_error / plan.total_error
     assert 1 - best.saving == pytest.approx(left, rel=1e-4)

@@ -14,7 +14,8 @@ from planner import (
     plan_survey,
     solve,
 )
-from planner.planning.mean import AnswerRateModel, plan_answer_rate
+from planner.planning.answer_rates import AnswerRateModel
+from planner.planning.mean import plan_answer_rate
 from planner.planning.question import budget_curve
 from planner.planning.sampled import SamplingPlan
 from planner.policy.policy import PrivacyPolicy

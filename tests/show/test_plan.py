@@ -498,7 +498,7 @@ def test_a_caution_says_what_is_promised_of_the_same_report():
     split = plan(
         f"level = {LEVELS.replace('= 1', '= 6').replace('= 2', '= 6')}\n", MEAN
     )
-    assert split.questions[0].share < 0.8
+    assert split.questions[0].part.share < 0.8
     assert not any("next to no" in said for said in sentences(plan_blocks(split)))
 
 

@@ -101,7 +101,7 @@ def test_a_question_gets_its_share_of_the_budgets():
     plan = plan_survey(load_survey(EXAMPLES / "household.toml")).question("page")
     answers = AnswerCounts(tuple(map(str, range(100))), np.full(100, 2000))
     trial = Trial.of(plan, answers)
-    assert plan.share < 0.4
+    assert plan.part.share < 0.4
     assert plan.total_error > 10_000
     found = deployed(trial, 80, rng(2))
     assert found.predicted == pytest.approx(plan.total_error, rel=1e-5)
@@ -151,8 +151,8 @@ def test_only_the_people_who_are_asked_answer(question, answers):
         )
         question = question.replacing(levels=levels)
     trial = tried(question, answers, others=OTHERS, design="one-each")
-    assert 0 < trial.planned.fraction < 1
-    assert trial.asked.asked == round(trial.planned.fraction * trial.asked.people)
+    assert 0 < trial.planned.part.fraction < 1
+    assert trial.asked.asked == round(trial.planned.part.fraction * trial.asked.people)
     repeats = 400 if question.kind == "ordinal" else 200
     agree(trial.run(repeats, rng(3)), near_miss=question.kind != "numeric")
 

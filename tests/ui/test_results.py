@@ -127,7 +127,7 @@ def test_meaning_says_odds_and_moves_beliefs(questions):
 def test_answer_rates_offer_the_smallest_budget_that_is_about_as_good(monkeypatch):
     """A larger budget than the question has is a sentence with its price, and no button."""
     monkeypatch.setattr(
-        "planner.planning.mean._BUDGETS", 6
+        "planner.planning.answer_rates._BUDGETS", 6
     )  # of a curve: few are faster
     app = open_page("explore", example="answer-rate", offers=True)
     offers = [one for one in app.button if one.label.startswith("Offer")]

@@ -12,8 +12,8 @@ import streamlit as st
 
 from planner.laws.schema import Document
 from planner.limits import MAX_PADDING_LENGTH
+from planner.planning.answer_rates import AnswerRateModel
 from planner.planning.mean import (
-    AnswerRateModel,
     AnswerRatePlan,
     answer_rate_of,
     channel_curve,

@@ -98,7 +98,7 @@ def _picture(plan: QuestionPlan) -> None:
     items = sum(level.item_count for level in plan.deployed.levels)
     if plan.question.apart:
         return
-    if plan.everybody > _MOST_PEOPLE_DRAWN or items > _MOST_ANSWERS_DRAWN:
+    if plan.part.everybody > _MOST_PEOPLE_DRAWN or items > _MOST_ANSWERS_DRAWN:
         return
     with render.complaint():
         render.section("What one survey could look like")
@@ -112,10 +112,12 @@ def _picture(plan: QuestionPlan) -> None:
 def _one_survey(plan: QuestionPlan) -> tuple[Trial, OneSurvey | OrderedEstimates]:
     rng = np.random.default_rng(1)
     asked = plan.deployed
-    everybody = plan.everybody
+    everybody = plan.part.everybody
     if asked.levels:
         answers: KnownAnswers = drawn_answers(asked, everybody, "power", rng)
     else:
-        answers = drawn_numbers(asked, everybody, 1 - plan.answering / plan.users, rng)
+        answers = drawn_numbers(
+            asked, everybody, 1 - plan.answering / plan.part.people, rng
+        )
     trial = Trial.of(plan, answers)
     return trial, trial.one(trial.names[0], rng, most=8)

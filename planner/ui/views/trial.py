@@ -207,7 +207,7 @@ def drawn_answers(
 def _generated(plan: QuestionPlan) -> tuple[KnownAnswers, str]:
     """Made-up answers as the fields say, within what can be simulated."""
     question = plan.question
-    users = plan.everybody
+    users = plan.part.everybody
     left, right = st.columns(2)
     missing = 0.0
     most = _MOST_USERS

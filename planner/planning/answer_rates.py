@@ -1,0 +1,258 @@
+"""Who answers at which budget, and what BiSample-MD and forced answers have there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from planner.arguments import positive_numbers, whole_number
+from planner.arrays import Array, Flags
+from planner.errors import InputError
+from planner.limits import MAX_EPSILON
+from planner.mechanisms.rivals import bisample_variance, mean_error, missing_variance
+from planner.planning.channels import USUAL_SPREAD, AssumedAnswers, five_populations
+from planner.planning.option import flat_region
+from planner.survey.assumed import Preferences
+from planner.survey.levels import NumericDomain
+
+BISAMPLE = "bisample-md"
+_NARROWEST = 1e-3  # spread, in radii
+MOST_MEANS = 101  # over the range, of the least favourable answers
+_LOWEST = 0.01  # budget that is looked at
+_GRID_POINTS = 1000
+_FINER = 5  # how often a hundred points more stand between two
+_BUDGETS = 27  # of a curve of best channels, each of which is solved
+_RELIABLE = 5.0  # standard errors between the answer rate and 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerRateCurve:
+    """Predictions for BiSample-MD over budgets; all columns of shape ``(k,)``.
+
+    ``top_rmse`` and ``random_rmse`` are those of a mechanism that forces an answer, Harmony, where
+    whoever would rather not gives the top of the range (TOP) or a random value (RND).
+    """
+
+    epsilon: Array
+    answer_rate: Array
+    mean_rmse: Array
+    missing_rate_rmse: Array
+    top_rmse: Array
+    random_rmse: Array
+    reliable: Flags
+
+
+@dataclass(frozen=True, slots=True)
+class BestBudget:
+    """The budget with the smallest error of a mean, and around it those within 5 % of that."""
+
+    epsilon: float
+    rmse: float
+    flat_lower: float
+    flat_upper: float
+    answer_rate: float
+    reliable: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerRateModel:
+    """A numeric question, the people asked, and how much epsilon they tolerate.
+
+    Parameters
+    ----------
+    preferences, users:
+        Distribution of the largest epsilon that a person tolerates; number of people asked.
+    domain:
+        Range of the answers; ``[-1, 1]`` when omitted.
+    mean, sd:
+        What is expected of all people's answers, in the question's unit. The largest error for five
+        means over the range, and 0.3 of half the range, when omitted; a yes/no question has no sd.
+    missing:
+        Share of people without an answer at any budget, below 1.
+    any_answers:
+        Whether errors are for the least favourable answers, whatever is expected.
+    share:
+        Share of the budget that people are offered which the question itself gets, at most 1.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+
+    Examples
+    --------
+    >>> from planner.survey.assumed import NormalPreferences
+    >>> best = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0).best()
+    >>> [round(x, 2) for x in (best.epsilon, best.answer_rate, best.flat_lower, best.flat_upper)]
+    [3.16, 0.89, 2.48, 3.88]
+    """
+
+    preferences: Preferences
+    users: int
+    domain: NumericDomain = field(default_factory=NumericDomain)
+    mean: float | None = None
+    sd: float | None = None
+    missing: float = 0.0
+    any_answers: bool = False
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        whole_number("users", self.users)
+        lower = self.domain.lower
+        upper = self.domain.upper
+        if self.mean is not None and not lower <= self.mean <= upper:
+            remedy = "Give the expected mean of the answers, within their range."
+            raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}", remedy)
+        middle = 0.0
+        if self.mean is not None:
+            middle = float(self.domain.to_unit(np.array(self.mean)))
+        largest = self.domain.radius * np.sqrt(1 - middle**2)
+        if self.sd is not None and not 0 <= self.sd <= largest * (1 + 1e-9):
+            allowed = f"from 0 to {largest:.6g}, the largest for this mean and range"
+            raise InputError("sd", self.sd, allowed, "Lower sd, or leave it out.")
+
+    def curve(self, epsilons: ArrayLike | None = None) -> AnswerRateCurve:
+        """Predictions at these budgets (0 to 50), or at 200 up to where 1 % still answer."""
+        if epsilons is None:
+            epsilons = np.linspace(self.highest / 200, self.highest, 200)
+        epsilon = positive_numbers("epsilons", epsilons, MAX_EPSILON)
+        rate = self.answer_rate(epsilon)
+        mean = np.array(self.moments)[:, :1]
+        variances = missing_variance(np.tanh(self.share * epsilon / 2), rate, mean)
+        missing = np.sqrt(variances.max(axis=0) / self.users)
+        return AnswerRateCurve(
+            epsilon=epsilon,
+            answer_rate=rate,
+            mean_rmse=self.rmse(BISAMPLE, epsilon),
+            missing_rate_rmse=missing,
+            top_rmse=self.rmse("harmony", epsilon, "top"),
+            random_rmse=self.rmse("harmony", epsilon, "random"),
+            reliable=rate >= _RELIABLE * missing,
+        )
+
+    def answer_rate(self, epsilon: ArrayLike) -> Array:
+        """Share of people who answer at each budget."""
+        return np.asarray((1 - self.missing) * self.preferences.answer_rate(epsilon))
+
+    def rmse(
+        self, name: str, epsilon: Array, fake: str = "top", rate: Array | None = None
+    ) -> Array:
+        """Root mean squared error of a mechanism's mean, in the question's unit."""
+        rate = self.answer_rate(epsilon) if rate is None else rate
+        variance, bias = self.error(name, self.share * epsilon, rate, fake)
+        return np.asarray(self.domain.radius * np.sqrt(variance / self.users + bias**2))
+
+    def error(
+        self, name: str, epsilon: Array, rate: Array, fake: str = "top"
+    ) -> tuple[Array, Array]:
+        """As :func:`~planner.mechanisms.rivals.mean_error`, at each budget the largest error."""
+        if self.any_answers and name == BISAMPLE:
+            variance = bisample_variance(1 / np.sinh(epsilon / 2) ** 2, rate)
+            return variance, np.zeros_like(variance)
+        # Rows are people, columns budgets.
+        mean, square = np.array(self.moments).T[:, :, None]
+        variance, bias = mean_error(name, epsilon, rate, mean, square, fake)
+        variance, bias = np.broadcast_arrays(variance, bias)
+        worst = np.argmax(variance + self.users * bias**2, axis=0)
+        budgets = np.arange(worst.size)
+        return variance[worst, budgets], bias[worst, budgets]
+
+    def best(self) -> BestBudget:
+        """The budget with the smallest error of BiSample-MD's mean.
+
+        There is none for the missing rate, which is another quantity at each budget, and known best
+        (100 %) where nobody answers. An :class:`InputError` if nobody answers at any.
+        """
+        best = smallest_error(partial(self.rmse, BISAMPLE), self, MAX_EPSILON)
+        return replace(best, reliable=bool(self.curve([best.epsilon]).reliable[0]))
+
+    @property
+    def highest(self) -> float:
+        """The largest budget that is shown: where 1 % of the people still answer."""
+        last = float(self.preferences.quantile(0.99))
+        return min(MAX_EPSILON, last) if last > 0.1 else 1.0
+
+    def budgets(self, besides: ArrayLike = ()) -> Array:
+        """Some at which channels are solved, rising: even ones, kinks, and the ``besides``."""
+        kinks = self.preferences.kinks
+        inside = kinks[(kinks > 0) & (kinks <= self.highest)]
+        some_kinks = inside[:: 1 + kinks.size // _BUDGETS]
+        step = self.highest / _BUDGETS
+        even = step * np.arange(1, _BUDGETS + 1)
+        besides = np.atleast_1d(besides)
+        distance = np.abs(even[:, None] - besides).min(axis=1, initial=step)
+        kept = even[distance > step / 4]
+        return np.unique(np.concatenate([kept, some_kinks, besides]))
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation around the expected mean, as stated or assumed; of yes/no next to 0.
+
+        There the mean says all.
+        """
+        least = _NARROWEST * self.domain.radius
+        if self.domain.yes_no:
+            return least
+        if self.sd is None:
+            return USUAL_SPREAD * self.domain.radius
+        return max(self.sd, least)
+
+    def assumed(self, missing: float) -> tuple[AssumedAnswers, ...]:
+        """People whose largest error is predicted: around the expected mean, or one of five."""
+        if self.mean is None:
+            return five_populations(self.domain, missing, self.spread)
+        return (AssumedAnswers(self.mean, self.spread, missing, self.domain),)
+
+    @cached_property
+    def moments(self) -> list[tuple[float, float]]:
+        """Mean of the answers, and of their squares, on ``[-1, 1]``: one pair for each people."""
+        if not self.any_answers:
+            return [people.moments for people in self.assumed(0.0)]
+        means = np.linspace(-1, 1, MOST_MEANS).tolist()
+        return [(mean, square) for mean in means for square in (mean**2, 1.0)]
+
+
+def smallest_error(
+    error: Callable[[Array], Array],
+    model: AnswerRateModel,
+    highest: float,
+    lowest: float = _LOWEST,
+) -> BestBudget:
+    """Where an error is least, and the ends of what is within 5 % of it.
+
+    On a grid that is made finer, five times, around the best budget and where the flat region ends.
+    """
+    kinks = model.preferences.kinks
+    inside = kinks[(kinks > lowest) & (kinks < highest)]
+    even = np.linspace(lowest, highest, _GRID_POINTS)
+    by_ratio = np.geomspace(lowest, highest, _GRID_POINTS)
+    grid = np.unique(np.concatenate([even, by_ratio, inside]))
+    for finer in range(_FINER + 1):
+        values = error(grid)
+        if not np.isfinite(values).any():
+            allowed = f"high enough that somebody answers at a budget above {lowest:g}"
+            remedy = "Nobody would answer this question."
+            raise InputError("preferences", "too low", allowed, remedy)
+        best = int(np.argmin(values))
+        low, high = flat_region(values, best)
+        if finer < _FINER:
+            grid = _finer(grid, {best - 1, best, low - 1, high})
+    epsilon = float(grid[best])
+    return BestBudget(
+        epsilon=epsilon,
+        rmse=float(values[best]),
+        flat_lower=float(grid[low]),
+        flat_upper=float(grid[high]),
+        answer_rate=float(model.answer_rate(epsilon)),
+    )
+
+
+def _finer(grid: Array, cells: set[int]) -> Array:
+    """The grid with a hundred points within these cells, each from its point to the next."""
+    inside = [cell for cell in cells if 0 <= cell < grid.size - 1]
+    points = [np.linspace(grid[cell], grid[cell + 1], 100) for cell in inside]
+    return np.unique(np.concatenate([grid, *points]))
