@@ -92,11 +92,14 @@ class ChannelEstimates(NamedTuple):
         return found.of_draws(known / answered)
 
 
-class Anew(ChannelEstimates):
-    """Of people drawn anew, without number: how they differ is not taken off."""
+class PopulationEstimates(ChannelEstimates):
+    """The same for the population of which the people were drawn at random.
+
+    How people differ is part of the covariance, and no limits are those of given people.
+    """
 
     def of_draws(self, known: Array) -> ChannelEstimates:
-        """Themselves; only their errors are asked, and not limits by the law."""
+        """Unchanged, but for limits: they are normal."""
         del known
         return self._replace(law=None)
 
@@ -123,7 +126,7 @@ def weighted_channel(
     values = part @ np.array([group.values for group in groups])
     covariances = np.array([group.covariance for group in groups])
     covariance = np.tensordot(np.square(part), covariances, 1)
-    return Anew(values, covariance, int(users.sum()))
+    return PopulationEstimates(values, covariance, int(users.sum()))
 
 
 def rising(values: Array, weights: Array | None = None) -> Array:

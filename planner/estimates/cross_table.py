@@ -153,7 +153,7 @@ class CrossTable(Framed):
         return bool((chance <= tail_share(self.confidence) / 2).all())
 
     @cached_property
-    def _apart(self) -> tuple[Array, Array, Array]:
+    def _margins_and_gaps(self) -> tuple[Array, Array, Array]:
         """Shares of both margins, none negative, and ``theta = N/n - r s'``, ``(d1, d2)``."""
         first, second = (np.maximum(self.counts.sum(axis=k), 0.0) for k in (1, 0))
         first = first / max(first.sum(), 1e-300)
@@ -170,7 +170,7 @@ class CrossTable(Framed):
         return np.asarray(slopes - (second @ columns)[:, None] * (rows.T @ rows))
 
     @cached_property
-    def told(self) -> bool:
+    def margins_known(self) -> bool:
         """Whether each answer's people are above their standard error, so that shares are known."""
         sums = np.vstack(self.lines)
         errors = np.sqrt(np.diag(sums @ self.covariance @ sums.T))
@@ -179,7 +179,7 @@ class CrossTable(Framed):
     @cached_property
     def _rough(self) -> str:
         """What is said where a pair has few people, so that laws are far from normal."""
-        first, second, _ = self._apart
+        first, second, _ = self._margins_and_gaps
         expected = np.diag(
             self._drawn(np.outer(first, second))
         )  # of events, noise among them
@@ -193,7 +193,7 @@ class CrossTable(Framed):
         """
         from scipy.stats import chi2
 
-        first, second, theta = self._apart
+        first, second, theta = self._margins_and_gaps
         keep = np.arange(theta.size).reshape(theta.shape)[:-1, :-1].ravel()
         spread = self._slopes(first, second) @ self._drawn(np.outer(first, second))
         spread = (spread @ self._slopes(first, second).T)[
@@ -201,7 +201,7 @@ class CrossTable(Framed):
         ] / self.users
         gap = theta.ravel()[keep]
         statistic = self.users * float(gap @ np.linalg.lstsq(spread, gap)[0])
-        if not self.told:
+        if not self.margins_known:
             return Independence(statistic, keep.size, 1.0, UNKNOWN)
         chance = float(chi2.sf(statistic, keep.size))
         return Independence(statistic, keep.size, chance, self._rough)
@@ -214,7 +214,7 @@ class CrossTable(Framed):
         Its law is near ``c`` times a noncentral chi-square with the same mean and variance; the
         limits invert it.
         """
-        first, second, theta = self._apart
+        first, second, theta = self._margins_and_gaps
         least = np.maximum(np.outer(first, second).ravel(), 1 / self.users)
         slopes = self._slopes(first, second) / np.sqrt(least)[:, None]
         spread = slopes @ self.covariance @ slopes.T / self.users**2
@@ -226,7 +226,7 @@ class CrossTable(Framed):
         along = float(scaled @ spread @ scaled) / seen if seen else noise
         value = sqrt(min(strength / most, 1.0))
         both = float((spread**2).sum())
-        if not self.told:
+        if not self.margins_known:
             return Estimate(value, None, 0.0, 1.0, UNKNOWN)
         low, high = _noncentral_limits(
             seen, noise, both, along, tail_share(self.confidence) / 2
@@ -289,52 +289,56 @@ class CrossTable(Framed):
         table with the same margins and these odds: never undefined; without an upper end where
         the reports set none.
         """
-        one, other = (
-            np.isin(np.arange(size), list(chosen)).astype(np.float64)
-            for size, chosen in zip(self.counts.shape, (rows, columns), strict=True)
+        in_rows = np.isin(np.arange(self.counts.shape[0]), list(rows)).astype(
+            np.float64
         )
-        flat = np.stack(
-            [np.kron(a, b) for a in (one, 1 - one) for b in (other, 1 - other)]
+        in_columns = np.isin(np.arange(self.counts.shape[1]), list(columns))
+        in_columns = in_columns.astype(np.float64)
+        # The four sums of the merged table: N11, N12, N21, N22.
+        sums = np.stack(
+            [
+                np.kron(in_rows, in_columns),
+                np.kron(in_rows, 1 - in_columns),
+                np.kron(1 - in_rows, in_columns),
+                np.kron(1 - in_rows, 1 - in_columns),
+            ]
         )
-        lines = flat[[0, 2, 0, 1]] + flat[[1, 3, 2, 3]]
-        if not self._somebody(self.people_in(lines)):
+        # Both rows' and both columns' people.
+        margins = sums[[0, 2, 0, 1]] + sums[[1, 3, 2, 3]]
+        if not self._somebody(self.people_in(margins)):
             return Estimate(None, None, 0.0, inf, UNKNOWN)
         n = self.users
-        merged = flat @ self.counts.ravel()
+        merged = sums @ self.counts.ravel()
         moments = np.array(
-            [self.moments(p, flat) for p in within(flat > 0, self.shares.ravel())]
+            [
+                self.moments(within_cell, sums)
+                for within_cell in within(sums > 0, self.shares.ravel())
+            ]
         )
-        row, column = np.clip([merged[:2].sum() / n, merged[::2].sum() / n], 0, 1)
+        row_share = min(max(float(merged[:2].sum()) / n, 0.0), 1.0)
+        column_share = min(max(float(merged[::2].sum()) / n, 0.0), 1.0)
 
-        def omega(shares: Array) -> Array:
-            return np.asarray(
-                n * (np.tensordot(shares, moments, 1) - np.outer(shares, shares))
-            )
+        def covariance(shares: Array) -> Array:
+            """Of the four counts, of people drawn from such shares."""
+            second = np.tensordot(shares, moments, 1)
+            return np.asarray(n * (second - np.outer(shares, shares)))
 
         inside = np.maximum(merged, 0.0)
-        taken = omega(inside / inside.sum())  # of products the factors' covariance
-        same = merged[0] * merged[3] - taken[0, 3]
-        crossed = merged[1] * merged[2] - taken[1, 2]
+        noise = covariance(inside / inside.sum())
+        # Of products of estimates the covariance of the factors is taken off.
+        same = merged[0] * merged[3] - noise[0, 3]
+        crossed = merged[1] * merged[2] - noise[1, 2]
 
-        def off(x: float) -> float:
-            """``L`` over its standard deviation."""
-            # The corner a of the table of these odds: (x - 1) a^2 - most a + x row column = 0.
-            most = 1 + (row + column) * (x - 1)
-            both = x * row * column
-            root = sqrt(max(most**2 - 4 * (x - 1) * both, 0.0))
-            own = (
-                2 * both / (most + root) if most > 0 else (most - root) / (2 * (x - 1))
-            )
-            shares = np.clip(
-                [own, row - own, column - own, 1 - row - column + own], 0, 1
-            )
-            slope = n * shares[::-1] * [1, -x, -x, 1]
-            spread = omega(shares)
-            bend = np.diag([1, -x, -x, 1.0])[::-1]
-            variance = (
-                slope @ spread @ slope + np.trace(spread @ bend @ spread @ bend) / 2
-            )
-            return (same - x * crossed) / sqrt(max(variance, 1e-300))
+        def off(odds_ratio: float) -> float:
+            """``L`` over its standard deviation, to second order."""
+            shares = table_with_odds(odds_ratio, row_share, column_share)
+            signs = np.array([1.0, -odds_ratio, -odds_ratio, 1.0])
+            slope = n * shares[::-1] * signs
+            spread = covariance(shares)
+            bend = np.diag(signs)[::-1]
+            curved = np.trace(spread @ bend @ spread @ bend) / 2
+            variance = float(slope @ spread @ slope + curved)
+            return float(same - odds_ratio * crossed) / sqrt(max(variance, 1e-300))
 
         z = reach(self.confidence)
         value = same / crossed if same > 0 and crossed > 0 else None
@@ -374,6 +378,28 @@ class CrossTable(Framed):
             "share of the row": [self.share(i, j, of=0).value for i, j in places],
             "share of the column": [self.share(i, j, of=1).value for i, j in places],
         }
+
+
+def table_with_odds(odds_ratio: float, row_share: float, column_share: float) -> Array:
+    """Shares of a 2 x 2 table with these margins and this odds ratio, ``[p11, p12, p21, p22]``.
+
+    ``p11`` solves ``odds_ratio = p11 p22 / (p12 p21)``, a quadratic in ``p11`` (Plackett, 1965).
+
+    Examples
+    --------
+    >>> table_with_odds(4.0, 0.5, 0.5).round(4).tolist()
+    [0.3333, 0.1667, 0.1667, 0.3333]
+    """
+    linear = 1 + (row_share + column_share) * (odds_ratio - 1)
+    constant = odds_ratio * row_share * column_share
+    root = sqrt(max(linear**2 - 4 * (odds_ratio - 1) * constant, 0.0))
+    if linear > 0:  # the form without cancellation near independence
+        corner = 2 * constant / (linear + root)
+    else:
+        corner = (linear - root) / (2 * (odds_ratio - 1))
+    rest = 1 - row_share - column_share + corner
+    table = np.array([corner, row_share - corner, column_share - corner, rest])
+    return np.clip(table, 0.0, 1.0)
 
 
 def merged_cells(

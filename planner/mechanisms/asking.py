@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from planner.arrays import Array, Whole
 from planner.errors import InputError
 from planner.estimates.channel import (
-    Anew,
     ChannelEstimates,
     NumericEstimates,
     OrderedEstimates,
+    PopulationEstimates,
     large_sample,
     mean_of_scores,
     ratio,
@@ -462,7 +462,7 @@ class CollectedLaw(Law):
         rows = self.asked.rows(raw, confidence)
         if not isinstance(raw, ChannelEstimates):
             return rows, rows.drawn
-        anew = self.asked.rows(Anew(*raw), confidence)["standard_error"]
+        anew = self.asked.rows(PopulationEstimates(*raw), confidence)["standard_error"]
         drawn = np.maximum(np.square(anew) - np.square(rows["standard_error"]), 0)
         return replace(rows, drawn=np.where(np.isnan(rows.drawn), np.nan, drawn)), drawn
 

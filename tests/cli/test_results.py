@@ -66,6 +66,39 @@ def test_the_result_by_group_as_a_page_and_a_document(place):
     assert invoke("aggregate", *words[1:3], "--by", "land").exit_code == 1
 
 
+def test_limits_for_a_population_are_named_and_wider(place, tmp_path):
+    """By the option, and by the survey's key; the page says in words whose limits it shows."""
+    words = "aggregate", place / "params.json", place / "reports"
+    asked = json.loads(shown(*words, "--json"))["estimates"]
+    drawn = json.loads(shown(*words, "--population", "--json"))["estimates"]
+    assert {row["limits_for"] for row in asked} == {"people asked"}
+    assert {row["limits_for"] for row in drawn} == {"population"}
+    for near, far in zip(asked, drawn, strict=True):
+        assert near["estimate"] == far["estimate"]
+        variance = near["standard_error"] ** 2
+        count = min(max(near["estimate"], 0), 900)
+        variance += count * (1 - count / 900)
+        assert far["standard_error"] ** 2 == pytest.approx(variance)
+    page = " ".join(shown(*words, "--population").split())
+    assert "Intervals are for the population" in page
+    assert "not of who was asked" in " ".join(shown(*words).split())
+    stated = SURVEY.replace("[[question]]", 'limits = "population"\n[[question]]')
+    (tmp_path / "survey.toml").write_text(stated)
+    shown("plan", tmp_path / "survey.toml", "--out", tmp_path / "params.json")
+    parameters = json.loads((tmp_path / "params.json").read_text())
+    assert parameters["limits"] == "population"
+
+
+def test_a_group_without_reports_is_not_weighted_away(place):
+    """Of the population a quarter is unseen: no weighted row, and the reason."""
+    words = "aggregate", place / "params.json", place / "reports" / "region=north"
+    page = " ".join(shown(*words, "--by", "region").split())
+    assert "not weighted: no report of south, 25 % of the population" in page.lower()
+    rows = json.loads(shown(*words, "--by", "region", "--json"))["estimates"]
+    weighted = [row for row in rows if row["group"] == "weighted by region"]
+    assert [row["estimate"] for row in weighted] == [None]
+
+
 def test_two_collections(place):
     north, south = (place / "reports" / f"region={name}" for name in ("north", "south"))
     params = place / "params.json"
@@ -113,3 +146,9 @@ def test_quartiles_and_means_of_groups_stand_with_their_group(tmp_path):
         stated = f"{row['estimate']:.4g} ({row['lower']:.4g} to {row['upper']:.4g})"
         assert stated in page
         assert stated in html
+    # Three quarters of the population are in the north: 9 there, 1 in the south.
+    weighted = [row for row in rows if row["group"] == "weighted by region"]
+    (mean,) = [row for row in weighted if row["answer"] == "mean"]
+    assert mean["lower"] < 7 < mean["upper"] < 9
+    (median,) = [row for row in weighted if row["answer"] == "median"]
+    assert "median: many" in median["remark"]

@@ -169,7 +169,7 @@ def test_what_reports_do_not_tell_is_said():
     moments = subset_selection(0.5, 20).shape.second_moments
     counts = np.full((5, 4), 15.0)
     table = CrossTable(("a", "b"), ("vwxyz", "abcd"), counts, 300, moments)
-    assert not table.told
+    assert not table.margins_known
     assert table.independence.p_value == 1
     assert (table.association.lower, table.association.upper) == (0, 1)
     assert "cannot rule out" in table.association.note

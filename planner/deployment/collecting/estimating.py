@@ -261,7 +261,7 @@ def _weighted_rows(
         share = sum(stated[value] for value in unseen) / sum(stated.values())
         weight = "of the population" if _is_population(parameters) else "of the weights"
         reason = (
-            f"not weighted: no report of {', '.join(unseen)}, {share:.0%} {weight}; "
+            f"not weighted: no report of {', '.join(unseen)}, {100 * share:.0f} % {weight}; "
             "nothing is known of these people"
         )
         return answer_rows(
