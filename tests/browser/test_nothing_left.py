@@ -16,8 +16,7 @@ import pytest
 from planner import Categorical, ItemSet, Joint, Numeric, Ordinal, Survey
 from planner.deployment.questionnaire import questionnaire
 from planner.survey.questions import AskedAgain
-from tests.browser.running import launch_arguments
-from tests.browser.test_questionnaire import (
+from tests.browser.answering import (
     RANDOMISE,
     all_of,
     heading,
@@ -25,6 +24,7 @@ from tests.browser.test_questionnaire import (
     press,
     serving,
 )
+from tests.browser.running import launch_arguments
 
 # Words that stand in nothing that a browser writes by itself; "z" begins each that is chosen.
 SURVEY = Survey(

@@ -6,13 +6,8 @@ import json
 import math
 import shutil
 import subprocess
-import threading
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing
 
 import pytest
 from playwright.sync_api import expect
@@ -21,79 +16,29 @@ from planner import (
     Categorical,
     ItemSet,
     Joint,
-    Level,
     Numeric,
     Ordinal,
     Survey,
-    plan_survey,
 )
 from planner.deployment import client
-from planner.deployment.parameters import survey_parameters
 from planner.deployment.questionnaire import questionnaire
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.survey.assumed import AssumedSets
 from planner.survey.questions import AskedAgain, SampledChoice, Sampling
+from tests.browser.answering import (
+    RANDOMISE,
+    all_of,
+    heading,
+    opened,
+    parameters_of,
+    press,
+    serving,
+)
 from tests.cli.running import shown
 from tests.deployment.sending import receiving
 from tests.refusals import refused
 
-
-@dataclass
-class Host:
-    """``files`` by their path with their type; ``lines`` were posted; ``answers`` come first."""
-
-    address: str = ""
-    files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
-    answers: list[tuple[int, str]] = field(default_factory=list)
-
-    def page(self, html: str, path: str = "/page.html") -> str:
-        """Serve this page; its address."""
-        self.files[path] = ("text/html; charset=utf-8", html.encode())
-        return self.address + path
-
-
-@contextmanager
-def serving() -> Iterator[Host]:
-    host = Host()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            kind, data = host.files.get(self.path, ("text/plain", b""))
-            self._answer(200 if data else 404, kind, data)
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"])).decode()
-            host.lines += body.splitlines()
-            ids = json.dumps([json.loads(line)["id"] for line in body.splitlines()])
-            code, text = host.answers.pop(0) if host.answers else (200, ids)
-            self._answer(code, "application/json", text.encode())
-
-        def _answer(self, code: int, kind: str, data: bytes) -> None:
-            self.send_response(code)
-            self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(data)))
-            self.send_header("access-control-allow-origin", "*")
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        host.address = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield host
-        server.shutdown()
-        thread.join()
-
-
 HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-def all_of(*items, **more):
-    return (Level("all", 2.0, items, **more),)
 
 
 EVERY_KIND = Survey(
@@ -139,12 +84,6 @@ KEPT = """() => new Promise((resolve) => {
     kept.onsuccess = () => resolve(kept.result);
   };
 })"""
-RANDOMISE = "Randomise my answers"
-
-
-@cache
-def parameters_of(survey):
-    return survey_parameters(plan_survey(survey)).to_json().encode()
 
 
 def made(survey, number=None):
@@ -170,21 +109,6 @@ def person(browser):
         context.on("weberror", lambda error: complaints.append(str(error.error)))
         context.complaints = complaints
         yield context
-
-
-def opened(person, address):
-    page = person.new_page()
-    page.goto(address)
-    return page
-
-
-def heading(page, text):
-    expect(page.get_by_role("heading", name=text, exact=True)).to_be_visible()
-
-
-def press(page, *names):
-    for name in names:
-        page.get_by_role("button", name=name).click()
 
 
 def answer_everything(page):

@@ -227,7 +227,8 @@ class Client:
         if self._drawing is None:
             return self.questions
         kept = self._memory_for(user).change(
-            (self._hash, user, _DRAWN), lambda kept: system(4) if kept is None else kept
+            (self._hash, user, _DRAWING_KEY),
+            lambda kept: system(4) if kept is None else kept,
         )
         _require_size(kept, 4)
         return self._drawing.asked(int.from_bytes(kept, "little"))
@@ -347,9 +348,9 @@ def _dumped(parameters: Document) -> str:
         ) from error
 
 
-_DRAWN = ""  # in place of a question's name: which questions a person is asked
+_DRAWING_KEY = ""  # in place of a question's name: which questions a person is asked
 _HEAD = struct.Struct(">HH")  # the value that lasts, from 1; the last round
-_SILENT = 0xFFFF  # nothing is known of earlier values: none is reported
+_SILENT_VALUE = 0xFFFF  # nothing is known of earlier values: none is reported
 
 
 def _next_value(
@@ -381,7 +382,7 @@ def _next_value(
             _HEAD.pack(own_part, own_part) + _drawn(law, code) if kept is None else kept
         )
     if kept is None:
-        value = 1 if round_number == 1 else _SILENT
+        value = 1 if round_number == 1 else _SILENT_VALUE
         lasting = None
     else:
         value, last = _HEAD.unpack_from(kept)
@@ -391,7 +392,7 @@ def _next_value(
             remedy = "Ask for this round or a later one; nothing was drawn."
             raise InputError("round_number", round_number, f"at least {last}", remedy)
         lasting = None if changed else kept[_HEAD.size + _ID_BYTES :]
-        value = min(value + changed, _SILENT)
+        value = min(value + changed, _SILENT_VALUE)
     if lasting is not None:
         drawn = _with_id(lasting)
     else:

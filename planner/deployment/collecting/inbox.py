@@ -35,7 +35,6 @@ from planner.mechanisms.counting import Aggregate, Counter
 
 # Reports that wait in slots become a file once they may be as many bytes.
 SEALED_BYTES = 16 * MEBIBYTE
-_NOTHING: Mapping[int, bytes] = {}
 # The id of a whole line; no question's name has such a text, as its quotes are escaped.
 _LINE_ID = re.compile(rb'\{"parameters":.*?"id":"([0-9a-f]{16})"')
 _INBOX_TABLES = """
@@ -234,7 +233,7 @@ class Inbox:
         with suppress(FileError):  # no room for the file; its lines are in their slots
             self._finish(sealed)
 
-    def _finish(self, sealed: Mapping[int, bytes] = _NOTHING) -> None:
+    def _finish(self, sealed: Mapping[int, bytes] | None = None) -> None:
         """Write the files of which the database knows, and remove their slots.
 
         What the database has just taken in is ``sealed``: it need not be asked for it again.
@@ -246,7 +245,7 @@ class Inbox:
             path = self._folder / file_name
             if slots.exists():
                 if not path.exists():
-                    self._write(path, slots, sealed)
+                    self._write(path, slots, sealed or {})
                 slots.unlink()
                 sync_directory(slots.parent)
             with self._changing():
