@@ -258,7 +258,7 @@ def check_faces(plan, planned):
     facts = [one.facts for one in question_blocks(planned) if isinstance(one, Facts)]
     shown = {fact.value for some in facts for fact in some}
     if planned.question.apart:
-        assert f"{planned.total_error:,.1f} people" in shown
+        assert f"{people(planned.total_error)} people" in shown
         return
     unit = "" if planned.question.of_mean else " people"
     assert {

@@ -151,18 +151,18 @@ def listed(levels: Sequence[T], most: int, written: Callable[[T], str] = str) ->
 
 
 def people(number: float | None) -> str:
-    """A number of people, or of a mean's units, with one digit after the point unless it is small.
+    """A number of people, or of a mean's units, whole unless it is small: then with four digits.
 
     Examples
     --------
     >>> people(4896.24), people(0.0123456), people(None), people(math.inf)
-    ('4,896.2', '0.01235', '', 'undefined')
+    ('4,896', '0.01235', '', 'undefined')
     """
     if number is None or math.isnan(number):
         return ""
     if math.isinf(number):
         return "undefined"
-    return f"{number:,.1f}" if abs(number) >= 100 else f"{number:,.4g}"
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:,.4g}"
 
 
 def number(value: float) -> str:

@@ -105,7 +105,7 @@ def chart(plan: object) -> Figure:
     >>> from planner import PrivacyPolicy, frontier
     >>> figure = chart(frontier(PrivacyPolicy([1.0, 2.0], [1, 4]), users=1000))
     >>> [trace.name for trace in figure.data][0]
-    'all items'
+    'all answers'
     """
     drawn = figure_of(plan)
     if drawn is None:

@@ -462,7 +462,7 @@ _LIMITS_OF_SAMPLING = {
 def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     """The parameters, the errors and all three views of the guarantee."""
     mechanism = plan.mechanism
-    within_error = f"{question.total_error:,.1f} people"
+    within_error = f"{people(question.total_error)} people"
     people_asked = Fact("people asked, twice", f"{question.part.people:,}")
     figures = people_asked, Fact("every count, at 95 %, within", within_error)
     sampled = Fact(

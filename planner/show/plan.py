@@ -252,7 +252,7 @@ def lots_sentence(plan: SurveyPlan) -> str:
 def error_sentence(question: QuestionPlan) -> str:
     """The predicted error, in its unit and as a share."""
     if question.fact(SamplingPlan) is not None:
-        return f"Every count is within {question.total_error:,.1f} people, at 95 %."
+        return f"Every count is within {people(question.total_error)} people, at 95 %."
     error, share, *others = _errors(question)
     text = f"{kinds.measure(question)}: {error.value}, {share.value} of {kinds.share_of(question)}"
     return "; ".join([text, *(f"{fact.name}: {fact.value}" for fact in others)]) + "."

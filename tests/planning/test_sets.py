@@ -165,7 +165,7 @@ def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
     assert len(promises_of(before)) == 1
     cap, error = before.fact(SetPromises).larger_cap
     assert cap == pytest.approx(2)
-    said = f"With a budget of 2 for any two sets the error is {error:,.1f} people"
+    said = f"With a budget of 2 for any two sets the error is {error:,.0f} people"
     assert said in cap_sentence(before)
     plan = plan_of(asked.replacing(sets=AssumedSets(cap=cap)))
     after = plan.questions[0]

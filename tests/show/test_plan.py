@@ -296,9 +296,9 @@ def test_what_is_cut_is_said_in_people():
     most = best.mechanism.asked.longer.largest_bias(50_000)
     least = 50_000 * (share @ np.maximum(0, 1 - length / np.maximum(size, 1)))
     assert least < most < 1.1 * least  # and what 50,000 people may have more by chance
-    assert f"too small by {most:,.1f} people at most" in said
+    assert f"too small by {most:,.0f} people at most" in said
     uncut = best.fact(Padded).uncut[1]
-    assert f"A padding length of 9 cuts none of these sets: {uncut:,.1f}" in said
+    assert f"A padding length of 9 cuts none of these sets: {uncut:,.0f}" in said
     assert "is assumed" in said
 
 

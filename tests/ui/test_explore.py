@@ -25,7 +25,7 @@ def planned(app, place=0):
 
 def test_what_is_explored_is_what_is_planned_with_it():
     app = open_page("explore")
-    assert "As in the survey: total error 622.1 people." in words(app)
+    assert "As in the survey: total error 622 people." in words(app)
     assert by_label(app.button, "Use these budgets").disabled
     by_label(app.button, "Pin this").click().run()
     by_label(app.slider, "Budget of severe").set_value(2.0).run()
@@ -38,7 +38,7 @@ def test_what_is_explored_is_what_is_planned_with_it():
     assert document["question"][0]["level"][0]["epsilon"] == "2"
     error = planned(app).total_error
     assert (
-        f"Total error from 622.1 to {people(error)} people; one answer's error, in"
+        f"Total error from 622 to {people(error)} people; one answer's error, in"
         in said
     )
     assert f"Total error from {people(622.1**2)[:3]}" in squared

@@ -66,7 +66,7 @@ def test_who_agrees_to_a_proven_file_gets_it_and_no_other(
     session(app).document["question"][0]["mechanism"] = "grr"
     app.run()
     assert not downloads(app)
-    assert "699.2 people" in words(app)  # what it costs
+    assert "699 people" in words(app)  # what it costs
 
 
 def test_a_questionnaire_for_nowhere_is_said_to_be_none(questions):

@@ -53,7 +53,7 @@ def test_the_app_starts_with_an_example_where_the_levels_matter():
     assert not app.exception
     assert (app.title[0].value, metric(app, TOTAL)) == (
         "Questions",
-        "1,093.5 people",
+        "1,093 people",
     )  # tutorial
     assert "seen from 2.348 %: rarer answers look absent" in words(app)
     assert "For whom" in words(app)
@@ -78,7 +78,7 @@ def test_a_row_that_is_begun_is_asked_for_the_rest(questions):
 def test_every_edit_is_one_step_back_and_forth(questions):
     before = metric(questions, TOTAL)
     assert (
-        before == f"{math.sqrt(100_000 * 3.870237140):,.1f} people"
+        before == f"{math.sqrt(100_000 * 3.870237140):,.0f} people"
     )  # a known optimum
     assert session(questions).past == []  # to look at a page changes nothing
     type_levels(questions, {0: {"epsilon": "2.5"}})
@@ -150,7 +150,7 @@ def test_while_a_cell_is_wrong_the_last_results_stay_greyed(questions):
             # Who begins is asked, who errs is told.
             assert (said if typed else "People asked is still") in words(questions)
             assert "from before" in words(questions), typed
-            assert metric(questions, TOTAL) == "622.1 people"
+            assert metric(questions, TOTAL) == "622 people"
         type_levels(questions, {0: {"epsilon": "ln 4", "items": "HIV"}})
         write(questions, "People asked", "100,000")
         assert not questions.warning
@@ -202,7 +202,7 @@ def test_the_worst_single_answer_and_another_mechanism():
     assert question(app).objective.kind == "minimax"
     choose(app, "Make small", "total")
     choose(app, "Mechanism", "grr")
-    assert metric(app, TOTAL) == "699.2 people"
+    assert metric(app, TOTAL) == "699 people"
     choose(app, "A person gives", "item-set")  # which cannot have it
     assert "grr" not in words(app)
 
@@ -237,7 +237,7 @@ def test_answers_in_order(questions):
         PrivacyPolicy([1, math.log(6), 1], [1, 1, 1]), tolerance=1e-5
     )
     error = math.sqrt(100_000 * best.worst_error)
-    assert metric(questions, questions.metric[0].label) == f"{error:,.1f} people"
+    assert metric(questions, questions.metric[0].label) == f"{error:,.0f} people"
 
 
 def test_a_number_and_who_answers_it(questions):
@@ -341,7 +341,7 @@ def test_hundreds_of_pasted_levels_are_refused_at_once(questions):
     )  # a fraction of it is usual; planning them took 47
     assert "500 levels were pasted, and 100 can be" in words(questions)
     assert len(question(questions).levels) == 2
-    assert metric(questions, TOTAL) == "622.1 people"
+    assert metric(questions, TOTAL) == "622 people"
 
 
 def test_a_field_that_no_page_has_takes_nothing(questions):

@@ -31,14 +31,14 @@ def example(name):
 
 def test_a_result_has_its_figures_one_picture_and_no_button_that_protects_less():
     app = open_page("plan")
-    assert metric(app, TOTAL) == "622.1 people"
+    assert metric(app, TOTAL) == "622 people"
     assert len(app.get("plotly_chart")) == 1
     assert not [one for one in app.button if one.proto.type == "primary"]
     assert "odds may then change more: " in words(app)
     (mechanisms,) = tables(app)  # others are details
     assert mechanisms["mechanism"][0] == "Subset design"
     assert (
-        "Standard error of other answers' counts, people: 260.9 for 'common'."
+        "Standard error of other answers' counts, people: 261 for 'common'."
         in words(app)
     )
 
