@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from planner.arguments import budget, whole_number
 from planner.arrays import Array
 from planner.errors import InputError
+from planner.estimates.channel import ChannelEstimates, OrderedEstimates
 from planner.estimates.distribution import (
     DistributionEstimates,
     estimate_distribution,
@@ -23,7 +25,7 @@ from planner.solvers.answers import Channel
 from planner.survey.levels import Level, NumericDomain
 from planner.survey.questions import MAX_ORDERED_ANSWERS, Ordinal
 
-CELLS = (8, 16, 32, 64)
+CELL_COUNTS = (8, 16, 32, 64)
 """Numbers of cells among which the plan chooses; up to 256 may be asked for."""
 
 _ERRORS_A_CELL = 4.0  # standard errors of a share, below a cell's share of people alike
@@ -100,6 +102,26 @@ class DistributionPlan:
             self.channel, self.edges, counts, confidence, no_answer=self.refusals
         )
 
+    def expected(
+        self, center: float, spread: float, missing: float = 0.0
+    ) -> OrderedEstimates:
+        """What would be seen on average of people whose numbers are normal around a center.
+
+        Those beyond an end of the range have that end; ``spread`` is the standard deviation above
+        0, both in the number's unit, ``missing`` the share without an answer. Limits are those of
+        a survey whose estimates happen to be right.
+        """
+        normal = NormalDist(center, spread)
+        up_to = [normal.cdf(edge) for edge in self.edges[1:-1].tolist()]
+        shares = np.diff([0.0, *up_to, 1.0])
+        if self.refusals:
+            shares = np.append((1 - missing) * shares, missing)
+        channel = self.channel
+        covariance = channel.covariance(shares, drawn=True) / self.people
+        found = ChannelEstimates(channel.wanted @ shares, covariance, self.people)
+        ends = tuple(f"{edge:.6g}" for edge in self.edges[1:].tolist())
+        return OrderedEstimates(ends, *found.of_shares_up_to(no_answer=self.refusals))
+
     def question(self, name: str) -> Ordinal:
         """The cells as a question with ordered answers, for a survey, its page and its clients."""
         edges = self.edges.tolist()
@@ -163,11 +185,13 @@ def plan_distribution(
         return DistributionPlan(
             domain, epsilon, people, channel, refusals, f"{cells} cells, as asked."
         )
-    chosen = CELLS[0]
+    chosen = CELL_COUNTS[0]
     channel = _channel_of(chosen, epsilon, refusals)
     error = _noise(channel, people, chosen)
-    reason = f"{CELLS[-1]} cells, the most that are chosen: a finer file grows large."
-    for finer in CELLS[1:]:
+    reason = (
+        f"{CELL_COUNTS[-1]} cells, the most that are chosen: a finer file grows large."
+    )
+    for finer in CELL_COUNTS[1:]:
         next_channel = _channel_of(finer, epsilon, refusals)
         next_error = _noise(next_channel, people, finer)
         if _ERRORS_A_CELL * next_error > 1 / finer:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from planner.arguments import positive_numbers
 from planner.arrays import Array
 from planner.errors import InputError, SolverError
+from planner.estimates.channel import OrderedEstimates
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.making import bisample_md
 from planner.mechanisms.rivals import bisample_variance
@@ -29,6 +30,7 @@ from planner.planning.channels import (
     five_populations,
     proven_channel,
 )
+from planner.planning.distribution import plan_distribution
 from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import (
     FLAT,
@@ -50,6 +52,7 @@ _GRIDS = (
 )  # 17 points take seconds, and save one to four per cent of a squared error
 _FEWEST = 1e-3  # share who answer, below which no channel is predicted
 _MEAN_TOLERANCE = 1e-3  # to which channels of a curve are solved
+_CURVE_CELLS = 12  # of the curve that would be seen: solved while somebody waits
 _AROUND = 2.5  # times a budget, up to which others are looked at
 
 
@@ -299,6 +302,29 @@ def plan_answer_rates(parts: Sequence[AnyPart]) -> dict[str, AnswerRatePlan]:
         remedy = "Add [question.preferences] to a numeric question."
         raise InputError("kind", kinds, allowed, remedy)
     return {part.asked.name: answer_rate_of(part) for part in stated}
+
+
+def expected_curve(part: AnyPart) -> tuple[Array, OrderedEstimates]:
+    """The shares of people up to a number that would be seen, were it asked for its distribution.
+
+    At the budget in use and of the people assumed: the ends of the cells, ``(d + 1,)``, and the
+    shares up to each but the first, with their limits. Answers are put around the middle of the
+    range where no mean is stated.
+    """
+    question = part.question
+    model = model_of(question, part.people, part.share)
+    rate = float(model.answer_rate(float(question.policy.epsilons[0])))
+    domain = model.domain
+    plan = plan_distribution(
+        domain.lower,
+        domain.upper,
+        epsilon=float(part.deployed.policy.epsilons[0]),
+        people=max(1, part.people),
+        refusals=True,
+        cells=_CURVE_CELLS,
+    )
+    center = domain.center if model.mean is None else model.mean
+    return plan.edges, plan.expected(center, model.spread, 1 - rate)
 
 
 # What a question is planned with

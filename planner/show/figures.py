@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from planner.arrays import Array
 from planner.errors import InputError
 from planner.estimates.channel import OrderedEstimates
-from planner.planning.mean import AnswerRatePlan
+from planner.planning.mean import AnswerRatePlan, expected_curve
 from planner.planning.option import FLAT
 from planner.planning.padding import PaddingPlan
 from planner.planning.question import QuestionPlan
@@ -351,6 +351,16 @@ def ordered_figure(
     return Chart(
         lines, ("answer, the lowest first", "people up to the answer"), percent=True
     )
+
+
+def seen_figure(part: AnyPart) -> Chart:
+    """The curve of a number that would be seen at a budget, with its limits: all at once."""
+    edges, expected = expected_curve(part)
+    lower, upper = expected.band
+    limits = (np.append(0.0, lower), np.append(0.0, upper))
+    shares = np.append(0.0, expected.consistent)
+    line = Line("seen on average, and its 95 % limits", edges, shares, limits=limits)
+    return Chart([line], ("answer", "people up to the answer"), percent=True)
 
 
 def one_survey_figure(survey: OneSurvey) -> Chart:

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from planner.planning.distribution import plan_distribution
+from planner.planning.mean import expected_curve
 from planner.planning.plan import plan_survey
+from planner.show.figures import seen_figure
+from planner.survey.questions import Numeric
 from planner.survey.survey import Survey
 from tests.refusals import refused
 
@@ -81,6 +84,30 @@ def test_the_cells_are_a_question_that_can_be_deployed(plan):
     (planned,) = plan_survey(Survey("s", PEOPLE, (question,))).questions
     assert len(planned.law.shape.rows) == 16
     assert question.ordered[0] == "0 to 5"
+
+
+def test_the_curve_that_would_be_seen_tightens_with_the_budget():
+    wide = part_of_number(0.5)
+    tight = part_of_number(3.0)
+    widths = []
+    for part in (wide, tight):
+        edges, expected = expected_curve(part)
+        lower, upper = expected.band
+        assert edges[[0, -1]].tolist() == [10.0, 30.0]
+        middle = np.interp(20.0, edges, np.append(0.0, expected.consistent))
+        assert middle == pytest.approx(0.5, abs=0.01)
+        widths.append(float((upper - lower)[:-1].mean()))
+    assert widths[1] < 0.4 * widths[0]
+    chart = seen_figure(tight)
+    assert chart.titles == ("answer", "people up to the answer")
+
+
+def part_of_number(epsilon):
+    question = Numeric(
+        "q", 10, 30, epsilon=epsilon, mean=20, sd=4, mechanism="bisample-md"
+    )
+    (planned,) = plan_survey(Survey("s", 5_000, (question,))).questions
+    return planned.part
 
 
 def test_refusals(plan):

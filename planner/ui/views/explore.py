@@ -36,6 +36,7 @@ from planner.ui.fields import kept_item
 from planner.ui.state import session
 from planner.ui.working import looked_at, remembered
 
+_CURVE = "the curve that would be seen"
 _SCALES = np.geomspace(0.4, 2.5, 9)
 _TRIED_BUDGETS = np.geomspace(0.2, 8, 8)  # nats, at which channels are solved
 _WHILE_MOVING = 1e-3  # to which designs are solved while a hand moves
@@ -43,7 +44,7 @@ _MOST_SLIDERS = 6
 _NATS = 0.05, 10.0
 _SHARES = 0.005, 0.995
 _SHARE_STEP = 0.005
-_NO_ERRORS = "decoys", "budgets: who answers"
+_NO_ERRORS = "decoys", "budgets: who answers", _CURVE
 """Charts of something else."""
 
 
@@ -272,11 +273,14 @@ def _charts(plan: QuestionPlan) -> dict[str, Callable[[], figures.Chart]]:
     padded = plan.fact(Padded)
     if plan.fact(AnswerRateModel) is not None:
         rates = _rates(plan)
-        return {
+        curves: dict[str, Callable[[], figures.Chart]] = {
             "budgets: the error": partial(figures.error_figure, rates),
             "budgets: the error's parts": partial(figures.parts_figure, rates),
             "budgets: who answers": partial(figures.answering_figure, rates),
         }
+        if not rates.model.domain.yes_no:
+            curves[_CURVE] = partial(figures.seen_figure, plan.part)
+        return curves
 
     def against(level: str = "") -> figures.Chart:
         curve = budget_curve(plan, _SCALES, level or None, _WHILE_MOVING)
