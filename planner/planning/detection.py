@@ -14,6 +14,13 @@ from numpy.typing import NDArray
 
 from planner.arrays import Array
 from planner.planning.by_level import PureProtocol
+from planner.planning.power import (
+    HALVES,
+    ComparedGroups,
+    detectable_difference,
+    people_for_difference,
+    power_of_difference,
+)
 from planner.survey.levels import Target, wrong_targets
 
 # Quantiles of the normal distribution: 95 % one-sided, and a power of 80 %.
@@ -22,19 +29,53 @@ _Z_POWER = 0.8416212335729143
 _LAST_DIGITS = 1e-12  # of a number of people that a target is met with exactly
 
 
-def achieved(protocol: PureProtocol, users: float, target: Target) -> float:
-    """What is reached for ``target``, as a share of ``users``; ``inf`` if undetectable."""
+def achieved(
+    protocol: PureProtocol,
+    users: float,
+    target: Target,
+    groups: ComparedGroups = HALVES,
+) -> float:
+    """What is reached for ``target``, as a share of ``users``; ``inf`` if undetectable.
+
+    A difference is one between two ``groups``.
+    """
     levels = _levels_of(protocol, target)
     noise = protocol.noise[levels]
+    signal = protocol.signal[levels]
+    if target.kind == "difference":
+        start = target.from_share or 0.0
+        return detectable_difference(noise, signal, start, groups, users)
     if target.kind == "detect":
-        signal = protocol.signal[levels]
         return float(detectable_frequencies(noise, signal, users).max())
     if target.level is None:
         return float(np.sqrt(protocol.worst_case_mse / users))
     return float(np.sqrt(noise.max() / users))
 
 
-def users_needed(protocol: PureProtocol, target: Target, fraction: float = 1.0) -> int:
+def power(
+    protocol: PureProtocol,
+    users: float,
+    target: Target,
+    groups: ComparedGroups = HALVES,
+) -> float:
+    """How often ``users`` show the difference that a ``target`` asks for, at 5 %, two-sided."""
+    levels = _levels_of(protocol, target)
+    return power_of_difference(
+        protocol.noise[levels],
+        protocol.signal[levels],
+        target.from_share or 0.0,
+        target.value,
+        groups,
+        users,
+    )
+
+
+def users_needed(
+    protocol: PureProtocol,
+    target: Target,
+    fraction: float = 1.0,
+    groups: ComparedGroups = HALVES,
+) -> int:
     """How many users reach ``target``, where a ``fraction`` of them is asked.
 
     An error ``v / n`` is at most ``value^2`` from ``n = v / value^2`` on. A share ``f`` is detected
@@ -49,7 +90,11 @@ def users_needed(protocol: PureProtocol, target: Target, fraction: float = 1.0) 
     """
     levels = _levels_of(protocol, target)
     noise = protocol.noise[levels]
-    if target.kind == "detect":
+    if target.kind == "difference":
+        signal = protocol.signal[levels]
+        start = target.from_share or 0.0
+        needed = people_for_difference(noise, signal, start, target.value, groups)
+    elif target.kind == "detect":
         absent = _Z_LEVEL * np.sqrt(noise)
         present = _Z_POWER * np.sqrt(noise + target.value * protocol.signal[levels])
         needed = np.square((absent + present) / target.value).max()

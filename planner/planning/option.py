@@ -17,6 +17,7 @@ from planner.arrays import Array
 from planner.errors import InputError
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Ledger
+from planner.planning.power import GroupShares
 from planner.planning.solve import DESIGN, TIGHT, TOTAL, scaled, solve_for
 from planner.policy import logodds
 from planner.policy.objective import Objective
@@ -56,6 +57,7 @@ class Part(Generic[Q]):
     It is ``asked`` as in the survey; ``tolerated`` has a budget, where that was left open, and
     ``question`` the budgets left, and nothing open. It gets a ``share`` of these, and a
     ``fraction`` of ``everybody``, the number of people who are asked anything, are asked it.
+    ``groups`` are the survey's known groups that are no numbers.
     """
 
     asked: Q
@@ -64,6 +66,7 @@ class Part(Generic[Q]):
     share: float
     fraction: float
     everybody: int
+    groups: tuple[GroupShares, ...] = ()
 
     @classmethod
     def alone(cls, question: Q, people: int, share: float = 1.0) -> Part[Q]:

@@ -26,6 +26,7 @@ from planner.planning.joint import Related, joined
 from planner.planning.ledger import Ledger, LedgerEntry, earlier, record_collection
 from planner.planning.option import AnyPart, Curve, Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
+from planner.planning.power import GroupShares
 from planner.planning.question import KINDS, QuestionPlan, plan_question
 from planner.planning.sets import Padded
 from planner.planning.shares import Allocation, allocate
@@ -418,24 +419,36 @@ def parts_of(
     questions = [question for question in survey.questions if not question.apart]
     users = survey.users
     if len(questions) < 2:
-        return [part_of(question, users, ledger) for question in questions], None
+        groups = known_groups(survey)
+        return [
+            part_of(question, users, ledger, groups=groups) for question in questions
+        ], None
     tolerated = [
         KINDS[question.kind].settled(question, users) for question in questions
     ]
     left = [with_budget_left(question, ledger) for question in tolerated]
     split, some, allocation = _allocated(left, survey)
+    groups = known_groups(survey)
     parts: list[AnyPart] = []
     for k, question in enumerate(questions):
         if survey.design == "split":
             share = float(allocation.shares[k])
-            part = Part(question, tolerated[k], split[k], share, 1.0, users)
+            part = Part(question, tolerated[k], split[k], share, 1.0, users, groups)
         else:
             some_each = allocation.some_each
             fraction = float(some_each.fractions[k])
             share = some_each.share
-            part = Part(question, tolerated[k], some[k], share, fraction, users)
+            part = Part(question, tolerated[k], some[k], share, fraction, users, groups)
         parts.append(part)
     return parts, allocation
+
+
+def known_groups(survey: Survey) -> tuple[GroupShares, ...]:
+    """The survey's known groups that are no numbers, with the shares that are expected."""
+    groups = []
+    for name, shares in survey.group_shares.items():
+        groups.append(GroupShares(name, tuple(shares.items())))
+    return tuple(groups)
 
 
 def part_of(
@@ -444,16 +457,17 @@ def part_of(
     ledger: Ledger,
     share: float = 1.0,
     fraction: float = 1.0,
+    groups: tuple[GroupShares, ...] = (),
 ) -> AnyPart:
     """One question's part, settled, at this ``share`` of the budgets and ``fraction`` of people."""
     if asked.apart:
-        return Part(asked, asked, asked, share, fraction, users)
+        return Part(asked, asked, asked, share, fraction, users, groups)
     kind = KINDS[asked.kind]
     tolerated = kind.settled(asked, users)
     left = with_budget_left(tolerated, ledger)
     smallest_budget(left.policy)
     fitted = kind.fitted(left, fraction * users, share)
-    return Part(asked, tolerated, fitted, share, fraction, users)
+    return Part(asked, tolerated, fitted, share, fraction, users, groups)
 
 
 def _allocated(

@@ -16,9 +16,10 @@ import numpy as np
 from planner.arguments import whole_number
 from planner.errors import ConvergenceError, InputError
 from planner.limits import MAX_EPSILON
-from planner.planning.detection import achieved, check_targets, users_needed
+from planner.planning.detection import achieved, check_targets, power, users_needed
 from planner.planning.kind import AnyKind, PlanFacts
 from planner.planning.option import AnyPart, Curve, Option, choice_curve
+from planner.planning.power import HALVES, ComparedGroups, compared_groups
 from planner.planning.solve import crossing, scaled
 from planner.planning.what_if import largest_scale
 from planner.policy.policy import PrivacyPolicy
@@ -97,7 +98,8 @@ class TargetAnswer:
     ``in_file`` are the same as the survey file would state them, while shares of budgets and people
     stay as they are; empty where pairs of levels have budgets of their own. ``users`` is how many
     people the whole survey would have to ask with the budgets as they are; None if no number is
-    enough, because a bias is larger than the target.
+    enough, because a bias is larger than the target. Of a difference ``power`` is how often these
+    people would show it, between the ``groups`` that have the fewest people.
     """
 
     target: Target
@@ -106,6 +108,8 @@ class TargetAnswer:
     users: int | None
     of_mean: bool = False
     in_file: tuple[FileBudget, ...] = ()
+    power: float | None = None
+    groups: ComparedGroups | None = None
 
     @property
     def met(self) -> bool:
@@ -208,7 +212,7 @@ def smallest_budgets(
     policy, users:
         The levels and their budgets now; number of reports, at least 1.
     targets:
-        One target or several; all must be met.
+        One target or several; all must be met. A difference is one between two halves.
     model:
         ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``; its total error is minimised. No
         budget is raised above 50.
@@ -252,15 +256,21 @@ def answer_targets(
     answers = []
     for target in part.asked.targets:
         if not target.of_all and not part.asked.draws_one:
-            key = "detect" if target.level is None else "level"
+            key = target.kind if target.level is None else "level"
             what = f"{key} in a target of question {part.asked.name!r}"
             remedy = "Of sets, ordered answers and means give the total error alone."
             raise InputError(what, getattr(target, key), "left out", remedy)
+        groups = HALVES
+        chance = None
+        if target.between is not None:
+            groups = compared_groups(target.between, part.groups)
+            reporters = reporting.fraction * part.everybody
+            chance = power(planned.law, reporters, target, groups)
         reached = _reached(kind, part, planned, target)
         if target.of_all:
             people = kind.people_for(reporting, facts, total, target.value)
         else:
-            people = users_needed(planned.law, target, reporting.fraction)
+            people = users_needed(planned.law, target, reporting.fraction, groups)
         budgets = None
         in_file: tuple[FileBudget, ...] = ()
         if reached > target.value:
@@ -268,7 +278,16 @@ def answer_targets(
         if budgets is not None and budgets.possible:
             in_file = _in_file(part, budgets)
         of_mean = part.asked.of_mean
-        answer = TargetAnswer(target, reached, budgets, people, of_mean, in_file)
+        answer = TargetAnswer(
+            target=target,
+            reached=reached,
+            budgets=budgets,
+            users=people,
+            of_mean=of_mean,
+            in_file=in_file,
+            power=chance,
+            groups=None if chance is None else groups,
+        )
         answers.append(answer)
     return tuple(answers)
 
@@ -278,7 +297,10 @@ def _reached(kind: AnyKind, part: AnyPart, option: Option, target: Target) -> fl
     reporting, total = part.in_round(kind.total(part, option))
     if target.of_all:
         return sqrt(total.sampled(reporting.fraction) / part.everybody)
-    return achieved(option.law, reporting.fraction * part.everybody, target)
+    groups = HALVES
+    if target.between is not None:
+        groups = compared_groups(target.between, part.groups)
+    return achieved(option.law, reporting.fraction * part.everybody, target, groups)
 
 
 def _smallest(

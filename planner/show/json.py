@@ -45,7 +45,7 @@ _NAMES_OF: dict[
     Option: "name title error against compared",
     Allocation: "names shares errors value lower_bound relative_gap some_each best_each",
     ChannelCurve: "epsilon answer_rate channel_rmse relative_gap",
-    TargetAnswer: "target reached users of_mean in_file",
+    TargetAnswer: "target reached users of_mean in_file power groups",
     ComparedRow: "question level what first second change",
     Related: "names sizes table margins separate margins_separate",
     OutsiderView: "question shuffled guess levels reach swaying moves",

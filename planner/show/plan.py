@@ -372,6 +372,13 @@ def target_sentence(
     reached = percent(answer.reached) if answer.reached < 1e6 else "nothing"
     target = f"{_wanted(answer)}{kinds.in_round(question)}"
     text = f"Target, {target}: {verdict}, reached {reached}."
+    if answer.power is not None and answer.groups is not None:
+        groups = answer.groups
+        text = (
+            f"{text} The people asked show it with a power of {percent(answer.power)} "
+            f"(5 %, two-sided; {groups.first!r} with {percent(groups.first_share)} of the "
+            f"people, {groups.second!r} with {percent(groups.second_share)})."
+        )
     if answer.met:
         return text
     instead = (
@@ -390,6 +397,12 @@ def _wanted(answer: TargetAnswer) -> str:
     of_level = "" if target.level is None else f" of {target.level!r}"
     if target.kind == "detect":
         return f"every item{of_level} detectable from {share} of the users"
+    if target.kind == "difference":
+        start = percent(target.from_share or 0.0)
+        return (
+            f"a difference of {share} between any two of {target.between!r} detected, from "
+            f"a share of {start}{of_level}"
+        )
     if target.of_all:
         return f"total error at most {share} of the users"
     return f"standard error of a rare item{of_level} at most {share}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -96,32 +96,57 @@ class Level(Description):
 class Target(Description):
     """A requirement on one question, in shares of the users, from 1e-12 to below 1.
 
-    Either ``error`` is given, the root of the largest total mean squared error over all items (of
-    a ``level``: the standard error of a rare item's share), or ``detect``, the smallest share at
-    which an item must be told apart from one that nobody has (one-sided 95 % test, power 80 %).
+    One of three is given: ``error``, the root of the largest total mean squared error over all
+    items (of a ``level``: the standard error of a rare item's share); ``detect``, the smallest
+    share at which an item must be told apart from one that nobody has (one-sided 95 % test, power
+    80 %); or ``difference``, that of an item's share ``between`` any two values of a known group,
+    of which one has the share ``from`` (in Python ``from_share``) and the other one so much more
+    (two-sided 5 % test, power 80 %).
 
     Examples
     --------
     >>> Target(detect="1 %", level="severe").value
     0.01
+    >>> Target(difference=0.1, between="region", from_share=0.2).kind
+    'difference'
     """
 
     error: Annotated[values.Share, Field(ge=1e-12, lt=1)] | None = None
     detect: Annotated[values.Share, Field(ge=1e-12, lt=1)] | None = None
     level: values.Name | None = None
+    difference: Annotated[values.Share, Field(ge=1e-12, lt=1)] | None = None
+    between: values.Name | None = None
+    from_share: Annotated[values.Share, Field(ge=0, lt=1)] | None = Field(
+        default=None, alias="from"
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if (self.error is None) == (self.detect is None):
-            remedy = "Give the largest error, or the smallest share to detect; two targets if both."
-            given = self.error, self.detect
-            raise InputError("(error, detect)", given, "exactly one of the two", remedy)
+        given = (self.error, self.detect, self.difference)
+        if sum(value is not None for value in given) != 1:
+            remedy = (
+                "Give the largest error, the smallest share to detect, or the smallest "
+                "difference; a target for each."
+            )
+            allowed = "exactly one of the three"
+            raise InputError("(error, detect, difference)", given, allowed, remedy)
+        for key, value in (("between", self.between), ("from", self.from_share)):
+            if (value is None) != (self.difference is None):
+                allowed = "given with a difference, and with no other target"
+                remedy = 'Write { difference = 0.05, between = "region", from = 0.2 }.'
+                raise wrong(value, allowed, remedy, key)
+        if self.difference is not None and self.value + (self.from_share or 0) > 1:
+            allowed = f"at most {1 - (self.from_share or 0):g}, as shares end at 1"
+            remedy = "Give the smaller of the two shares as from."
+            raise wrong(self.difference, allowed, remedy, "difference")
         return self
 
     @property
-    def kind(self) -> str:
-        """``"error"`` or ``"detect"``."""
-        return "detect" if self.error is None else "error"
+    def kind(self) -> Literal["error", "detect", "difference"]:
+        """Which of the three is given."""
+        if self.error is not None:
+            return "error"
+        return "difference" if self.detect is None else "detect"
 
     @property
     def of_all(self) -> bool:
@@ -131,14 +156,14 @@ class Target(Description):
     @property
     def value(self) -> float:
         """The number asked for, a share of the users."""
-        return self.detect or 0.0 if self.error is None else self.error
+        return self.error or self.detect or self.difference or 0.0
 
 
 def wrong_targets(
     targets: Iterable[Target], levels: Sequence[str]
 ) -> Iterator[tuple[int, str, InputError]]:
     """Which target and key of it name no level, or contradict an earlier target."""
-    seen: dict[tuple[str, str | None], float] = {}
+    seen: dict[tuple[str, str | None, str | None, float | None], float] = {}
     for i, target in enumerate(targets):
         if target.level is not None and target.level not in levels:
             remedy = (
@@ -146,7 +171,9 @@ def wrong_targets(
             )
             error = InputError.unknown("level", target.level, levels, remedy)
             yield i, "level", error
-        earlier = seen.setdefault((target.kind, target.level), target.value)
+        # Differences from several shares, or between several groups, do not contradict.
+        subject = (target.kind, target.level, target.between, target.from_share)
+        earlier = seen.setdefault(subject, target.value)
         if earlier != target.value:
             allowed = f"the same as the other target for it, {earlier:g}"
             remedy = "These targets contradict each other: keep the one that you need."

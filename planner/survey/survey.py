@@ -76,6 +76,7 @@ class Survey(Description):
             (("question", i, "name"), one.name) for i, one in enumerate(self.questions)
         )
         require_distinct(names)
+        self._check_differences()
         self._join()
         if self.weights and self.population:
             remedy = "Give one of the two: a weight is what one person counts for."
@@ -103,6 +104,16 @@ class Survey(Description):
                 remedy = 'Leave it out, or set design = "some-each".'
                 raise wrong(self.asked, allowed, remedy, "asked")
         return self
+
+    def _check_differences(self) -> None:
+        """Targets of differences name a known group that is no number."""
+        names = list(self.named_groups)
+        for i, question in enumerate(self.questions):
+            for k, target in enumerate(question.targets):
+                if target.between is not None and target.between not in names:
+                    remedy = "Name a group of the survey that is no number."
+                    error = InputError.unknown("between", target.between, names, remedy)
+                    raise at("question", i, "target", k, "between", error=error)
 
     def _join(self) -> None:
         """Joint questions get their parts, which are no questions of their own then."""

@@ -129,7 +129,7 @@ def planned_alone(survey: SurveyPlan, plan: QuestionPlan) -> QuestionPlan:
     asked = plan.part.asked
     if plan.part.share == 1 and plan.part.fraction == 1:
         return plan
-    part = part_of(asked, plan.part.everybody, survey.ledger)
+    part = part_of(asked, plan.part.everybody, survey.ledger, groups=plan.part.groups)
     return remembered(("alone", part), lambda: plan_question(part))
 
 

@@ -28,6 +28,7 @@ from planner.show import figures
 from planner.show.blocks import said
 from planner.show.kinds import answers, words
 from planner.show.others import answer_rate_blocks, changed_sentence, comparison_blocks
+from planner.show.plan import target_sentence
 from planner.show.promises import budget_in_words, promises_of
 from planner.survey.survey import settle
 from planner.ui import render
@@ -121,6 +122,9 @@ def _explored(plan: QuestionPlan, part: AnyPart) -> QuestionPlan:
     units = figures.error_units(explored)
     with sentences:
         render.render(said([changed_sentence(plan, explored, unit)]))
+        for answer in explored.targets:
+            sentence = target_sentence(explored, answer)
+            render.render(said([sentence], "met" if answer.met else "missed"))
         if not explored.question.apart:
             render.render(said(promises_of(explored)))
         whose = answers(explored)
@@ -212,7 +216,7 @@ def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Cha
     if changed is None:
         raise mistakes[0].error
     (question,) = (asked for asked in changed.questions if asked.name == plan.name)
-    part = part_of(question, users, survey.ledger, share, fraction)
+    part = part_of(question, users, survey.ledger, share, fraction, before.groups)
     return part, sliders.changes
 
 
