@@ -97,10 +97,15 @@ def _personal():
         )
 
 
+def prior_posterior_bounds(policy):
+    """Bounds on ``Pr(x) / Pr(x | report)`` for an input of each level, each of shape ``(t,)``."""
+    return np.exp(-policy.leakage_epsilons), np.exp(policy.against_epsilons)
+
+
 def _discriminative():
     policy = PrivacyPolicy([1.0, 1.2, 3.0], [1, 1, 3])
     bounds = [
-        np.repeat(bound, policy.item_counts) for bound in policy.prior_posterior_bounds
+        np.repeat(bound, policy.item_counts) for bound in prior_posterior_bounds(policy)
     ]
     law = _listed(unary(solve(policy)))
     yield "MinID-LDP (1, 1.2, 3) (IDUE)", law, *bounds
@@ -111,7 +116,7 @@ def _discriminative():
     hand = np.array(
         [[c, c, 1 - 2 * c], [near, far, 1 - near - far], [far, near, 1 - near - far]]
     )
-    low, high = PrivacyPolicy([1.0, 3.0], [1, 2]).prior_posterior_bounds
+    low, high = prior_posterior_bounds(PrivacyPolicy([1.0, 3.0], [1, 2]))
     yield "MinID-LDP (1, 3, 3), made by hand", hand, low[[0, 1, 1]], high[[0, 1, 1]]
 
 

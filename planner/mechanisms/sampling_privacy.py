@@ -78,8 +78,8 @@ class SamplingPrivacy:
     >>> estimates = mechanism.estimate(totals)
     >>> float(estimates.values[1].round(1)), float(estimates.standard_errors[1].round(1))
     (304.4, 19.3)
-    >>> mechanism.privacy_loss(), mechanism.output_losses.round(4).tolist()
-    (inf, [0.9163, 1.0296])
+    >>> mechanism.output_losses.round(4).tolist()
+    [0.9163, 1.0296]
     """
 
     sampling: float
@@ -161,10 +161,6 @@ class SamplingPrivacy:
     def variance(self, true_counts: ArrayLike) -> Array:
         """Exact variance of each estimated count, shape ``(V + 1,)``, in users squared."""
         return self._variance(self._true_counts(true_counts)[1:].astype(np.float64))
-
-    def privacy_loss(self) -> float:
-        """Infinite where both rounds of a person can be linked; else see :attr:`output_losses`."""
-        return inf
 
     @property
     def output_losses(self) -> Array:

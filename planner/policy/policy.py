@@ -232,20 +232,6 @@ class PrivacyPolicy:
         """
         return float(self.leakage_epsilons.max())
 
-    @property
-    def prior_posterior_bounds(self) -> tuple[Array, Array]:
-        """Bounds on ``Pr(x) / Pr(x | report)`` for an input of each level (table I).
-
-        Returns the lower and the upper bound, each of shape ``(t,)``.
-
-        Examples
-        --------
-        >>> lower, upper = PrivacyPolicy([1.0, 3.0], [1, 4]).prior_posterior_bounds
-        >>> upper.round(3).tolist()
-        [2.718, 7.389]
-        """
-        return np.exp(-self.leakage_epsilons), np.exp(self.against_epsilons)
-
     # -- identity -----------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:

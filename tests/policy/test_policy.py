@@ -52,12 +52,6 @@ def test_a_lone_item_without_a_pair_of_its_own_only_faces_others():
     ]  # there and back over the other level
 
 
-def test_prior_posterior_bounds_of_table_1():
-    lower, upper = PrivacyPolicy([1.0, 1.5, 3.0], [1, 1, 4]).prior_posterior_bounds
-    np.testing.assert_allclose(upper, np.exp([1.0, 1.5, 2.0]))
-    np.testing.assert_allclose(lower * upper, 1.0)
-
-
 @pytest.mark.parametrize("rule", ["min", "avg", [[1, 2], [2, 3]]])
 def test_equal_policies_are_equal_and_hash_alike(rule):
     one, two = (PrivacyPolicy([1.0, 2.0], [3, 4], rule, names=["x", "y"]) for _ in "12")
