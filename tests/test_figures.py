@@ -170,7 +170,7 @@ def truth_of(question, labels, codes):
 def collected(parameters, law, codes):
     """The estimates of one collection, and how many report in its first round."""
     sums = {}
-    for number, reports in bulk._draw(law, codes).items():
+    for number, reports in bulk.reports_by_round(law, codes).items():
         counting = counter(law)
         counting.add(np.ascontiguousarray(reports))
         sums[law.name, number] = counting.sums()

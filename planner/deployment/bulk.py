@@ -288,11 +288,15 @@ def _randomised(
     given = [code for code in codes if code is not LEFT_OUT]
     step = max(1, _BLOCK_BYTES // (column.size * len(column.rounds)))
     for start in range(0, len(given), step):
-        for number, reports in _draw(column, given[start : start + step]).items():
+        for number, reports in reports_by_round(
+            column, given[start : start + step]
+        ).items():
             yield (column.name, number), reports
 
 
-def _draw(law: CollectedLaw, codes: Sequence[Code]) -> dict[int | None, Reports]:
+def reports_by_round(
+    law: CollectedLaw, codes: Sequence[Code]
+) -> dict[int | None, Reports]:
     """Reports of each round: if asked again, of answers that stay, each person's own by lot."""
     words = system_words()
     if law.again is None:

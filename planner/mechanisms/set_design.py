@@ -100,7 +100,7 @@ class StaircaseCollected(staircase.Staircase, Collected):
         bits = np.zeros(n * width, np.bool_)
         first = np.arange(n) * width
         hit = elements < 0
-        left = self._hits_drawn(n, words)
+        left = self.hits_drawn(n, words)
         full = length + self.held - left
         for position in range(length):
             hit[position] = words.below(length - position, n) < left
@@ -117,7 +117,7 @@ class StaircaseCollected(staircase.Staircase, Collected):
         numbers = (np.flatnonzero(bits) % width).reshape(n, self.held)
         return as_bytes(numbers.astype(f"<u{self.width}"))
 
-    def _hits_drawn(self, count: int, words: Words) -> Whole:
+    def hits_drawn(self, count: int, words: Words) -> Whole:
         """The number of own elements in each report."""
         *ends, last = self.ends
         edges = np.array([(end << 64) // last for end in ends], dtype=np.uint64)

@@ -397,7 +397,7 @@ def draw_sets(
     for part, start, size, missing_here in zip(
         parts, starts.tolist(), sizes, missing, strict=True
     ):
-        _repair(part, start & 63, size, missing_here, source)
+        repair_sizes(part, start & 63, size, missing_here, source)
     flat[own_place] &= ~(_ONE_BIT << shift)
     flat[own_place] |= is_high.astype(np.uint64) << shift
     packed = np.zeros((words_for(int(ends[-1])), rows), dtype=np.uint64)
@@ -465,7 +465,7 @@ def _ones(bits: Packed) -> NDArray[np.int32]:
     return np.asarray(np.bitwise_count(bits).sum(axis=0, dtype=np.int32))
 
 
-def _repair(
+def repair_sizes(
     part: Packed, first: int, items: int, missing: Whole, source: Words
 ) -> None:
     """Add ones at random places where some are ``missing``, take them away where it is negative.

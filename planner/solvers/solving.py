@@ -21,7 +21,7 @@ from planner.solvers.threads import one_thread
 
 METHODS = ("auto", "reduced", "slsqp", "conic")
 BASELINES = ("rappor", "oue")
-_PROVEN_TABLE = 1e-6  # largest proven relative gap of a table that solve returns
+PROVEN_TABLE = 1e-6  # largest proven relative gap of a table that solve returns
 _TIGHT_ENOUGH = 1e-10  # a gap worth another Newton step
 _SMALL = 12  # levels up to which SLSQP beats the conic solver's set-up time
 _LARGE = 2_000  # levels beyond which the full linear program is not worth its time
@@ -91,7 +91,7 @@ def solve(
     failures = []
     for attempt in _pick(program) if method == "auto" else (method,):
         try:
-            return _solve_by(program, attempt)
+            return solve_by(program, attempt)
         except SolverError as error:
             failures.append(error)
     raise failures[0]
@@ -118,7 +118,7 @@ def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
     inner = model_named("opt1" if model == "rappor" else "opt2")
     smallest = smallest_budget(policy)
     plain = PrivacyPolicy(np.full(policy.size, smallest), policy.item_counts)
-    a, b = _inward(inner.start(plain), inner.to_probabilities, plain)
+    a, b = rounded_inward(inner.start(plain), inner.to_probabilities, plain)
     return UnaryTable(policy, a, b, model, "closed form")
 
 
@@ -142,7 +142,8 @@ def smallest_budget(policy: PrivacyPolicy) -> float:
     return smallest
 
 
-def _solve_by(program: Program, method: str) -> UnaryTable:
+def solve_by(program: Program, method: str) -> UnaryTable:
+    """The table of a program by one method, proven; a :class:`SolverError` if it is not."""
     if method == "reduced":
         v, proof = reduced.solve_reduced(program)
         if not _settled(program, v, proof):
@@ -160,10 +161,10 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
         solve_by = general.solve_slsqp if method == "slsqp" else general.solve_conic
         v = program.model.repair(program.policy, solve_by(program))
         proof = prove(program, v)
-    v, proof = _tightened(program, v, proof)
+    v, proof = tightened(program, v, proof)
     table = proven_table(program, v, proof, method)
     gap = table.certificate.relative_gap if table.certificate else np.inf
-    if not gap <= _PROVEN_TABLE:
+    if not gap <= PROVEN_TABLE:
         reason = f"The method {method!r} is proven optimal only to a relative {gap:.1e}"
         remedy = (
             "Use another method; where the error is next to nothing, "
@@ -190,7 +191,7 @@ def _settled(program: Program, v: Array, proof: Proof) -> bool:
     return program.policy.size > _LARGE or (tight and proof.stationary)
 
 
-def _tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:
+def tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:
     """The same answer, made and proven tighter by a few Newton steps if it is not tight yet."""
     best = v, proof
     for _ in range(3):
@@ -210,7 +211,7 @@ def _tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:
 
 def proven_table(program: Program, v: Array, proof: Proof, method: str) -> UnaryTable:
     """The table at ``v``, moved inward by rounding errors, with its proof."""
-    a, b = _inward(v, program.model.to_probabilities, program.policy)
+    a, b = rounded_inward(v, program.model.to_probabilities, program.policy)
     table = UnaryTable(
         program.policy, a, b, program.model.name, method, program.objective
     )
@@ -221,7 +222,7 @@ def proven_table(program: Program, v: Array, proof: Proof, method: str) -> Unary
     return replace(table, certificate=certificate, shadow_prices=prices)
 
 
-def _inward(
+def rounded_inward(
     v: Array,
     to_probabilities: Callable[[Array], tuple[Array, Array]],
     policy: PrivacyPolicy,

@@ -260,7 +260,7 @@ class _Attempt:
         (same, pairs), (by_chance, tried) = (array.tolist() for array in self._agree)
         if (
             same / pairs > by_chance / tried
-            and _alike(same, pairs, by_chance, tried) < error
+            and fisher_p_value(same, pairs, by_chance, tried) < error
         ):
             faults.append(
                 "Reports repeat after a restart: the seed is fixed, they hide nothing."
@@ -314,7 +314,7 @@ class _Attempt:
                 draws = int(n[x, 0])
                 honest_hits = int(other[x, cell])
                 honest_draws = int(m[x, 0])
-                chance = _alike(hits, draws, honest_hits, honest_draws)
+                chance = fisher_p_value(hits, draws, honest_hits, honest_draws)
                 if far[x, cell] > _PLAINLY and chance < error:
                     honest_share = f"{honest_hits / honest_draws:.6g}"
                     shares = f"{hits / draws:.6g} of its reports, not {honest_share}"
@@ -327,7 +327,7 @@ def _ones(rows: Reports) -> Whole:
     return np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
 
 
-def _alike(hits: int, draws: int, others: int, other_draws: int) -> float:
+def fisher_p_value(hits: int, draws: int, others: int, other_draws: int) -> float:
     """Fisher's exact test, both sides: that two shares are of one probability."""
     from scipy.stats import hypergeom
 

@@ -60,32 +60,32 @@ class Visit:
 
     def watch(self):
         self.page.set_default_timeout(MOST_PATIENCE)
-        self.page.on("request", lambda request: self._look_at(request.url))
-        self.page.on("websocket", self._listen)
-        self.page.on("console", self._hear)
+        self.page.on("request", lambda request: self.look_at(request.url))
+        self.page.on("websocket", self.listen)
+        self.page.on("console", self.hear)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
-    def _hear(self, message):
+    def hear(self, message):
         if message.type == "error":
             self.complaints.append(message.text)
 
-    def _look_at(self, url):
+    def look_at(self, url):
         host = self.address.removeprefix("http")
         if not url.startswith(("http" + host, "ws" + host, "data:", "blob:")):
             self.outside.append(url)
 
-    def _listen(self, socket):
-        self._look_at(socket.url)
-        socket.on("framesent", self._sent)
-        socket.on("framereceived", self._received)
+    def listen(self, socket):
+        self.look_at(socket.url)
+        socket.on("framesent", self.sent)
+        socket.on("framereceived", self.received)
 
-    def _sent(self, frame):
+    def sent(self, frame):
         if isinstance(frame, bytes):
             self.waiting |= (
                 BackMsg.FromString(frame).WhichOneof("type") == "rerun_script"
             )
 
-    def _received(self, frame):
+    def received(self, frame):
         self.messages += 1
         if isinstance(frame, bytes):
             message = ForwardMsg.FromString(frame)

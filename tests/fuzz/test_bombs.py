@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.deployment.client.document import content_hash
-from planner.deployment.collecting.engines import _Worker, count_file
+from planner.deployment.collecting.engines import CountingProcess, count_file
 from planner.deployment.collecting.parquet import seal
 from planner.deployment.collecting.reports import Expected
 from planner.deployment.parameters import parse_parameters
@@ -79,7 +79,7 @@ def test_pages_that_lie_about_their_size_take_no_memory(one_question, tmp_path, 
     bad = tmp_path / "bad.parquet"
     write(good, one_question, draw(one_question, rng, 9))
     lying_page(bad, one_question)
-    worker = _Worker(pickle.dumps(Expected.of(one_question)))
+    worker = CountingProcess(pickle.dumps(Expected.of(one_question)))
     try:
         assert (
             worker.count(bad).users == 100

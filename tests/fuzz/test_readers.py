@@ -20,7 +20,7 @@ from planner import load_survey, read_ledger
 from planner.deployment import Client
 from planner.deployment.bulk import column_of, perturb_file
 from planner.deployment.collecting.collector import Checkpoint, collect
-from planner.deployment.collecting.engines import _Worker, count_file
+from planner.deployment.collecting.engines import CountingProcess, count_file
 from planner.deployment.collecting.parquet import seal
 from planner.deployment.collecting.reports import Expected
 from planner.deployment.parameters import parse_parameters
@@ -115,7 +115,7 @@ def _sealed(parameters, folder):
     """
     path = folder / "reports.parquet"
     perturb_file(parameters, _answers_file(folder), path)
-    worker = _Worker(pickle.dumps(Expected.of(parameters)))
+    worker = CountingProcess(pickle.dumps(Expected.of(parameters)))
 
     def read(path):
         seal(path)

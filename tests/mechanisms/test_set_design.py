@@ -123,7 +123,7 @@ def test_hits_that_64_bits_do_not_decide_take_more():
             raw=lambda count: np.array([0, edge, 2**64 - 1], dtype=np.uint64)[:count],
             octets=lambda _count, octets=octets: octets,
         )
-        assert law._hits_drawn(3, words).tolist() == [0, hits, 3]
+        assert law.hits_drawn(3, words).tolist() == [0, hits, 3]
 
 
 def test_no_other_staircase_or_curve_is_better():

@@ -14,7 +14,7 @@ from planner import (
 )
 from planner.mechanisms.counting import SidesCounter, pack
 from planner.mechanisms.making import of_item
-from planner.mechanisms.subset_design import SidesCollected, _repair
+from planner.mechanisms.subset_design import SidesCollected, repair_sizes
 from planner.mechanisms.words import seeded_words
 from tests.mechanisms.random_designs import random_design
 from tests.mechanisms.suite import SingleItemSuite
@@ -195,7 +195,7 @@ def test_repairs_fall_on_every_place_alike(items):
     part = np.zeros((-(-items // 64), 2**16), dtype=np.uint64)
     source = SimpleNamespace(raw=lambda _: next(draws))
     with pytest.raises(StopIteration):
-        _repair(part, 0, items, np.ones(2**16, dtype=np.int64), source)
+        repair_sizes(part, 0, items, np.ones(2**16, dtype=np.int64), source)
     lanes = np.arange(64, dtype=np.uint64)
     ones = [int((word >> lane & np.uint64(1)).sum()) for word in part for lane in lanes]
     assert ones == [2**16 // items] * items + [0] * (len(ones) - items)

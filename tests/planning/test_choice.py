@@ -185,14 +185,14 @@ def test_a_design_that_cannot_be_proven_or_deployed_is_left_out(monkeypatch):
 
 
 def test_a_rival_that_cannot_be_proven_is_left_out_with_a_word(monkeypatch):
-    solve_by = solving._solve_by
+    solve_by = solving.solve_by
 
     def fail_for_opt2(program, method):
         if program.model.name == "opt2":
             raise ConvergenceError("Proven only to 7e-06", "Ask for another.")
         return solve_by(program, method)
 
-    monkeypatch.setattr(solving, "_solve_by", fail_for_opt2)
+    monkeypatch.setattr(solving, "solve_by", fail_for_opt2)
     solving_once.forget()
     for name in ("best", "opt0", "grr"):
         one = best_of(mechanism=name)

@@ -273,7 +273,7 @@ SURVEYS = {
 @pytest.mark.parametrize("name", SURVEYS)
 def test_no_problem_is_solved_twice(name, monkeypatch):
     solved = Counter()
-    solve_by = solving._solve_by
+    solve_by = solving.solve_by
 
     def counted(program, method):
         solved[program.policy, program.model.name, program.objective] += 1
@@ -283,7 +283,7 @@ def test_no_problem_is_solved_twice(name, monkeypatch):
         solved[policy, "subset-design", objective, tolerance] += 1
         return best_design(policy, objective, tolerance)
 
-    monkeypatch.setattr(solving, "_solve_by", counted)
+    monkeypatch.setattr(solving, "solve_by", counted)
     monkeypatch.setattr(solving_once, "best_design", designed)
     solving_once.forget()
     plan_survey(SURVEYS[name])

@@ -126,7 +126,7 @@ def test_a_newton_step_that_cannot_be_made():
 def test_rounding_that_never_ends():
     far = PrivacyPolicy([0.1], [2])
     with refused("Rounding alone breaks a pair's budget", kind=ConvergenceError):
-        solving._inward(
+        solving.rounded_inward(
             np.ones((2, 1)), lambda _: (np.array([0.9]), np.array([0.1])), far
         )
 

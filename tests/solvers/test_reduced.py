@@ -31,12 +31,12 @@ def test_the_answer_is_proven_and_the_general_proof_agrees(rule, kind, model, se
     program = _program(np.random.default_rng(seed), rule, model, kind)
     v, proof = reduced.solve_reduced(program)
     value = program.value(v)
-    near, general = solving._tightened(program, v, prove(program, v))
+    near, general = solving.tightened(program, v, prove(program, v))
     size = abs(value)
     assert proof.lower_bound <= value + 1e-12 * size
     assert (
         general.lower_bound
-        >= max(value, program.value(near)) - solving._PROVEN_TABLE * size
+        >= max(value, program.value(near)) - solving.PROVEN_TABLE * size
     )
     if proof.stationary or model != "opt0":  # one variable: two branches meet at most
         assert proof.lower_bound >= value - 2 * reduced._FLAT * size

@@ -64,11 +64,11 @@ class Readers:
         self.out = folder / "out.parquet"
         session = SimpleNamespace(remembered=lambda _, make: make())
         monkeypatch.setattr(trial, "session", lambda: session)
-        monkeypatch.setattr(trial, "kept_item", self._typed)
+        monkeypatch.setattr(trial, "kept_item", self.typed)
         self.said = []
         monkeypatch.setattr(trial.st, "caption", self.said.append)
 
-    def _typed(self, _widget, _label, name, start, **_):
+    def typed(self, _widget, _label, name, start, **_):
         return getattr(self.reading, name.removeprefix("t-"), None) or start
 
     def perturb(self, path, question, options):

@@ -35,7 +35,7 @@ from planner.solvers.design_search import best_design
 from planner.survey.levels import Level, NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Numeric
 from planner.survey.survey import Survey
-from planner.trial.audit import UNSEEN, _alike, audit_client
+from planner.trial.audit import UNSEEN, audit_client, fisher_p_value
 from planner.trial.black_box import CommandBox
 from tests.refusals import refused
 
@@ -250,7 +250,7 @@ def test_a_near_miss():
 def test_the_test_is_exact():
     """Over all tables of so many hits, it errs with its probability at most."""
     law = hypergeom(70, 25, 20)
-    chances = {k: _alike(k, 20, 25 - k, 50) for k in range(21)}
+    chances = {k: fisher_p_value(k, 20, 25 - k, 50) for k in range(21)}
     for error in (0.3, 0.05, 1e-3):
         assert (
             sum(law.pmf(k) for k, chance in chances.items() if chance < error) <= error

@@ -298,7 +298,7 @@ class _Workers:
     def __init__(self, expected: Expected) -> None:
         self._expected = pickle.dumps(expected)
         self._lock = Lock()
-        self._all, self._idle = list[_Worker](), list[_Worker]()
+        self.started, self._idle = list[CountingProcess](), list[CountingProcess]()
         self._stopped = False
 
     def count(self, path: Path) -> FileCount:
@@ -307,15 +307,15 @@ class _Workers:
             if self._stopped:
                 raise CancelledError
             if not self._idle:
-                self._idle.append(_Worker(self._expected))
-                self._all.append(self._idle[-1])
+                self._idle.append(CountingProcess(self._expected))
+                self.started.append(self._idle[-1])
             worker = self._idle.pop()
         counted = worker.count(path)
         with self._lock:
             (
                 self._idle.append
                 if worker.process.returncode is None
-                else self._all.remove
+                else self.started.remove
             )(worker)
         return counted
 
@@ -323,7 +323,7 @@ class _Workers:
         """End them at once, and for good."""
         with self._lock:
             self._stopped = True
-            for worker in self._all:
+            for worker in self.started:
                 worker.stop()
 
 
@@ -332,7 +332,7 @@ _STARTING = Lock()
 _WORKERS: WeakKeyDictionary[Expected, _Workers] = WeakKeyDictionary()
 
 
-class _Worker:
+class CountingProcess:
     """A counting process."""
 
     def __init__(self, expected: bytes) -> None:

@@ -190,11 +190,12 @@ class Stored(PosixPath):
         if "@" in first:
             reason = "has a key in it, which would be shown and kept"
             raise FileError(f"{scheme}://...", reason, "Put keys into the environment.")
-        system, base = _system(f"{scheme}://{first}")
+        system, base = file_system_of(f"{scheme}://{first}")
         return system, base + rest
 
 
 @lru_cache(64)
-def _system(root: str) -> tuple[fs.FileSystem, str]:
+def file_system_of(root: str) -> tuple[fs.FileSystem, str]:
+    """The file system of an address such as ``s3://bucket``, and where it begins there."""
     system, base = fs.FileSystem.from_uri(root)
     return system, base.rstrip("/")

@@ -73,28 +73,28 @@ class Relay:
     """Passes everything between a client and the scheduler, until told not to."""
 
     def __init__(self, address):
-        self._to = address.removeprefix("tcp://").split(":")
-        self._inlet = socket.create_server(("127.0.0.1", 0))
-        self._sockets, self.stalled = [self._inlet], Event()
-        self.address = f"tcp://127.0.0.1:{self._inlet.getsockname()[1]}"
-        Thread(target=self._accept, daemon=True).start()
+        self.to = address.removeprefix("tcp://").split(":")
+        self.inlet = socket.create_server(("127.0.0.1", 0))
+        self.sockets, self.stalled = [self.inlet], Event()
+        self.address = f"tcp://127.0.0.1:{self.inlet.getsockname()[1]}"
+        Thread(target=self.accept, daemon=True).start()
 
     def cut(self):
-        for each in self._sockets:
+        for each in self.sockets:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
 
-    def _accept(self):
+    def accept(self):
         with suppress(OSError):
             while True:
-                client, _ = self._inlet.accept()
-                scheduler = socket.create_connection(self._to)
-                self._sockets += [client, scheduler]
+                client, _ = self.inlet.accept()
+                scheduler = socket.create_connection(self.to)
+                self.sockets += [client, scheduler]
                 for way in ((client, scheduler), (scheduler, client)):
-                    Thread(target=self._pass, args=way, daemon=True).start()
+                    Thread(target=self.relay, args=way, daemon=True).start()
 
-    def _pass(self, source, target):
+    def relay(self, source, target):
         with suppress(OSError):
             while data := source.recv(2**16):
                 if not self.stalled.is_set():

@@ -9,7 +9,7 @@ import pytest
 
 from planner.deployment.collecting import engines
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.engines import _Worker, local_engine
+from planner.deployment.collecting.engines import CountingProcess, local_engine
 from planner.deployment.collecting.places import report_files
 from planner.deployment.collecting.reports import Expected
 from tests.deployment.report_files import KEY, draw, write, write_crashing
@@ -52,7 +52,7 @@ def test_workers_end_with_their_collection(one_question, collection):
     counts = local_engine(files, Expected.of(one_question))
     assert next(counts).users == 30
     ((workers,),) = [engines._WORKERS.values()]
-    started = list(workers._all)
+    started = list(workers.started)
     counts.close()
     assert {worker.process.returncode for worker in started} == {-signal.SIGKILL}
     assert not engines._WORKERS
@@ -61,7 +61,7 @@ def test_workers_end_with_their_collection(one_question, collection):
 def test_a_worker_that_ends_by_itself_is_named_by_its_code(one_question, tmp_path, rng):
     """And a request that it never read is no error of ours."""
     write(tmp_path / "good.parquet", one_question, draw(one_question, rng, 9))
-    worker = _Worker(pickle.dumps(Expected.of(one_question)))
+    worker = CountingProcess(pickle.dumps(Expected.of(one_question)))
     worker._paths.write(pickle.dumps(tmp_path)[:-1] + b"no such opcode")
     worker._paths.flush()
     worker.process.wait()
@@ -84,7 +84,7 @@ def test_what_a_worker_prints_does_not_get_between_its_counts(
     one_question, tmp_path, rng
 ):
     write(tmp_path / "good.parquet", one_question, draw(one_question, rng, 9))
-    worker = _Worker(pickle.dumps(Expected.of(one_question)))
+    worker = CountingProcess(pickle.dumps(Expected.of(one_question)))
     assert worker.count(Printing(tmp_path / "good.parquet")).users == 9
     assert "No such file" in worker.count(tmp_path / "gone.parquet").refused
     worker.stop()

@@ -19,7 +19,7 @@ import pytest
 from planner.deployment import Client
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.engines import count_file
-from planner.deployment.collecting.places import Stored, _system, place_of
+from planner.deployment.collecting.places import Stored, file_system_of, place_of
 from planner.deployment.collecting.reports import Expected
 from planner.errors import FileError
 from tests.deployment.report_files import KEY, draw, write
@@ -64,19 +64,19 @@ def object_store(folder: Path) -> Iterator[str]:
                     if "list-type" in query
                     else ""
                 )
-                self._answer(200, found.encode())
+                self.answer(200, found.encode())
             elif not path.is_file():
-                self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
+                self.answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
             elif wanted := self.headers.get("range"):
                 data = path.read_bytes()
                 first, last = wanted.removeprefix("bytes=").split("-")
                 last = min(int(last), len(data) - 1)
                 about = f"bytes {first}-{last}/{len(data)}"
-                self._answer(206, data[int(first) : last + 1], about)
+                self.answer(206, data[int(first) : last + 1], about)
             else:
-                self._answer(200, path.read_bytes())
+                self.answer(200, path.read_bytes())
 
-        def _answer(self, code: int, data: bytes, part: str = "") -> None:
+        def answer(self, code: int, data: bytes, part: str = "") -> None:
             self.send_response(code)
             self.send_header("content-length", str(len(data)))
             self.send_header("last-modified", formatdate(1.75e9, usegmt=True))
@@ -102,7 +102,7 @@ def store(tmp_path, monkeypatch):
     (tmp_path / "store" / "bucket").mkdir(parents=True)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
-    _system.cache_clear()  # of another address
+    file_system_of.cache_clear()  # of another address
     with object_store(tmp_path / "store") as address:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{address}")
         yield tmp_path / "store" / "bucket"
