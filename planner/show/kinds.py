@@ -321,9 +321,32 @@ def certificate_sentences(question: QuestionPlan) -> list[str]:
         else:
             far = f"no more than {1 + proof.gap:.1f} times the least"
             sentences.append(f"Proven: the {proof.what} is {far} of any {among}.")
+    reason = _STOPPED.get(_why_stopped(question))
+    if reason is not None:
+        sentences.append(f"The search for a better mechanism ended: {reason}.")
     if question.bound_unknown:
         sentences.append(f"Not proven: {_NOT_KNOWN} among mechanisms of any kind.")
     return sentences
+
+
+_STOPPED = {
+    "digits": "the computer's numbers have no more digits",
+    "rounds": "it did all the work that it may",
+    "columns": "no kind of report is known that would close a tenth of the gap",
+    "levels": "too many levels differ, and the best table is taken",
+}
+
+
+def _why_stopped(question: QuestionPlan) -> str:
+    """Why the search of a choice's mechanism ended early, where that leaves a gap worth saying."""
+    certificate = None
+    for kind in (SubsetDesign, UnaryTable):
+        fact = question.fact(kind)
+        if fact is not None:
+            certificate = fact.certificate
+    if certificate is None or certificate.relative_gap < _SAME_GAP:
+        return ""
+    return certificate.stopped
 
 
 def _proofs(question: QuestionPlan) -> Iterator[_Proof]:

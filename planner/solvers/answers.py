@@ -51,12 +51,18 @@ class Certificate:
     solved_bound:
         As ``lower_bound``, of the objective that was solved, in which they count a millionth; None
         if there are none such. Plans of shares are compared by it.
+    stopped:
+        Why the search of a design ended before its gap was as small as asked for: ``"digits"``
+        (those of the computer's numbers are used up), ``"rounds"`` (all the work that it may do is
+        done), ``"columns"`` (no report is known that would lower the error by a tenth of the gap)
+        or ``"levels"`` (too many that differ: the table is taken); empty where it reached it.
     """
 
     lower_bound: float
     relative_gap: float
     over: str
     solved_bound: float | None = None
+    stopped: str = ""
 
     @property
     def error_gap(self) -> float:

@@ -43,6 +43,8 @@ _MOST_HIGH = 3
 _MOST_LISTED = 3000  # types of few high items
 _LISTED = 1.5e8  # of them times the square of the numbers that tell types apart
 _FEW_HIGH = 10  # items that stand high by themselves
+_NEW = 2  # columns at once for each number that tells types apart, about
+_SMALL = 0.1  # relative differences of likelihoods
 _SWEEPS = 12
 _WORK = 100_000  # boxes divided
 _MOST_BOXES = 4096  # bounded at once: a limit on memory
@@ -91,7 +93,7 @@ class DesignProblem:
         root = np.sqrt(weights)
         m = self.item_counts
         within = [np.array([[root[i] * np.sqrt((m[i] - 1) / M)]]) for i in self.several]
-        wanted = (np.diag(root) / M, *within)
+        wanted = (root[:, None] * self.turn / M, *within)
         offsets = weights / M
         if self.prior is not None:
             offsets = np.array([offsets @ self.prior])
@@ -102,6 +104,27 @@ class DesignProblem:
         low, high = (part[about[:, 0]] for part in self.windows)
         lowest = np.where(about[:, 1:] < self.item_counts, low, high).min(axis=1)
         return np.exp(low - lowest[:, None]), np.exp(high - lowest[:, None])
+
+    @property
+    def near(self) -> float:
+        """The largest relative difference of likelihoods where budgets are small, else 0."""
+        rise = float(self.rises.max())
+        return rise if rise < _SMALL else 0.0
+
+    @property
+    def turn(self) -> Array:
+        """Of the level means' block: the numbers in its place are ``turn' u``, shape ``(t, t)``.
+
+        At small budgets ``u`` is nearly ``sqrt(f)`` for every type, and a matrix of its products
+        would leave the differences half of the digits. So their first number is ``sqrt(f) . u``,
+        which is 1, and the others are what is at right angles to it, over the largest difference.
+        """
+        t = self.item_counts.size
+        if self.near == 0:
+            return np.eye(t)
+        first = np.sqrt(self.item_counts / self.items)
+        axes = np.linalg.qr(np.column_stack([first, np.eye(t)]))[0]
+        return np.column_stack([first, axes[:, 1:t] / self.near])
 
     @property
     def rises(self) -> Array:
@@ -130,10 +153,25 @@ class DesignProblem:
         mean = low + gap * x
         spread = np.square(gap) * x * ((m - about[:, 1:]) / m)
         within = [np.sqrt(spread[:, [i]] * (m[i] / (m[i] - 1))) for i in self.several]
+        f = m / self.items
+        turned = (mean - 1) * np.sqrt(f) @ self.turn
+        if self.near > 0:
+            turned[:, 0] = 1.0  # as the mean over all items is 1
+        else:
+            turned = mean * np.sqrt(f)
         people = mean if self.prior is None else mean @ self.prior[:, None]
-        return GameColumns(
-            (mean * np.sqrt(m / self.items), *within), people, mean, about
-        )
+        return GameColumns((turned, *within), people, mean, about)
+
+
+def natural_high(problem: DesignProblem) -> float:
+    """How many items would stand high were each level alone, in the window of fewest.
+
+    Of one level with ``m`` items, likelihoods being ``e^rise`` apart, ``m / (1 + e^rise)``
+    (subset selection, Ye and Barg 2018).
+    """
+    (low, high) = problem.windows
+    share = 1 / (1 + np.exp(np.minimum(high - low, 700.0)))
+    return float((share @ problem.item_counts).min())
 
 
 def few_high_types(problem: DesignProblem) -> Whole:
@@ -144,9 +182,10 @@ def few_high_types(problem: DesignProblem) -> Whole:
     """
     m = problem.item_counts
     (low, high) = problem.windows
-    natural = (m / (1 + np.exp(np.minimum(high - low, 700.0)))).sum(axis=1).min()
     rank = m.size * (m.size + 1) / 2
-    most = _MOST_LISTED if natural < _FEW_HIGH else min(_MOST_LISTED, _LISTED / rank**2)
+    most = float(_MOST_LISTED)
+    if natural_high(problem) > _FEW_HIGH:
+        most = min(most, _LISTED / rank**2)
     counts = np.zeros((1, m.size), dtype=np.int64)
     tables = [np.column_stack([np.arange(len(low)), np.zeros((len(low), m.size), int)])]
     for _ in range(_MOST_HIGH):
@@ -229,7 +268,9 @@ class Counts:
         for most in _BESIDE if self.staged else ():
             best = np.argsort(-priced.ratios(found), kind="stable")[:most]
             found = self._beside(found[best])
-        most = max(MOST_NEW, len(columns.sums) // 3)
+        levels = self.problem.item_counts.size
+        most = min(len(columns.sums) // 3, _NEW * levels * (levels + 1))
+        most = max(MOST_NEW, most)
         return worst(self.game, multipliers, self.problem.columns(found), most)
 
     def _drawn(self) -> Whole:
@@ -283,7 +324,7 @@ class Priced:
         self.low = np.exp(problem.windows.low - middle)
         self.gap = self.low * problem.rises
         means, *within = multipliers.alpha
-        half = means.T * np.sqrt(self.m / problem.items)
+        half = (problem.turn @ means).T * np.sqrt(self.m / problem.items)
         self.square = half.T @ half
         self.rows = multipliers.rows
         sigma = multipliers.scenarios

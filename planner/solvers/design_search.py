@@ -13,8 +13,14 @@ from planner.errors import ConvergenceError, InputError, SolverError
 from planner.policy.objective import LEAST_WEIGHT, Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
 from planner.solvers.answers import Certificate, SubsetDesign, UnaryTable
-from planner.solvers.counts import Counts, DesignProblem, few_high_types, split_types
-from planner.solvers.generation import Generated, fewest, generate
+from planner.solvers.counts import (
+    Counts,
+    DesignProblem,
+    few_high_types,
+    natural_high,
+    split_types,
+)
+from planner.solvers.generation import DIGITS, LEVELS, Generated, fewest, generate
 from planner.solvers.rays import components_of, one_window, windows_of
 from planner.solvers.relaxed import MOST_LEVELS, Relaxed, relaxed, types_near
 from planner.solvers.solving import solve
@@ -34,6 +40,7 @@ _PROVEN_LEVELS = (
 _MOST_THINNED = (
     500  # numbers that weights keep when types are left out: each is a long sum
 )
+_FEW_HIGH = 3  # items that stand high by themselves
 _MOST_DESIGNED = 64  # levels of a design: it takes about half their square of types
 
 
@@ -118,6 +125,8 @@ def best_design(
         raise ConvergenceError(reason, "Take larger ones.")
     best = min(answers, key=lambda one: one.objective_value)
     certificate = Certificate.of(best.objective_value, bound, "mechanisms", solved)
+    if best.objective_value > proven:
+        certificate = replace(certificate, stopped=found.stopped)
     return replace(best, certificate=certificate)
 
 
@@ -228,11 +237,15 @@ def _prior(objective: Objective) -> Array | None:
 
 
 class _SolvedDesign(NamedTuple):
-    """Types over groups, or None, their estimator's prior, bounds for both weights, ``(2,)``."""
+    """Types over groups, or None, their estimator's prior, bounds for both weights, ``(2,)``.
+
+    ``stopped`` is why a search ended early, see :class:`planner.solvers.answers.Certificate`.
+    """
 
     types: OutputTypes | None
     prior: Array
     bounds: Array
+    stopped: str = ""
 
 
 def _solve(asked: _Asked, close: float, table: float) -> _SolvedDesign:
@@ -244,9 +257,10 @@ def _solve(asked: _Asked, close: float, table: float) -> _SolvedDesign:
         return parts[0]
     every = [part.types for part in parts if part.types is not None]
     bounds = np.array([part.bounds for part in parts])
+    stopped = max(part.stopped for part in parts)
     bounds = bounds.max(axis=0) if asked.prior is None else bounds.sum(axis=0)
     if len(every) < len(parts):
-        return _SolvedDesign(None, np.zeros(0), bounds)
+        return _SolvedDesign(None, np.zeros(0), bounds, stopped)
     total = sum(types.size for types in every)
     low, high = np.zeros((2, total, policy.size))
     counts = np.zeros((total, policy.size), dtype=np.int64)
@@ -261,7 +275,7 @@ def _solve(asked: _Asked, close: float, table: float) -> _SolvedDesign:
         first += types.size
     amounts = np.concatenate([types.weights for types in every])
     types = OutputTypes(policy.item_counts, amounts, low, high, counts)
-    return _SolvedDesign(types, shares, bounds)
+    return _SolvedDesign(types, shares, bounds, stopped)
 
 
 def _solve_component(
@@ -283,6 +297,11 @@ def _solve_component(
         found = _generated(problem, close, split_types(problem), np.full(2, -np.inf))
         if found is not None and found.answer.value <= (1 + close) * found.solved:
             return _designed(problem, found, scaled)
+    elif at.size <= _MOST_DESIGNED and natural_high(problem) < _FEW_HIGH:
+        # At large budgets types of few high items are enough, and no matrix proves anything.
+        found = _generated(problem, close, few_high_types(problem), np.full(2, -np.inf))
+        if found is not None and not found.stopped:
+            return _designed(problem, found, scaled)
     bound = _bound(asked, at, close / 4)
     beaten = table > (1 + max(close, _NEAR_BOUND)) * scaled * bound.bounds[1]
     if beaten and bound.people.size == at.size <= _MOST_DESIGNED:
@@ -296,7 +315,9 @@ def _solve_component(
         found = _generated(problem, close, np.unique(first, axis=0), bound.bounds)
         if found is not None:
             return _designed(problem, found, scaled)
-    return _SolvedDesign(None, bound.people, scaled * np.maximum(bound.bounds, 0.0))
+    stopped = DIGITS if bound.people.size == at.size <= _MOST_DESIGNED else LEVELS
+    proven = scaled * np.maximum(bound.bounds, 0.0)
+    return _SolvedDesign(None, bound.people, proven, stopped)
 
 
 def _generated(
@@ -316,7 +337,8 @@ def _designed(problem: DesignProblem, found: Generated, scaled: float) -> _Solve
         found.answer.multipliers.scenarios if problem.prior is None else problem.prior
     )
     bounds = scaled * np.maximum(np.array([found.solved, found.bound]), 0.0)
-    return _SolvedDesign(_types_of(problem, found), people / people.sum(), bounds)
+    types = _types_of(problem, found)
+    return _SolvedDesign(types, people / people.sum(), bounds, found.stopped)
 
 
 def _bound(asked: _Asked, at: Whole, close: float) -> Relaxed:

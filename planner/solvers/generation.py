@@ -42,6 +42,8 @@ ROUNDS = "rounds"
 """It did all the work that it may."""
 COLUMNS = "columns"
 """No report is known that would lower the error by more than a share of the gap."""
+LEVELS = "levels"
+"""There are too many levels for a search."""
 
 
 class Oracle(Protocol):

@@ -21,6 +21,8 @@ from planner.solvers.game import Game, GameColumns, Multipliers
 
 _MOST_STEPS_TAKEN = 100
 _STEP_HALVINGS = 25
+_GAINED = 0.9  # of the distance: a step that leaves more of it is a slow one
+_MOST_SLOW = 15  # in a row, after which digits are used up
 _WORTH_LOADING = (
     128  # columns: with fewer a library of factors takes longer to load than it saves
 )
@@ -179,6 +181,8 @@ def _descended(
     game: Game, columns: GameColumns, here: _Iterate, close: float
 ) -> SaddlePoint:
     best = None
+    nearest = np.inf
+    slow = 0
     for _ in range(_MOST_STEPS_TAKEN):
         still_wanted()
         theta = here.theta
@@ -192,7 +196,9 @@ def _descended(
             value = second.value - float(game.offsets @ sigma)
             multipliers = Multipliers(second.alpha, here.rows, sigma)
             best = SaddlePoint(multipliers, theta, value, distance, here.point)
-        if distance < close:
+        slow = 0 if distance < _GAINED * nearest else slow + 1
+        nearest = min(distance, nearest)
+        if distance < close or slow > _MOST_SLOW:
             break
         then = _step(game, columns, here)
         if then is None:

@@ -1,0 +1,116 @@
+"""Many levels whose budgets are large, tiny, or differ by powers of ten: a design is never worse
+than the best table, or than an independent program over all types of few high items."""
+
+from itertools import combinations_with_replacement
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from planner import Objective, PrivacyPolicy, best_design, solve
+from planner.solvers.rays import windows_of
+from tests.policies import RULES
+
+LARGE = [  # rule, budgets, items of each level, error of the program over types of three high items
+    ("one-sided", np.linspace(4, 8, 8), 20, 2.371964),
+    ("one-sided", np.linspace(4, 7, 8), 20, 3.08666),
+    ("one-sided", np.linspace(2, 5, 10), 5, 9.2388),
+    ("avg", np.linspace(5, 20, 6), 20, 0.355818),
+]
+
+
+@pytest.mark.parametrize(("rule", "budgets", "items", "error"), LARGE)
+def test_large_budgets_of_many_levels(rule, budgets, items, error):
+    design = best_design(PrivacyPolicy(budgets, [items] * budgets.size, rule))
+    assert design.worst_case_mse <= error * (1 + 3e-6)
+    assert design.certificate.relative_gap < 1e-4
+    assert design.certificate.lower_bound > 0
+
+
+def test_tiny_budgets_of_many_levels():
+    """Likelihoods that differ by a ten-thousandth: products of them would keep half the digits."""
+    design = best_design(PrivacyPolicy(np.linspace(1e-4, 1e-3, 12), [20] * 12))
+    assert design.certificate.relative_gap < 0.01
+    assert design.worst_case_mse < 0.9 * solve(design.policy).worst_case_mse
+
+
+@pytest.mark.parametrize("share", [0, 1e-9, 1e-4, 1e-2])
+def test_a_level_that_hardly_anybody_is_in(share):
+    prior = np.full(6, (1 - share) / 5)
+    prior[2] = share
+    against = [1.0, 2.0, 0.5, 3.0, 1.5, 2.0]
+    budgets = np.linspace(0.4, 2.3, 6)
+    policy = PrivacyPolicy(budgets, [20] * 6, "one-sided", against=against)
+    design = best_design(policy, Objective("expected", prior=list(prior)), 1e-3)
+    assert design.certificate.relative_gap < 0.01
+
+
+# -- an independent program over few types -------------------------------------------------------
+
+
+def types_of_few(policy, most):
+    """Likelihoods of all types with at most so many high items: ``low``, ``high``, counts."""
+    windows = windows_of(policy, np.arange(policy.size))
+    rows = []
+    for low, high in zip(windows.low, windows.high, strict=True):
+        for size in range(most + 1):
+            for levels in combinations_with_replacement(range(policy.size), size):
+                counts = np.bincount(np.array(levels, dtype=int), minlength=policy.size)
+                if (counts <= policy.item_counts).all():
+                    rows.append((np.exp(low), np.exp(high), counts))
+    return rows
+
+
+def least_worst_case(policy, types):
+    """The least worst-case error with these types: the dual of docs/theory/designs.md.
+
+    The largest ``2 tr A - sum lambda - 1`` with ``|A u|^2 <= (lambda . u) (pi . u)`` for all.
+    """
+    t = policy.size
+    m = policy.item_counts
+    low, high, counts = (np.array(part) for part in zip(*types, strict=True))
+    mean = low + (high - low) * counts / m
+    scale = mean @ m[:, None] / m.sum()  # so that the mean over all items is 1
+    mean = mean / scale
+    spread = (high - low) / scale * np.sqrt(counts * (m - counts) / m)
+    matrix = cp.Variable((t, t), symmetric=True)  # of the level means
+    contrasts = cp.Variable(t, nonneg=True)
+    rows = cp.Variable(t)
+    people = cp.Variable(t, nonneg=True)
+    covered = mean @ rows
+    taken = mean @ people
+    difference = cp.reshape(covered - taken, (len(types), 1), order="C")
+    charges = [2 * (mean * np.sqrt(m)) @ matrix, 2 * spread @ cp.diag(contrasts)]
+    sides = cp.hstack([*charges, difference])
+    constraints = [cp.sum(people) == 1, cp.SOC(covered + taken, sides.T)]
+    trace = cp.trace(matrix) + (m - 1) @ contrasts
+    program = cp.Problem(cp.Maximize(2 * trace - cp.sum(rows) - 1), constraints)
+    program.solve(solver=cp.CLARABEL)
+    return float(program.value)
+
+
+def large_policy(rng, rule):
+    """Six or seven levels, budgets from 3 up to 9, of one to thirty items."""
+    size = int(rng.integers(6, 8))
+    budgets = rng.uniform(3, 6, size) + 3 * rng.random()
+    against = {}
+    if rule == "one-sided" and rng.random() < 0.5:
+        against = {"against": budgets * rng.uniform(0.8, 1.5, size)}
+    return PrivacyPolicy(budgets, rng.integers(1, 31, size), rule, **against)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "matrix"])
+def test_no_design_is_worse_than_the_table_or_a_program_of_few_high_items(rule):
+    policy = large_policy(np.random.default_rng(53), rule)
+    design = best_design(policy, tolerance=1e-4)
+    of_few = least_worst_case(policy, types_of_few(policy, 1 if rule == "min" else 2))
+    assert design.worst_case_mse <= of_few * (1 + 1e-4)
+    assert design.worst_case_mse <= solve(policy).worst_case_mse * (1 + 1e-9)
+    assert design.certificate.relative_gap < 1e-3
+
+
+def test_the_independent_program_tells_a_worse_design():
+    """With the types of one high item alone the error of six levels is larger by a twentieth."""
+    policy = PrivacyPolicy(np.linspace(4, 7, 6), [20] * 6, "avg")
+    few = least_worst_case(policy, types_of_few(policy, 1))
+    assert few > 1.05 * best_design(policy, tolerance=1e-4).worst_case_mse
