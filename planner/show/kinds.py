@@ -339,11 +339,8 @@ _STOPPED = {
 
 def _why_stopped(question: QuestionPlan) -> str:
     """Why the search of a choice's mechanism ended early, where that leaves a gap worth saying."""
-    certificate = None
-    for kind in (SubsetDesign, UnaryTable):
-        fact = question.fact(kind)
-        if fact is not None:
-            certificate = fact.certificate
+    law = question.fact(SubsetDesign) or question.fact(UnaryTable)
+    certificate = None if law is None else law.certificate
     if certificate is None or certificate.relative_gap < _SAME_GAP:
         return ""
     return certificate.stopped
