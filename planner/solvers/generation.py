@@ -18,7 +18,8 @@ _PATIENCE = 12  # rounds without a better bound after which digits are used up
 _FEW = 1000  # columns: so many are kept, needed or not
 _TIGHT = 0.05  # below 1: of more, those go whose charge is less
 _SENT = 1e-3  # of the largest weight: those stay that are sent more often
-_WORK = 2.5e8  # multiplications in one step of all programs, after which it is enough
+_WORK = 8e9  # multiplications in all steps of programs, after which it is enough
+_ALWAYS = 3e3  # multiplications for each column, whatever the levels
 _KEPT = 0.7  # of columns, when a few are left out that weigh little
 _PROVEN_DIGITS = 1e-12
 _LEFT = (
@@ -174,7 +175,8 @@ class _Growth:
         if not rough or self.answer.most < self.best[1].most:
             self.best = (self.columns, self.answer)
         size = len(self.columns.sums)
-        self.work += size * float(min(size, rank_of(self.game))) ** 2
+        each = size * (_ALWAYS + float(min(size, rank_of(self.game))) ** 2)
+        self.work += self.answer.tried * each
 
     @property
     def _reached(self) -> float:

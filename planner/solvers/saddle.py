@@ -119,6 +119,7 @@ class SaddlePoint(NamedTuple):
     value: float
     distance: float
     point: Array
+    tried: int = 0  # points at which the program was evaluated
 
     @property
     def most(self) -> float:
@@ -183,6 +184,7 @@ def _descended(
     best = None
     nearest = np.inf
     slow = 0
+    tried = 0
     for _ in range(_MOST_STEPS_TAKEN):
         still_wanted()
         theta = here.theta
@@ -201,7 +203,9 @@ def _descended(
         if distance < close or slow > _MOST_SLOW:
             break
         then = _step(game, columns, here)
+        tried += 1
         if then is None:
+            tried += _STEP_HALVINGS
             r = columns.sums.shape[1]
             if np.linalg.matrix_rank(columns.sums, _SAME_SUMS) < r:
                 then = _step(game, columns, here, alike=True)
@@ -209,7 +213,7 @@ def _descended(
             break  # digits are used up: the best point stands
         here = then
     assert best is not None  # noqa: S101 - set in the first round
-    return best
+    return best._replace(tried=tried)
 
 
 def _step(
