@@ -365,7 +365,7 @@ def differences(
     >>> rows = [item_rows((["l"], ["a"]), one, one.clipped(), 0.95) for one in (many, few)]
     >>> gap, p = differences(*rows, 0.95)
     >>> gap["estimate"].round(3).tolist(), p.round(6).tolist()
-    ([0.15], [4e-06])
+    ([0.15], [5e-06])
     """
     from scipy.special import ndtr
 
