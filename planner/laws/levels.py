@@ -204,6 +204,28 @@ class Levels:
             sum(two) / 2 if self.rule == "avg" else min(two[0], *self.against, math.inf)
         )
 
+    def apart(self) -> list[list[str]]:
+        """The levels' names in groups between which no budget lies: a report tells them apart.
+
+        Examples
+        --------
+        >>> inf = math.inf
+        >>> rule = ((1.0, inf, 2.0), (inf, 1.0, inf), (2.0, inf, 1.0))
+        >>> Levels(("a", "b", "c"), (1.0,) * 3, (1, 1, 2), ((),) * 3, rule).apart()
+        [['b'], ['a', 'c']]
+        """
+        if self.matrix is None:
+            return [list(self.names)]
+        groups: list[set[int]] = []
+        for i in range(len(self.names)):
+            near = [
+                one
+                for one in groups
+                if any(self.demanded(i, j) < math.inf for j in one)
+            ]
+            groups = [*(one for one in groups if one not in near), {i}.union(*near)]
+        return [[self.names[i] for i in sorted(one)] for one in groups]
+
     # -- items -----------------------------------------------------------------------------
 
     @property
