@@ -24,7 +24,7 @@ from planner.deployment.parameters import (
     write_parameters,
 )
 from planner.mechanisms.making import randomized_response
-from planner.survey.questions import Categorical
+from planner.survey.choices import Categorical
 from planner.trial.audit import audit_client
 from planner.trial.black_box import BlackBox, CommandBox
 

@@ -17,8 +17,10 @@ from planner.estimates.rows import AnswerRows, differences, weighted
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.making import subset_selection
 from planner.planning.plan import plan_survey
+from planner.survey.choices import Categorical, ItemSet
 from planner.survey.levels import Level
-from planner.survey.questions import Categorical, ItemSet, Ordinal, Question
+from planner.survey.ordinal import Ordinal
+from planner.survey.questions import Question
 from planner.survey.survey import Survey
 
 DRAWS = 2000 if LONG else 200

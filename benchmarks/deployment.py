@@ -25,7 +25,7 @@ from planner.deployment.collecting.parquet import ReportWriter
 from planner.deployment.parameters import Parameters, survey_parameters
 from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.plan import plan_survey
-from planner.survey.questions import Categorical
+from planner.survey.choices import Categorical
 
 REPORTS = 10**7
 ITEMS = 1024

@@ -22,7 +22,7 @@ from planner.mechanisms.making import oue, padded
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import CHUNK_WORDS, seeded_words
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.questions import Categorical
+from planner.survey.choices import Categorical
 
 USERS = 1_000_000
 ITEMS = 1000

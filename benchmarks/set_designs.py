@@ -24,7 +24,7 @@ from planner.mechanisms.set_design import (
 )
 from planner.mechanisms.words import system_words
 from planner.planning.sets import Padded
-from planner.survey.questions import ItemSet
+from planner.survey.choices import ItemSet
 
 ROOT = Path(__file__).parents[1]
 RETAIL = ROOT.parent / "shared" / "data" / "retail.dat"

@@ -28,14 +28,9 @@ from planner.show.plan import plan_blocks
 from planner.show.promises import outsider_blocks, together_sentence, view_sentences
 from planner.show.terminal import print_blocks
 from planner.survey.assumed import NormalPreferences
-from planner.survey.questions import (
-    Categorical,
-    ItemSet,
-    Numeric,
-    Ordinal,
-    SampledChoice,
-    Sampling,
-)
+from planner.survey.choices import Categorical, ItemSet, SampledChoice, Sampling
+from planner.survey.numeric import Numeric
+from planner.survey.ordinal import Ordinal
 from planner.survey.survey import load_survey
 from tests.policies import log_uniform, random_matrix
 from tests.surveys import EXAMPLES, tries

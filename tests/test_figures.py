@@ -34,9 +34,9 @@ from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, people, percent
 from planner.show.json import plan_json
 from planner.show.plan import question_blocks
+from planner.survey.asked_again import AskedAgain
 from planner.survey.assumed import AssumedSets
 from planner.survey.levels import Level
-from planner.survey.questions import AskedAgain
 from planner.survey.survey import Survey
 from planner.trial.simulate import Trial
 from tests.refusals import refused

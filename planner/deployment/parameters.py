@@ -364,7 +364,7 @@ def check_writable(
         The folder of ``path`` does not exist.
     """
     from planner.planning.sampled import check_acknowledged
-    from planner.survey.questions import SampledChoice
+    from planner.survey.choices import SampledChoice
 
     names = [asked.name for asked in survey.questions]
     if question is not None and question not in names:

@@ -50,7 +50,8 @@ from planner.mechanisms.words import Words, seeded_words
 from planner.survey.levels import NumericDomain
 
 if TYPE_CHECKING:  # readers of files start without what reads surveys
-    from planner.survey.questions import Numeric, Question
+    from planner.survey.numeric import Numeric
+    from planner.survey.questions import Question
 
 Longer = tuple[tuple[int, float], ...]
 People = Any

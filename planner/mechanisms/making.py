@@ -46,7 +46,8 @@ from planner.mechanisms.subset_design import SidesCollected
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable, nearest_unbiased
 from planner.survey.levels import NumericDomain
-from planner.survey.questions import Ordinal, Question
+from planner.survey.ordinal import Ordinal
+from planner.survey.questions import Question
 
 MAX_HASHING_EPSILON = 20.0
 """Beyond it there are too many hash values for a grid of 2^-32."""

@@ -35,7 +35,7 @@ from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
 from planner.solvers.ordered_search import MOST_ORDERED, solve_many_answers
 from planner.survey.levels import NumericDomain
-from planner.survey.questions import Ordinal
+from planner.survey.ordinal import Ordinal
 
 NO_ANSWER = "no answer"
 WANTED_OF_MEAN = ("sum of answers", "number of answers")

@@ -29,12 +29,9 @@ from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import ONE_SIDED, rule_of
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
-from planner.survey.questions import (
-    BEST,
-    SET_DESIGN,
-    Categorical,
-    LevelledQuestion,
-)
+from planner.survey.choices import SET_DESIGN, Categorical
+from planner.survey.question import BEST
+from planner.survey.questions import LevelledQuestion
 
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000

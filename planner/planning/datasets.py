@@ -16,8 +16,8 @@ from planner.estimates.item_sets import SIZES_MISS
 from planner.files import unreadable
 from planner.mechanisms.inputs import ItemSets
 from planner.survey.assumed import AssumedSets, SetMoments, SumsBySize, size_limits
+from planner.survey.choices import ItemSet
 from planner.survey.columns import AnswerColumn
-from planner.survey.questions import ItemSet
 from planner.survey.reading import AnswerFile
 from planner.survey.tables import Reading
 

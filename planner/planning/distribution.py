@@ -23,7 +23,7 @@ from planner.planning.channels import NO_ANSWER, best_ordered_channel
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel
 from planner.survey.levels import Level, NumericDomain
-from planner.survey.questions import MAX_ORDERED_ANSWERS, Ordinal
+from planner.survey.ordinal import MAX_ORDERED_ANSWERS, Ordinal
 
 CELL_COUNTS = (8, 16, 32, 64)
 """Numbers of cells among which the plan chooses; up to 256 may be asked for."""

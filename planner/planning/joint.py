@@ -19,7 +19,8 @@ from planner.planning.shares import Allocation, allocate
 from planner.planning.solve import ROUGH
 from planner.policy.rules import DEFAULT_RULE
 from planner.solvers.unequal_parts import least_table_error
-from planner.survey.questions import Categorical, Joint
+from planner.survey.choices import Categorical
+from planner.survey.joint import Joint
 
 STRENGTH = 0.1
 POWER = 0.8

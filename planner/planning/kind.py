@@ -16,7 +16,7 @@ from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import law_of
 from planner.planning.option import Curve, Option, Part, Q, least
-from planner.survey.questions import BEST
+from planner.survey.question import BEST
 
 M = TypeVar("M")  # what is deployed of it
 F = TypeVar("F")

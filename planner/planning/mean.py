@@ -43,7 +43,8 @@ from planner.planning.option import (
 )
 from planner.solvers.answers import Channel
 from planner.survey.assumed import EmpiricalPreferences
-from planner.survey.questions import CHANNEL, Numeric
+from planner.survey.numeric import Numeric
+from planner.survey.ordinal import CHANNEL
 
 _COMPARED = ("harmony", "piecewise", "hybrid")
 _GRIDS = (

@@ -22,7 +22,9 @@ from planner.planning.solve import DESIGN, TIGHT, TOTAL, scaled, solve_for
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.questions import CHANNEL, Joint, Question
+from planner.survey.joint import Joint
+from planner.survey.ordinal import CHANNEL
+from planner.survey.questions import Question
 
 FLAT = 0.05
 """Errors within this share of the best are about as good."""
@@ -118,7 +120,8 @@ class Part(Generic[Q]):
     def _spending_of_parts(self) -> Iterator[Spending]:
         joint = cast("Joint", self.question)
         spent = joint.spent_on(self.share * joint.policy.bounds())
-        parts = zip(self.tolerated.together, joint.parts, spent, strict=True)
+        tolerated_parts = cast("Joint", self.tolerated).parts
+        parts = zip(tolerated_parts, joint.parts, spent, strict=True)
         for tolerated, left, nats in parts:
             for level, same in zip(tolerated.levels, left.levels, strict=True):
                 yield Spending(

@@ -29,7 +29,7 @@ from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import UnaryTable
-from planner.survey.questions import ItemSet
+from planner.survey.choices import ItemSet
 
 _DESIGN_LENGTHS = 60  # lengths of which set designs are made
 _MOST_AT_ONCE = 1_000_000  # numbers per length and level that are held at a time

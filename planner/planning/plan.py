@@ -168,7 +168,7 @@ class SurveyPlan(Framed):
         Examples
         --------
         >>> from planner.survey.levels import Level
-        >>> from planner.survey.questions import Categorical
+        >>> from planner.survey.choices import Categorical
         >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
         >>> plan = plan_survey(Survey("s", 10_000, (Categorical("a", levels, mechanism="grr"),)))
         >>> (view,) = plan.outsiders().questions
@@ -239,7 +239,7 @@ class SurveyPlan(Framed):
         --------
         >>> from tempfile import TemporaryDirectory
         >>> from planner.survey.levels import Level
-        >>> from planner.survey.questions import Categorical
+        >>> from planner.survey.choices import Categorical
         >>> asked = Categorical("a", (Level("severe", 1.0, item_count=3),))
         >>> with TemporaryDirectory() as folder:
         ...     survey = Survey("s", 1000, (asked,), ledger=f"{folder}/ledger.json")
@@ -369,7 +369,7 @@ def plan_survey(
     Examples
     --------
     >>> from planner.survey.levels import Level
-    >>> from planner.survey.questions import Categorical
+    >>> from planner.survey.choices import Categorical
     >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
     >>> plan = plan_survey(Survey("s", 1000, (Categorical("a", levels), Categorical("b", levels))))
     >>> [round(question.part.share, 6) for question in plan.questions], plan.allocation.better
@@ -543,7 +543,7 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, .
     Examples
     --------
     >>> from planner.survey.levels import Level
-    >>> from planner.survey.questions import Categorical
+    >>> from planner.survey.choices import Categorical
     >>> def plan(epsilon):
     ...     asked = Categorical("q", (Level("low", epsilon, item_count=4),))
     ...     return plan_survey(Survey("s", 1000, (asked,)))

@@ -40,7 +40,8 @@ from planner.planning.sampled import SampledKind, SamplingPlan
 from planner.planning.sets import Padded, SetKind, SetPromises
 from planner.planning.solve import ROUGH, TIGHT, TOTAL, Certified, largest_budgets
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
-from planner.survey.questions import BEST, Question
+from planner.survey.question import BEST
+from planner.survey.questions import Question
 
 # of a curve; what is no table takes longer
 _POINTS = 25

@@ -26,7 +26,7 @@ from planner.errors import InputError, SolverError
 from planner.planning.option import AnyPart, Curve, Option
 from planner.planning.solve import TOTAL
 from planner.solvers.design_search import history_bound
-from planner.survey.questions import AskedAgain
+from planner.survey.asked_again import AskedAgain
 
 _ROUGH = 0.01  # to which what is only compared is solved
 _MOST_HISTORIES = 300  # sets of change times that a bound looks at

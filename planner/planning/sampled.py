@@ -22,7 +22,7 @@ from planner.mechanisms.collected import DieCollected
 from planner.mechanisms.rounding import round_die
 from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import ErrorLaw, Option, Part
-from planner.survey.questions import SampledChoice
+from planner.survey.choices import SampledChoice
 
 MAX_SAMPLED = 10**7
 """Of people with one answer; more keep the guarantee of so many."""

@@ -44,7 +44,8 @@ from planner.solvers.answers import UnaryTable
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
 from planner.survey.assumed import AssumedSets
-from planner.survey.questions import BEST, SET_DESIGN, ItemSet
+from planner.survey.choices import SET_DESIGN, ItemSet
+from planner.survey.question import BEST
 
 
 @dataclass(frozen=True, slots=True)

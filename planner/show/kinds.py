@@ -32,7 +32,7 @@ from planner.show.blocks import (
     said,
 )
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
-from planner.survey.questions import AskedAgain
+from planner.survey.asked_again import AskedAgain
 
 _NOTHING_GAINED = 1e-5  # of a squared error: the digits of what is planned
 _SAME_GAP = 1e-3  # of a gap: of the smaller error it is the same

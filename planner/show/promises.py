@@ -61,7 +61,7 @@ def odds_sentence(plan: QuestionPlan, level: int) -> str:
     Examples
     --------
     >>> from planner import Level, Survey, plan_survey
-    >>> from planner.survey.questions import Categorical
+    >>> from planner.survey.choices import Categorical
     >>> levels = Level("severe", "ln 4", ("HIV",)), Level("common", "ln 6", item_count=4)
     >>> asked = Categorical("diagnosis", levels, mechanism="opt0")
     >>> print(odds_sentence(plan_survey(Survey("s", 1000, (asked,))).questions[0], 0))

@@ -18,8 +18,10 @@ from planner.laws.schema import Document, Json
 from planner.limits import MAX_COUNT
 from planner.survey import values
 from planner.survey.description import Description, Mistake, at, mistakes, wrong
+from planner.survey.joint import Joint
 from planner.survey.levels import require_distinct
-from planner.survey.questions import BEST, AnyQuestion, Joint, Question
+from planner.survey.question import BEST
+from planner.survey.questions import AnyQuestion, Question
 
 _LARGEST = 16  # MiB
 _OF_A_PART = {

@@ -15,7 +15,7 @@ import pytest
 
 from planner import Categorical, ItemSet, Joint, Numeric, Ordinal, Survey
 from planner.deployment.questionnaire import questionnaire
-from planner.survey.questions import AskedAgain
+from planner.survey.asked_again import AskedAgain
 from tests.browser.answering import (
     RANDOMISE,
     all_of,

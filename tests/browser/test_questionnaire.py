@@ -23,8 +23,9 @@ from planner import (
 from planner.deployment import client
 from planner.deployment.questionnaire import questionnaire
 from planner.laws.die import ACKNOWLEDGEMENTS
+from planner.survey.asked_again import AskedAgain
 from planner.survey.assumed import AssumedSets
-from planner.survey.questions import AskedAgain, SampledChoice, Sampling
+from planner.survey.choices import SampledChoice, Sampling
 from tests.browser.answering import (
     RANDOMISE,
     all_of,

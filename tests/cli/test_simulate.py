@@ -20,7 +20,7 @@ from planner import (
 )
 from planner.deployment import write_parameters
 from planner.deployment.parameters import parameters_from_mechanisms
-from planner.survey.questions import AskedAgain
+from planner.survey.asked_again import AskedAgain
 from planner.survey.survey import survey_text
 from tests.cli.running import ended, shown
 from tests.deployment.conftest import node  # noqa: F401

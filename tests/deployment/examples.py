@@ -26,14 +26,9 @@ from planner.mechanisms.making import (
 )
 from planner.planning.channels import best_channel, five_populations
 from planner.planning.sampled import ACKNOWLEDGEMENTS
-from planner.survey.questions import (
-    Categorical,
-    ItemSet,
-    Numeric,
-    Ordinal,
-    SampledChoice,
-    Sampling,
-)
+from planner.survey.choices import Categorical, ItemSet, SampledChoice, Sampling
+from planner.survey.numeric import Numeric
+from planner.survey.ordinal import Ordinal
 
 FILES = Path(__file__).parent / "files"
 LEVELS = (

@@ -40,7 +40,8 @@ from planner.planning.sampled import plan_sampling
 from planner.planning.solve import forget
 from planner.show.kinds import WORDS
 from planner.survey import reading
-from planner.survey.questions import Categorical, ItemSet, Numeric
+from planner.survey.choices import Categorical, ItemSet
+from planner.survey.numeric import Numeric
 from tests.deployment.examples import FILES, LEVELS, every_mechanism, sealed
 from tests.refusals import refused
 from tests.surveys import EXAMPLES

@@ -17,7 +17,8 @@ from planner import (
 )
 from planner.deployment.parameters import parameters_from_mechanisms
 from planner.deployment.questionnaire import questionnaire
-from planner.survey.questions import Categorical, Numeric
+from planner.survey.choices import Categorical
+from planner.survey.numeric import Numeric
 from tests.cli.running import invoke, shown
 from tests.refusals import refused
 

@@ -10,8 +10,8 @@ from scipy.stats import binom
 
 from planner.estimates.counts import Estimates
 from planner.planning.plan import plan_survey
+from planner.survey.choices import Categorical
 from planner.survey.levels import Level
-from planner.survey.questions import Categorical
 from planner.survey.survey import Survey
 
 

@@ -19,7 +19,7 @@ from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.making import subset_selection
 from planner.planning.plan import plan_survey
 from planner.survey.levels import Level
-from planner.survey.questions import Ordinal
+from planner.survey.ordinal import Ordinal
 from planner.survey.survey import Survey
 
 MISS = 1e-6  # of each statistical test

@@ -9,8 +9,10 @@ from planner.mechanisms.words import seeded_words
 from planner.outsiders.false_reports import false_reports
 from planner.planning.plan import plan_survey
 from planner.solvers.types import OutputTypes
+from planner.survey.choices import Categorical, ItemSet
 from planner.survey.levels import Level
-from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal
+from planner.survey.numeric import Numeric
+from planner.survey.ordinal import Ordinal
 from planner.survey.survey import Survey
 
 

@@ -22,8 +22,9 @@ from planner.show.plan import left_out
 from planner.show.promises import odds_sentence, promises_of, unused_sentence
 from planner.solvers import design_search, solving
 from planner.solvers.generation import generate
+from planner.survey.choices import Categorical, ItemSet
 from planner.survey.levels import Level, Target
-from planner.survey.questions import Categorical, ItemSet, Numeric
+from planner.survey.numeric import Numeric
 from planner.survey.survey import load_survey
 from tests.mechanisms.listed import sets_law
 from tests.refusals import refused

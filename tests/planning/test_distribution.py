@@ -7,7 +7,7 @@ from planner.planning.distribution import plan_distribution
 from planner.planning.mean import expected_curve
 from planner.planning.plan import plan_survey
 from planner.show.figures import seen_figure
-from planner.survey.questions import Numeric
+from planner.survey.numeric import Numeric
 from planner.survey.survey import Survey
 from tests.refusals import refused
 

@@ -27,7 +27,8 @@ from planner.show.promises import (
     together_sentence,
     view_sentences,
 )
-from planner.survey.questions import Categorical, Numeric, SampledChoice, Sampling
+from planner.survey.choices import Categorical, SampledChoice, Sampling
+from planner.survey.numeric import Numeric
 from tests.mechanisms.listed import output_law
 from tests.refusals import refused
 

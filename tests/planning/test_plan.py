@@ -15,14 +15,9 @@ from planner.show.kinds import measure, words
 from planner.show.plan import design_sentence, spending_sentence
 from planner.solvers import solving
 from planner.survey.assumed import NormalPreferences
-from planner.survey.questions import (
-    Categorical,
-    ItemSet,
-    Numeric,
-    Ordinal,
-    SampledChoice,
-    Sampling,
-)
+from planner.survey.choices import Categorical, ItemSet, SampledChoice, Sampling
+from planner.survey.numeric import Numeric
+from planner.survey.ordinal import Ordinal
 from tests.planning.surveys import (
     HOUSEHOLD,
     SETS,

@@ -15,8 +15,8 @@ from planner.planning.power import (
 )
 from planner.show.json import plan_json
 from planner.show.plan import target_sentence
+from planner.survey.choices import Categorical
 from planner.survey.levels import Level, Target
-from planner.survey.questions import Categorical
 from planner.survey.survey import Survey, survey_from_text, survey_text
 from tests.refusals import refused
 

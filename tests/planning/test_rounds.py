@@ -18,7 +18,7 @@ from planner import (
 from planner.planning.plan import compare_plans, plan_survey
 from planner.planning.rounds import OneReport, memoised_errors, spread
 from planner.solvers.design_search import history_bound
-from planner.survey.questions import AskedAgain
+from planner.survey.asked_again import AskedAgain
 from tests.refusals import refused
 
 # V of a cone solver; rounds; a round of once, of one value with one change and two.

@@ -32,7 +32,7 @@ from planner.mechanisms.sampling_privacy import (
     upper_tail,
 )
 from planner.show.kinds import views_in_words
-from planner.survey.questions import SampledChoice, Sampling
+from planner.survey.choices import SampledChoice, Sampling
 from tests.refusals import refused
 
 EPSILONS = (0, 0.1, 0.5, 1, 3)

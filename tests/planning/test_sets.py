@@ -30,7 +30,7 @@ from planner.planning.sets import Padded
 from planner.policy.policy import PrivacyPolicy
 from planner.show.kinds import cap_sentence
 from planner.show.promises import promises_of
-from planner.survey.questions import Categorical, ItemSet
+from planner.survey.choices import Categorical, ItemSet
 from planner.survey.tables import Reading
 from tests.refusals import refused
 

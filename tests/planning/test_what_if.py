@@ -33,8 +33,9 @@ from planner.planning.what_if import (
 )
 from planner.policy.budget_text import digits_up
 from planner.show.plan import smallest_sentence
+from planner.survey.choices import Categorical, ItemSet
 from planner.survey.levels import Level, Target
-from planner.survey.questions import Categorical, ItemSet, Ordinal
+from planner.survey.ordinal import Ordinal
 from tests.planning.surveys import (
     HOUSEHOLD,
     KINDS,

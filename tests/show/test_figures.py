@@ -33,8 +33,8 @@ from planner.show.figures import (
 )
 from planner.show.html import svg_of
 from planner.survey.assumed import NormalPreferences
+from planner.survey.choices import Categorical
 from planner.survey.levels import Level, Target
-from planner.survey.questions import Categorical
 from planner.survey.survey import Survey, load_survey
 from planner.trial.simulate import OneSurvey
 from tests.documents import ROOT

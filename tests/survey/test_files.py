@@ -15,14 +15,9 @@ from planner.survey.assumed import (
     HistogramPreferences,
     NormalPreferences,
 )
-from planner.survey.questions import (
-    Categorical,
-    ItemSet,
-    Numeric,
-    Ordinal,
-    SampledChoice,
-    Sampling,
-)
+from planner.survey.choices import Categorical, ItemSet, SampledChoice, Sampling
+from planner.survey.numeric import Numeric
+from planner.survey.ordinal import Ordinal
 from planner.survey.survey import (
     document_of,
     load_survey,

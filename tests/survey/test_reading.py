@@ -29,7 +29,9 @@ from planner.mechanisms.making import bisample_md, randomized_response, set_desi
 from planner.planning import datasets
 from planner.planning.datasets import read_known, set_model_of
 from planner.survey import cells, reading, rows, text_files, typed_files
-from planner.survey.questions import Categorical, ItemSet, Numeric, Ordinal
+from planner.survey.choices import Categorical, ItemSet
+from planner.survey.numeric import Numeric
+from planner.survey.ordinal import Ordinal
 from planner.survey.tables import Reading
 from planner.trial.audit import answers_in
 from planner.ui.views import trial
@@ -349,7 +351,8 @@ from planner.errors import FileError
 from planner.planning import datasets
 from planner.planning.datasets import read_known
 from planner.survey.levels import Level
-from planner.survey.questions import Categorical, ItemSet, Numeric
+from planner.survey.choices import Categorical, ItemSet
+from planner.survey.numeric import Numeric
 from planner.survey.reading import AnswerFile
 from planner.survey.tables import Reading
 pages = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()

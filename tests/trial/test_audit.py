@@ -32,8 +32,9 @@ from planner.mechanisms.making import set_design
 from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.channels import best_channel, five_populations
 from planner.solvers.design_search import best_design
+from planner.survey.choices import Categorical, ItemSet
 from planner.survey.levels import Level, NumericDomain
-from planner.survey.questions import Categorical, ItemSet, Numeric
+from planner.survey.numeric import Numeric
 from planner.survey.survey import Survey
 from planner.trial.audit import UNSEEN, audit_client, fisher_p_value
 from planner.trial.black_box import CommandBox

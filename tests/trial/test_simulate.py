@@ -11,7 +11,10 @@ import pytest
 
 from planner import ItemSets, Level, Padded, Survey, load_survey, plan_survey
 from planner.planning.datasets import AnswerCounts
-from planner.survey.questions import AskedAgain, Categorical, ItemSet, Numeric, Ordinal
+from planner.survey.asked_again import AskedAgain
+from planner.survey.choices import Categorical, ItemSet
+from planner.survey.numeric import Numeric
+from planner.survey.ordinal import Ordinal
 from planner.trial.simulate import Trial
 from tests.refusals import refused
 from tests.surveys import EXAMPLES

@@ -23,7 +23,8 @@ from planner.show.others import (
     simulation_blocks,
 )
 from planner.survey.columns import AnswerColumn
-from planner.survey.questions import QUESTIONS, Numeric, Question
+from planner.survey.numeric import Numeric
+from planner.survey.questions import QUESTIONS, Question
 from planner.survey.tables import SUFFIXES, Reading, open_table
 from planner.survey.values import read_count, read_share, split
 from planner.trial.simulate import Simulated, Trial

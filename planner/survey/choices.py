@@ -1,0 +1,132 @@
+"""Questions for one answer each, for a set of answers, or for one asked twice."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal
+
+import pydantic
+
+from planner.errors import InputError
+from planner.laws.answers import Asked as WayOfAsking
+from planner.laws.answers import (
+    ItemOrNone,
+    OneOfSet,
+)
+from planner.limits import MAX_PADDING_LENGTH
+from planner.survey import values
+from planner.survey.assumed import AssumedSets
+from planner.survey.description import Description, wrong
+from planner.survey.question import Levelled
+
+SET_DESIGN = "set-design"  # asks for one report about the whole set
+
+
+Criterion = Literal["total", "minimax"]
+
+
+class Categorical(Levelled):
+    """A question to which every person holds exactly one answer.
+
+    ``criterion``: ``"total"`` keeps the error of all items together small, ``"minimax"`` that of
+    the worst single item, where few people have it.
+
+    Examples
+    --------
+    >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
+    >>> Categorical("diagnosis", levels).policy.item_counts.tolist()
+    [1, 3]
+    """
+
+    draws_one: ClassVar[bool] = True
+    joins: ClassVar[bool] = True
+    kind: Literal["categorical"] = "categorical"
+    criterion: Criterion = "total"
+
+    def _check(self) -> None:
+        priors = [level.prior for level in self.levels if level.prior is not None]
+        if len(priors) == len(self.levels) and abs(sum(priors) - 1) > 1e-6:
+            allowed = f"of sum 1, not {sum(priors):g}"
+            raise InputError(
+                "prior", priors, allowed, "Everybody has exactly one answer."
+            )
+
+
+_LENGTH = "Leave it out to have the best one computed."
+
+
+class ItemSet(Levelled):
+    """A question to which every person holds a set of answers, which may be empty.
+
+    ``criterion`` is as of :class:`Categorical`. ``padding_length`` is the size to which sets are
+    padded or cut, 1 to 2^20; None to have the best one planned from what is known of the ``sets``.
+    """
+
+    kind: Literal["item-set"] = "item-set"
+    criterion: Criterion = "total"
+    padding_length: (
+        Annotated[int, values.count(1, MAX_PADDING_LENGTH, _LENGTH)] | None
+    ) = None
+    sets: AssumedSets | None = None
+
+    def _check(self) -> None:
+        if self.policy.rule.directed:
+            remedy = (
+                "A set design promises one budget for any two sets: state it both ways."
+            )
+            allowed = "one that protects both directions alike, for item sets"
+            raise wrong(self.policy.rule_name, allowed, remedy, "rule")
+        if not (
+            self.policy.rule.covers_sets or self.mechanism in ("best", "set-design")
+        ):
+            remedy = (
+                "Set budgets (eq. 16 of the IDUE paper) are defined for the rule min alone; "
+                "a set design keeps the smallest budget of any rule."
+            )
+            allowed = f'"min" for {self.mechanism!r}'
+            raise wrong(self.policy.rule_name, allowed, remedy, "rule")
+
+    @cached_property
+    def way(self) -> WayOfAsking:
+        """The way of asking, by which answers are read."""
+        return OneOfSet(self.plain_levels, 1)
+
+    @property
+    def cap(self) -> float | None:
+        """Budget of any two sets, in nats; None for the smallest pair budget."""
+        return None if self.sets is None else self.sets.cap
+
+
+class Sampling(Description):
+    """What a sampled choice needs beyond its levels.
+
+    ``relies_on`` is the view of the guarantee that a deployment relies on, ``acknowledged`` the
+    sentence about it, word for word, without which nothing is written. ``cap`` is the largest
+    sampling probability, above 0 and below 1 (0.45 is the paper's), ``floor`` the smallest
+    ``pi_0``, below 1: people who stay at 0 hide the sampled ones. ``none_epsilon`` is the budget of
+    the answer "none of the values", the levels' smallest if omitted; with ``everyone_has_value``
+    nobody gives it, and output 0 needs no budget.
+    """
+
+    relies_on: values.Name
+    acknowledged: str | None = None
+    cap: Annotated[values.Share, pydantic.Field(gt=0, lt=1)] = 0.45
+    floor: Annotated[values.Share, pydantic.Field(lt=1)] = 0.0
+    none_epsilon: values.Budget | None = None
+    everyone_has_value: bool = False
+
+
+class SampledChoice(Levelled):
+    """One answer or none, asked twice (Sampling Privacy); levels have ``yes_counts``."""
+
+    apart: ClassVar[bool] = True
+    kind: Literal["sampled-choice"] = "sampled-choice"
+    mechanism: str = "sampling-privacy"
+    rule: Literal["min"] = "min"
+    rounds: None = None
+    sampling: Sampling
+
+    @cached_property
+    def way(self) -> WayOfAsking:
+        """The way of asking, by which answers are read."""
+        return ItemOrNone(self.plain_levels, self.sampling.everyone_has_value)

@@ -1,0 +1,211 @@
+"""Two or three questions that one report answers together."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+import pydantic
+
+from planner.arrays import Array
+from planner.laws.schema import Document
+from planner.limits import JOINED, MAX_JOINT_CELLS
+from planner.policy.rules import DEFAULT_RULE, ONE_SIDED
+from planner.survey import values
+from planner.survey.choices import Categorical
+from planner.survey.columns import AnswerColumn, Pairs
+from planner.survey.description import wrong
+from planner.survey.joining import Kinds, kinds_of_cells
+from planner.survey.levels import (
+    Level,
+)
+
+
+class Joint(Categorical):
+    """Two or three questions of one answer each, asked together: one report says both answers.
+
+    In a survey it names them, and they become its ``parts``: no questions of their own. Its answers
+    are the cells, up to 1,000, named as ``"HIV / yes"``: any two sheets are as hard to tell apart
+    as the parts in which they differ promise. Its levels are the kinds of cells with the same
+    budgets against all others, its rule the matrix of these; where there are too many kinds, or
+    nothing is gained, the pairs of the parts' levels, each at the smaller budget.
+
+    Examples
+    --------
+    >>> parts = (Categorical("diagnosis", (Level("severe", 1.0, ("HIV", "flu")),)),
+    ...          Categorical("smokes", (Level("any", 2.0, ("yes", "no")),)))
+    >>> joint = Joint("both", ("diagnosis", "smokes"), parts=parts)
+    >>> joint.ordered, joint.rule  # who knows the diagnosis may learn more of smoking
+    (('HIV / yes', 'HIV / no', 'flu / yes', 'flu / no'), ((2.0, 1.0), (1.0, 2.0)))
+    """
+
+    first: ClassVar[tuple[str, ...]] = ("name", "of")
+    joins: ClassVar[bool] = False
+    kind: Literal["joint"] = "joint"  # type: ignore[assignment]
+    of: values.Several[values.Name]
+    parts: values.Several[Categorical] = ()
+    levels: values.Several[Level] = pydantic.Field(default=(), alias="level")
+
+    @pydantic.model_validator(mode="after")
+    def _fits(self) -> Self:
+        if not 2 <= len(self.of) <= 3:
+            raise wrong(
+                self.of, "two or three questions", "Name those of a table.", "of"
+            )
+        if self.rounds is not None:
+            raise wrong("given", "left out for 'joint'", "Ask it once.", "rounds")
+        if not self.parts:  # until it is in a survey
+            for key in sorted({"levels", "rule", "label"} & self.model_fields_set):
+                remedy = (
+                    "Levels, their rule and labels are those of the questions it is of."
+                )
+                raise wrong(
+                    "given",
+                    "left out for 'joint'",
+                    remedy,
+                    key.replace("levels", "level"),
+                )
+            return self
+        if self.of != tuple(one.name for one in self.parts):
+            raise wrong(
+                "given", "the questions that it is of", "Leave them out.", "parts"
+            )
+        for part in self.parts:
+            if len(part.columns) > 1 and not self.columns:
+                allowed = "one column for a part of a joint question"
+                remedy = f"Name its own columns in {self.name!r}."
+                raise wrong(list(part.answer_column.names), allowed, remedy, "of")
+        if "rule" not in self.model_fields_set:
+            self.__dict__["rule"] = self.parts[0].rule
+        if not self.levels:
+            self._join()
+        return super()._fits()  # type: ignore[operator]
+
+    def _join(self) -> None:
+        if {one.rule for one in self.parts} not in ({DEFAULT_RULE}, {ONE_SIDED}):
+            remedy = "A pair of answers has the smaller budget: give both the rule min."
+            allowed = f'of questions with one rule, "{DEFAULT_RULE}" or "{ONE_SIDED}"'
+            raise wrong(self.of, allowed, remedy, "of")
+        cells = prod(int(one.policy.item_counts.sum()) for one in self.parts)
+        if cells > MAX_JOINT_CELLS:
+            allowed = f"of at most {MAX_JOINT_CELLS:,} pairs of answers, not {cells:,}"
+            raise wrong(self.of, allowed, "Merge answers of one of them.", "of")
+        kinds = None
+        if self.parts[0].rule == DEFAULT_RULE:
+            kinds = kinds_of_cells([_budgets_of_answers(part) for part in self.parts])
+        if kinds is not None:
+            self.__dict__["levels"] = self._levels_of(kinds)
+            self.__dict__["rule"] = tuple(map(tuple, kinds.budgets.tolist()))
+            return
+        self.__dict__["levels"] = tuple(
+            Level(
+                name=JOINED.join(level.name for level in levels),
+                epsilon=min(level.epsilon for level in levels),
+                items=tuple(
+                    map(JOINED.join, product(*(level.labels for level in levels)))
+                ),
+                against=min(
+                    filter(None, (level.against for level in levels)), default=None
+                ),
+            )
+            for levels in product(*(one.levels for one in self.parts))
+        )
+
+    def _levels_of(self, kinds: Kinds) -> tuple[Level, ...]:
+        """One level for each kind of cells, named by the answers or levels that these share."""
+        cells = list(product(*(_levels_of_answers(part) for part in self.parts)))
+        levels = []
+        for numbers, budget in zip(kinds.cells, np.diag(kinds.budgets), strict=True):
+            names = []
+            for part in range(len(self.parts)):
+                answers = {cells[number][part][0] for number in numbers}
+                of_levels = dict.fromkeys(cells[number][part][1] for number in numbers)
+                names.append(
+                    answers.pop() if len(answers) == 1 else " or ".join(of_levels)
+                )
+            items = [
+                JOINED.join(answer for answer, _ in cells[number]) for number in numbers
+            ]
+            name = JOINED.join(names)
+            levels.append(Level(name=name, epsilon=float(budget), items=tuple(items)))
+        return tuple(levels)
+
+    def spent_on(self, bounds: Array) -> list[dict[str, float]]:
+        """What reports say of each part, by its levels, where they keep these pair budgets.
+
+        Of a level of a part the largest of ``bounds``, ``(levels, levels)``, between two cells
+        that differ in this part and one of which has an answer of that level.
+
+        Examples
+        --------
+        >>> parts = (Categorical("diagnosis", (Level("severe", 1.0, ("HIV", "flu")),)),
+        ...          Categorical("smokes", (Level("any", 2.0, ("yes", "no")),)))
+        >>> joint = Joint("both", ("diagnosis", "smokes"), parts=parts)
+        >>> joint.spent_on(joint.policy.bounds())
+        [{'severe': 1.0}, {'any': 2.0}]
+        """
+        cells = dict[str, tuple[tuple[str, str], ...]]()
+        for cell in product(*(_levels_of_answers(part) for part in self.parts)):
+            cells[JOINED.join(answer for answer, _ in cell)] = cell
+        spent: list[dict[str, float]] = []
+        for number, part in enumerate(self.parts):
+            # The answers of this part that the cells of each level have.
+            answers = [
+                {cells[item][number] for item in one.items} for one in self.levels
+            ]
+            largest = {level.name: 0.0 for level in part.levels}
+            for i, j in np.ndindex(bounds.shape):
+                for answer, level in answers[i]:
+                    if answers[j] != {(answer, level)}:
+                        largest[level] = max(largest[level], float(bounds[i, j]))
+            spent.append(largest)
+        return spent
+
+    @pydantic.model_serializer(mode="wrap")
+    def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
+        derived = ("level", "rule", "label")
+        found = {key: cell for key, cell in write(self).items() if key not in derived}
+        return {"name": self.name, "kind": self.kind, **found}
+
+    @property
+    def answer_column(self) -> AnswerColumn:
+        """Its own columns where it states them, else those of its parts, joined."""
+        column = super().answer_column
+        if not self.parts or (self.columns and len(self.columns) != len(self.parts)):
+            return column
+        parts = [part.answer_column for part in self.parts]
+        missing = [cell for part in parts for cell in part.missing or ()]
+        return column._replace(
+            columns=column.columns or tuple(part.names[0] for part in parts),
+            missing=self.missing or tuple(missing) or None,
+            joined=True,
+            recoded=tuple(map(_recoded, parts)),
+        )
+
+    @property
+    def together(self) -> tuple[Categorical, ...]:  # type: ignore[override]
+        """Its parts."""
+        return self.parts
+
+
+def _levels_of_answers(part: Categorical) -> list[tuple[str, str]]:
+    """Each answer of a part with the name of its level."""
+    return [(answer, level.name) for level in part.levels for answer in level.labels]
+
+
+def _budgets_of_answers(part: Categorical) -> list[float]:
+    """The budget of each answer of a part."""
+    return [level.epsilon for level in part.levels for _ in level.labels]
+
+
+def _recoded(part: AnswerColumn) -> Pairs:
+    """What cells of a part stand for: labels, too, as a joint answer is made of names."""
+    pairs = dict[str, str]()
+    for answer, label in part.labels:
+        if part.asked.find(label) is None:
+            pairs[label] = answer
+    for table in part.recoded:
+        pairs |= dict(table)
+    return tuple(pairs.items())
