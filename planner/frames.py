@@ -16,7 +16,7 @@ Columns = Mapping[str, Any]
 _MOST_FRAME_ROWS = 60
 
 
-class Framed(ABC):
+class WithDataFrame(ABC):
     """Something with a data frame: shown as a sentence, in a notebook with a table and a picture.
 
     What inherits this says how its rows look in :meth:`columns` and, in a sentence,

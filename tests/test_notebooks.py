@@ -10,7 +10,7 @@ from planner import baseline, chart, frontier, plan_padding, plan_survey, solve
 from planner.estimates.channel import OrderedEstimates
 from planner.estimates.counts import Estimates
 from planner.estimates.cross_table import CrossTable
-from planner.frames import Framed
+from planner.frames import WithDataFrame
 from planner.mechanisms.making import subset_selection, unary
 from planner.outsiders import seen_of, shuffled
 from planner.planning.answer_rates import AnswerRateModel
@@ -51,7 +51,7 @@ def shown():
 def test_everything_with_a_frame_is_here(shown):
     # By name: a slotted dataclass is made twice, and the first may still be in memory.
     assert {type(one).__name__ for one in shown.values()} == {
-        kind.__name__ for kind in Framed.__subclasses__()
+        kind.__name__ for kind in WithDataFrame.__subclasses__()
     }
 
 

@@ -28,7 +28,7 @@ from planner.estimates.report_law import (
     ReportSums,
     within,
 )
-from planner.frames import Columns, Framed
+from planner.frames import Columns, WithDataFrame
 from planner.solvers.answers import Channel
 
 _SURE = 4.0  # standard errors above 0 from which a ratio's first order holds
@@ -299,7 +299,7 @@ class QuantileEstimate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OrderedEstimates(Framed):
+class OrderedEstimates(WithDataFrame):
     """Estimated cumulative shares of ordered answers.
 
     Attributes

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from planner.arguments import is_number, number_column
 from planner.arrays import Array, Flags, Whole
 from planner.errors import InputError
-from planner.frames import Columns, Framed
+from planner.frames import Columns, WithDataFrame
 
 # Above this variance of the number of supporting reports normal limits miss at most a third more
 # often than promised, for 300 items together; the law itself takes long there.
@@ -37,7 +37,7 @@ class ProcessedCounts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Estimates(Framed):
+class Estimates(WithDataFrame):
     """Unbiased estimates with standard errors.
 
     Attributes

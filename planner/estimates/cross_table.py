@@ -25,7 +25,7 @@ from planner.arrays import Array
 from planner.estimates.channel import Estimate
 from planner.estimates.counts import SupportEstimates, reach, tail_share
 from planner.estimates.report_law import within
-from planner.frames import Columns, Framed
+from planner.frames import Columns, WithDataFrame
 from planner.limits import JOINED
 
 _FAR_ODDS = 50.0  # of a log of odds
@@ -53,7 +53,7 @@ class Independence(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CrossTable(Framed):
+class CrossTable(WithDataFrame):
     """The estimated table of two answers.
 
     Attributes

@@ -13,7 +13,7 @@ import numpy as np
 from planner.arguments import finite, whole_number
 from planner.arrays import Array
 from planner.errors import InputError
-from planner.frames import Columns, Framed
+from planner.frames import Columns, WithDataFrame
 from planner.outsiders.blanket import Blanket
 from planner.outsiders.positive_part import Bracket, log_positive_part, positive_part
 from planner.outsiders.shapes import Seen
@@ -31,7 +31,7 @@ _ROUNDING = 1e-14  # of masses and ratios, relative, as computed from a mechanis
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ShuffledGuarantee(Framed):
+class ShuffledGuarantee(WithDataFrame):
     """Central (epsilon, delta) per pair of levels, beside the local guarantee.
 
     Attributes

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import SupportsIndex, overload
 
 from planner.errors import InputError, SolverError
-from planner.frames import Columns, Framed
+from planner.frames import Columns, WithDataFrame
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.by_level import ByLevel
 from planner.planning.joint import Related, joined
@@ -74,7 +74,7 @@ class QuestionPlans(tuple[QuestionPlan, ...]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SurveyPlan(Framed):
+class SurveyPlan(WithDataFrame):
     """A survey, planned.
 
     Attributes

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from planner.arrays import Array
 from planner.errors import InputError, PlannerError
-from planner.frames import Columns, Framed
+from planner.frames import Columns, WithDataFrame
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
@@ -61,7 +61,7 @@ _MOST_SWAYED = 10_000  # answers of which a false report is computed for every m
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QuestionPlan(Framed):
+class QuestionPlan(WithDataFrame):
     """A question with the budgets that it really spends and the mechanism that is deployed.
 
     Attributes

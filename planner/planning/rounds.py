@@ -82,20 +82,8 @@ class OneReport:
     bias: float = 0.0
 
     def sample(self, noise: float, spread: float, bias: float = 0.0) -> float:
-        """Of the people who are asked, scaled to all."""
+        """Of the people who are asked, scaled to all: ``(noise + spread) / f - spread + bias``."""
         return (noise + spread) / self.fraction - spread + bias
-
-    def _scheme(self, name: str, hidden: bool, *noise: float) -> Scheme:
-        """From the noise of a round, of averages and changes where answers stay and anew."""
-        spreads = (
-            self.spread,
-            self.spread,
-            self.alike * self.spread,
-            0.0,
-            2 * self.spread,
-        )
-        biases = self.bias, self.bias, self.bias, 0.0, 0.0
-        return Scheme(name, hidden, *map(self.sample, noise, spreads, biases))
 
     def always(self) -> Scheme:
         """The first report, again and again."""
@@ -103,12 +91,17 @@ class OneReport:
         return Scheme("one report for all rounds", True, error, error, change_stays=0.0)
 
     def once(self, rounds: int) -> Scheme:
-        """One report in one of so many rounds."""
-        both = 2 * rounds * (self.error + self.spread)
+        """One report in one of so many rounds: the table of theorem 1 in docs/theory/rounds.md."""
         in_round = rounds * (self.error + self.spread)
-        anew = self.error + (1 - self.alike) * self.spread
-        errors = in_round - self.spread, self.error, anew, both, both - 2 * self.spread
-        return self._scheme("one report in one round", True, *errors)
+        return self._scheme(
+            "one report in one round",
+            hidden=True,
+            each=in_round - self.spread,
+            average_stays=self.error,
+            average_anew=self.error + (1 - self.alike) * self.spread,
+            change_stays=2 * in_round,
+            change_anew=2 * in_round - 2 * self.spread,
+        )
 
     def one_value(self, changes: int) -> Scheme:
         """One report about one of a person's first ``changes + 1`` values.
@@ -122,16 +115,54 @@ class OneReport:
         """
         in_round = (changes + 1) * (self.error + self.length) - self.length
         most_changing = self.spread / self.length if self.length else 1.0
-        change_anew = 2 * in_round * most_changing
-        errors = (in_round, in_round, in_round, 0.0, change_anew)
-        return self._scheme("one report of one value", False, *errors)
+        return self._scheme(
+            "one report of one value",
+            hidden=False,
+            each=in_round,
+            average_stays=in_round,
+            average_anew=in_round,
+            change_stays=0.0,
+            change_anew=2 * in_round * most_changing,
+        )
 
     def shared(self, rounds: int) -> Scheme:
         """Such a report in every one of so many rounds."""
         average = self.error / rounds
         change = 2 * self.error
-        errors = self.error, average, average, change, change
-        return self._scheme("budgets shared by the rounds", True, *errors)
+        return self._scheme(
+            "budgets shared by the rounds",
+            hidden=True,
+            each=self.error,
+            average_stays=average,
+            average_anew=average,
+            change_stays=change,
+            change_anew=change,
+        )
+
+    def _scheme(
+        self,
+        name: str,
+        *,
+        hidden: bool,
+        each: float,
+        average_stays: float,
+        average_anew: float,
+        change_stays: float,
+        change_anew: float,
+    ) -> Scheme:
+        """From the noise of a round, of averages and changes: what a sample misses is added.
+
+        Of answers that stay a change has no spread, and of answers drawn anew twice that of one.
+        """
+        return Scheme(
+            name,
+            hidden,
+            each=self.sample(each, self.spread, self.bias),
+            average_stays=self.sample(average_stays, self.spread, self.bias),
+            average_anew=self.sample(average_anew, self.alike * self.spread, self.bias),
+            change_stays=self.sample(change_stays, 0.0),
+            change_anew=self.sample(change_anew, 2 * self.spread),
+        )
 
 
 def own_ways(
@@ -148,9 +179,13 @@ def own_ways(
     epochs = min(changes + 1, count)
     least, longer = divmod(count, epochs)
     alike = (epochs * least**2 + longer * (2 * least + 1)) / count**2
-    spreads = errors.spread, errors.drawn_independently.spread
     report = OneReport(
-        planned.squared - errors.bias, *spreads, alike, part.fraction, errors.bias
+        error=planned.squared - errors.bias,
+        spread=errors.spread,
+        length=errors.drawn_independently.spread,
+        alike=alike,
+        fraction=part.fraction,
+        bias=errors.bias,
     )
     if not changes:
         return report, [report.always()]

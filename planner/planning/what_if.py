@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import positive_numbers, whole_number
 from planner.arrays import Array
 from planner.errors import InputError, PlannerError, SolverError
-from planner.frames import Columns, Framed
+from planner.frames import Columns, WithDataFrame
 from planner.limits import MAX_EPSILON
 from planner.planning.option import Curve, Option, choice_curve
 from planner.planning.solve import ROUGH, TIGHT, TOTAL, largest_budgets
@@ -94,7 +94,7 @@ def _worth_trying(now: Option) -> NDArray[np.intp]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Frontier(Framed):
+class Frontier(WithDataFrame):
     """Errors over a common scale of all budgets, rising; ``k`` scales, ``t`` levels.
 
     Attributes

@@ -30,7 +30,7 @@ from planner.show.plan import costs, plan_blocks
 from planner.show.promises import outsider_blocks, promises, promises_of
 
 if TYPE_CHECKING:
-    from planner.frames import Framed
+    from planner.frames import WithDataFrame
     from planner.planning.plan import SurveyPlan
     from planner.planning.question import QuestionPlan
 
@@ -139,7 +139,7 @@ def page_of(title: str, blocks: Iterable[Block], drawing: str = "") -> str:
     return f"{_PAGE_HEAD.format(title=escape(title), style=style)}{body}\n{_FOOT}"
 
 
-def picture_html(shown: Framed) -> str:
+def picture_html(shown: WithDataFrame) -> str:
     """What a notebook shows below a table: a plan's promises, and the picture of what has one.
 
     Examples

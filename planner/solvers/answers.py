@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.arrays import Array
 from planner.errors import ConvergenceError, InputError
-from planner.frames import Columns, Framed
+from planner.frames import Columns, WithDataFrame
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -147,7 +147,7 @@ class TwoChances(_Solved):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class UnaryTable(TwoChances, Framed):
+class UnaryTable(TwoChances, WithDataFrame):
     """Bit probabilities per privacy level, with what they cost and why they are right.
 
     Attributes
