@@ -184,7 +184,7 @@ class _Search:
         fine = size > _SEARCHED_ANSWERS
         rounds = _SEARCH_ROUNDS_OF_FINE if fine else _SEARCH_ROUNDS
         steps = _WEIGHT_STEPS_OF_FINE if fine else _WEIGHT_STEPS
-        last_steps = 2 * steps if fine else _LAST_STEPS
+        last_steps = steps if fine else _LAST_STEPS
         kept_columns = (4 if size > 64 else _COLUMNS_KEPT) * size
         columns = _columns(windows, *_whole_pairs(window, high))
         count = len(columns.window)
@@ -202,7 +202,7 @@ class _Search:
                 people,
                 steps=last_steps if last else steps,
             )
-            if last:
+            if last and not fine:
                 break
             people = weights.people
             share = weights.theta * columns.likelihoods.max(axis=1)
@@ -210,6 +210,15 @@ class _Search:
             heaviest[np.argsort(-share)[:kept_columns]] = True
             heaviest &= share > _LIGHTEST * share.max()
             columns = columns.take(heaviest)
+            if last:  # of a fine grid the lightest half of the reports is not sent
+                costs = np.square(weights.theta) * weights.charges
+                theta, multipliers = _balanced(
+                    columns.likelihoods, costs[heaviest], weights.multipliers
+                )
+                weights = _weighted(
+                    columns, judged, theta, multipliers, people, steps=steps
+                )
+                break
             near = _best_flips(windows, columns, weights)
             fresh = _not_among(near, columns)
             theta = weights.theta[heaviest]
