@@ -67,6 +67,13 @@ class Parameters:
         SHA-256 of its canonical form (RFC 8785) without the key ``hash``; reports carry it.
     questions:
         The law of each question.
+
+    Examples
+    --------
+    >>> from planner import plan_survey
+    >>> parameters = survey_parameters(plan_survey("examples/clinic.toml"))
+    >>> parameters.survey, parameters.users, [law.name for law in parameters.questions]
+    ('clinic', 50000, ['treatment'])
     """
 
     document: Document
@@ -180,6 +187,16 @@ def read_parameters(path: str | Path) -> Parameters:
         Unreadable, too large, not JSON, altered, or not exactly of the expected form.
     VerificationError
         The probabilities do not keep the promised budgets.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from planner import plan_survey
+    >>> parameters = survey_parameters(plan_survey("examples/clinic.toml"))
+    >>> with TemporaryDirectory() as folder:
+    ...     write_parameters(f"{folder}/p.json", parameters)
+    ...     read_parameters(f"{folder}/p.json").survey
+    'clinic'
     """
     return Parameters.of(read_document(path), path)
 
@@ -198,6 +215,14 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
         The path cannot be written; nothing is half written.
     VerificationError
         The probabilities do not keep the promised budgets.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from planner import plan_survey
+    >>> parameters = survey_parameters(plan_survey("examples/clinic.toml"))
+    >>> with TemporaryDirectory() as folder:
+    ...     write_parameters(f"{folder}/p.json", parameters)
     """
     if content_hash(parameters.document) != parameters.document["hash"]:
         raise InputError(

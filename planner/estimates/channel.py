@@ -565,6 +565,15 @@ def estimate_ordered(
     ------
     InputError
         A channel for other numbers, or bad counts or confidence.
+
+    Examples
+    --------
+    >>> from planner import PrivacyPolicy, best_ordered_channel
+    >>> policy = PrivacyPolicy([2.0] * 3, [1] * 3, names=["low", "mid", "high"])
+    >>> channel = best_ordered_channel(policy)
+    >>> reports = np.rint(1000 * channel.matrix[0]).astype(int)  # of 1,000 people who answer "low"
+    >>> estimate_ordered(channel, reports).consistent.round(2).tolist()
+    [1.0, 1.0, 1.0]
     """
     estimator = shares_up_to(channel).estimator
     found = wanted_estimates(estimator, counts)

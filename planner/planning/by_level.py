@@ -51,6 +51,13 @@ class ByLevel:
     asked again, ``percent`` of those who answer, padding included; ``detectable`` the smallest
     share of them at which an item is told apart from one that nobody has (95 %, power 80 %; None
     for sets).
+
+    Examples
+    --------
+    >>> from planner import plan_survey
+    >>> (question,) = plan_survey("examples/clinic.toml").questions
+    >>> question.fact(ByLevel).names, question.fact(ByLevel).a.round(3).tolist()
+    (('stigmatised', 'private', 'harmless'), [0.307, 0.601, 0.676])
     """
 
     names: tuple[str, ...]

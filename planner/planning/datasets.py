@@ -157,6 +157,13 @@ class PilotSets:
     ------
     InputError
         Fewer than two people, only empty sets, or levels that do not fit.
+
+    Examples
+    --------
+    >>> from planner import ItemSets
+    >>> pilot = PilotSets(ItemSets.of([[0, 2], [1], [0], []], items=3))
+    >>> pilot.sets.users
+    4
     """
 
     sets: ItemSets

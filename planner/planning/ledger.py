@@ -131,7 +131,16 @@ class Ledger(_Strict):
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """Read a ledger file of at most 16 MiB; a :class:`FileError` if it is none."""
+    """Read a ledger file of at most 16 MiB; a :class:`FileError` if it is none.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_ledger(f"{folder}/ledger.json", Ledger())
+    ...     read_ledger(f"{folder}/ledger.json") == Ledger()
+    True
+    """
     text = read_text(path, _MEBIBYTES)
     try:
         ledger = Ledger.model_validate_json(text)
@@ -154,7 +163,15 @@ def earlier(path: str | Path | None) -> Ledger:
 
 
 def write_ledger(path: str | Path, ledger: Ledger) -> None:
-    """Write a ledger file, replacing an existing one atomically, or leaving it as it was."""
+    """Write a ledger file, replacing an existing one atomically, or leaving it as it was.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_ledger(f"{folder}/ledger.json", Ledger())
+    ...     write_ledger(f"{folder}/ledger.json", Ledger())  # replaces it
+    """
     replace_file(path, ledger.model_dump_json(indent=2) + "\n")
 
 

@@ -409,6 +409,13 @@ def choice_curve(
     ------
     InputError
         The weight is out of range.
+
+    Examples
+    --------
+    >>> from planner import PrivacyPolicy, allocate
+    >>> curve = choice_curve("diagnosis", PrivacyPolicy([1.0, 2.0], [1, 4]))
+    >>> allocate([curve]).shares.tolist()  # alone it gets everything
+    [1.0]
     """
     law = errors or ErrorLaw(spread=float(1 - 1 / policy.item_counts.sum()))
 

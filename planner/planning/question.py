@@ -86,6 +86,13 @@ class QuestionPlan(WithDataFrame):
         ``(2, t)``. This is promised, and proven of the integers that are deployed; the budgets
         spent are its ceiling. Pairs that no budget protects are left out; of sets it is that of any
         two.
+
+    Examples
+    --------
+    >>> from planner import plan_survey
+    >>> (question,) = plan_survey("examples/clinic.toml").questions
+    >>> question.planned.name, round(question.total_error, 1)
+    ('subset-design', 1093.5)
     """
 
     part: AnyPart

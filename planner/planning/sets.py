@@ -57,6 +57,14 @@ class SetPromises:
     the best unbiased mechanism for sets of ``length`` items by ``gap``, a share; ``inf`` where the
     bound says nothing. ``larger_cap`` is the cap of twice the budget, as the survey would state it,
     and the total error with it, in people; None if that buys nothing.
+
+    Examples
+    --------
+    >>> from planner import plan_survey
+    >>> (question,) = plan_survey("examples/baskets.toml").questions
+    >>> promises = question.fact(SetPromises)
+    >>> promises.epsilon, promises.cap, promises.length
+    (1.0, 1.0, 10)
     """
 
     epsilon: float
@@ -79,6 +87,13 @@ class Padded:
     with the mechanism that is planned, where sets are known; ``uncut`` is the smallest length at
     which none of them is cut, with the total error at it; ``said`` is as what a pilot was read.
     ``given`` says that the survey states the length.
+
+    Examples
+    --------
+    >>> from planner import plan_survey
+    >>> (question,) = plan_survey("examples/baskets.toml").questions
+    >>> question.fact(Padded).length
+    10
     """
 
     length: int

@@ -56,6 +56,13 @@ class Certificate:
         (those of the computer's numbers are used up), ``"rounds"`` (all the work that it may do is
         done), ``"columns"`` (no report is known that would lower the error by a tenth of the gap)
         or ``"levels"`` (too many that differ: the table is taken); empty where it reached it.
+
+    Examples
+    --------
+    >>> from planner import PrivacyPolicy, solve
+    >>> proof = solve(PrivacyPolicy([1.0, 2.0], [1, 4])).certificate
+    >>> proof.over, proof.relative_gap < 1e-6
+    ('tables', True)
     """
 
     lower_bound: float
@@ -426,6 +433,12 @@ class Scenario:
     cap:
         A ceiling above 0 that a channel keeps in this scenario; ``None`` if its error is one of
         those whose largest is made small.
+
+    Examples
+    --------
+    >>> one_in_ten = Scenario(population=[0.9, 0.1], directions=[[1.0]])
+    >>> one_in_ten.population.tolist()
+    [0.9, 0.1]
     """
 
     population: Array

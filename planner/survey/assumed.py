@@ -200,9 +200,19 @@ AnyPreferences = Annotated[Preferences, told_apart("model", _FOLLOW, _PREFERENCE
 def read_preferences(
     path: str | Path, column: str | None = None
 ) -> EmpiricalPreferences:
-    """Read a sample, a person a row, from a file; a ``column`` is named if there are several.
+    r"""Read a sample, a person a row, from a file; a ``column`` is named if there are several.
 
     A :class:`~planner.errors.FileError` says what cannot be read, or is no finite number.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "budgets.csv"
+    ...     _ = path.write_text("accepted\n1.5\n3\n")
+    ...     sorted(read_preferences(path).values)
+    [1.5, 3.0]
     """
     budgets = Number.over(0.0, _MOST_TOLERATED, yes_no=False, points=2, epsilon=1.0)
     file = AnswerFile(path, [AnswerColumn("", budgets, (column,) if column else ())])

@@ -48,6 +48,13 @@ class Survey(Description):
     may have in ``weights`` what one person of it counts for, or in ``population`` how many people
     there are, or their share. ``limits`` says whose variance errors and limits of estimates count:
     that of the people asked, or that of people drawn at random from a ``"population"``.
+
+    Examples
+    --------
+    >>> from planner import Categorical, Level
+    >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
+    >>> Survey("health", 1000, (Categorical("diagnosis", levels),)).questions[0].policy.size
+    2
     """
 
     name: values.Name
@@ -197,6 +204,11 @@ def load_survey(path: str | Path) -> Survey:
 
     A :class:`~planner.errors.FileError` names what cannot be read, the line and column that is not
     TOML, or the key that is missing, misspelt or misused.
+
+    Examples
+    --------
+    >>> load_survey("examples/clinic.toml").users
+    50000
     """
     text = read_text(path, _LARGEST, "Give items by their number, item_count.")
     return survey_from_text(text, source=path)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from planner.arrays import Array
 from planner.deployment.collecting.collector import summed
-from planner.deployment.collecting.estimating import COLUMNS
+from planner.deployment.collecting.estimating import COLUMNS, POPULATION
 from planner.deployment.collecting.reports import Group, Key
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
@@ -220,6 +220,7 @@ def model_table(
                 "share_lower": share[1],
                 "share_upper": share[2],
                 "p": None if np.isnan(effect.p) else effect.p,
+                "limits_for": POPULATION,
                 "remark": f"{model.text}{link}",
             }
         )
