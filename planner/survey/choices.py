@@ -60,6 +60,13 @@ class ItemSet(Levelled):
 
     ``criterion`` is as of :class:`Categorical`. ``padding_length`` is the size to which sets are
     padded or cut, 1 to 2^20; None to have the best one planned from what is known of the ``sets``.
+
+    Examples
+    --------
+    >>> from planner import Level
+    >>> asked = ItemSet("drinks", (Level("any", 2.0, ("tea", "beer", "water")),), padding_length=2)
+    >>> asked.policy.item_counts.tolist(), asked.padding_length
+    ([3], 2)
     """
 
     kind: Literal["item-set"] = "item-set"
