@@ -16,6 +16,7 @@ from planner.arrays import Array
 from planner.planning.by_level import PureProtocol
 from planner.planning.power import (
     HALVES,
+    Z_POWER,
     ComparedGroups,
     detectable_difference,
     people_for_difference,
@@ -23,9 +24,8 @@ from planner.planning.power import (
 )
 from planner.survey.levels import Target, wrong_targets
 
-# Quantiles of the normal distribution: 95 % one-sided, and a power of 80 %.
-_Z_LEVEL = 1.6448536269514722
-_Z_POWER = 0.8416212335729143
+# Quantile of the normal distribution: 95 %, one-sided.
+_Z_ONE_SIDED = 1.6448536269514722
 _LAST_DIGITS = 1e-12  # of a number of people that a target is met with exactly
 
 
@@ -95,8 +95,8 @@ def users_needed(
         start = target.from_share or 0.0
         needed = people_for_difference(noise, signal, start, target.value, groups)
     elif target.kind == "detect":
-        absent = _Z_LEVEL * np.sqrt(noise)
-        present = _Z_POWER * np.sqrt(noise + target.value * protocol.signal[levels])
+        absent = _Z_ONE_SIDED * np.sqrt(noise)
+        present = Z_POWER * np.sqrt(noise + target.value * protocol.signal[levels])
         needed = np.square((absent + present) / target.value).max()
     elif target.level is None:
         needed = protocol.worst_case_mse / target.value**2
@@ -121,8 +121,8 @@ def detectable_frequencies(noise: Array, signal: Array, users: float) -> Array:
     ``x = n f`` and ``t = z_level sd(0)``: ``(x - t)^2 = z_power^2 (n noise + x signal)``, the
     larger root of a quadratic.
     """
-    t = _Z_LEVEL * np.sqrt(users * noise)
-    z2 = _Z_POWER**2
+    t = _Z_ONE_SIDED * np.sqrt(users * noise)
+    z2 = Z_POWER**2
     middle = t + z2 * signal / 2
     x = middle + np.sqrt(np.square(middle) - np.square(t) + z2 * users * noise)
     return np.where(x <= users, x / users, np.inf)

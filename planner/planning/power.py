@@ -25,8 +25,8 @@ from planner.errors import InputError
 
 # Quantiles of the normal distribution: 5 %, two-sided, and a power of 80 %.
 _Z_LEVEL = 1.959963984540054
-_Z_POWER = 0.8416212335729143
-_Z_BOTH_SQUARED = (_Z_LEVEL + _Z_POWER) ** 2
+Z_POWER = 0.8416212335729143
+_Z_BOTH_SQUARED = (_Z_LEVEL + Z_POWER) ** 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ _BEYOND = 3.0  # logarithm of by how much a share may be smaller than all tried
 _LOG_PRICES = (-69.0, 69.0)
 
 
-class _Solved(NamedTuple):
+class _TriedShare(NamedTuple):
     """A share that was tried, with the question's part of the sum there and its lower bound."""
 
     share: float
@@ -53,7 +53,7 @@ class _Trace:
     def __init__(self, curve: Curve) -> None:
         self.curve = curve
         self._most = _MOST_DESIGNS if curve.mechanism == DESIGN else _MOST_POINTS
-        self._points: list[_Solved] = []
+        self._points: list[_TriedShare] = []
         self._slope: tuple[float, float] | None = None
 
     @property
@@ -80,7 +80,7 @@ class _Trace:
         option = self.curve.at(share, tolerance=tolerance)
         weight = self.curve.weight
         error = weight * option.squared
-        insort(self._points, _Solved(share, error, weight * option.squared_bound))
+        insort(self._points, _TriedShare(share, error, weight * option.squared_bound))
 
     def refine(self, guess: float, weakest: float) -> None:
         """Try what tells most: the slope at the best share, or the step that holds the bound.
