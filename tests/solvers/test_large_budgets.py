@@ -1,13 +1,25 @@
 """Many levels whose budgets are large, tiny, or differ by powers of ten: a design is never worse
 than the best table, or than an independent program over all types of few high items."""
 
+from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import cvxpy as cp
 import numpy as np
 import pytest
 
-from planner import Objective, PrivacyPolicy, best_design, solve
+from planner import (
+    Categorical,
+    Level,
+    Objective,
+    PrivacyPolicy,
+    SubsetDesign,
+    Survey,
+    best_design,
+    plan_survey,
+    solve,
+)
+from planner.show.kinds import certificate_sentences
 from planner.solvers.rays import windows_of
 from tests.policies import RULES
 
@@ -114,3 +126,31 @@ def test_the_independent_program_tells_a_worse_design():
     policy = PrivacyPolicy(np.linspace(4, 7, 6), [20] * 6, "avg")
     few = least_worst_case(policy, types_of_few(policy, 1))
     assert few > 1.05 * best_design(policy, tolerance=1e-4).worst_case_mse
+
+
+# -- why a search stops --------------------------------------------------------------------------
+
+
+def test_a_search_says_why_it_stopped(monkeypatch):
+    policy = PrivacyPolicy(np.linspace(1, 8, 6), [20] * 6, "one-sided")
+    assert best_design(policy, tolerance=1e-3).certificate.stopped == ""
+    monkeypatch.setattr("planner.solvers.generation._GENERATION_ROUNDS", 2)
+    cut_short = best_design(policy, tolerance=1e-3).certificate
+    assert cut_short.relative_gap > 1e-3
+    assert cut_short.stopped == "rounds"
+
+
+def test_a_plan_says_why_its_search_stopped():
+    levels = [Level("strict", 1.0, item_count=5), Level("usual", 2.0, item_count=5)]
+    asked = Categorical("q", levels, mechanism="subset-design")
+    (question,) = plan_survey(Survey("s", 1000, (asked,))).questions
+    assert not any("search" in text for text in certificate_sentences(question))
+    facts = []
+    for fact in question.facts:
+        if isinstance(fact, SubsetDesign):
+            proof = replace(fact.certificate, relative_gap=0.05, stopped="rounds")
+            facts.append(replace(fact, certificate=proof))
+        else:
+            facts.append(fact)
+    said = certificate_sentences(replace(question, facts=tuple(facts)))
+    assert "The search for a better mechanism ended: it did all the work" in said[-1]
