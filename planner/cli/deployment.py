@@ -405,14 +405,29 @@ def _require_group(parameters: Parameters, by: str) -> None:
         raise InputError.unknown("by", by, list(parameters.groups), remedy)
 
 
-def difference(
+def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params_a: ParameterFile,
     reports_a: Annotated[Path, argument("REPORTS_A", "Its reports.")],
     params_b: ParameterFile,
     reports_b: Annotated[Path, argument("REPORTS_B", "Its reports.")],
+    names: Annotated[
+        str, option('"A,B"', "What the two are called, such as last year,this year.")
+    ] = "first,second",
+    by: Annotated[
+        str, option("GROUP", "A known group of both: differences of each value, too.")
+    ] = "",
     confidence: Annotated[
         float, option("SHARE", "Of the intervals, above 0 and below 1.")
     ] = CONFIDENCE,
+    out: Annotated[
+        Path | None,
+        option("FILE", "Write all differences here: .parquet, .csv or .json."),
+    ] = None,
+    report: Annotated[
+        Path | None, option("FILE.html", "Write the differences here, as a page.")
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
     json_output: JsonOption = False,
 ) -> None:
     """Compare two collections, with limits and p.
@@ -421,21 +436,63 @@ def difference(
     estimated by its own parameters.
     """
     from planner.deployment.collecting.collector import collect
-    from planner.deployment.collecting.estimating import difference_table
+    from planner.deployment.collecting.estimating import (
+        difference_table,
+        in_one_table,
+        write_table,
+    )
+    from planner.show.html import page_of
     from planner.show.results import difference_blocks
 
-    _check_aggregate(confidence, None)
-    both = []
+    _check_aggregate(confidence, None if out == DASH else out)
+    for written in (out, report):
+        _require_apart(written, [params_a, reports_a, params_b, reports_b])
+    settle_outputs(out, report, force=force, quiet=quiet, json=json_output)
+    called = _two_names(names)
+    everybody = []
+    by_value = []
     for params, reports in ((params_a, reports_a), (params_b, reports_b)):
         parameters = _parameters(params)
-        done = collect(parameters, [reports], ignored=[params])
-        for path, reason in done.quarantined:
+        _require_group(parameters, by)
+        collection = collect(parameters, [reports], ignored=[params])
+        for path, reason in collection.quarantined:
             raise FileError(
                 path, reason, "Correct it first: a difference needs all reports."
             )
-        both.append((parameters, done.sums))
-    table = difference_table(both[0], both[1], confidence)
-    show(difference_blocks(table, confidence), table.to_pylist(), json=json_output)
+        everybody.append((parameters, collection.sums))
+        of_values = collection.by(parameters.groups, by) if by else {}
+        by_value.append(
+            {value: (parameters, sums) for value, sums in of_values.items()}
+        )
+    tables = {"": difference_table(everybody[0], everybody[1], confidence, called)}
+    for value, first in by_value[0].items():
+        if value in by_value[1]:
+            second = by_value[1][value]
+            tables[f"{by} = {value}"] = difference_table(
+                first, second, confidence, called
+            )
+    if by and len(tables) == 1:
+        reason = f"no value of {by!r} has reports in both collections"
+        raise InputError.because("by", reason, "Leave it out, or name another group.")
+    table = in_one_table(tables)
+    if out is not None:
+        with destination(out, ".csv") as path:
+            write_table(path, table)
+    blocks = difference_blocks(tables, called, confidence)
+    if report is not None:
+        replace_file(report, page_of(f"{called[0]} less {called[1]}", blocks))
+    show(blocks, table.to_pylist() if json_output else None, json=json_output)
+    if out is not None and not json_output:
+        say(f"All {len(table):,} differences and estimates written to {out}")
+
+
+def _two_names(text: str) -> tuple[str, str]:
+    """What two collections are called, from a text with a comma between the names."""
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        allowed = "two different names with a comma between them"
+        raise InputError("names", text, allowed, 'Write --names "last year,this year".')
+    return names[0], names[1]
 
 
 def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command

@@ -138,16 +138,31 @@ def receiving_blocks(
     return blocks
 
 
-def difference_blocks(estimates: Columns, confidence: float) -> list[Block]:
-    """The differences of two collections, question by question."""
-    frame = estimates.to_pandas()
-    blocks = list[Block]()
-    for name, of_question in frame.groupby("question", sort=False):
-        blocks += [Heading(str(name)), *_groups(of_question, confidence)]
-    independent = (
-        "People of the two collections are taken for independent, and for a sample."
-    )
-    return [*blocks, Sentence(independent, tone="note")]
+def difference_blocks(
+    by_part: Mapping[str, Columns], names: tuple[str, str], confidence: float
+) -> list[Block]:
+    """Two collections side by side, question by question, and their differences.
+
+    ``by_part`` has the table of everybody, under an empty name, and those of known groups, each
+    under a name such as ``"region = north"``.
+    """
+    blocks: list[Block] = [
+        Heading(f"{names[0]} and {names[1]}", level=1),
+        Sentence(
+            "People of the two collections are taken for independent, and each for a sample "
+            "drawn at random: limits are for the populations they were drawn from.",
+            tone="note",
+        ),
+    ]
+    frames = {part: table.to_pandas() for part, table in by_part.items()}
+    for name in frames[""]["question"].unique():
+        blocks.append(Heading(str(name)))
+        for part, frame in frames.items():
+            of_question = frame[frame["question"] == name]
+            if part and len(of_question):
+                blocks.append(Heading(part, level=3))
+            blocks += _groups(of_question, confidence)
+    return blocks
 
 
 def _questions(
@@ -309,7 +324,9 @@ def _told_apart(rows: DataFrame) -> str:
 def _groups(of_question: DataFrame, confidence: float) -> Iterator[Block]:
     """Groups side by side, and the differences of every two."""
     groups = of_question[
-        of_question["group"].str.contains(" = ") & of_question["estimate"].notna()
+        of_question["group"].str.contains(" = ")
+        & of_question["estimate"].notna()
+        & of_question["p"].isna()
     ]
     yield from _side_by_side(groups[groups["share"].notna()], "share", confidence)
     yield from _side_by_side(groups[groups["share"].isna()], "estimate", confidence)

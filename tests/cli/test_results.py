@@ -1,11 +1,14 @@
 """A collection with known groups, from the survey to its result, on the command line."""
 
+import csv
 import json
 
 import pytest
 
+from planner.errors import FileError
 from tests.cli.running import invoke, shown
 from tests.deployment.conftest import counting_here  # noqa: F401
+from tests.refusals import refused
 
 SURVEY = """
 [survey]
@@ -107,6 +110,45 @@ def test_two_collections(place):
     rows = json.loads(shown("difference", params, north, params, south, "--json"))
     assert {row["answer"] for row in rows} == {"HIV", "flu", "none"}
     assert next(row["p"] for row in rows if row["answer"] == "HIV") < 1e-6
+
+
+def test_two_collections_by_name_group_and_file(place, tmp_path):
+    """Names stand in page and file; a group that both have has differences of its own."""
+    params = place / "params.json"
+    both = place / "reports"
+    words = "difference", params, both, params, both / "region=north"
+    words = *words, "--names", "last year, this year", "--by", "region"
+    out = tmp_path / "gap.csv"
+    page = shown(*words, "--out", out, "--report", tmp_path / "gap.html")
+    assert "last year less this year" in page
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert f"All {len(rows)} differences" in page
+    groups = {row["group"] for row in rows if row["p"]}
+    gap = "collections: last year less this year"
+    assert groups == {gap, f"region = north, {gap}"}
+    # The same reports in both: no difference at all.
+    of_north = [row for row in rows if row["group"] == f"region = north, {gap}"]
+    assert [float(row["share"]) for row in of_north] == [0, 0, 0]
+    html = (tmp_path / "gap.html").read_text()
+    assert "last year (900)" in html
+    assert "<h3>region = north</h3>" in html
+    with refused("exists. Write to another file, or", kind=FileError):
+        shown(*words, "--out", out)
+
+
+@pytest.mark.parametrize("names", ["one", "a,a", "a,", "a,b,c"])
+def test_two_collections_need_two_names(place, names):
+    params = place / "params.json"
+    where = params, place / "reports"
+    with refused("names"):
+        shown("difference", *where, *where, "--names", names)
+
+
+def test_collections_without_a_common_value_are_not_compared_by_it(place):
+    north, south = (place / "reports" / f"region={name}" for name in ("north", "south"))
+    params = place / "params.json"
+    with refused("no value of 'region' has reports in both"):
+        shown("difference", params, north, params, south, "--by", "region")
 
 
 OTHERS = """

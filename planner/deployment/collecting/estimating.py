@@ -58,6 +58,7 @@ COLUMNS = pa.schema(
 )
 ASKED = "people asked"
 POPULATION = "population"
+COLLECTION = "collection"  # of which of two a row is
 
 
 def estimates_table(
@@ -177,27 +178,65 @@ def difference_table(
     first: tuple[Parameters, Sums],
     second: tuple[Parameters, Sums],
     confidence: float = CONFIDENCE,
+    names: tuple[str, str] = ("first", "second"),
 ) -> pa.Table:
     """First less second of two collections of the same questions from independent people.
+
+    After the differences of a question, which have a ``p``, stand the estimates of both
+    collections. All limits are for the populations from which the people were drawn.
+
+    Parameters
+    ----------
+    first, second:
+        Parameters and counts of each collection.
+    confidence:
+        Of the intervals, above 0 and below 1.
+    names:
+        What the collections are called, such as ``("last year", "this year")``.
 
     Raises
     ------
     InputError
         No question, with the same answers, has reports in both.
     """
-    found = [_answered(*one, {}, 1, confidence)[0] for one in (first, second)]
+    answered, _ = _answered(*first, {}, 1, confidence)
+    answered_in_second, _ = _answered(*second, {}, 1, confidence)
     tables = []
-    for name, rows in found[0].items():
-        other = found[1].get(name)
-        if other is not None and list(rows.answers) == list(other.answers):
-            gap, chance = differences(rows, other, confidence)
-            between = "collections: first less second"
-            tables.append(_table(*name, gap, between, chance, POPULATION))
+    for name, rows in answered.items():
+        other = answered_in_second.get(name)
+        if other is None or list(rows.answers) != list(other.answers):
+            continue
+        gap, chance = differences(rows, other, confidence)
+        between = f"{COLLECTION}s: {names[0]} less {names[1]}"
+        tables.append(_table(*name, gap, between, chance, POPULATION))
+        for called, of_collection in zip(names, (rows, other), strict=True):
+            drawn = population_rows(of_collection, confidence)
+            group = f"{COLLECTION} = {called}"
+            tables.append(_table(*name, drawn, group, limits=POPULATION))
     if not tables:
         reason = "no question with the same answers has reports in both collections"
         raise InputError.because(
             "questions", reason, "Compare collections of one survey."
         )
+    return pa.concat_tables(tables)
+
+
+def in_one_table(by_part: Mapping[str, pa.Table]) -> pa.Table:
+    """Tables of the same columns under each other; ``group`` begins with the part it is of.
+
+    Examples
+    --------
+    >>> part = pa.table({"group": ["collection = may"]})
+    >>> in_one_table({"": part, "region = north": part})["group"].to_pylist()
+    ['collection = may', 'region = north, collection = may']
+    """
+    tables = []
+    for part, table in by_part.items():
+        if part:
+            groups = [f"{part}, {group}" for group in table["group"].to_pylist()]
+            place = table.column_names.index("group")
+            table = table.set_column(place, "group", pa.array(groups, pa.string()))  # noqa: PLW2901
+        tables.append(table)
     return pa.concat_tables(tables)
 
 
