@@ -33,6 +33,7 @@ class Categorical(Levelled):
 
     Examples
     --------
+    >>> from planner import Level
     >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
     >>> Categorical("diagnosis", levels).policy.item_counts.tolist()
     [1, 3]

@@ -112,3 +112,20 @@ def test_a_wrong_parameter_file_is_called_as_it_was_uploaded():
     assert "mine.json: " in words(app)
     assert "tmp" not in words(app)
     assert session(app).page == ""
+
+
+def test_a_model_is_fitted_beside_the_results_and_a_wrong_one_is_refused(tmp_path):
+    document = example_document("clinic")
+    document["survey"]["groups"] = {"region": ["north", "south"]}
+    survey, _ = settle(cleaned(document))
+    rows = ["treatment,region"]
+    for region, colds in (("north", 1200), ("south", 800)):
+        rows += [f"cold,{region}"] * colds + [f"influenza,{region}"] * (2000 - colds)
+    app = results_of(survey, "\n".join(rows) + "\n", tmp_path)
+    app.text_input(key="c-model").set_value("cold ~ region").run()
+    assert not app.exception
+    assert "Model: cold ~ region, logit." in words(app)
+    (effects,) = [table for table in tables(app) if "of" in table]
+    assert effects["of"] == ["region: south against north"]
+    app.text_input(key="c-model").set_value("cold ~ age").run()
+    assert "model is 'age' but must be one of region" in words(app)

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from pyarrow import concat_tables
 
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
+from planner.deployment.collecting.modelling import model_table, read_model
 from planner.deployment.collecting.places import REPORT_SUFFIXES
 from planner.deployment.parameters import Parameters, read_parameters, survey_parameters
 from planner.limits import CONFIDENCE
@@ -84,13 +86,26 @@ def _counted(parameters: Parameters, paths: list[Path]) -> list[Block]:
     if not collection.sums:
         return files_blocks(collection)
     group = _NO_GROUP
+    model = ""
     if parameters.groups:
         choices = [_NO_GROUP, *parameters.groups]
-        group = st.selectbox("By", choices, key="c-by")
+        left, right = st.columns(2)
+        group = left.selectbox("By", choices, key="c-by")
+        model = right.text_input(
+            "Model",
+            key="c-model",
+            placeholder=f"answer ~ {' + '.join(parameters.groups)}",
+            help="A regression on known groups: an answer, a question, or answer for all of "
+            "them, then ~ and groups.",
+        )
     parts = None
     if group != _NO_GROUP:
         parts = (group, collection.by(parameters.groups, group))
     table = estimates_table(parameters, collection.sums, CONFIDENCE, by=parts)
+    if model.strip():
+        formula = read_model(model, "logit", parameters)
+        modelled = model_table(parameters, collection.by_group, formula, CONFIDENCE)
+        table = concat_tables([table, modelled])
     return result_blocks(parameters, collection, table, CONFIDENCE)
 
 
