@@ -92,7 +92,8 @@ def verify(params: ParameterFile, json_output: JsonOption = False) -> None:
 
     parameters = _parameters(params)  # verifies; a file that does not verify is refused
     pairs = [
-        {"name": one.name, "pairs": pair_rows(one)} for one in parameters.questions
+        {"name": question.name, "pairs": pair_rows(question)}
+        for question in parameters.questions
     ]
     show(
         verification_blocks(parameters),
@@ -147,15 +148,15 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
             bar.update(task, completed=done)
 
         with destination(out, ".jsonl") as path:
-            found = perturb_file(
+            perturbed = perturb_file(
                 parameters, data, path, question or (), tell, told_by, reading
             )
     if json_output:
-        written = {str(path): n for path, n in found.written.items()}
-        print_json({"written": written, "read": found.said})
+        written = {str(path): n for path, n in perturbed.written.items()}
+        print_json({"written": written, "read": perturbed.said})
         return
-    say(found.said)
-    for path, reports in found.written.items():
+    say(perturbed.said)
+    for path, reports in perturbed.written.items():
         say(f"{reports:,} reports written to {path}")
 
 
@@ -380,12 +381,12 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
     _require_group(parameters, by)
     reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted)
     with working("asking everybody"):
-        made = rehearsed(parameters, data, asked, reading)
-    collection = made.collection
+        rehearsal = rehearsed(parameters, data, asked, reading)
+    collection = rehearsal.collection
     parts = (by, collection.by(parameters.groups, by)) if by else None
     estimates = estimates_table(parameters, collection.sums, confidence, by=parts)
     blocks = [
-        Sentence(f"{made.said} A rehearsal: nobody was asked."),
+        Sentence(f"{rehearsal.said} A rehearsal: nobody was asked."),
         *result_blocks(parameters, collection, estimates, confidence),
     ]
     if report is not None:
@@ -393,16 +394,16 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
         replace_file(report, page)
     document = None
     if json_output:
-        document = {"read": made.said} | collection_json(collection, estimates)
+        document = {"read": rehearsal.said} | collection_json(collection, estimates)
     show(blocks, document, json=json_output)
 
 
-def _require_group(parameters: Parameters, by: str) -> None:
-    if by and by not in parameters.groups:
+def _require_group(parameters: Parameters, group: str) -> None:
+    if group and group not in parameters.groups:
         remedy = (
             "Declare groups in the survey: reports carry those of their parameter file."
         )
-        raise InputError.unknown("by", by, list(parameters.groups), remedy)
+        raise InputError.unknown("by", group, list(parameters.groups), remedy)
 
 
 def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -545,18 +546,18 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
         listed, read = answers_in(data, parameters.question(question), told_by, reading)
         asked += listed
     box = CommandBox(command, seconds)
-    found = audit_client(
+    audit_result = audit_client(
         parameters, box, default_rng(), question, asked, reports, confidence
     )
-    told = [Sentence(read)] * bool(read)
-    told += [Sentence(found.summary), *said(found.faults, "missed")]
-    document = asdict(found) | {
-        "passed": found.passed,
-        "summary": found.summary,
+    blocks = [Sentence(read)] * bool(read)
+    blocks += [Sentence(audit_result.summary), *said(audit_result.faults, "missed")]
+    document = asdict(audit_result) | {
+        "passed": audit_result.passed,
+        "summary": audit_result.summary,
         "read": read,
     }
-    show(told, document, json=json_output)
-    if not found.passed:
+    show(blocks, document, json=json_output)
+    if not audit_result.passed:
         raise typer.Exit(_FAULTY)
 
 
@@ -597,24 +598,24 @@ def questionnaire(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.files import replace_file
 
     settle_outputs(out, force=force, quiet=quiet, json=json_output)
-    found = _parameters(parameters)
+    verified = _parameters(parameters)
     page = page_of(survey_of(survey), parameters.read_bytes(), send_to, round_number)
     replace_file(out, page)
     size = len(page.encode())
-    rounds = max(law.rounds[-1] or 0 for law in found.questions)
+    rounds = max(law.rounds[-1] or 0 for law in verified.questions)
     number = round_number or 1 if rounds else None
     if json_output:
         print_json(
             {
                 "written": str(out),
                 "bytes": size,
-                "parameters": found.hash,
+                "parameters": verified.hash,
                 "round": number,
             }
         )
         return
     which = f" for round {number} of {rounds}" if rounds else ""
-    what = f"{size / 1000:.0f} kB, parameters {found.hash[:16]}"
+    what = f"{size / 1000:.0f} kB, parameters {verified.hash[:16]}"
     say(f"Questionnaire written to {out}{which}: {what}.")
 
 

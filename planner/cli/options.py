@@ -22,23 +22,25 @@ if TYPE_CHECKING:
 
 def option(
     metavar: str,
-    told: str,
+    explanation: str,
     *names: str,
     callback: Callable[[Any], Any] | None = None,
 ) -> OptionInfo:
     """An option with a value; without names it is called like its parameter."""
-    made: OptionInfo = typer.Option(
-        *names, metavar=metavar, help=told, callback=callback
+    info: OptionInfo = typer.Option(
+        *names, metavar=metavar, help=explanation, callback=callback
     )
-    return made
+    return info
 
 
 def argument(
-    metavar: str, told: str, callback: Callable[[Any], Any] | None = None
+    metavar: str, explanation: str, callback: Callable[[Any], Any] | None = None
 ) -> ArgumentInfo:
     """What stands in its place."""
-    made: ArgumentInfo = typer.Argument(metavar=metavar, help=told, callback=callback)
-    return made
+    info: ArgumentInfo = typer.Argument(
+        metavar=metavar, help=explanation, callback=callback
+    )
+    return info
 
 
 SurveyFile = Annotated[Path, argument("SURVEY.toml", "The survey; - reads it.")]

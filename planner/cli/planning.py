@@ -62,15 +62,15 @@ def import_form(
     from planner.survey.xlsform import survey_of_form
 
     settle_outputs(out, force=force, quiet=quiet, json=json_output)
-    made = survey_of_form(form, given or ())
-    replace_file(out, made.text)
+    imported = survey_of_form(form, given or ())
+    replace_file(out, imported.text)
     if json_output:
-        changes = {"left_out": made.left_out, "changed": made.changed}
+        changes = {"left_out": imported.left_out, "changed": imported.changed}
         print_json({"written": str(out)} | changes)
         return
-    for name, reason in made.left_out.items():
+    for name, reason in imported.left_out.items():
         say(f"Left out: {name}, as {reason}.")
-    for name, change in made.changed.items():
+    for name, change in imported.changed.items():
         say(f"Changed: {name}: {change}.")
     say(f"{out} written: fill in what is blank.")
 
@@ -112,19 +112,19 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     asked = survey_of(survey) if survey == DASH else survey
     _refuse_early(asked, question, out)
     with working(f"planning {survey}"):
-        made = plan_survey(asked, mechanism=mechanism)
+        survey_plan = plan_survey(asked, mechanism=mechanism)
         # All is made before anything is written, as whatever is made may fail.
-        pages = _pages(made, report, handout)
+        pages = _pages(survey_plan, report, handout)
         parameters = None
-        shown = json_output and made.deployable
+        shown = json_output and survey_plan.deployable
         if out is not None or question is not None or shown:
-            parameters = survey_parameters(made, question)
-        document = plan_json(made, parameters) if json_output else None
-        blocks = [] if json_output else plan_blocks(made, details=details)
+            parameters = survey_parameters(survey_plan, question)
+        document = plan_json(survey_plan, parameters) if json_output else None
+        blocks = [] if json_output else plan_blocks(survey_plan, details=details)
     for path, _, page in pages:
         replace_file(path, page)
     if record:  # after the pages, and before what must not be spent unrecorded
-        made.record(datetime.datetime.now(datetime.UTC).date())
+        survey_plan.record(datetime.datetime.now(datetime.UTC).date())
     if out is not None and parameters is not None:
         write_parameters(out, parameters)
     if document is not None:
@@ -136,9 +136,9 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     for path, what, _ in pages:
         say(f"{what} written to {path}.")
     if record:
-        say(f"Recorded in {made.survey.ledger}.")
+        say(f"Recorded in {survey_plan.survey.ledger}.")
     if not details and out is None:
-        say(f"\nMore with --details.{_next(made, survey)}")
+        say(f"\nMore with --details.{_next(survey_plan, survey)}")
 
 
 def _refuse_early(
@@ -154,22 +154,22 @@ def _refuse_early(
 
 
 def _pages(
-    made: SurveyPlan, report: Path | None, handout: Path | None
+    survey_plan: SurveyPlan, report: Path | None, handout: Path | None
 ) -> list[tuple[Path, str, str]]:
     """The pages that are asked for: where each is to be written, what it is, and itself."""
     from planner.show.html import handout_html, report_html
 
     pages = []
     if report is not None:
-        pages.append((report, "Report", report_html(made)))
+        pages.append((report, "Report", report_html(survey_plan)))
     if handout is not None:
-        pages.append((handout, "Handout", handout_html(made)))
+        pages.append((handout, "Handout", handout_html(survey_plan)))
     return pages
 
 
-def _next(made: SurveyPlan, survey: Path) -> str:
+def _next(survey_plan: SurveyPlan, survey: Path) -> str:
     """How to write what is deployed."""
-    if not made.deployable:
+    if not survey_plan.deployable:
         return ""
     return f" To deploy it:\nldp-planner plan {survey} --out params.json"
 
@@ -232,10 +232,14 @@ def answer_rate(
     document = {}
     blocks = list[Block]()
     for name, bare in plans.items():
-        one = bare.with_channels()
-        found = {"best": one.best_planned, "offered": one.offered, "curve": one.curve}
-        document[name] = found | {"channels": one.channels}
-        blocks += answer_rate_blocks(name, one)
+        rate_plan = bare.with_channels()
+        figures = {
+            "best": rate_plan.best_planned,
+            "offered": rate_plan.offered,
+            "curve": rate_plan.curve,
+        }
+        document[name] = figures | {"channels": rate_plan.channels}
+        blocks += answer_rate_blocks(name, rate_plan)
     show(blocks, document, details=details, json=json_output)
 
 
@@ -276,9 +280,9 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     reading = reading_of(
         delimiter, encoding, decimal, skip_rows, place_unlisted, first_item
     )
-    known = read_known(data, chosen.answer_column, reading)
+    dataset = read_known(data, chosen.answer_column, reading)
     with working(f"planning {asked.name}"):
-        trial = Trial.of(plan_survey(asked).question(chosen.name), known.answers)
+        trial = Trial.of(plan_survey(asked).question(chosen.name), dataset.answers)
     with progress(
         "simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     ) as bar:
@@ -286,12 +290,20 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         results = trial.run(
             repeats, np.random.default_rng(seed), lambda: bar.advance(task)
         )
-    told = [Sentence(known.said), *simulation_blocks(trial, results)]
-    show(told, {"read": known.said} | simulation_json(trial, results), json=json_output)
+    blocks = [Sentence(dataset.said), *simulation_blocks(trial, results)]
+    show(
+        blocks,
+        {"read": dataset.said} | simulation_json(trial, results),
+        json=json_output,
+    )
 
 
 def _pick(survey: Survey, name: str) -> Question:
-    fitting = {one.name: one for one in survey.questions if not one.apart}
+    fitting = {
+        candidate.name: candidate
+        for candidate in survey.questions
+        if not candidate.apart
+    }
     if name in fitting:
         return fitting[name]
     if not name and len(fitting) == 1:

@@ -264,8 +264,8 @@ class _LineWriter:
                 self._round,
             )
             group = {
-                name: values[place]
-                for (name, values), place in zip(
+                name: values[value_index]
+                for (name, values), value_index in zip(
                     self._groups.items(), places, strict=True
                 )
             }

@@ -126,9 +126,9 @@ class SidesCollected(sides.Sides, Collected):
         support = self.support()
         if support is None:
             return np.array(self.values)
-        own = float(support[0][0])
+        own_chance = float(support[0][0])
         other = float(support[0][1])
-        sides = np.array([-other, 1 - other]) / (own - other)
+        sides = np.array([-other, 1 - other]) / (own_chance - other)
         return np.tile(sides, (len(self.types), 1, 1))
 
     @cached_property

@@ -105,14 +105,14 @@ def _of_supports(law: CollectedLaw) -> FalseReports:
     shape = law.shape
     levels = shape.levels
     support = np.array(shape.support(), dtype=np.float64)
-    own = support[:, 0]
-    other = support[:, 1]
+    own_chance = support[:, 0]
+    other_chance = support[:, 1]
     length = levels.dummies or 1
     if shape.name == staircase.Staircase.name:
         length = 1  # whole sets are reported, not one item of each
-    gap = (own - other) / length
-    up = np.broadcast_to((1 - other) / gap, len(levels.names))
-    down = np.broadcast_to(other / gap, len(levels.names))
+    gap = (own_chance - other_chance) / length
+    up = np.broadcast_to((1 - other_chance) / gap, len(levels.names))
+    down = np.broadcast_to(other_chance / gap, len(levels.names))
     held = getattr(shape, "held", None)
 
     def together(level: int, answers: int) -> float:
@@ -136,11 +136,11 @@ def _of_sides(law: CollectedLaw) -> FalseReports:
     down = -np.where(possible, weights, np.inf).min(axis=(0, 2))
 
     def together(level: int, answers: int) -> float:
-        at = group[level]
+        group_index = group[level]
         # Of each type as many as can stand on the side that counts for more.
-        order = np.argsort(-weights[:, at], axis=1)
-        first = np.take_along_axis(weights[:, at], order, axis=1)
-        room = np.take_along_axis(counts[:, at], order, axis=1)
+        order = np.argsort(-weights[:, group_index], axis=1)
+        first = np.take_along_axis(weights[:, group_index], order, axis=1)
+        room = np.take_along_axis(counts[:, group_index], order, axis=1)
         better = np.minimum(answers, room[:, 0])
         rest = np.minimum(answers - better, room[:, 1])
         return float((better * first[:, 0] + rest * first[:, 1]).max())

@@ -217,11 +217,12 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
     pair are the types with the sides of ``x`` and ``x'``: four a type.
     """
     groups = np.array(law.groups)
-    found = [list[str]() for _ in law.counts]
+    level_names = [list[str]() for _ in law.counts]
     for name, group in zip(law.levels.names, law.groups, strict=True):
-        found[group].append(name)  # levels that differ in name alone are one
+        level_names[group].append(name)  # levels that differ in name alone are one
     names = tuple(
-        ", ".join(x) if len(x) < 4 else f"{x[0]} and {len(x) - 1} more" for x in found
+        ", ".join(x) if len(x) < 4 else f"{x[0]} and {len(x) - 1} more"
+        for x in level_names
     )
     types = law.output_types
     sizes = law.counts

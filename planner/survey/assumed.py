@@ -154,7 +154,7 @@ class EmpiricalPreferences(Description):
 
     @model_validator(mode="before")
     @classmethod
-    def _read(cls, table: Json, about: ValidationInfo) -> Json:
+    def _read(cls, table: Json, info: ValidationInfo) -> Json:
         """With the values of the file that a survey's file names, and of its column."""
         if type(table) is not dict or "file" not in table:
             return table
@@ -165,7 +165,7 @@ class EmpiricalPreferences(Description):
         rest = {
             key: cell for key, cell in table.items() if key not in ("file", "column")
         }
-        path = read_path(table["file"], about)
+        path = read_path(table["file"], info)
         return rest | {"values": read_preferences(path, table.get("column")).values}
 
     @cached_property
@@ -216,10 +216,10 @@ def read_preferences(
     """
     budgets = Number.over(0.0, _MOST_TOLERATED, yes_no=False, points=2, epsilon=1.0)
     file = AnswerFile(path, [AnswerColumn("", budgets, (column,) if column else ())])
-    found: list[float | None] = [*file.given()]
-    numbers = [one for one in found if one is not None]
-    if len(numbers) < len(found):
-        reason = f"{counted(len(found) - len(numbers), 'row')} without a number"
+    budgets_read: list[float | None] = [*file.given()]
+    numbers = [budget for budget in budgets_read if budget is not None]
+    if len(numbers) < len(budgets_read):
+        reason = f"{counted(len(budgets_read) - len(numbers), 'row')} without a number"
         raise FileError(path, reason, "Leave them out.")
     return EmpiricalPreferences(values=tuple(numbers))
 
@@ -291,14 +291,14 @@ class AssumedSets(Description):
         items = int(item_counts.sum())
         size = np.arange(1.0, self._shares.size)
         members = self._shares[1:] * size  # per person, in sets of this size
-        at = SumsBySize.of(size, members).at(length)
+        sums = SumsBySize.of(size, members).at(length)
         people = SumsBySize.of(size, self._shares[1:]).at(length).lost
-        lost2 = self._concentration(items) * at.lost**2
-        least = at.lost**2 / items
-        most = people * at.lost
-        once = at.once[..., None] * item_counts / items
+        lost2 = self._concentration(items) * sums.lost**2
+        least = sums.lost**2 / items
+        most = people * sums.lost
+        once = sums.once[..., None] * item_counts / items
         return SetMoments(
-            np.clip(lost2, least, most), at.squared, once, at.twice, at.lost
+            np.clip(lost2, least, most), sums.squared, once, sums.twice, sums.lost
         )
 
     def longer(self, length: int, items: int) -> tuple[tuple[int, float], ...]:

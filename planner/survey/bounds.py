@@ -88,11 +88,11 @@ def _compared(text: str) -> tuple[str, float] | None:
 def _split(text: str, word: str) -> Iterator[str]:
     """The parts between words that stand in no brackets."""
     start = 0
-    for found in re.finditer(rf"\b{word}\b", text):
-        before = text[: found.start()]
+    for match in re.finditer(rf"\b{word}\b", text):
+        before = text[: match.start()]
         if before.count("(") == before.count(")"):
-            yield text[start : found.start()]
-            start = found.end()
+            yield text[start : match.start()]
+            start = match.end()
     yield text[start:]
 
 

@@ -83,9 +83,9 @@ class ColumnReader(dict[Cell, Code]):
         self._value_labels = [
             {
                 folded(code): label
-                for code, label in table.value_labels_of(place).items()
+                for code, label in table.value_labels_of(column_index).items()
             }
-            for place in self.places
+            for column_index in self.places
         ]
         self._take_labels()
         self._require_persons()
@@ -97,21 +97,21 @@ class ColumnReader(dict[Cell, Code]):
     def cell(self, row: Sequence[str]) -> Cell:
         """What is read of a row."""
         if self._several:
-            return tuple(row[place] for place in self.places)
+            return tuple(row[column_index] for column_index in self.places)
         return row[self.places[0]]
 
     def codes(self, block: Sequence[Row]) -> list[Code]:
         """The codes of these rows."""
         cells = [self.cell(row) for _, row in block]
         try:
-            found = [*map(self.__getitem__, cells)]
+            codes = [*map(self.__getitem__, cells)]
         except InputError as error:
             line, _ = block[cells.index(self.wrong)]
             where = f"line {line}, column {error.argument!r}"
             reason = f"{where}: {error.value} must be {error.allowed}"
             raise FileError(self.table.path, reason, error.remedy) from None
-        self.left_out += found.count(LEFT_OUT)
-        return found
+        self.left_out += codes.count(LEFT_OUT)
+        return codes
 
     def __missing__(self, cell: Cell) -> Code:
         self.wrong = cell
@@ -173,9 +173,9 @@ class ColumnReader(dict[Cell, Code]):
     def _take_ticks(self, placing: bool) -> None:
         """Find out which column is which answer, and which cells are ticks."""
         column = self._column
-        found = ticked_answers(column, self.asked, placing)
-        self._ticked_answers = found.numbers
-        self.placed = found.placed
+        ticked = ticked_answers(column, self.asked, placing)
+        self._ticked_answers = ticked.numbers
+        self.placed = ticked.placed
         ticks = TICKS if column.ticks is None else column.ticks
         unticked = UNTICKED if column.unticked is None else ("", *column.unticked)
         self._ticks = dict.fromkeys(map(folded, ticks))
@@ -228,8 +228,8 @@ class ColumnReader(dict[Cell, Code]):
 
     def _texts(self) -> Iterator[str]:
         """The texts of all cells that name an item each, every different cell once."""
-        (place,) = self.places
-        cells = dict.fromkeys(row[place] for _, row in self.table.rows())
+        (column_index,) = self.places
+        cells = dict.fromkeys(row[column_index] for _, row in self.table.rows())
         for cell in cells:
             text = self._meant(cell, 0)
             if text and folded(text) not in self.missing:
@@ -339,8 +339,8 @@ class ColumnReader(dict[Cell, Code]):
     def _tick_text(self, cell: str, column: int) -> str:
         """The cell, or its label where the file has one that says whether it is a tick."""
         label = self._value_labels[column].get(folded(cell), "")
-        known = (self._ticks, self._unticked, self.missing)
-        if label and any(folded(label) in texts for texts in known):
+        explained = (self._ticks, self._unticked, self.missing)
+        if label and any(folded(label) in texts for texts in explained):
             return label
         return cell
 

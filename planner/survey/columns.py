@@ -108,9 +108,9 @@ def ticked_answers(
     if place_unlisted:
         unmet = [k for k, number in enumerate(numbers) if number is None]
         vacant = vacant_places(asked.levels, set(numbers))
-        for k, place in zip(unmet, vacant, strict=False):
-            numbers[k] = place
-            placed[place] = texts[k]
+        for k, vacancy in zip(unmet, vacant, strict=False):
+            numbers[k] = vacancy
+            placed[vacancy] = texts[k]
     _require_met(column, asked.levels, numbers)
     return TickedAnswers([number for number in numbers if number is not None], placed)
 

@@ -15,11 +15,8 @@ from planner.laws.schema import Document, Json
 Where = tuple[str | int, ...]
 
 
-_NAMING = (
-    "name",
-    "kind",
-    "model",
-)  # what a table is called, and which of some classes it is
+# What a table is called, and which of several classes it is: written first.
+_NAMING = ("name", "kind", "model")
 
 
 class Description(pydantic.BaseModel):
@@ -75,20 +72,23 @@ class Description(pydantic.BaseModel):
 
     @pydantic.model_serializer(mode="wrap")
     def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
-        first = {
-            key: getattr(self, key) for key in _NAMING if key in type(self).model_fields
-        }
+        first = {}
+        for key in _NAMING:
+            if key in type(self).model_fields:
+                first[key] = getattr(self, key)
         if first.get("kind") == "categorical":  # the usual one
             del first["kind"]
         return first | dict(write(self))
 
 
 def _blank(cell: object) -> bool:
+    """Whether a cell says nothing: a blank text, or a table that has blank texts alone."""
     match cell:
         case dict():
-            return bool(cell) and all(
-                type(one) is str and _blank(one) for one in cell.values()
-            )
+            for value in cell.values():
+                if type(value) is not str or not _blank(value):
+                    return False
+            return bool(cell)
         case str():
             return not cell.strip()
     return False
@@ -100,16 +100,21 @@ D = TypeVar("D", bound=Description)
 
 def _know(table: Iterable[object], kind: type[Description], rivals: Models) -> None:
     """Refuse a key that is not of this kind of table, though it may be of one of its rivals."""
-    known = kind.file_keys()
+    keys = kind.file_keys()
     for key in table:
-        if key in known:
+        if key in keys:
             continue
-        near = difflib.get_close_matches(str(key), known, n=1)
-        owners = [
-            repr(name) for name, rival in rivals.items() if key in rival.file_keys()
-        ]
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-        hint = f"it is one of the kind {' and '.join(owners)}" if owners else hint
+        owners = []
+        for name, rival in rivals.items():
+            if key in rival.file_keys():
+                owners.append(repr(name))
+        near = difflib.get_close_matches(str(key), keys, n=1)
+        if owners:
+            hint = f"it is one of the kind {' and '.join(owners)}"
+        elif near:
+            hint = f"did you mean {near[0]!r}?"
+        else:
+            hint = f"known are {', '.join(keys)}"
         remedy = "Correct the key, or delete its line."
         reason = f"{key} is not a known key ({hint})"
         raise at(str(key), error=InputError.because(str(key), reason, remedy))
@@ -121,37 +126,43 @@ def named(key: str, *kinds: type[D]) -> dict[str, type[D]]:
 
 
 def told_apart(
-    key: str, remedy: str, known: Models, usual: str = ""
+    key: str, remedy: str, kinds: Models, usual: str = ""
 ) -> pydantic.BeforeValidator:
     """Reads a table as the one of the known kinds that its ``key`` names."""
 
-    def read(table: Json, about: pydantic.ValidationInfo) -> Json:
+    def read(table: Json, info: pydantic.ValidationInfo) -> Json:
         if isinstance(table, Description):
             return table
         given = table if type(table) is dict else {}
         name = given.get(key, usual)
-        if name not in list(known):  # what is no text may have no hash
-            raise at(key, error=InputError.unknown(key, given.get(key), known, remedy))
-        _know(given, known[name], known)
-        return known[name].model_validate(table, context=about.context)
+        if name not in list(kinds):  # what is no text may have no hash
+            raise at(key, error=InputError.unknown(key, given.get(key), kinds, remedy))
+        _know(given, kinds[name], kinds)
+        return kinds[name].model_validate(table, context=info.context)
 
     return pydantic.BeforeValidator(read)
 
 
-def at(*place: str | int, error: InputError) -> pydantic.ValidationError:
-    """The mistake, at a place within what is validated."""
+def at(*where: str | int, error: InputError) -> pydantic.ValidationError:
+    """The mistake, with the keys and numbers of rows that lead to it in what is validated."""
+    return mistake_at(where, error)
+
+
+def mistake_at(where: Where, error: InputError) -> pydantic.ValidationError:
+    """The mistake, as :func:`at` makes it, where the way to it is a tuple already."""
+    # Pydantic collects such errors, so that a file's mistakes are all listed at once.
     kind = PydanticCustomError(
         "mistake", "{reason}", {"reason": error.reason, "error": error}
     )
-    detail = InitErrorDetails(type=kind, loc=place, input=error.value)
+    detail = InitErrorDetails(type=kind, loc=where, input=error.value)
     return pydantic.ValidationError.from_exception_data("", [detail])
 
 
 def wrong(
-    value: object, allowed: str, remedy: str, *place: str | int
+    value: object, allowed: str, remedy: str, *where: str | int
 ) -> pydantic.ValidationError:
-    """The mistake of the key at the end of the place."""
-    return at(*place, error=InputError(str(place[-1]), value, allowed, remedy))
+    """The mistake of a value, called like the key at the end of the way to it."""
+    return mistake_at(where, InputError(str(where[-1]), value, allowed, remedy))
 
 
 class Mistake(NamedTuple):
@@ -165,18 +176,16 @@ def mistakes(
     error: pydantic.ValidationError, document: Document, under: str = ""
 ) -> list[Mistake]:
     """Every mistake, in the order of the document; ``under``: its table beside the questions."""
-    found = []
-    for one in error.errors(include_url=False):
-        where = (
-            one["loc"]
-            if one["loc"][:1] == ("question",) or not under
-            else (under, *one["loc"])
-        )
-        if (
-            one["type"] != "too_short" or not one["input"]
-        ):  # else what it has is wrong, not missing
-            found.append(_told(one, where, document))
-    return found
+    listed = []
+    for details in error.errors(include_url=False):
+        where = details["loc"]
+        if under and where[:1] != ("question",):
+            where = (under, *where)
+        # A list whose rows are wrong is too short as well, without being empty: its rows say why.
+        if details["type"] == "too_short" and details["input"]:
+            continue
+        listed.append(_mistake(details, where, document))
+    return listed
 
 
 _TABLE_NAMES = {
@@ -186,41 +195,44 @@ _TABLE_NAMES = {
 }
 
 
-def _told(found: ErrorDetails, where: Where, document: Document) -> Mistake:
+def _mistake(details: ErrorDetails, where: Where, document: Document) -> Mistake:
     """Pydantic's mistake as ours: of the last key of its place, or of what a rule names there."""
     words, value = _words(where, document)
-    kind = found["type"]
-    context = found.get("ctx", {})
+    kind = details["type"]
+    context = details.get("ctx", {})
     if kind == "missing":
-        *place, last = words
+        *table_words, last = words
         remedy = f"Add a line {_TABLE_NAMES.get(last, f'{last} = ...')} there."
-        return Mistake(where, InputError(last, None, "", remedy, place=tuple(place)))
+        return Mistake(
+            where, InputError(last, None, "", remedy, place=tuple(table_words))
+        )
     cause = context.get("error")
     argument = ""
     if not isinstance(cause, InputError):
         allowed, remedy = _WORDS.get(
-            kind, (found["msg"].lower(), "Write such a value.")
+            kind, (details["msg"].lower(), "Write such a value.")
         )
-        cause = InputError("value", found["input"], allowed.format(**context), remedy)
+        cause = InputError("value", details["input"], allowed.format(**context), remedy)
     of_table = not where or type(where[-1]) is int or kind == "value_error"
-    if not (
-        of_table and isinstance(value, dict | Description)
-    ):  # it is of a key, or of a cell
+    if not (of_table and isinstance(value, dict | Description)):
+        # It is a mistake of a key or of a cell.
         *words, argument = words
-        argument = (
-            cause.argument if "[" in cause.argument else argument
-        )  # says which one already
+        if "[" in cause.argument:  # says which cell already
+            argument = cause.argument
     return Mistake(where, cause.at(*words, argument=argument))
 
 
 def _words(where: Where, value: Json) -> tuple[list[str], Json]:
     """A place in words, rows by their name where they have one; and what stands there."""
     words = list[str]()
-    rows = None
+    rows = None  # whose names stand for their numbers
     for part in where:
         below = _inside(value, part)
-        if type(part) is str:  # rows and columns of a matrix go by the levels
-            rows = _inside(value, "level") if part == "rule" else below
+        if part == "rule":  # rows and columns of a matrix go by the levels
+            rows = _inside(value, "level")
+        elif type(part) is str:
+            rows = below
+        if type(part) is str:
             words.append(part)
         else:
             name = _inside(_inside(rows, part), "name")

@@ -68,7 +68,7 @@ class Joint(Categorical):
                     key.replace("levels", "level"),
                 )
             return self
-        if self.of != tuple(one.name for one in self.parts):
+        if self.of != tuple(part.name for part in self.parts):
             raise wrong(
                 "given", "the questions that it is of", "Leave them out.", "parts"
             )
@@ -84,11 +84,12 @@ class Joint(Categorical):
         return super()._fits()  # type: ignore[operator]
 
     def _join(self) -> None:
-        if {one.rule for one in self.parts} not in ({DEFAULT_RULE}, {ONE_SIDED}):
+        """Set levels and rule: kinds of cells where these help, else pairs of the parts' levels."""
+        if {part.rule for part in self.parts} not in ({DEFAULT_RULE}, {ONE_SIDED}):
             remedy = "A pair of answers has the smaller budget: give both the rule min."
             allowed = f'of questions with one rule, "{DEFAULT_RULE}" or "{ONE_SIDED}"'
             raise wrong(self.of, allowed, remedy, "of")
-        cells = prod(int(one.policy.item_counts.sum()) for one in self.parts)
+        cells = prod(int(part.policy.item_counts.sum()) for part in self.parts)
         if cells > MAX_JOINT_CELLS:
             allowed = f"of at most {MAX_JOINT_CELLS:,} pairs of answers, not {cells:,}"
             raise wrong(self.of, allowed, "Merge answers of one of them.", "of")
@@ -99,19 +100,8 @@ class Joint(Categorical):
             self.__dict__["levels"] = self._levels_of(kinds)
             self.__dict__["rule"] = tuple(map(tuple, kinds.budgets.tolist()))
             return
-        self.__dict__["levels"] = tuple(
-            Level(
-                name=JOINED.join(level.name for level in levels),
-                epsilon=min(level.epsilon for level in levels),
-                items=tuple(
-                    map(JOINED.join, product(*(level.labels for level in levels)))
-                ),
-                against=min(
-                    filter(None, (level.against for level in levels)), default=None
-                ),
-            )
-            for levels in product(*(one.levels for one in self.parts))
-        )
+        combinations = product(*[part.levels for part in self.parts])
+        self.__dict__["levels"] = tuple(map(_joined_level, combinations))
 
     def _levels_of(self, kinds: Kinds) -> tuple[Level, ...]:
         """One level for each kind of cells, named by the answers or levels that these share."""
@@ -152,22 +142,22 @@ class Joint(Categorical):
         spent: list[dict[str, float]] = []
         for number, part in enumerate(self.parts):
             # The answers of this part that the cells of each level have.
-            answers = [
-                {cells[item][number] for item in one.items} for one in self.levels
-            ]
+            answers = []
+            for level in self.levels:
+                answers.append({cells[item][number] for item in level.items})
             largest = {level.name: 0.0 for level in part.levels}
             for i, j in np.ndindex(bounds.shape):
-                for answer, level in answers[i]:
-                    if answers[j] != {(answer, level)}:
-                        largest[level] = max(largest[level], float(bounds[i, j]))
+                for answer, name in answers[i]:
+                    if answers[j] != {(answer, name)}:
+                        largest[name] = max(largest[name], float(bounds[i, j]))
             spent.append(largest)
         return spent
 
     @pydantic.model_serializer(mode="wrap")
     def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
         derived = ("level", "rule", "label")
-        found = {key: cell for key, cell in write(self).items() if key not in derived}
-        return {"name": self.name, "kind": self.kind, **found}
+        written = {key: cell for key, cell in write(self).items() if key not in derived}
+        return {"name": self.name, "kind": self.kind, **written}
 
     @property
     def answer_column(self) -> AnswerColumn:
@@ -188,6 +178,18 @@ class Joint(Categorical):
     def together(self) -> tuple[Categorical, ...]:  # type: ignore[override]
         """Its parts."""
         return self.parts
+
+
+def _joined_level(levels: tuple[Level, ...]) -> Level:
+    """The cells with an answer of each of these levels: they have the smallest of the budgets."""
+    cells = product(*[level.labels for level in levels])
+    against = [level.against for level in levels if level.against]
+    return Level(
+        name=JOINED.join([level.name for level in levels]),
+        epsilon=min([level.epsilon for level in levels]),
+        items=tuple(map(JOINED.join, cells)),
+        against=min(against, default=None),
+    )
 
 
 def _levels_of_answers(part: Categorical) -> list[tuple[str, str]]:

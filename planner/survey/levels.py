@@ -186,14 +186,14 @@ def require_distinct(
 ) -> None:
     """No two have the same name, but for case; the homes are said of where the first one is."""
     seen: dict[str, tuple[Where, str]] = {}
-    for place, name in named:
-        first, other = seen.setdefault(folded(name), (place, name))
-        if first is not place:
+    for where, name in named:
+        first, other = seen.setdefault(folded(name), (where, name))
+        if first is not where:
             alike = "" if name == other else f" by more than {other!r} is"
             home = f"; it is in {homes[int(first[1])]!r} already" if homes else ""
             allowed = f"different from every other{alike}{home}"
             remedy = "Rename one of the two, or delete it."
-            raise at(*place, error=InputError("name", name, allowed, remedy))
+            raise at(*where, error=InputError("name", name, allowed, remedy))
 
 
 def check_items(levels: tuple[Level, ...]) -> None:
@@ -211,7 +211,7 @@ def check_items(levels: tuple[Level, ...]) -> None:
     unlisted = {
         folded(level.name): level.item_count for level in levels if not level.items
     }
-    for place, item in () if len(items) == total else items:
+    for where, item in () if len(items) == total else items:
         name, _, number = folded(item).rpartition(" ")
         taken = _LIKE_A_NUMBER.fullmatch(number) and 0 < int(number) <= unlisted.get(
             name, 0
@@ -219,7 +219,7 @@ def check_items(levels: tuple[Level, ...]) -> None:
         if taken or (_LIKE_A_NUMBER.fullmatch(item) and int(item) < total):
             allowed = "no number, as items of other levels go by theirs"
             raise at(
-                *place,
+                *where,
                 error=InputError("item", item, allowed, "Name all items, or none."),
             )
 

@@ -51,7 +51,7 @@ class Ordinal(Levelled):
     def way(self) -> Ordered:
         """The way of asking, by which answers are read."""
         places = {name: k for k, name in enumerate(super().ordered)}
-        order = tuple(places[one] for one in self.ordered)
+        order = tuple(places[answer] for answer in self.ordered)
         outside = self.no_answer is not None
         scores = (*self.scores, 0.0) if self.scores and outside else self.scores
         return Ordered(self.plain_levels, order, scores, self.wanted, outside)
@@ -66,7 +66,9 @@ class Ordinal(Levelled):
         """The answers, the lowest first; last the one outside the order."""
         listed = self.order or super().ordered
         last = self.no_answer
-        return (*(one for one in listed if one != last), last) if last else listed
+        if not last:
+            return listed
+        return (*[answer for answer in listed if answer != last], last)
 
     @property
     def judged(self) -> list[str]:

@@ -168,11 +168,13 @@ class Levelled(BaseQuestion):
     def _fits(self) -> Self:
         check_items(self.levels)
         if isinstance(self.rule, tuple):
+            # Once made, a matrix of budgets has no blank cells.
             epsilons = [level.epsilon for level in self.levels]
-            self.__dict__["rule"] = tuple(
-                tuple(_usual(cell, epsilons, i, j) for j, cell in enumerate(row))
-                for i, row in enumerate(self.rule)
-            )
+            matrix = []
+            for i, row in enumerate(self.rule):
+                cells = [_usual(cell, epsilons, i, j) for j, cell in enumerate(row)]
+                matrix.append(tuple(cells))
+            self.__dict__["rule"] = tuple(matrix)
         for i, level in enumerate(self.levels):
             if level.against is not None and self.rule != ONE_SIDED:
                 remedy = f'Write rule = "{ONE_SIDED}", or delete it.'
@@ -181,17 +183,19 @@ class Levelled(BaseQuestion):
         _ = self.policy  # checks rule and matrix, once
         self._check_targets([level.name for level in self.levels])
         for i, level in enumerate(self.levels):
-            wanted = level.item_count if self.apart else 0
-            if len(level.yes_counts) != wanted:
+            if self.apart:
+                expected_counts = level.item_count
+                allowed = "one count per item"
+            else:
+                expected_counts = 0
+                allowed = "left out unless 'sampled-choice'"
+            if len(level.yes_counts) != expected_counts:
                 remedy = "Sampling Privacy alone expects, per value, how many people have it."
-                allowed = (
-                    "one count per item"
-                    if wanted
-                    else "left out unless 'sampled-choice'"
-                )
                 raise wrong(level.yes_counts, allowed, remedy, "level", i, "yes_counts")
-        named = [item for level in self.levels for item in level.items]
-        for answer in sorted({answer for answer, _ in self.label}.difference(named)):
+        named = list[str]()
+        for level in self.levels:
+            named.extend(level.items)
+        for answer in sorted(set(dict(self.label)).difference(named)):
             remedy = "Name the answer as its level does."
             raise at("label", error=InputError.unknown("label", answer, named, remedy))
         self._check()
@@ -222,16 +226,19 @@ class Levelled(BaseQuestion):
     @property
     def ordered(self) -> tuple[str, ...]:
         """The answers, as listed."""
-        return tuple(item for level in self.levels for item in level.items)
+        answers = list[str]()
+        for level in self.levels:
+            answers.extend(level.items)
+        return tuple(answers)
 
     @cached_property
     def objective(self) -> Objective:
         """Worst-case error, the expected one where levels have priors, or the worst item's."""
         importance = [level.importance for level in self.levels]
-        alike = (
-            len(set(importance)) == 1 and importance[0] > 0
-        )  # of one beside the others
-        weights = None if alike else importance
+        # Levels of one importance need no weights: what counts is one beside the others.
+        weights: list[float] | None = importance
+        if len(set(importance)) == 1 and importance[0] > 0:
+            weights = None
         priors = [level.prior for level in self.levels if level.prior is not None]
         if 0 < len(priors) < len(self.levels):
             allowed = "given for all levels of the question, or for none"
@@ -249,7 +256,11 @@ class Levelled(BaseQuestion):
             allowed = "above 0 for one level or more"
             remedy = "Raise those of levels that matter."
             raise InputError("importance", importance, allowed, remedy)
-        kind = "minimax" if minimax else "expected" if priors else "worst-case"
+        kind = "worst-case"
+        if minimax:
+            kind = "minimax"
+        elif priors:
+            kind = "expected"
         objective = Objective(kind, weights, priors or None)
         _ = objective.coefficients(self.policy)  # checks both against the levels
         return objective
@@ -257,18 +268,23 @@ class Levelled(BaseQuestion):
     @cached_property
     def policy(self) -> PrivacyPolicy:
         """The levels as a privacy policy."""
+        against = None
+        if self.rule == ONE_SIDED:
+            # A level without such a limit may be told from all others.
+            against = [level.against or inf for level in self.levels]
         return PrivacyPolicy(
             [level.epsilon for level in self.levels],
             [level.item_count for level in self.levels],
             self.rule,
             [level.name for level in self.levels],
-            [one.against or inf for one in self.levels]
-            if self.rule == ONE_SIDED
-            else None,
+            against,
         )
 
 
 def _usual(cell: float | None, epsilons: list[float], i: int, j: int) -> float:
+    """A cell of a matrix of budgets; a blank one has the smaller budget of its two levels."""
     if cell is not None:
         return cell
-    return min(epsilons[min(k, len(epsilons) - 1)] for k in (i, j))
+    # The policy says it if the matrix has more rows than there are levels.
+    last = len(epsilons) - 1
+    return min(epsilons[min(i, last)], epsilons[min(j, last)])

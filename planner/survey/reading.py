@@ -28,7 +28,7 @@ class AnswerFile:
     ----------
     path:
         A file of any form that ``planner.survey.tables`` reads.
-    wanted:
+    answer_columns:
         The questions.
     reading:
         What is not to be found out.
@@ -58,16 +58,17 @@ class AnswerFile:
     def __init__(
         self,
         path: str | Path,
-        wanted: Sequence[AnswerColumn],
+        answer_columns: Sequence[AnswerColumn],
         reading: Reading | None = None,
     ) -> None:
         self.reading = reading or Reading()
-        names = [name for column in wanted for name in column.names]
+        names = [name for column in answer_columns for name in column.names]
         self.table = open_table(path, self.reading, names)
         self.people = 0
-        alone = len(wanted) == 1
+        alone = len(answer_columns) == 1
         self.columns = [
-            ColumnReader(self.table, column, self.reading, alone) for column in wanted
+            ColumnReader(self.table, column, self.reading, alone)
+            for column in answer_columns
         ]
         self.decimal = self.reading.decimal or self._decimal_mark()
         for column in self.columns:
@@ -143,7 +144,9 @@ class AnswerFile:
         if not places:
             return "."
         rows = list(islice(self.table.rows(), BLOCK_ROWS))
-        cells = [row[place].strip() for place in places for _, row in rows]
+        cells = [
+            row[column_index].strip() for column_index in places for _, row in rows
+        ]
         if any("." in cell for cell in cells):
             return "."
         return "," if any(map(COMMA.fullmatch, cells)) else "."

@@ -127,7 +127,7 @@ def _damage(path: Path) -> Iterator[None]:
         raise FileError(path, reason, _SAVE_AGAIN) from error
 
 
-def _openpyxl_rows(path: Path, wanted: str | None) -> Iterator[Sequence[object]]:
+def _openpyxl_rows(path: Path, sheet_name: str | None) -> Iterator[Sequence[object]]:
     try:
         from openpyxl import load_workbook
     except ImportError as error:
@@ -138,7 +138,7 @@ def _openpyxl_rows(path: Path, wanted: str | None) -> Iterator[Sequence[object]]
             # They are of colours and checks that no cell's value needs.
             warnings.simplefilter("ignore")
             book = load_workbook(file, read_only=True, data_only=True)
-        name = _sheet_name(path, [sheet.title for sheet in book.worksheets], wanted)
+        name = _sheet_name(path, [sheet.title for sheet in book.worksheets], sheet_name)
         cells = book[name]
         cells.reset_dimensions()  # what a file says of its own size may be wrong
         yield from cells.iter_rows(values_only=True)

@@ -81,38 +81,57 @@ class Survey(Description):
 
     @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
-        names = (
-            (("question", i, "name"), one.name) for i, one in enumerate(self.questions)
-        )
+        names = []
+        for i, question in enumerate(self.questions):
+            names.append((("question", i, "name"), question.name))
         require_distinct(names)
         self._check_differences()
         self._join()
         if self.weights and self.population:
             remedy = "Give one of the two: a weight is what one person counts for."
             raise wrong("given", "left out beside weights", remedy, "population")
-        parts = self.weights or self.population
-        if parts and not any(
-            {*values} == {name for name, _ in parts}
-            for values in self.named_groups.values()
-        ):
-            allowed = "of all values of one of the groups, and of no others"
-            remedy = "Single people have no weights: a weight of one's own is a name."
-            which = "weights" if self.weights else "population"
-            raise wrong([name for name, _ in parts], allowed, remedy, which)
+        self._check_parts()
         if self.missing is not None:
-            self.__dict__["questions"] = tuple(
-                one if one.missing is not None else one.replacing(missing=self.missing)
-                for one in self.questions
-            )
+            self._spread_missing(self.missing)
         if self.asked is not None:
-            sharing = sum(not one.apart for one in self.questions)
-            most = max(1, sharing) if self.design == "some-each" else 0
-            if self.asked > most:
-                allowed = f"at most {most}, the number of questions"
-                allowed = allowed if most else "given for the design some-each alone"
-                remedy = 'Leave it out, or set design = "some-each".'
-                raise wrong(self.asked, allowed, remedy, "asked")
+            self._check_asked(self.asked)
         return self
+
+    def _check_parts(self) -> None:
+        """Weights or numbers of people are those of all values of one known group."""
+        parts = dict(self.weights or self.population)
+        if not parts:
+            return
+        for listed in self.named_groups.values():
+            if set(listed) == set(parts):
+                return
+        allowed = "of all values of one of the groups, and of no others"
+        remedy = "Single people have no weights: a weight of one's own is a name."
+        key = "weights" if self.weights else "population"
+        raise wrong(list(parts), allowed, remedy, key)
+
+    def _spread_missing(self, missing: tuple[str, ...]) -> None:
+        """Questions without missing codes of their own have the survey's."""
+        questions = []
+        for question in self.questions:
+            if question.missing is None:
+                questions.append(question.replacing(missing=missing))
+            else:
+                questions.append(question)
+        self.__dict__["questions"] = tuple(questions)
+
+    def _check_asked(self, asked: int) -> None:
+        """How many questions a person is asked is said by one design, up to all of them."""
+        most = 0
+        allowed = "given for the design some-each alone"
+        if self.design == "some-each":
+            # Questions that spend budgets of another nature are asked of everybody.
+            sharing = [question for question in self.questions if not question.apart]
+            most = max(1, len(sharing))
+            allowed = f"at most {most}, the number of questions"
+        if asked > most:
+            remedy = 'Leave it out, or set design = "some-each".'
+            raise wrong(asked, allowed, remedy, "asked")
 
     def _check_differences(self) -> None:
         """Targets of differences name a known group that is no number."""
@@ -126,23 +145,28 @@ class Survey(Description):
 
     def _join(self) -> None:
         """Joint questions get their parts, which are no questions of their own then."""
-        known: dict[str, Question] = {one.name: one for one in self.questions}
-        for i, one in enumerate(self.questions):
-            if isinstance(one, Joint) and not one.parts:
-                try:
-                    parts = tuple(self._part(one, name, known) for name in one.of)
-                    known[one.name] = one.replacing(parts=parts)
-                except InputError as error:
-                    raise at("question", i, "of", error=error) from None
-                known = {
-                    name: other for name, other in known.items() if name not in one.of
-                }
-        self.__dict__["questions"] = tuple(known.values())
+        left: dict[str, Question] = {}
+        for question in self.questions:
+            left[question.name] = question
+        for i, question in enumerate(self.questions):
+            # One that has parts already was joined before, in the survey it comes from.
+            if not isinstance(question, Joint) or question.parts:
+                continue
+            try:
+                parts = [self._part(question, name, left) for name in question.of]
+                left[question.name] = question.replacing(parts=tuple(parts))
+            except InputError as error:
+                raise at("question", i, "of", error=error) from None
+            for name in question.of:
+                del left[name]
+        self.__dict__["questions"] = tuple(left.values())
 
-    def _part(self, joint: Joint, name: str, known: dict[str, Question]) -> Question:
+    def _part(
+        self, joint: Joint, name: str, questions_left: dict[str, Question]
+    ) -> Question:
         """The question of that name, of one answer each and nothing of its own."""
-        part = known.get(name)
-        names = [one.name for one in self.questions]
+        part = questions_left.get(name)
+        names = [question.name for question in self.questions]
         if name not in names:
             raise InputError.unknown(
                 "of", name, names, "Name questions of this survey."
@@ -155,30 +179,35 @@ class Survey(Description):
         for key, usual in _OF_A_PART.items():
             if getattr(part, key) != usual:
                 raise wrong(getattr(part, key), "left out", remedy, "question", i, key)
+        # The worst case over cells is planned for: no part weighs its levels differently.
+        remedy = "All pairs of answers count alike."
         for k, level in enumerate(part.levels):
             for key, usual in (("prior", None), ("importance", 1.0)):
-                if getattr(level, key) != usual:
-                    place = ("level", k, key)
-                    remedy = "All pairs of answers count alike."
+                cell = getattr(level, key)
+                if cell != usual:
                     raise wrong(
-                        getattr(level, key), "left out", remedy, "question", i, *place
+                        cell, "left out", remedy, "question", i, "level", k, key
                     )
         return part
 
     @pydantic.model_serializer(mode="wrap")
     def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
-        found = write(self)
-        tables = [
-            row for one in found["question"] for row in (*one.pop("parts", ()), one)
-        ]
-        return {"name": self.name, **found, "question": tables}
+        written = write(self)
+        tables = []
+        for table in written["question"]:
+            # The parts of a joint question stand before it, as a file has them.
+            tables.extend(table.pop("parts", ()))
+            tables.append(table)
+        return {"name": self.name, **written, "question": tables}
 
     @property
     def named_groups(self) -> dict[str, tuple[str, ...]]:
         """The values of each known group that is no number."""
-        return {
-            name: values for name, values in self.groups if isinstance(values, tuple)
-        }
+        named = {}
+        for name, listed in self.groups:
+            if isinstance(listed, tuple):
+                named[name] = listed
+        return named
 
     @property
     def group_shares(self) -> dict[str, dict[str, float]]:
@@ -187,13 +216,15 @@ class Survey(Description):
         By its ``population`` where it is stated, else all values alike.
         """
         population = dict(self.population)
-        found = {}
+        shares = {}
         for name, listed in self.named_groups.items():
-            own = (
-                population if {*population} == {*listed} else dict.fromkeys(listed, 1.0)
-            )
-            found[name] = {value: own[value] / sum(own.values()) for value in listed}
-        return found
+            if set(population) == set(listed):
+                people = population
+            else:  # nothing is stated of this group
+                people = dict.fromkeys(listed, 1.0)
+            total = sum(people.values())
+            shares[name] = {value: people[value] / total for value in listed}
+        return shares
 
 
 # -- files ---------------------------------------------------------------------------------
@@ -237,9 +268,9 @@ def survey_from_text(text: str, source: str | Path = "survey") -> Survey:
     >>> survey.questions[0].policy.names
     ('severe', 'common')
     """
-    survey, found = settle(read_document(text, source), Path(source).parent)
+    survey, errors = settle(read_document(text, source), Path(source).parent)
     if survey is None:
-        raise found[0].error.within(source)
+        raise errors[0].error.within(source)
     return survey
 
 
@@ -270,8 +301,8 @@ def survey_text(survey: Survey) -> str:
 
 def document_of(survey: Survey) -> Document:
     """The document that reads back as an equal survey, without what is as usual."""
-    about = survey.model_dump(exclude_defaults=True)
-    return {"survey": about, "question": about.pop("question")}
+    table = survey.model_dump(exclude_defaults=True)
+    return {"survey": table, "question": table.pop("question")}
 
 
 def read_document(text: str, source: str | Path = "survey") -> Document:
@@ -283,10 +314,10 @@ def read_document(text: str, source: str | Path = "survey") -> Document:
             source, "is nested too deeply", "Survey files need six tables."
         ) from error
     except ValueError as error:  # TOML's own, or a whole number of thousands of digits
-        reason = str(error).replace(
-            "; use sys.set_int_max_str_digits() to increase the limit", ""
-        )
-        *_, last = text.split("\n")
+        # Python's advice on its own limits is not for whoever writes a survey.
+        advice = "; use sys.set_int_max_str_digits() to increase the limit"
+        reason = str(error).replace(advice, "")
+        last = text.rpartition("\n")[2]
         end = f"(at line {text.count(chr(10)) + 1}, column {len(last) + 1}, the end of the file)"
         reason = reason.replace("(at end of document)", end)
         raise FileError(
@@ -303,7 +334,7 @@ def settle(
 
     Files that it names are those of the ``folder``; without one it must name none.
     """
-    under = ""
+    under = ""  # a mistake of the outline names its own table
     try:
         outline = _Outline.model_validate(document)
         under = "survey"
@@ -314,7 +345,7 @@ def settle(
 
 
 class _Outline(Description):
-    """The two tables of a file."""
+    """The two tables that a file has."""
 
     survey: Document
     question: list[Json]
@@ -322,6 +353,7 @@ class _Outline(Description):
 
 def _require_plain(document: Document, source: str | Path) -> None:
     """What TOML allows and no survey needs: a character that ends a path, endless integers."""
+    # A list of what is still to be looked at, as recursion has a limit of its own.
     waiting: list[Json] = [document]
     while waiting:
         match value := waiting.pop():

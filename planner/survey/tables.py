@@ -170,13 +170,15 @@ class AnswerTable:
         remedy = f"Name a column like the question, or choose one of these: {listed}."
         raise FileError(self.path, reason, remedy)
 
-    def value_labels_of(self, place: int) -> Mapping[str, str]:
+    def value_labels_of(self, column_index: int) -> Mapping[str, str]:
         """What the codes of a column mean, where the file says so."""
-        return self.value_labels.get(self.header[place], {})
+        return self.value_labels.get(self.header[column_index], {})
 
     def _places(self, name: str) -> list[int]:
-        wanted = folded(name)
-        return [k for k, title in enumerate(self.header) if folded(title) == wanted]
+        folded_name = folded(name)
+        return [
+            k for k, title in enumerate(self.header) if folded(title) == folded_name
+        ]
 
     def _column_with(self, name: str) -> str:
         """The column that has names of questions in its cells; empty if none has this one."""
@@ -206,32 +208,32 @@ class AnswerTable:
             return ""
         seen: list[set[str]] = [set() for _ in places]
         for _, row in islice(self._readable_rows(), _ROWS_LOOKED_AT):
-            for persons, place in zip(seen, places, strict=True):
-                cell = folded(row[place])
+            for persons, column_index in zip(seen, places, strict=True):
+                cell = folded(row[column_index])
                 if cell and cell in persons:
-                    return self.header[place]
+                    return self.header[column_index]
                 persons.add(cell)
         return ""
 
-    def require_persons(self, place: int, answers: int) -> None:
+    def require_persons(self, answer_column: int, answers: int) -> None:
         """Refuse a table of frequencies: every answer stands once, beside how many people have it.
 
         Parameters
         ----------
-        place:
-            Of the column of answers.
+        answer_column:
+            The position of the column of answers.
         answers:
             How many different ones there are.
         """
         counts = [
             k
             for k, title in enumerate(self.header)
-            if k != place and _OF_COUNTS.fullmatch(folded(title))
+            if k != answer_column and _OF_COUNTS.fullmatch(folded(title))
         ]
         if not counts:
             return
         rows = [row for _, row in islice(self._readable_rows(), answers + 1)]
-        cells = {folded(row[place]) for row in rows}
+        cells = {folded(row[answer_column]) for row in rows}
         if len(rows) < 2 or len(cells) < len(rows) or len(rows) > answers:
             return
         for count in counts:
@@ -246,9 +248,9 @@ class AnswerTable:
 
 
 def open_table(
-    path: str | Path, reading: Reading, wanted: Sequence[str] = ()
+    path: str | Path, reading: Reading, column_names: Sequence[str] = ()
 ) -> AnswerTable:
-    """Find out what a file is, with the names of columns that are ``wanted``.
+    """Find out what a file is; of text, the delimiter by which it has these ``column_names``.
 
     A FileError says what cannot be read.
     """
@@ -260,7 +262,7 @@ def open_table(
             delimiter = reading.delimiter
             opened = open_text(
                 path,
-                wanted,
+                column_names,
                 delimiter="\t" if delimiter == "tab" else delimiter,
                 encoding=reading.encoding,
                 skip_rows=reading.skip_rows,

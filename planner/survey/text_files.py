@@ -36,7 +36,7 @@ Lines = Callable[[], Iterator[str]]  # reads a text from its beginning
 
 def open_text(
     path: Path,
-    wanted: Sequence[str],
+    column_names: Sequence[str],
     *,
     delimiter: str | None,
     encoding: str | None,
@@ -44,7 +44,7 @@ def open_text(
     as_lists: bool,
     first_item: bool,
 ) -> OpenedFile:
-    """Find out what stands between cells: by it the header has the columns that are ``wanted``.
+    """Find out what stands between cells: by it the header has these ``column_names``.
 
     Of transactions, cells are lists in JSON if ``as_lists``, or the ``first_item`` alone.
     """
@@ -55,17 +55,17 @@ def open_text(
 
     sample = list(islice(lines(), _SAMPLE))
     marks = list(_DELIMITERS) if delimiter is None else [delimiter]
-    fits = {mark: _fit(sample, mark, wanted) for mark in marks}
+    fits = {mark: _fit(sample, mark, column_names) for mark in marks}
     best = max(marks, key=fits.__getitem__)
     shown = _ENCODING_NAMES.get(name, name.upper())
     headless = path.suffix.lower() in TRANSACTIONS and not fits[best].named
-    if headless and len(wanted) == 1:
+    if headless and len(column_names) == 1:
         semicolons = any(";" in line for line in lines())
         separator = ";" if semicolons else None
         form = f"transactions, {'semicolons' if semicolons else 'blanks'}, {shown}"
 
         def transactions() -> NumberedRows:
-            yield 0, [wanted[0]]
+            yield 0, [column_names[0]]
             for number, line in enumerate(map(str.strip, lines()), skip_rows + 1):
                 cell = line
                 items = [item.strip() for item in line.split(separator) if item.strip()]
@@ -161,7 +161,7 @@ class _Fit(NamedTuple):
     width: int
 
 
-def _fit(sample: Sequence[str], mark: str, wanted: Sequence[str]) -> _Fit:
+def _fit(sample: Sequence[str], mark: str, column_names: Sequence[str]) -> _Fit:
     try:
         rows = [row for row in csv.reader(sample, delimiter=mark) if row]
     except csv.Error:
@@ -170,6 +170,6 @@ def _fit(sample: Sequence[str], mark: str, wanted: Sequence[str]) -> _Fit:
     if len(sample) == _SAMPLE:  # the last row may be cut
         rows = rows[:-1]
     names = set(map(folded, header))
-    named = all(folded(name) in names for name in wanted)
+    named = all(folded(name) in names for name in column_names)
     alike = all(len(row) == len(header) for row in rows)
     return _Fit(named, alike, len(header))

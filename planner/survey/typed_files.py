@@ -147,11 +147,11 @@ def open_statistics(path: Path, _skipped: int) -> OpenedFile:
 
     A code that the file says to be missing is a blank.
     """
-    _, about = _read_statistics(path, 0, 1)
+    _, metadata = _read_statistics(path, 0, 1)
     labels: dict[str, Mapping[str, str]] = {}
-    for name, table in about.variable_value_labels.items():
+    for name, table in metadata.variable_value_labels.items():
         labels[name] = {cell_text(code): str(text) for code, text in table.items()}
-    names = list(about.column_names)
+    names = list(metadata.column_names)
 
     def rows() -> NumberedRows:
         yield 0, names

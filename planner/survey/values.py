@@ -67,9 +67,9 @@ def read_number(value: object) -> float:
             text = value.strip()
         case _:
             return arguments.finite("number", value)
-    found = _NUMBER_OR_PERCENT.fullmatch(text) if len(text) <= _LONGEST else None
-    if found and math.isfinite(float(found[1])):
-        return float(found[1]) / (100 if found[2] else 1)
+    match = _NUMBER_OR_PERCENT.fullmatch(text) if len(text) <= _LONGEST else None
+    if match and math.isfinite(float(match[1])):
+        return float(match[1]) / (100 if match[2] else 1)
     remedy = _WRITE_A_POINT if "," in text else "Use digits alone."
     raise InputError("number", value, "a number such as 2 or 0.5", remedy)
 
@@ -151,10 +151,10 @@ def read_rule(value: Json) -> str | PairRule | tuple[tuple[float | None, ...], .
     raise InputError("rule", value, ALLOWED_RULES, remedy)
 
 
-def read_path(value: object, about: ValidationInfo) -> str:
+def read_path(value: object, info: ValidationInfo) -> str:
     """The file that a survey's file names beside it; no other document may name one."""
     path = read_text(value)
-    context = about.context
+    context = info.context
     if context is None:  # in Python
         return path
     if context["folder"] is None:
@@ -163,16 +163,16 @@ def read_path(value: object, about: ValidationInfo) -> str:
     return str(context["folder"] / path)
 
 
-def read_language(value: object, about: ValidationInfo) -> str:
+def read_language(value: object, info: ValidationInfo) -> str:
     """``en`` or ``de``, or the file that has the page's own words in another language."""
-    return value if value in ("en", "de") else read_path(value, about)
+    return value if value in ("en", "de") else read_path(value, info)
 
 
 def read_labels(value: object) -> tuple[tuple[str, str], ...]:
     """A table of texts, as its rows."""
     remedy = 'Write label = { HIV = "An HIV infection" }.'
     rows = _table(value, "label", "a table of texts by answer", remedy)
-    return tuple((answer, read_text(told)) for answer, told in rows)
+    return tuple((answer, read_text(label)) for answer, label in rows)
 
 
 def _table(
@@ -265,28 +265,28 @@ def _number_group(name: str, values: dict[str, object] | NumberGroup) -> NumberG
     """A known number: at least two of them, at most as many as a group has names."""
     if isinstance(values, NumberGroup):
         values = values.table()
-    place = f"groups.{name}"
+    argument = f"groups.{name}"
     for key in values:
         if key not in _NUMBER_KEYS:
-            raise InputError.unknown(place, key, _NUMBER_KEYS, _GROUP_FIX)
+            raise InputError.unknown(argument, key, _NUMBER_KEYS, _GROUP_FIX)
     if values.get("kind") != "number":
-        raise InputError(f"{place}.kind", values.get("kind"), "number", _GROUP_FIX)
+        raise InputError(f"{argument}.kind", values.get("kind"), "number", _GROUP_FIX)
     for key in ("lower", "upper"):
         if type(values.get(key)) is not int:
             allowed = "a whole number"
             remedy = "Round it, or count in larger units."
-            raise InputError(f"{place}.{key}", values.get(key), allowed, remedy)
+            raise InputError(f"{argument}.{key}", values.get(key), allowed, remedy)
     step = values.get("step", 1)
     if type(step) is not int or step < 1:
         allowed = "a whole number of at least 1"
-        raise InputError(f"{place}.step", step, allowed, "Leave it out for 1.")
+        raise InputError(f"{argument}.step", step, allowed, "Leave it out for 1.")
     numbers = NumberGroup(
         cast("int", values["lower"]), cast("int", values["upper"]), step
     )
     if not 2 <= len(range(numbers.lower, numbers.upper + 1, step)) <= MOST_GROUPS:
         allowed = f"2 to {MOST_GROUPS} numbers from lower to upper"
         raise InputError(
-            place, values, allowed, "Widen the range, or give a larger step."
+            argument, values, allowed, "Widen the range, or give a larger step."
         )
     return numbers
 
@@ -299,12 +299,12 @@ def _written_groups(groups: tuple[tuple[str, GroupValues], ...]) -> dict[str, ob
     return written
 
 
-def read_parts(value: object, about: ValidationInfo) -> tuple[tuple[str, float], ...]:
+def read_parts(value: object, info: ValidationInfo) -> tuple[tuple[str, float], ...]:
     """What each group counts for: a table of numbers, none negative and one above 0."""
-    name = str(about.field_name)
+    name = str(info.field_name)
     remedy = f"Write {name} = {{ north = 1.2, south = 0.9 }}, with every value of one variable."
     rows = _table(value, name, "a table of numbers", remedy)
-    parts = tuple((one, read_number(part)) for one, part in rows)
+    parts = tuple((group, read_number(part)) for group, part in rows)
     numbers = [part for _, part in parts]
     if (
         not numbers
@@ -428,7 +428,7 @@ def text_of(value: object, key: str = "") -> str:
             return str(int(number)) if whole else repr(number)
         case [*cells]:
             return "; ".join(
-                _quoted(one) if type(one) is str else text_of(one) for one in cells
+                _quoted(cell) if type(cell) is str else text_of(cell) for cell in cells
             )
     raise InputError(
         "value", value, "a number, a text or a list of them", "Write it out."

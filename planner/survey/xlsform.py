@@ -244,10 +244,10 @@ def _require_asked_of_all(
         raise _Unfit("it is disabled")
     if any(enclosing.repeats):
         raise _Unfit("it is asked again and again of one person")
-    known = set(map(folded, given))
+    given_names = set(map(folded, given))
     for condition in (*enclosing.conditions, row.get("relevant", "")):
         names = _REFERENCE.findall(condition)
-        met = names and known.issuperset(map(folded, names))
+        met = names and given_names.issuperset(map(folded, names))
         if condition and folded(condition) not in _YES and not met:
             raise _Unfit(f"it is asked only of those with {condition}")
 

@@ -145,13 +145,13 @@ def _variables(covariates: str, parameters: Parameters) -> tuple[str, ...]:
                 allowed = "names of groups, joined by +, : and *"
                 raise InputError("model", factor.expr, allowed, _FORMULA_FIX)
             names.add(factor.expr)
-    known = list(parameters.groups)
-    for name in sorted(names - set(known)):
+    group_names = list(parameters.groups)
+    for name in sorted(names - set(group_names)):
         remedy = (
             "Declare groups in the survey: reports carry those of their parameters."
         )
-        raise InputError.unknown("model", name, known, remedy)
-    return tuple(name for name in known if name in names)
+        raise InputError.unknown("model", name, group_names, remedy)
+    return tuple(name for name in group_names if name in names)
 
 
 def _outcomes(left: str, parameters: Parameters) -> Iterator[tuple[str, str]]:
