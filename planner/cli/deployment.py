@@ -384,7 +384,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
         rehearsal = rehearsed(parameters, data, asked, reading)
     collection = rehearsal.collection
     parts = (by, collection.by(parameters.groups, by)) if by else None
-    estimates = estimates_table(parameters, collection.sums, confidence, by=parts)
+    estimates = estimates_table(parameters, collection.sums, confidence, grouped=parts)
     blocks = [
         Sentence(f"{rehearsal.said} A rehearsal: nobody was asked."),
         *result_blocks(parameters, collection, estimates, confidence),

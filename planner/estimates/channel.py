@@ -45,13 +45,13 @@ class ChannelEstimates(NamedTuple):
     users: int
     law: ReportLaw | None = None
 
-    def of_draws(self, known: Array) -> ChannelEstimates:
+    def of_draws(self, between_people: Array) -> ChannelEstimates:
         """The same with the covariance of the draws alone, whoever was asked.
 
-        How people differ, as far as it is ``known``, ``(p, p)``, is taken off; unless reports are
-        so few that it cannot be told.
+        The covariance ``between_people``, ``(p, p)``, is taken off, unless reports are so few that
+        what is left would not be a covariance.
         """
-        drawn = self.covariance - known / self.users
+        drawn = self.covariance - between_people / self.users
         return (
             self._replace(covariance=drawn)
             if np.linalg.eigvalsh(drawn)[0] > 0
@@ -60,9 +60,9 @@ class ChannelEstimates(NamedTuple):
 
     def at_least(self, covariance: Array) -> ChannelEstimates:
         """The same with a covariance that is no smaller than another one either, in any way."""
-        more, ways = np.linalg.eigh(covariance - self.covariance)
-        more = (ways * np.maximum(more, 0)) @ ways.T
-        return self._replace(covariance=self.covariance + more)
+        excess, vectors = np.linalg.eigh(covariance - self.covariance)
+        excess = (vectors * np.maximum(excess, 0)) @ vectors.T
+        return self._replace(covariance=self.covariance + excess)
 
     def of_shares_up_to(self, *, no_answer: bool = False) -> ChannelEstimates:
         """Of shares up to each ordered answer: a person counts or does not, all else is drawn.
@@ -71,25 +71,27 @@ class ChannelEstimates(NamedTuple):
         With ``no_answer`` the last answer is outside the order: shares ``C_j / C_m`` of the others,
         to first order of the covariance, as large as any where nobody else may have answered.
         """
-        found = self
+        estimates = self
         answered = float(self.values[-1]) if no_answer else 1.0
         if self.law is not None:
             shares = np.diff(rising(self.values), prepend=0.0, append=1.0)
-            found = self._replace(covariance=self.law.covariance(shares))
+            estimates = self._replace(covariance=self.law.covariance(shares))
         if no_answer:
-            if answered < _SURE * sqrt(max(float(found.covariance[-1, -1]), 0.0)):
+            if answered < _SURE * sqrt(max(float(estimates.covariance[-1, -1]), 0.0)):
                 size = self.values.size - 1
                 return ChannelEstimates(np.full(size, 0.5), np.eye(size), self.users)
             shares = self.values[:-1] / answered
-            turn = np.column_stack([np.eye(shares.size), -shares]) / answered
-            covariance = turn @ found.covariance @ turn.T
-            law = found.law
+            jacobian = np.column_stack([np.eye(shares.size), -shares]) / answered
+            covariance = jacobian @ estimates.covariance @ jacobian.T
+            law = estimates.law
             if law is not None:
                 law = law._replace(answered=answered)
-            found = found._replace(values=shares, covariance=covariance, law=law)
-        shares = rising(found.values)
-        known = np.minimum.outer(shares, shares) - np.outer(shares, shares)
-        return found.of_draws(known / answered)
+            estimates = estimates._replace(
+                values=shares, covariance=covariance, law=law
+            )
+        shares = rising(estimates.values)
+        between_people = np.minimum.outer(shares, shares) - np.outer(shares, shares)
+        return estimates.of_draws(between_people / answered)
 
 
 class PopulationEstimates(ChannelEstimates):
@@ -98,9 +100,9 @@ class PopulationEstimates(ChannelEstimates):
     How people differ is part of the covariance, and no limits are those of given people.
     """
 
-    def of_draws(self, known: Array) -> ChannelEstimates:
+    def of_draws(self, between_people: Array) -> ChannelEstimates:
         """Unchanged, but for limits: they are normal."""
-        del known
+        del between_people
         return self._replace(law=None)
 
 
@@ -217,27 +219,29 @@ def large_sample(value: float, variance: float, confidence: float) -> Estimate:
     return Estimate(value, error, value - half, value + half)
 
 
-def mean_of_scores(found: ChannelEstimates, confidence: float) -> Estimate:
+def mean_of_scores(estimates: ChannelEstimates, confidence: float) -> Estimate:
     """The only number wanted, a mean of scores, of people drawn at random.
 
     Its variance is that of the reports, and at least the law's for people with next scores: of an
     answer at an end reports may be all the same.
     """
-    if found.law is not None:
-        scores = found.law.matrix @ found.law.estimator[0]
+    if estimates.law is not None:
+        scores = estimates.law.matrix @ estimates.law.estimator[0]
         order = np.argsort(scores)
-        place = float(np.interp(found.values[0], scores[order], np.arange(scores.size)))
+        position = float(
+            np.interp(estimates.values[0], scores[order], np.arange(scores.size))
+        )
         shares = np.zeros(scores.size)
-        below = min(int(place), scores.size - 2)
-        shares[order[below : below + 2]] = below + 1 - place, place - below
-        found = found.at_least(found.law.covariance(shares))
+        below = min(int(position), scores.size - 2)
+        shares[order[below : below + 2]] = below + 1 - position, position - below
+        estimates = estimates.at_least(estimates.law.covariance(shares))
     return large_sample(
-        float(found.values[0]), float(found.covariance[0, 0]), confidence
+        float(estimates.values[0]), float(estimates.covariance[0, 0]), confidence
     )
 
 
 def ratio(
-    found: ChannelEstimates, confidence: float, possible: tuple[float, float]
+    estimates: ChannelEstimates, confidence: float, possible: tuple[float, float]
 ) -> Estimate:
     """The first wanted number over the second: first-order standard error, Fieller's interval.
 
@@ -252,8 +256,8 @@ def ratio(
     >>> round(mean.lower, 3), round(mean.upper, 3)
     (0.358, 0.443)
     """
-    (a, b) = found.values.tolist()
-    ((first, both), (_, second)) = found.covariance.tolist()
+    (a, b) = estimates.values.tolist()
+    ((first, covariance), (_, second)) = estimates.covariance.tolist()
     z2 = reach(confidence) ** 2
     if b <= 0:
         note = "The mean is undefined: as far as these reports show, nobody answered"
@@ -261,14 +265,14 @@ def ratio(
             None, None, *possible, f"{note} (estimated answer rate {b:.3g})."
         )
     value = a / b
-    error = sqrt(max(first - 2 * value * both + value**2 * second, 0.0)) / b
+    error = sqrt(max(first - 2 * value * covariance + value**2 * second, 0.0)) / b
     square = b * b - z2 * second
     if square <= 0:
         note = "The reports cannot rule out that nobody answered, so they do not limit the mean"
         return Estimate(
             value, error, *possible, f"{note} (estimated answer rate {b:.3g})."
         )
-    middle = a * b - z2 * both
+    middle = a * b - z2 * covariance
     root = sqrt(max(middle * middle - square * (a * a - z2 * first), 0.0))
     return Estimate(value, error, (middle - root) / square, (middle + root) / square)
 
@@ -451,11 +455,11 @@ class OrderedEstimates(WithDataFrame):
         values = chosen[:, -1] + steps @ self.values
         errors = np.sqrt(np.einsum("kp,pq,kq->k", steps, self.covariance, steps))
         n = self.users
-        found = n * values, n * errors, n * errors, n
+        counts = n * values, n * errors, n * errors, n
         if self.law is None or self.law.answered is not None:
-            return Estimates(*found)
+            return Estimates(*counts)
         reported = ReportSums.of_answers(self.law, chosen, values, self.shares)
-        return DrawnEstimates(*found, reported)
+        return DrawnEstimates(*counts, reported)
 
     def quantile(self, share: float = 0.5) -> QuantileEstimate:
         """The answer at a quantile, with its limits at the stated confidence.
@@ -576,12 +580,12 @@ def estimate_ordered(
     [1.0, 1.0, 1.0]
     """
     estimator = shares_up_to(channel).estimator
-    found = wanted_estimates(estimator, counts)
-    law = ReportLaw(channel.matrix, estimator, found.users)
-    found = found._replace(users=people or found.users, law=law)
+    estimates = wanted_estimates(estimator, counts)
+    law = ReportLaw(channel.matrix, estimator, estimates.users)
+    estimates = estimates._replace(users=people or estimates.users, law=law)
     answers = channel.symbols[: len(channel.symbols) - no_answer]
     return OrderedEstimates(
-        answers, *found.of_shares_up_to(no_answer=no_answer), confidence
+        answers, *estimates.of_shares_up_to(no_answer=no_answer), confidence
     )
 
 

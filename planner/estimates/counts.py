@@ -119,7 +119,7 @@ class Estimates(WithDataFrame):
         return np.stack([self.values, np.maximum(errors, 1e-9)], axis=1)
 
     def tail(
-        self, seen: Array, count: Whole, chance: Array, more: bool = False
+        self, seen: Array, count: Whole, chance: Array, upper: bool = False
     ) -> Array:
         """Chance of what was seen of some items, or of more, taken from above; ``(k,)``.
 
@@ -128,7 +128,7 @@ class Estimates(WithDataFrame):
         """
         from scipy.special import ndtr
 
-        del more  # as likely
+        del upper  # as likely
         ones, law = _binomial(count[:, None], chance[:, None])
         return np.asarray((law * ndtr((ones - seen[:, :1]) / seen[:, 1:])).sum(axis=1))
 
@@ -187,7 +187,7 @@ class Estimates(WithDataFrame):
             def too_much(
                 chance: Array, seen: Array = part, users: Whole = users
             ) -> Flags:
-                tail = self.tail(seen, users, chance, more=True)
+                tail = self.tail(seen, users, chance, upper=True)
                 return np.asarray(1 - tail <= miss / 2)
 
             ends.append(
@@ -322,12 +322,12 @@ class SupportEstimates(Estimates):
         return np.stack([self.supports, self.a, self.b], axis=1)
 
     def tail(
-        self, seen: Array, count: Whole, chance: Array, more: bool = False
+        self, seen: Array, count: Whole, chance: Array, upper: bool = False
     ) -> Array:
         """The chance by the law itself, see :meth:`Estimates.tail`."""
         supports, a, b = seen.T
         mixed = b + chance * (a - b)
-        return support_tail(supports + more, count, self.users, mixed, b)
+        return support_tail(supports + upper, count, self.users, mixed, b)
 
     def first(self, size: int) -> SupportEstimates:
         """The estimates of the first items alone."""
@@ -593,7 +593,7 @@ class DrawnEstimates(Estimates):
 
     def _too_many(self, seen: Array, miss: float, count: Whole) -> Flags:
         """Whether with such counts what was seen, or less, has no more than half the chance."""
-        tail = self.reported.tail(seen, *self._reporting(count), more=True)
+        tail = self.reported.tail(seen, *self._reporting(count), upper=True)
         return np.asarray(1 - tail <= miss / 2)
 
     def _reporting(self, count: Whole) -> tuple[Whole, Array]:

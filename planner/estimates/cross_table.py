@@ -134,22 +134,22 @@ class CrossTable(WithDataFrame):
         outside = np.maximum(sides[1], 0.0)
         n = self.users
         values = cells @ self.counts.ravel()
-        more = (
+        difference = (
             inside - outside
         )  # of given people whoever is inside counts for 1 in any draw
-        variance = n * outside + np.clip(values, 0, n) * (more - 1)
-        gap = 1 / np.sqrt(4 * outside + more**2)
-        other = np.clip((1 - gap * more) / 2, 0, 1)
+        variance = n * outside + np.clip(values, 0, n) * (difference - 1)
+        gap = 1 / np.sqrt(4 * outside + difference**2)
+        other = np.clip((1 - gap * difference) / 2, 0, 1)
         supports = np.clip(np.rint(n * other + gap * values), 0, n)
         errors = np.sqrt(np.maximum(variance, 0)), np.sqrt(n * outside)
         return SupportEstimates(
             values, *errors, n, supports, np.minimum(other + gap, 1), other
         )
 
-    def _somebody(self, found: SupportEstimates) -> bool:
+    def _somebody(self, people: SupportEstimates) -> bool:
         """Whether the reports rule out that any of some counts is 0."""
-        nobody = np.zeros(found.values.size, dtype=np.int64)
-        chance = found.tail(found.seen, nobody, np.ones(nobody.size))
+        nobody = np.zeros(people.values.size, dtype=np.int64)
+        chance = people.tail(people.seen, nobody, np.ones(nobody.size))
         return bool((chance <= tail_share(self.confidence) / 2).all())
 
     @cached_property
@@ -236,16 +236,16 @@ class CrossTable(WithDataFrame):
         spread_of_value = error / (2 * sqrt(most * max(strength, error)))
         return Estimate(value, spread_of_value, lower, upper, self._rough)
 
-    def share(self, row: int, column: int, of: int = 1) -> Estimate:
-        """Share of people in a cell among those of its column (``of=1``) or of its row (``of=0``).
+    def share(self, row: int, column: int, margin: int = 1) -> Estimate:
+        """Share of people in a cell among those of its column (``margin=1``) or row (``margin=0``).
 
         All shares ``x`` for which ``cell - x total`` is compatible with 0, its variance that of
         such people: as Fieller's interval, by a binomial law in place of the normal one. The whole
         range where the reports cannot rule out that nobody gave that answer.
         """
-        both = self.lines[0][row], self.lines[1][column]
-        cell = both[0] * both[1]
-        total = both[of]
+        indicators = self.lines[0][row], self.lines[1][column]
+        cell = indicators[0] * indicators[1]
+        total = indicators[margin]
         flat = np.stack([cell, total])
         people, every = (flat @ self.counts.ravel()).tolist()
         value = people / every if every > 0 else None
@@ -260,13 +260,22 @@ class CrossTable(WithDataFrame):
         parts = np.array(
             [[one[0, 0], one[0, 1], one[1, 1]] for one in moments]
         ).tolist()
-        known = min(every / self.users, 1.0)
+        margin_share = min(every / self.users, 1.0)
         unit = float(asked.unit[0])
         n = self.users
 
         def variance(x: float) -> float:
-            each = (one - 2 * x * both + x**2 * whole for one, both, whole in parts)
-            return n * sum(map(mul, (known * x, known * (1 - x), 1 - known), each))
+            each = (
+                one - 2 * x * indicators + x**2 * whole
+                for one, indicators, whole in parts
+            )
+            return n * sum(
+                map(
+                    mul,
+                    (margin_share * x, margin_share * (1 - x), 1 - margin_share),
+                    each,
+                )
+            )
 
         def tails(x: float) -> tuple[float, float]:
             x = min(max(x, _SMALLEST_SHARE), 1 - _SMALLEST_SHARE)
@@ -375,8 +384,10 @@ class CrossTable(WithDataFrame):
             "estimate": self.counts.ravel(),
             "lower": lower,
             "upper": upper,
-            "share of the row": [self.share(i, j, of=0).value for i, j in places],
-            "share of the column": [self.share(i, j, of=1).value for i, j in places],
+            "share of the row": [self.share(i, j, margin=0).value for i, j in places],
+            "share of the column": [
+                self.share(i, j, margin=1).value for i, j in places
+            ],
         }
 
 
@@ -415,37 +426,37 @@ def merged_cells(
     >>> merged_cells(["a / x", "b / x", "a / y", "b / y"], ["ab", "xy"], [0]).tolist()
     [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
     """
-    sizes = [len(one) for one in answers]
-    place = {item: k for k, item in enumerate(items)}
-    order = np.array([place[JOINED.join(cell)] for cell in product(*answers)]).reshape(
-        sizes
-    )
+    sizes = [len(names) for names in answers]
+    positions = {item: k for k, item in enumerate(items)}
+    order = np.array(
+        [positions[JOINED.join(cell)] for cell in product(*answers)]
+    ).reshape(sizes)
     order = np.moveaxis(order, kept, range(len(kept))).reshape(
         prod(sizes[k] for k in kept), -1
     )
-    found = np.zeros((len(order), len(items)))
-    found[np.arange(len(order))[:, None], order] = 1
-    return found
+    indicators = np.zeros((len(order), len(items)))
+    indicators[np.arange(len(order))[:, None], order] = 1
+    return indicators
 
 
 def pair_tables(
-    of: Sequence[tuple[str, Sequence[str]]],
+    questions: Sequence[tuple[str, Sequence[str]]],
     items: Sequence[str],
     counts: Array,
     users: int,
     moments: Callable[[Array, Array], Array],
     confidence: float = 0.95,
 ) -> list[CrossTable]:
-    """The table of every two of some questions, ``of`` their names and answers.
+    """The table of every two of some questions, ``questions`` their names and answers.
 
     Of a third one shares within a cell are the estimated.
     """
-    found = []
+    tables = []
     whole = np.maximum(counts, 0.0)
-    for kept in combinations(range(len(of)), 2):
-        cells = merged_cells(items, [answers for _, answers in of], kept)
+    for kept in combinations(range(len(questions)), 2):
+        cells = merged_cells(items, [answers for _, answers in questions], kept)
         each = within(cells > 0, whole / max(whole.sum(), 1e-300))
-        (one, first), (other, second) = (of[k] for k in kept)
+        (one, first), (other, second) = (questions[k] for k in kept)
 
         def merged(
             shares: Array, sums: Array, each: Array = each, cells: Array = cells
@@ -454,23 +465,23 @@ def pair_tables(
 
         table = (cells @ counts).reshape(len(first), len(second))
         about = (one, other), (first, second), table, users, merged, confidence
-        found.append(CrossTable(*about))
-    return found
+        tables.append(CrossTable(*about))
+    return tables
 
 
 def _binomial_tails(seen: float, trials: float, chance: float) -> tuple[float, float]:
     """Chances of so many or more, and of so many or less; numbers need not be whole."""
     from scipy.special import betainc
 
-    more = (
+    upper = (
         1.0
         if seen <= 0
         else float(betainc(seen, max(trials - seen + 1, 1e-300), chance))
     )
-    less = (
+    lower = (
         1.0 if seen >= trials else 1 - float(betainc(seen + 1, trials - seen, chance))
     )
-    return more, less
+    return upper, lower
 
 
 def _edge(holds: Callable[[float], bool], inside: float, end: float) -> float:

@@ -28,7 +28,7 @@ from planner.solvers.answers import Channel
 FINE_CELLS = 256
 """Cells of the smoothed curve, at least."""
 
-_MOST_STEPS = 10_000
+_MOST_EM_STEPS = 10_000
 _LIKELIHOOD_RISE = 1e-4  # times e^epsilon: a step that gains less is the last one
 _KERNEL = (0.25, 0.5, 0.25)
 
@@ -199,7 +199,7 @@ def smoothed_shares(matrix: Array, counts: ArrayLike, cells: int) -> Array:
     spread = float(np.log(matrix / matrix.min(axis=0)).max())
     shares = np.full(len(laws), 1 / len(laws))
     last = -np.inf
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MOST_EM_STEPS):
         expected = shares @ laws
         shares = shares * (laws @ (seen / expected))
         shares /= shares.sum()

@@ -19,7 +19,7 @@ _MOVED_ASIDE = 2.0  # of its standard deviations
 _NOT_FURTHER = 0.9772  # chance that normal noise is at most two standard deviations
 _NOTHING_BEYOND = 6.0  # standard deviations, and units: nothing lies beyond
 _SMALLEST_WAVE = 1e-300  # of a transform that is 0
-_SHARE_STEP = 1e-6  # to which a share is searched
+_SHARE_TOLERANCE = 1e-6  # to which a share is searched
 _HIGHEST = 5.0  # frequencies that are added up, over the noise's standard deviation
 
 
@@ -165,9 +165,9 @@ class Series(NamedTuple):
         frequencies = half * step
         weights = np.exp(-np.square(frequencies * smear) / 2) / (np.pi * half)
         turned = np.exp(1j * np.outer(numbers, frequencies))
-        own = np.log(law.own[kind] @ turned + _SMALLEST_WAVE)
+        waves = np.log(law.own[kind] @ turned + _SMALLEST_WAVE)
         other = np.log(law.other[kind] @ turned + _SMALLEST_WAVE)
-        return cls(smear, reach, frequencies, weights, own, other)
+        return cls(smear, reach, frequencies, weights, waves, other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,9 +275,9 @@ class ReportSums(Estimates):
         return self._last_logs[key]
 
     def tail(
-        self, seen: Array, count: Whole, chance: Array, more: bool = False
+        self, seen: Array, count: Whole, chance: Array, upper: bool = False
     ) -> Array:
-        """As of any estimates, by the law itself, never too small; with ``more`` never too large.
+        """As of any estimates, by the law itself, never too small; with ``upper`` never too large.
 
         By Davies's series for a sum's distribution (Biometrika 1973): of ``X`` with the transform
         ``f``, ``Pr[X > x] = 1/2 + sum_k Im(f(u_k) e^(-i u_k x)) / (pi (k + 1/2))``. A little
@@ -288,16 +288,16 @@ class ReportSums(Estimates):
         for kind in np.unique(kinds):
             rows = np.flatnonzero(kinds == kind)
             some = seen[rows, 0], count[rows], chance[rows]
-            tails[rows] = self._tail_of_kind(int(kind), *some, more=more)
+            tails[rows] = self._tail_of_kind(int(kind), *some, upper=upper)
         return tails
 
     def _tail_of_kind(
-        self, kind: int, values: Array, count: Whole, chance: Array, *, more: bool
+        self, kind: int, values: Array, count: Whole, chance: Array, *, upper: bool
     ) -> Array:
         drawn = bool(chance.min(initial=1.0) < 1)
         series = self._series_of(kind, drawn)
         aside = _MOVED_ASIDE * series.smear
-        moved = values + aside if more else values - aside
+        moved = values + aside if upper else values - aside
         others = self._log_of_others(kind, drawn, values)
         counted = series.own
         if drawn:
@@ -311,7 +311,7 @@ class ReportSums(Estimates):
         # The series repeats itself: far away nothing is above, or all is.
         off = chance * count - moved
         above = np.where(np.abs(off) > series.reach, off > 0, above)
-        if more:
+        if upper:
             return np.asarray(1 - np.minimum(1, (1 - above) / _NOT_FURTHER))
         return np.asarray(np.minimum(1, above / _NOT_FURTHER))
 
@@ -389,8 +389,8 @@ class AnsweredShare(NamedTuple):
                 waves = np.exp(logs.real) * np.sin(phase)
                 above = min(max(0.5 + float(waves @ series.weights), 0.0), 1.0)
             tails.append(above)
-        more, less = tails[0], 1 - tails[1]
-        return min(1.0, more / _NOT_FURTHER), min(1.0, less / _NOT_FURTHER)
+        upper, lower = tails[0], 1 - tails[1]
+        return min(1.0, upper / _NOT_FURTHER), min(1.0, lower / _NOT_FURTHER)
 
     def limits(self, miss: float) -> tuple[float, float]:
         """The least and the largest share that fit, each missing half of so much."""
@@ -407,18 +407,18 @@ class AnsweredShare(NamedTuple):
         lower = 0.0
         if middle > 0 and low(0.0) < 0:
             lower = (
-                brentq(low, 0.0, middle, xtol=_SHARE_STEP)
+                brentq(low, 0.0, middle, xtol=_SHARE_TOLERANCE)
                 if low(middle) > 0
                 else middle
             )
         upper = 1.0
         if middle < 1 and high(1.0) < 0:
             upper = (
-                brentq(high, middle, 1.0, xtol=_SHARE_STEP)
+                brentq(high, middle, 1.0, xtol=_SHARE_TOLERANCE)
                 if high(middle) > 0
                 else middle
             )
-        return max(lower - _SHARE_STEP, 0.0), min(upper + _SHARE_STEP, 1.0)
+        return max(lower - _SHARE_TOLERANCE, 0.0), min(upper + _SHARE_TOLERANCE, 1.0)
 
 
 def within(chosen: Flags, shares: Array) -> Array:

@@ -82,25 +82,33 @@ def joined(*notes: str) -> str:
 
 def item_rows(
     names: RowNames,
-    found: Estimates,
+    estimates: Estimates,
     processed: ProcessedCounts,
     confidence: float,
     note: str = "",
 ) -> AnswerRows:
     """A row per item, with the name of its level and the estimates' own intervals."""
-    own, joint = (found.intervals(confidence, together) for together in (False, True))
-    columns = found.values, found.standard_errors, *own, *joint, processed.values
+    limits, joint = (
+        estimates.intervals(confidence, together) for together in (False, True)
+    )
+    columns = (
+        estimates.values,
+        estimates.standard_errors,
+        *limits,
+        *joint,
+        processed.values,
+    )
     numbers = np.stack(columns)
-    size = found.values.size
+    size = estimates.values.size
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
     processing, notes = (
         [text] * size for text in (f"processed: {processed.method}", note)
     )
-    whole = np.full(size, float(found.users))
-    population = found.for_population()
-    drawn = np.square(population.standard_errors) - np.square(found.standard_errors)
+    whole = np.full(size, float(estimates.users))
+    population = estimates.for_population()
+    drawn = np.square(population.standard_errors) - np.square(estimates.standard_errors)
     return AnswerRows(
-        users=found.users,
+        users=estimates.users,
         levels=names[0],
         answers=names[1],
         numbers=numbers,
@@ -132,19 +140,19 @@ class AnswerRow(NamedTuple):
 
 def answer_rows(users: int, rows: Sequence[AnswerRow]) -> AnswerRows:
     """The same as columns."""
-    found = [one.estimate for one in rows]
-    own = [(one.value, one.standard_error, one.lower, one.upper) for one in found]
-    beside = [(*one.joint, one.processed) for one in rows]
+    estimates = [row.estimate for row in rows]
+    four = [(row.value, row.standard_error, row.lower, row.upper) for row in estimates]
+    beside = [(*row.joint, row.processed) for row in rows]
     numbers = np.hstack(
-        [np.array(own, np.float64), np.array(beside, np.float64)]
+        [np.array(four, np.float64), np.array(beside, np.float64)]
     ).T  # None is NaN
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
     names = "level", "answer", "processing"
     levels, answers, processing = (
-        [getattr(one, name) for one in rows] for name in names
+        [getattr(row, name) for row in rows] for name in names
     )
-    whole = np.array([one.whole for one in rows])
-    notes = [one.note for one in found]
+    whole = np.array([row.whole for row in rows])
+    notes = [row.note for row in estimates]
     drawn = _drawn(numbers[0], whole)
     return AnswerRows(users, levels, answers, numbers, processing, notes, whole, drawn)
 
@@ -154,18 +162,18 @@ def quantity_rows(
 ) -> AnswerRows:
     """A row per quantity: its name, its estimate, and its possible range; a sum has none."""
     rows = []
-    for name, one, possible in quantities:
+    for name, estimate, possible in quantities:
         processed = None
         processing = ""
-        if possible is not None and one.value is not None:
-            processed = min(max(one.value, possible[0]), possible[1])
+        if possible is not None and estimate.value is not None:
+            processed = min(max(estimate.value, possible[0]), possible[1])
             processing = "processed: moved into its possible range; no longer unbiased"
-        rows.append(AnswerRow(name, one, processed, processing))
+        rows.append(AnswerRow(name, estimate, processed, processing))
     sums = np.array(
         [np.nan if possible is None else 0.0 for *_, possible in quantities]
     )
-    made = answer_rows(users, rows)
-    return replace(made, drawn=made.drawn + sums)
+    answers = answer_rows(users, rows)
+    return replace(answers, drawn=answers.drawn + sums)
 
 
 def ordered_rows(
@@ -200,25 +208,25 @@ def ordered_rows(
         for column in zip(*estimates.among(chosen), strict=True)
     ]
     up_to = users * estimates.consistent
-    own = users * estimates.shares
+    people_with = users * estimates.shares
     rows = []
-    for place, answer in enumerate(estimates.answers[:-1]):
+    for position, answer in enumerate(estimates.answers[:-1]):
         row = AnswerRow(
             answer=f"up to {answer}",
-            estimate=shares[place],
-            processed=up_to[place],
+            estimate=shares[position],
+            processed=up_to[position],
             processing=remark,
-            joint=(band[place, 0], band[place, 1]),
+            joint=(band[position, 0], band[position, 1]),
             whole=users,
         )
         rows.append(row)
-    for place, answer in enumerate(estimates.answers):
+    for position, answer in enumerate(estimates.answers):
         row = AnswerRow(
             answer=answer,
-            estimate=shares[size - 1 + place],
-            processed=own[place],
+            estimate=shares[size - 1 + position],
+            processed=people_with[position],
             processing=remark,
-            level=level[order[place]],
+            level=level[order[position]],
             whole=users,
         )
         rows.append(row)
@@ -245,7 +253,7 @@ def ordered_rows(
             "confidence"
         )
         rows.append(AnswerRow(name, processing=text))
-    made = answer_rows(estimates.users, rows)
+    answers = answer_rows(estimates.users, rows)
 
     def of_population(confidence: float, together: bool) -> CountLimits:
         """Limits of the shares by the law of people drawn; NaN of a mean score."""
@@ -262,7 +270,7 @@ def ordered_rows(
             upper[len(chosen)] = estimates.users * share.upper
         return lower, upper
 
-    return replace(made, of_population=of_population)
+    return replace(answers, of_population=of_population)
 
 
 def _last_share(estimates: OrderedEstimates, population: bool = False) -> Estimate:
@@ -304,8 +312,8 @@ def _combined_limits(
     """Limits whose distances are those of the people asked and of who was asked, by squares."""
     value = rows["estimate"]
     ends = ("joint_lower", "joint_upper") if together else ("lower", "upper")
-    known = np.flatnonzero(np.isfinite(value))
-    drawn = reach(confidence, max(known.size, 1) if together else 1) * np.sqrt(
+    estimated = np.flatnonzero(np.isfinite(value))
+    drawn = reach(confidence, max(estimated.size, 1) if together else 1) * np.sqrt(
         rows.drawn
     )
     below = np.maximum(value - rows[ends[0]], 0)
@@ -328,18 +336,18 @@ def population_rows(rows: AnswerRows, confidence: float) -> AnswerRows:
     >>> bool((drawn["standard_error"] > asked["standard_error"]).all())
     True
     """
-    own = population_limits(rows, confidence)
+    limits = population_limits(rows, confidence)
     joint = population_limits(rows, confidence, together=True)
     errors = np.sqrt(np.square(rows["standard_error"]) + rows.drawn)
     numbers = rows.numbers.copy()
     grows = np.isnan(rows.drawn)
-    for name, column in zip(NUMBERS[1:6], (errors, *own, *joint), strict=True):
+    for name, column in zip(NUMBERS[1:6], (errors, *limits, *joint), strict=True):
         row = NUMBERS.index(name)
         numbers[row] = np.where(grows, numbers[row], column)
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
     notes = list(rows.notes)
-    for place in np.flatnonzero(grows & np.isfinite(rows["estimate"])):
-        notes[place] = joined(notes[place], "limits of the people asked alone")
+    for position in np.flatnonzero(grows & np.isfinite(rows["estimate"])):
+        notes[position] = joined(notes[position], "limits of the people asked alone")
     return replace(rows, numbers=numbers, notes=notes)
 
 

@@ -19,7 +19,7 @@ from typing import ClassVar, Self
 
 from planner.errors import InputError
 from planner.laws import schema
-from planner.laws.levels import LEVELS, RULE, Levels, folded
+from planner.laws.levels import LEVELS_FORM, RULE, Levels, folded
 from planner.laws.schema import (
     BUDGET,
     FINITE,
@@ -128,10 +128,10 @@ class Asked(LawPart, ABC):
 
     def document(self) -> Document:
         """The keys of a question."""
-        own = {
+        keys = {
             key: as_lists(getattr(self, key)) for key in self.keys if hasattr(self, key)
         }
-        return own | self.levels.document() if "levels" in self.keys else own
+        return keys | self.levels.document() if "levels" in self.keys else keys
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Item(Asked):
 
     name: ClassVar[str] = "item"
     kind: ClassVar[str] = "categorical"
-    keys: ClassVar[Keys] = {"rule": RULE, "levels": LEVELS}
+    keys: ClassVar[Keys] = {"rule": RULE, "levels": LEVELS_FORM}
 
     @classmethod
     def read(cls, question: Document) -> Self:
@@ -156,18 +156,20 @@ class Item(Asked):
         """The number of each item by its name as cells have it; none that two may mean."""
         names = Counter(map(folded, self.numbers))
         return {
-            folded(one): k for one, k in self.numbers.items() if names[folded(one)] == 1
+            folded(name): k
+            for name, k in self.numbers.items()
+            if names[folded(name)] == 1
         }
 
     def code(self, answer: Answer) -> Code:
-        found = self.numbers.get(answer) if type(answer) is str else None
+        number = self.numbers.get(answer) if type(answer) is str else None
         return self._known(
-            self.levels.unnamed(answer) if found is None else found, answer
+            self.levels.unnamed(answer) if number is None else number, answer
         )
 
-    def _known(self, found: int | None, answer: Answer) -> int:
-        if found is not None:
-            return found
+    def _known(self, number: int | None, answer: Answer) -> int:
+        if number is not None:
+            return number
         allowed = "the name of an item of this question"
         if not self.levels.named:
             allowed += f", or its number from 0 to {self.levels.total - 1}"
@@ -179,22 +181,22 @@ class Item(Asked):
         return {}
 
     def find(self, text: str) -> int | None:
-        found = self._seen.get(text)
-        if found is None:
-            found = self.numbers.get(text.strip())
-            found = self.meant.get(folded(text)) if found is None else found
-            found = self.levels.meant(text.strip()) if found is None else found
-            if found is not None and len(self._seen) < _MOST_SEEN:
-                self._seen[text] = found
-        return found
+        number = self._seen.get(text)
+        if number is None:
+            number = self.numbers.get(text.strip())
+            number = self.meant.get(folded(text)) if number is None else number
+            number = self.levels.meant(text.strip()) if number is None else number
+            if number is not None and len(self._seen) < _MOST_SEEN:
+                self._seen[text] = number
+        return number
 
     def own(self, code: Code, source: Source) -> Own:
         return (code,)
 
     def placing(self, places: Mapping[str, int]) -> Self:
-        more = replace(self)
-        more.meant.update(places)
-        return more
+        placed = replace(self)
+        placed.meant.update(places)
+        return placed
 
     def read_cell(self, cell: str) -> Code:
         return self._known(self.find(cell), cell)
@@ -294,14 +296,14 @@ class Ordered(Item):
             raise unfit("order", order, allowed)
         if len(scores) not in (0, size):
             raise unfit("scores", scores, f"{size} numbers, or none")
-        wanted = question["wanted"]
-        if wanted == MEAN_OF_SCORES and not scores:
-            raise unfit("scores", scores, f"given for {wanted!r}")
+        estimates = question["wanted"]
+        if estimates == MEAN_OF_SCORES and not scores:
+            raise unfit("scores", scores, f"given for {estimates!r}")
         outside = question.get("no_answer", False)
-        if outside and (wanted == MEAN_OF_SCORES or size < 3):
-            allowed = f"left out for {wanted!r} of {size} answers"
+        if outside and (estimates == MEAN_OF_SCORES or size < 3):
+            allowed = f"left out for {estimates!r} of {size} answers"
             raise unfit("no_answer", outside, allowed)
-        return cls(levels, tuple(order), tuple(map(float, scores)), wanted, outside)
+        return cls(levels, tuple(order), tuple(map(float, scores)), estimates, outside)
 
     def document(self) -> Document:
         return super().document() | ({"no_answer": True} if self.no_answer else {})
@@ -312,9 +314,11 @@ class Ordered(Item):
     def counts_as(self) -> Wanted:
         rank = [self.order.index(k) for k in range(len(self.order))]
         if self.wanted == MEAN_OF_SCORES:
-            return [[Fraction(self.scores[place]) for place in rank]]
+            return [[Fraction(self.scores[position]) for position in rank]]
         shares = range(len(rank) - 1)
-        return [[Fraction(place <= answer) for place in rank] for answer in shares]
+        return [
+            [Fraction(position <= answer) for position in rank] for answer in shares
+        ]
 
 
 @dataclass(frozen=True)
@@ -454,7 +458,7 @@ class OneOfSet(Item):
     several: ClassVar[bool] = True
     keys: ClassVar[Keys] = {
         "rule": schema.choice("min"),
-        "levels": LEVELS,
+        "levels": LEVELS_FORM,
         "padding_length": schema.whole(1, MAX_PADDING_LENGTH),
         "longer_sets": schema.described(
             schema.either(schema.list_of(_LONGER, 0), NULL),
@@ -475,7 +479,7 @@ class OneOfSet(Item):
         longer = (
             None
             if stated is None
-            else tuple((one["size"], one["share"]) for one in stated)
+            else tuple((entry["size"], entry["share"]) for entry in stated)
         )
         for (before, above), (size, share) in pairwise(
             [(length, 1.0), *(longer or ())]
@@ -541,12 +545,12 @@ class OneOfSet(Item):
             for mark in _MARKS
             if mark is None or mark in cell
         ]
-        known = (
+        readable = (
             texts
             for texts in lists
             if all(self.find(text) is not None for text in texts)
         )
-        return next(known, lists[0] if len(lists) > 1 else [cell])
+        return next(readable, lists[0] if len(lists) > 1 else [cell])
 
     def read_cell(self, cell: str) -> Code:
         items = {self._known(self.find(text), text) for text in self.texts(cell)}
@@ -579,7 +583,7 @@ class WholeSet(OneOfSet):
         length = self.padding_length
         places = order(source, max(len(code), length), length)
         if len(code) > length:
-            return tuple(code[place] for place in places)
+            return tuple(code[position] for position in places)
         dummies = range(self.levels.total, self.levels.elements - len(code))
         return (*code, *dummies)
 

@@ -52,7 +52,7 @@ class Bits(Shape):
             if bottom >= top:
                 raise unfit(f"b of level {name!r}", bottom, f"below a = {top}")
 
-    def check(self, wanted: Wanted | None) -> None:
+    def check(self, counts_as: Wanted | None) -> None:
         check_unary(self.a, self.b, self.levels)
 
     def ratio(self, i: int, j: int) -> Fraction | None:
@@ -83,11 +83,11 @@ class Bits(Shape):
     def size(self) -> int:
         return octets(self.levels.elements)
 
-    def draw(self, own: Own, source: Source) -> bytes:
+    def draw(self, elements: Own, source: Source) -> bytes:
         tops, bottoms = self._thresholds
         drawn = words(source, len(bottoms))
         bits = bytearray(map(operator.lt, drawn, bottoms))
-        bits[own[0]] = drawn[own[0]] < tops[own[0]]
+        bits[elements[0]] = drawn[elements[0]] < tops[elements[0]]
         return packed(bits, self.size)
 
     @cached_property

@@ -102,15 +102,15 @@ class Die(Shape):
     def labels(self) -> tuple[str, ...]:
         return (*self.levels.names, "none of the values")
 
-    def check(self, wanted: Wanted | None) -> None:
+    def check(self, counts_as: Wanted | None) -> None:
         values = self.levels.total
         others = self.guarantee["aggregates"]["others_with_each_value"]
-        for what, found in (
+        for what, integer in (
             ("decoys", len(self.decoys)),
             ("numbers of others", len(others)),
         ):
-            if found != values:
-                raise VerificationError(f"{found} {what} for {values} values")
+            if integer != values:
+                raise VerificationError(f"{integer} {what} for {values} values")
         total = self.sampling + self.zero + sum(self.decoys)
         if total != D:
             raise VerificationError(
@@ -151,18 +151,18 @@ class Die(Shape):
     @property
     def _promised(self) -> list[tuple[str, float]]:
         """Each level and, if an answer may be none, none, with its budget."""
-        found = list(
+        ratios = list(
             zip(self.labels, [*self.levels.epsilons, self.none_epsilon], strict=True)
         )
-        return found[:-1] if self.everyone_has_value else found
+        return ratios[:-1] if self.everyone_has_value else ratios
 
-    def draw(self, own: Own, source: Source) -> bytes:
+    def draw(self, elements: Own, source: Source) -> bytes:
         return words(source, 1)[0].to_bytes(4, "little")
 
-    def output(self, drawn: bytes, own: Own, round_number: int | None) -> bytes:
+    def output(self, drawn: bytes, elements: Own, round_number: int | None) -> bytes:
         left = int.from_bytes(drawn, "little")
         for face, width in enumerate((self.zero, *self.decoys)):
             if left < width:
                 return face.to_bytes(4, "little")
             left -= width
-        return (own[0] if round_number == 2 else 0).to_bytes(4, "little")
+        return (elements[0] if round_number == 2 else 0).to_bytes(4, "little")

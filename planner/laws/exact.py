@@ -101,7 +101,7 @@ class Likelihoods:
     def parts(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Numerators and denominators of both."""
         least, most = (
-            [x.as_integer_ratio() for x in one] for one in (self.least, self.most)
+            [x.as_integer_ratio() for x in row] for row in (self.least, self.most)
         )
         return least, most
 
@@ -219,7 +219,7 @@ def _check_min(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> N
 def _check_avg(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> None:
     members = levels.members
     # e^((x + y) / 2) >= lower(x / 2) lower(y / 2): a product decides, and its two largest factors.
-    halves = [exp_lower_bound(one.epsilon / 2) for one in members]
+    halves = [exp_lower_bound(member.epsilon / 2) for member in members]
     places = range(len(ones))
     pairs = [(i, i) for i in places if members[i].elements > 1]
     pairs += [

@@ -51,7 +51,7 @@ class Hash(Shape):
     truth: int
     values: int
 
-    def check(self, wanted: Wanted | None) -> None:
+    def check(self, counts_as: Wanted | None) -> None:
         check_ratio(self.ratio(0, 0), self.levels.least_demanded())
         self.require_telling()
 
@@ -60,17 +60,19 @@ class Hash(Shape):
         return Fraction(self.truth * self.values + D - self.truth, D - self.truth)
 
     def support(self) -> list[tuple[Fraction, Fraction]]:
-        own = Fraction(self.truth, D) + Fraction(D - self.truth, D * self.values)
-        return [(own, Fraction(1, self.values))] * len(self.levels.names)
+        true_chance = Fraction(self.truth, D) + Fraction(
+            D - self.truth, D * self.values
+        )
+        return [(true_chance, Fraction(1, self.values))] * len(self.levels.names)
 
     @property
     def cells(self) -> int:
         return self.levels.total
 
-    def draw(self, own: Own, source: Source) -> bytes:
+    def draw(self, elements: Own, source: Source) -> bytes:
         seed = words(source, 1)[0]
         word = words(source, 1)[0]
-        value = xxh32(own[0], seed) % self.values
+        value = xxh32(elements[0], seed) % self.values
         value = value if word < self.truth else choose(source, self.values)
         return seed.to_bytes(4, "little") + value.to_bytes(4, "little")
 

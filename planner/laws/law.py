@@ -20,7 +20,7 @@ from planner.laws.bits import Bits
 from planner.laws.die import Die
 from planner.laws.hashing import Hash
 from planner.laws.levels import Levels, PairBudget
-from planner.laws.rounds import ROUNDS, Rounds
+from planner.laws.rounds import ROUNDS_FORM, Rounds
 from planner.laws.rows import Rows
 from planner.laws.schema import TEXT, Document, check, choice, described, record, unfit
 from planner.laws.shape import Shape
@@ -39,15 +39,17 @@ class Halves(NamedTuple):
     @classmethod
     def of(cls, *classes: type[Shape] | type[Asked]) -> Self:
         """Forms of report and ways of asking."""
-        shapes = {one.name: one for one in classes if issubclass(one, Shape)}
-        return cls(shapes, {one.name: one for one in classes if issubclass(one, Asked)})
+        shapes = {part.name: part for part in classes if issubclass(part, Shape)}
+        return cls(
+            shapes, {part.name: part for part in classes if issubclass(part, Asked)}
+        )
 
     def pairs(self) -> list[tuple[type[Asked], type[Shape]]]:
         """The ways of asking with the forms of report that serve them."""
         return [
-            (self.asked[name], one)
-            for one in self.shapes.values()
-            for name in one.asked
+            (self.asked[name], shape)
+            for shape in self.shapes.values()
+            for name in shape.asked
         ]
 
 
@@ -91,8 +93,8 @@ class Law:
     again: Rounds | None = None
 
     @classmethod
-    def read(cls, question: Document, halves: Halves, place: str = "question") -> Self:
-        """The law of one question of the file; ``place`` is named in errors.
+    def read(cls, question: Document, halves: Halves, label: str = "question") -> Self:
+        """The law of one question of the file; ``label`` is named in errors.
 
         Examples
         --------
@@ -111,7 +113,7 @@ class Law:
             "asked": choice(*halves.asked),
             "law": choice(*halves.shapes),
         }
-        check(question, record(names) | {"additionalProperties": True}, place)
+        check(question, record(names) | {"additionalProperties": True}, label)
         where = f" of question {question['name']!r}"
         asked = halves.asked[question["asked"]]
         shape = halves.shapes[question["law"]]
@@ -120,9 +122,9 @@ class Law:
             raise unfit(f"asked{where}", asked.name, allowed)
         check(question, question_form(asked, shape), where=where)
         try:
-            way = asked.read(question)
-            form = shape.read(question, way.levels)
-            form.check(way.counts_as())
+            asking = asked.read(question)
+            form = shape.read(question, asking.levels)
+            form.check(asking.counts_as())
         except VerificationError as error:
             raise VerificationError(
                 f"Question {question['name']!r}: {error.reason}"
@@ -133,12 +135,12 @@ class Law:
                 error.argument + where, reason, error.remedy
             ) from error
         return cls(
-            question["name"], question["mechanism"], way, form, Rounds.read(question)
+            question["name"], question["mechanism"], asking, form, Rounds.read(question)
         )
 
     def document(self) -> Document:
         """The question in the file."""
-        about = {
+        header = {
             "name": self.name,
             "mechanism": self.mechanism,
             "asked": self.asked.name,
@@ -146,7 +148,7 @@ class Law:
             "denominator": DENOMINATOR,
         }
         again = {} if self.again is None else {"rounds": self.again.document()}
-        return about | self.asked.document() | self.shape.document() | again
+        return header | self.asked.document() | self.shape.document() | again
 
     @property
     def kind(self) -> str:
@@ -201,7 +203,7 @@ class Law:
 
 def question_form(asked: type[Asked], shape: type[Shape]) -> Document:
     """The form of a question: a JSON Schema."""
-    about = {
+    header = {
         "name": TEXT,
         "mechanism": described(TEXT, "A name for people; no reader acts on it."),
         "asked": choice(asked.name),
@@ -209,8 +211,8 @@ def question_form(asked: type[Asked], shape: type[Shape]) -> Document:
         "denominator": choice(DENOMINATOR),
     }
     description = (shape.__doc__ or "").partition("\n")[0]
-    form = record(about | dict(asked.keys) | dict(shape.keys), description)
+    form = record(header | dict(asked.keys) | dict(shape.keys), description)
     form["properties"] |= asked.optional
     if shape.rounds == (None,):
-        form["properties"]["rounds"] = ROUNDS  # which may be left out
+        form["properties"]["rounds"] = ROUNDS_FORM  # which may be left out
     return form

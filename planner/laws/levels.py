@@ -30,7 +30,7 @@ _LEVEL = schema.record(
     "one-sided alone, against may limit how far a report lowers the odds of its items.",
 )
 _LEVEL["properties"]["against"] = BUDGET  # which may be left out
-LEVELS: Schema = schema.list_of(_LEVEL)
+LEVELS_FORM: Schema = schema.list_of(_LEVEL)
 _NAMED_RULES = schema.choice("min", "avg", "one-sided")
 RULE: Schema = schema.described(
     schema.either(
@@ -158,9 +158,11 @@ class Levels:
         rows = zip(
             self.item_counts, self.epsilons, self.against or self.epsilons, strict=True
         )
-        found = [Member(*row) for row in rows]
+        members = [Member(*row) for row in rows]
         least = min(self.epsilons)
-        return [*found, Member(self.dummies, least, least)] if self.dummies else found
+        return (
+            [*members, Member(self.dummies, least, least)] if self.dummies else members
+        )
 
     @property
     def directed(self) -> bool:
@@ -195,7 +197,9 @@ class Levels:
             places = range(len(self.names))
             return min(self.demanded(i, j) for i in places for j in places)
         budgets = [
-            one.epsilon for one in self.members for _ in range(min(one.elements, 2))
+            member.epsilon
+            for member in self.members
+            for _ in range(min(member.elements, 2))
         ]
         if len(budgets) < 2:
             return math.inf
@@ -219,12 +223,15 @@ class Levels:
         groups: list[set[int]] = []
         for i in range(len(self.names)):
             near = [
-                one
-                for one in groups
-                if any(self.demanded(i, j) < math.inf for j in one)
+                group
+                for group in groups
+                if any(self.demanded(i, j) < math.inf for j in group)
             ]
-            groups = [*(one for one in groups if one not in near), {i}.union(*near)]
-        return [[self.names[i] for i in sorted(one)] for one in groups]
+            groups = [
+                *(group for group in groups if group not in near),
+                {i}.union(*near),
+            ]
+        return [[self.names[i] for i in sorted(group)] for group in groups]
 
     # -- items -----------------------------------------------------------------------------
 
@@ -271,24 +278,26 @@ class Levels:
         """
         if type(answer) is int and not self.named and 0 <= answer < self.total:
             return answer
-        found = _UNNAMED.fullmatch(answer) if type(answer) is str else None
-        if found is None:
+        match = _UNNAMED.fullmatch(answer) if type(answer) is str else None
+        if match is None:
             return None
         rows = zip(self.names, spans(self.item_counts), self.items, strict=True)
         for name, (start, end), items in rows:
-            if not items and found[1] == name and int(found[2]) <= end - start:
-                return start + int(found[2]) - 1
+            if not items and match[1] == name and int(match[2]) <= end - start:
+                return start + int(match[2]) - 1
         return None
 
     def meant(self, text: str) -> int | None:
         """The item without a name that a cell of a table means, by number or as "Level 57"."""
         if _NUMBER.fullmatch(text):
             return self.unnamed(int(text))
-        found = _UNNAMED.fullmatch(text)
-        names = [one for one in self.names if found and folded(one) == folded(found[1])]
+        match = _UNNAMED.fullmatch(text)
+        names = [
+            name for name in self.names if match and folded(name) == folded(match[1])
+        ]
         return (
-            self.unnamed(f"{names[0]} {found[2]}")
-            if found and len(names) == 1
+            self.unnamed(f"{names[0]} {match[2]}")
+            if match and len(names) == 1
             else None
         )
 

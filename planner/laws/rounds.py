@@ -18,7 +18,7 @@ from planner.laws.schema import Document, choice, either, record, whole
 TIMES_OPEN = "An observer may see when an answer changes."
 MOST_ROUNDS = 1000
 _COUNT = whole(2, MOST_ROUNDS)
-ROUNDS = either(
+ROUNDS_FORM = either(
     record({"count": _COUNT, "scheme": choice("once")}),
     record(
         {

@@ -77,7 +77,7 @@ class Rows(Shape):
         if self.blocks and sum(self.blocks) != reports:
             raise unfit("blocks", list(self.blocks), f"{reports} together")
 
-    def check(self, wanted: Wanted | None) -> None:
+    def check(self, counts_as: Wanted | None) -> None:
         for x, row in enumerate(self.rows):
             if sum(row) != D:
                 raise VerificationError(f"The integers of row {x} do not sum to 2^32")
@@ -88,7 +88,7 @@ class Rows(Shape):
         for i, j in product(range(len(self.levels.names)), repeat=2):
             names = f"Levels {self.levels.names[i]!r} and {self.levels.names[j]!r}: a report"
             check_ratio(self.ratio(i, j), self.levels.demanded(i, j), names)
-        self._require_unbiased(wanted or ())
+        self._require_unbiased(counts_as or ())
 
     def ratio(self, i: int, j: int) -> Fraction | None:
         return self._likelihoods[i].ratio(self._likelihoods[j])
@@ -97,8 +97,8 @@ class Rows(Shape):
     def cells(self) -> int:
         return len(self.rows[0])
 
-    def draw(self, own: Own, source: Source) -> bytes:
-        return bisect_right(self._ends[own[0]], words(source, 1)[0]).to_bytes(
+    def draw(self, elements: Own, source: Source) -> bytes:
+        return bisect_right(self._ends[elements[0]], words(source, 1)[0]).to_bytes(
             self.size, "little"
         )
 
@@ -117,13 +117,13 @@ class Rows(Shape):
     def _block_totals(self, row: tuple[int, ...]) -> list[int]:
         return [sum(row[i:j]) for i, j in spans(self.blocks)]
 
-    def _require_unbiased(self, wanted: Wanted) -> None:
-        if len(wanted) != len(self.values):
+    def _require_unbiased(self, counts_as: Wanted) -> None:
+        if len(counts_as) != len(self.values):
             reason = (
-                f"{len(self.values)} rows of values for {len(wanted)} wanted numbers"
+                f"{len(self.values)} rows of values for {len(counts_as)} wanted numbers"
             )
             raise VerificationError(reason)
-        for meaning, numbers in zip(self.values, wanted, strict=True):
+        for meaning, numbers in zip(self.values, counts_as, strict=True):
             scaled = [floor(Fraction(value) * SCALE) for value in meaning]
             bound = floor(max(map(abs, numbers)) * (D * SCALE)) // BIAS
             for x, (row, number) in enumerate(zip(self.rows, numbers, strict=True)):

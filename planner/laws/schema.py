@@ -96,7 +96,7 @@ def unfit(argument: str, value: object, allowed: str) -> InputError:
     return InputError(argument, value, allowed, EXPORT_REMEDY)
 
 
-def check(value: Json, schema: Schema, place: str = "", where: str = "") -> None:
+def check(value: Json, schema: Schema, path: str = "", where: str = "") -> None:
     """Check a parsed value against a schema.
 
     Examples
@@ -127,35 +127,38 @@ def check(value: Json, schema: Schema, place: str = "", where: str = "") -> None
     one of 'a', 1 or 'b'
     """
     if not _fits(value, schema):
-        raise unfit(_name(place, where), value, _allowed(schema))
+        raise unfit(_name(path, where), value, _allowed(schema))
     if "properties" in schema:
-        _check_keys(value, schema, place, where)
-        for key, one in value.items():
+        _check_keys(value, schema, path, where)
+        for key, part in value.items():
             if key in schema["properties"]:
-                check(one, schema["properties"][key], _join(place, key), where)
+                check(part, schema["properties"][key], _join(path, key), where)
     elif "items" in schema:
-        for i, one in enumerate(value):
-            check(one, schema["items"], f"{place}[{i}]", where)
+        for i, part in enumerate(value):
+            check(part, schema["items"], f"{path}[{i}]", where)
 
 
-def _check_keys(value: Document, schema: Schema, place: str, where: str) -> None:
+def _check_keys(value: Document, schema: Schema, path: str, where: str) -> None:
     for key in schema["required"]:
         if key not in value:
-            raise unfit(_name(_join(place, key), where), None, "given")
+            raise unfit(_name(_join(path, key), where), None, "given")
     if schema["additionalProperties"]:
         return
     for key in value:
         if key not in schema["properties"]:
-            owner = f" of {place}{where}" if place else where or " of the document"
+            owner = f" of {path}{where}" if path else where or " of the document"
             raise unfit(f"key{owner}", key, f"one of {', '.join(schema['properties'])}")
 
 
 def _fits(value: Json, schema: Schema) -> bool:
     """Whether a value is of the schema's type and range; an object's or list's parts may not be."""
     if "anyOf" in schema:
-        return any(_passes(value, one) for one in schema["anyOf"])
+        return any(_passes(value, allowed) for allowed in schema["anyOf"])
     if "enum" in schema:
-        return any(type(value) is type(one) and value == one for one in schema["enum"])
+        return any(
+            type(value) is type(allowed) and value == allowed
+            for allowed in schema["enum"]
+        )
     return type(value) in _TYPES[schema["type"]][1] and _in_range(value, schema)
 
 
@@ -182,7 +185,7 @@ def _passes(value: Json, schema: Schema) -> bool:
 def _allowed(schema: Schema) -> str:
     """What a schema allows, as the end of "must be ..."."""
     if "anyOf" in schema:
-        return " or ".join(_allowed(one) for one in schema["anyOf"])
+        return " or ".join(_allowed(option) for option in schema["anyOf"])
     if "enum" in schema:
         values = [*map(repr, schema["enum"])]
         return values[0] if len(values) == 1 else f"one of {', '.join(values)}"
@@ -203,9 +206,9 @@ def _allowed(schema: Schema) -> str:
     return " ".join([name, " and ".join(words)]).strip()
 
 
-def _join(place: str, key: str) -> str:
-    return f"{place}.{key}" if place else key
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
 
 
-def _name(place: str, where: str) -> str:
-    return f"{place or 'the document'}{where}" if place or not where else where.strip()
+def _name(path: str, where: str) -> str:
+    return f"{path or 'the document'}{where}" if path or not where else where.strip()

@@ -31,7 +31,7 @@ class LawPart:
     """A part of a law: what is worked out once stays where it was worked out."""
 
     def __getstate__(self) -> Document:
-        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ class Shape(LawPart, ABC):
         """InputError if the integers do not fit each other and the levels."""
 
     @abstractmethod
-    def check(self, wanted: Wanted | None) -> None:
+    def check(self, counts_as: Wanted | None) -> None:
         """Prove all demanded budgets, and that an estimator in the file is unbiased.
 
-        ``wanted`` is what each element counts as in each wanted number, where answers are more
+        ``counts_as`` is what each element counts as in each wanted number, where answers are more
         than one of some items.
         """
 
@@ -75,10 +75,10 @@ class Shape(LawPart, ABC):
         """Largest ratio of an element of ``i`` to one of ``j`` in one report, ``None``: no end."""
 
     @abstractmethod
-    def draw(self, own: Own, source: Source) -> bytes:
-        """All randomness of a person whose report is about ``own``; as long as a report."""
+    def draw(self, elements: Own, source: Source) -> bytes:
+        """All randomness of a person whose report is about ``elements``; as long as a report."""
 
-    def output(self, drawn: bytes, own: Own, round_number: int | None) -> bytes:
+    def output(self, drawn: bytes, elements: Own, round_number: int | None) -> bytes:
         """The report of a round; where there are no rounds, what was drawn."""
         return drawn
 
@@ -109,15 +109,15 @@ class Shape(LawPart, ABC):
         pairs = {(i, i) for i in range(size)}
         pairs |= {(min(i, j), max(i, j)) for i in range(size) for j in some}
         directed = self.levels.directed
-        found = []
+        budgets = []
         pairs |= {(j, i) for i, j in pairs if directed}
         for i, j in sorted(pairs):
             ways = self.ratio(i, j), self.ratio(i, j) if directed else self.ratio(j, i)
             alone = i == j and self.levels.item_counts[i] == 1
             if not alone and ways[0] is not None and ways[1] is not None:
                 realised = log_upper_bound(max(ways[0], ways[1]))
-                found.append(PairBudget(i, j, realised, self.levels.demanded(i, j)))
-        return found
+                budgets.append(PairBudget(i, j, realised, self.levels.demanded(i, j)))
+        return budgets
 
     def support(self) -> list[tuple[Fraction, Fraction]] | None:
         """By level the chances that a report counts for an own element, and for another one.
@@ -128,7 +128,10 @@ class Shape(LawPart, ABC):
 
     def require_telling(self) -> None:
         """VerificationError where a report does not count more often for the own element."""
-        if any(own <= other for own, other in self.support() or ()):
+        if any(
+            true_chance <= other_chance
+            for true_chance, other_chance in self.support() or ()
+        ):
             raise VerificationError(
                 "A report must hold the true item more often than another"
             )

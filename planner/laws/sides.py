@@ -135,7 +135,7 @@ class Sides(Shape):
 
     # -- proof -----------------------------------------------------------------------------
 
-    def check(self, wanted: Wanted | None) -> None:
+    def check(self, counts_as: Wanted | None) -> None:
         for g, row in enumerate(self.weights):
             if sum(map(sum, row)) != D:
                 raise VerificationError(f"The integers of group {g} do not sum to 2^32")
@@ -178,9 +178,9 @@ class Sides(Shape):
         high = self.types[telling[0]][0]
         low_weight, high_weight = self.weights[0][telling[0]]
         others = low_weight * high + high_weight * (high - 1)
-        own = Fraction(high_weight, D)
-        other = Fraction(others, D * (self.counts[0] - 1))
-        return [(own, other)] * len(self.levels.names)
+        true_chance = Fraction(high_weight, D)
+        other_chance = Fraction(others, D * (self.counts[0] - 1))
+        return [(true_chance, other_chance)] * len(self.levels.names)
 
     def _standing(self, group: int, kind: int) -> tuple[int, int]:
         """How many elements of a group are low and high in a type."""
@@ -207,7 +207,10 @@ class Sides(Shape):
             least, most = zip(*ends, strict=True)
             likelihoods.append(Likelihoods(least, most))
         numbered = product(enumerate(likelihoods), repeat=2)
-        return {(a, b): one.ratio(other) for (a, one), (b, other) in numbered}
+        return {
+            (a, b): likelihood_a.ratio(likelihood_b)
+            for (a, likelihood_a), (b, likelihood_b) in numbered
+        }
 
     @cached_property
     def _demanded(self) -> dict[tuple[int, int], float]:
@@ -216,7 +219,7 @@ class Sides(Shape):
         Of one group under a rule of names: the smallest of its levels, even if one item has it.
         """
         levels = self.levels
-        found = dict[tuple[int, int], float]()
+        budgets = dict[tuple[int, int], float]()
         if levels.matrix is None:
             least = [(inf, inf)] * len(self.counts)
             for group, (_, *both) in zip(self.groups, levels.members, strict=True):
@@ -225,22 +228,22 @@ class Sides(Shape):
                     min(least[group][1], both[1]),
                 )
             for (a, (x, _)), (b, other) in product(enumerate(least), repeat=2):
-                found[a, b] = of_both(levels.rule, x, *other)
+                budgets[a, b] = of_both(levels.rule, x, *other)
         else:
             for i, j in product(range(len(levels.names)), repeat=2):
                 a = self.groups[i]
                 b = self.groups[j]
-                found[a, b] = min(found.get((a, b), inf), levels.demanded(i, j))
+                budgets[a, b] = min(budgets.get((a, b), inf), levels.demanded(i, j))
         return {
-            (a, b): r for (a, b), r in found.items() if a != b or self.counts[a] > 1
+            (a, b): r for (a, b), r in budgets.items() if a != b or self.counts[a] > 1
         }
 
     def _require_unbiased(self) -> None:
         """An answer counts as one for its item and as none for every other, on average."""
         sent = [[sum(pair) for pair in row] for row in self.weights]
         for a, count in enumerate(self.counts):
-            own = -D * SCALE
-            same = 0
+            true_error = -D * SCALE
+            group_error = 0
             totals = []
             for o, (at_low, at_high) in enumerate(self.weights[a]):
                 low, high = self._standing(a, o)
@@ -248,15 +251,17 @@ class Sides(Shape):
                     floor(Fraction(value) * SCALE) for value in self.values[o][a]
                 )
                 totals.append(high_value * high + low_value * low)
-                own += at_low * low_value + at_high * high_value
-                same += at_low * (totals[-1] - low_value) + at_high * (
+                true_error += at_low * low_value + at_high * high_value
+                group_error += at_low * (totals[-1] - low_value) + at_high * (
                     totals[-1] - high_value
                 )
             bound = D * SCALE // BIAS
             others = (
                 sum(map(mul, row, totals)) for b, row in enumerate(sent) if b != a
             )
-            biased = abs(own) > bound or (count > 1 and abs(same) > bound * (count - 1))
+            biased = abs(true_error) > bound or (
+                count > 1 and abs(group_error) > bound * (count - 1)
+            )
             if biased or any(abs(shift) > bound * count for shift in others):
                 raise VerificationError(
                     f"The estimator of levels {self._names[a]} is biased"
@@ -288,18 +293,18 @@ class Sides(Shape):
     def _choices(self) -> dict[int, list[int]]:
         return {}
 
-    def draw(self, own: Own, source: Source) -> bytes:
+    def draw(self, elements: Own, source: Source) -> bytes:
         numbers, groups, firsts = self.places
-        level = bisect_right(numbers, own[0]) - 1
+        level = bisect_right(numbers, elements[0]) - 1
         group = groups[level]
-        place = firsts[level] + own[0] - numbers[level]
+        bit = firsts[level] + elements[0] - numbers[level]
         kind, side = divmod(bisect_right(self._ends[group], words(source, 1)[0]), 2)
-        bits = self._split(kind, place, bool(side), group, source)
+        bits = self._split(kind, bit, bool(side), group, source)
         sides = packed(bits, self.size - self._type_bytes)
         return kind.to_bytes(self._type_bytes, "little") + sides
 
     def _split(
-        self, kind: int, place: int, held: bool, own: int, source: Source
+        self, kind: int, own_bit: int, own_side: bool, own_group: int, source: Source
     ) -> bytearray:
         """One byte an element, 0 or 1."""
         bits = bytearray(self.starts[-1])
@@ -321,11 +326,11 @@ class Sides(Shape):
             of_high = next(drawn)
             of_low = next(drawn)
             if (
-                group == own and bits[place] != held
+                group == own_group and bits[own_bit] != own_side
             ):  # changes sides with one that is there
-                there = [k for k in range(start, end) if bits[k] == held]
-                bits[there[of_high if held else of_low]] = not held
-                bits[place] = held
+                there = [k for k in range(start, end) if bits[k] == own_side]
+                bits[there[of_high if own_side else of_low]] = not own_side
+                bits[own_bit] = own_side
         return bits
 
     def sizes(self, kind: int) -> list[int]:

@@ -100,8 +100,8 @@ def order(source: Source, count: int, needed: int) -> list[int]:
     """
     moved: dict[int, int] = {}
     chosen = []
-    for place in choose_all(source, range(count, count - needed, -1)):
-        chosen.append(moved.get(place, place))
+    for position in choose_all(source, range(count, count - needed, -1)):
+        chosen.append(moved.get(position, position))
         last = count - len(chosen)
-        moved[place] = moved.get(last, last)
+        moved[position] = moved.get(last, last)
     return chosen

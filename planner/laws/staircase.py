@@ -67,7 +67,7 @@ class Staircase(Shape):
             )
             raise unfit("number of ratios", len(self.ratios), allowed)
 
-    def check(self, wanted: Wanted | None) -> None:
+    def check(self, counts_as: Wanted | None) -> None:
         least = self.levels.least_demanded()
         if self.cap < least:
             raise VerificationError(
@@ -115,24 +115,27 @@ class Staircase(Shape):
         width = 2 if self.cells <= 2**16 else 4
         return width if self.held * width < octets(self.cells) else 0
 
-    def draw(self, own: Own, source: Source) -> bytes:
+    def draw(self, elements: Own, source: Source) -> bytes:
         hits = self.hits[bisect_right(self.ends, below(source, self.ends[-1]))]
-        mine = sorted(own)
+        mine = sorted(elements)
         first = order(source, len(mine), min(self.held, len(mine)))
         rest = self.cells - len(mine)
         others = order(source, rest, min(self.held, rest))
-        shifts = [element - place for place, element in enumerate(mine)]
-        chosen = [mine[place] for place in first[:hits]]
+        shifts = [element - position for position, element in enumerate(mine)]
+        chosen = [mine[position] for position in first[:hits]]
         chosen += [
-            place + bisect_right(shifts, place) for place in others[: self.held - hits]
+            position + bisect_right(shifts, position)
+            for position in others[: self.held - hits]
         ]
         return self.written(sorted(chosen))
 
     def written(self, elements: Sequence[int]) -> bytes:
         """The report that has these elements, ascending."""
         if self.width:
-            return b"".join(one.to_bytes(self.width, "little") for one in elements)
-        return sum(1 << one for one in elements).to_bytes(self.size, "little")
+            return b"".join(
+                number.to_bytes(self.width, "little") for number in elements
+            )
+        return sum(1 << number for number in elements).to_bytes(self.size, "little")
 
     @cached_property
     def hits(self) -> range:
@@ -151,10 +154,10 @@ class Staircase(Shape):
         reports = comb(held, least) * comb(self.cells - held, length - least)
         weights = [reports * prod(self.ratios)]
         for j, ratio in zip(self.hits, self.ratios, strict=False):
-            more = (held - j) * (length - j)
+            likelier = (held - j) * (length - j)
             fewer = (j + 1) * (others - held + j + 1)
             weights.append(
-                weights[-1] * (more * D) // (fewer * ratio)
+                weights[-1] * (likelier * D) // (fewer * ratio)
             )  # nothing is left over
         return list(accumulate(weights))
 

@@ -112,10 +112,10 @@ class OneSurvey:
         return int(np.sum((self.lower <= self.truth) & (self.truth <= self.upper)))
 
     @classmethod
-    def of_mean(cls, truth: float, found: Estimate, unit: str) -> Self:
+    def of_mean(cls, truth: float, mean: Estimate, unit: str) -> Self:
         """A mean beside the true one; without an estimate it has its interval alone."""
-        value = np.nan if found.value is None else found.value
-        ends = np.array([found.lower]), np.array([found.upper])
+        value = np.nan if mean.value is None else mean.value
+        ends = np.array([mean.lower]), np.array([mean.upper])
         return cls(("mean",), np.array([truth]), np.array([value]), *ends, unit)
 
 
@@ -147,13 +147,15 @@ class SampleSize:
         """How many are asked, in all rounds."""
         return self.asked * self.parts
 
-    def scaled(self, found: Found) -> Found:
+    def scaled(self, estimates: Found) -> Found:
         """What a form of report has estimated, of all who are asked."""
         if self.parts == 1:
-            return found
-        if isinstance(found, ChannelEstimates):
-            return found._replace(users=self.whole)
-        return DrawnEstimates.of(found, self.whole, self.parts if self.apart else None)
+            return estimates
+        if isinstance(estimates, ChannelEstimates):
+            return estimates._replace(users=self.whole)
+        return DrawnEstimates.of(
+            estimates, self.whole, self.parts if self.apart else None
+        )
 
     @property
     def fraction(self) -> float:
@@ -168,9 +170,9 @@ class SampleSize:
         whole = (
             places if self.whole >= self.people else self._lot(places, self.whole, rng)
         )
-        own = whole if self.parts == 1 else self._lot(whole, self.asked, rng)
+        reporting = whole if self.parts == 1 else self._lot(whole, self.asked, rng)
         every = sets if whole is places else sets.some(whole)
-        return every, every if own is whole else sets.some(own)
+        return every, every if reporting is whole else sets.some(reporting)
 
     def _lot(self, places: Whole, many: int, rng: np.random.Generator) -> Whole:
         if self.apart:
@@ -283,20 +285,21 @@ class Trial:
             raise InputError(
                 "answers", type(answers).__name__, "answers by their names", remedy
             )
-        known = _as_asked(planned, answers)
-        asked = SampleSize.of(known.users, planned)
-        labels = known.labels
-        people = known.counts
+        counted = _as_asked(planned, answers)
+        asked = SampleSize.of(counted.users, planned)
+        labels = counted.labels
+        people = counted.counts
         if channel is not None:
             people = people[[labels.index(answer) for answer in channel.symbols]]
             labels = channel.symbols
             every = planned.options
             tried = {
-                one.name: _ordered(one.law, question, people, asked) for one in every
+                option.name: _ordered(option.law, question, people, asked)
+                for option in every
             }
         else:
             tried = {
-                n: _counts(law, question, known, asked)
+                n: _counts(law, question, counted, asked)
                 for n, law in _laws(planned).items()
             }
         return cls(planned, asked, labels, people, 0, tried)
@@ -344,7 +347,7 @@ class Trial:
         whole_number(
             "repeats", repeats, 1, MAX_COUNT, remedy="Take 100 for a first look."
         )
-        found = []
+        results = []
         children = spawn(inputs.generator(rng), len(self._tried))
         for (name, tried), child in zip(self._tried.items(), children, strict=True):
             gaps = np.empty((repeats, 2))
@@ -357,10 +360,10 @@ class Trial:
                 spread = float(gaps[:, 0].std(ddof=1)) / sqrt(repeats)
                 spread /= max(2 * sqrt(square), 1e-300)
             covered = None if isnan(held) else held
-            found.append(
+            results.append(
                 Simulated(name, sqrt(square), spread, sqrt(tried.predicted), covered)
             )
-        return found
+        return results
 
     def one(
         self, name: str, rng: np.random.Generator, most: int = 20
@@ -371,10 +374,10 @@ class Trial:
         InputError if it is less.
         """
         whole_number("most", most, remedy="Show 20 items for a first look.")
-        found = self._tried[name].picture(rng)
-        if not isinstance(found, tuple):
-            return found
-        truth, estimates = found
+        picture = self._tried[name].picture(rng)
+        if not isinstance(picture, tuple):
+            return picture
+        truth, estimates = picture
         chosen = np.argsort(-truth, kind="stable")[:most]
         columns = truth, estimates.values, *estimates.intervals()
         truth, values, lower, upper = (column[chosen] for column in columns)
@@ -391,35 +394,38 @@ class Trial:
         parts = self.planned.deployed.together
         if len(parts) < 2 or self.asked.asked > _MOST_REPORTS:
             return []
-        of = [(one.name, one.plain_levels.item_names()) for one in parts]
-        own = np.repeat(
+        questions = [(part.name, part.plain_levels.item_names()) for part in parts]
+        cells = np.repeat(
             np.arange(self.people.size), self.asked.of_counts(self.people, rng)[1]
         )
         counter = law.shape.counter()
-        for reports in law.shape.draw_many(own, seeded_words(rng)):
+        for reports in law.shape.draw_many(cells, seeded_words(rng)):
             counter.add(reports)
         counts = law.shape.estimate(counter.sums()).values
-        truth = np.bincount(own, minlength=self.people.size).astype(np.float64)
-        about = own.size, law.shape.second_moments
-        found, true = (
-            pair_tables(of, self.labels, one, *about) for one in (counts, truth)
+        truth = np.bincount(cells, minlength=self.people.size).astype(np.float64)
+        about = cells.size, law.shape.second_moments
+        estimated, true = (
+            pair_tables(questions, self.labels, part, *about)
+            for part in (counts, truth)
         )
-        return [(one, other.counts) for one, other in zip(found, true, strict=True)]
+        return [
+            (part, other.counts) for part, other in zip(estimated, true, strict=True)
+        ]
 
 
 def _counts(
-    law: CollectedLaw, question: Question, known: AnswerCounts, asked: SampleSize
+    law: CollectedLaw, question: Question, answers: AnswerCounts, asked: SampleSize
 ) -> _Tried:
     """A law for one item or a set of each person."""
     fraction = asked.whole / asked.people
-    sets = known.sets
-    data: People = known.counts if sets is None else sets
-    truth = fraction * known.counts
+    sets = answers.sets
+    data: People = answers.counts if sets is None else sets
+    truth = fraction * answers.counts
     bias = fraction * law.bias(data)
-    way = cast("ItemCollected", law.asked)
-    _, once, twice = way.sums(data)
-    once = way.scale * once
-    twice = way.scale**2 * twice
+    asking = cast("ItemCollected", law.asked)
+    _, once, twice = asking.sums(data)
+    once = asking.scale * once
+    twice = asking.scale**2 * twice
     once *= not asked.apart  # how many report varies, too
     expected = asked.fraction * law.variance(data) + asked.sampling_variance(
         once, twice
@@ -427,7 +433,7 @@ def _counts(
     expected = asked.parts**2 * expected + np.square(bias)
     levels = question.levels
     weights = np.repeat(
-        [one.importance for one in levels], [one.item_count for one in levels]
+        [level.importance for level in levels], [level.item_count for level in levels]
     )
     if (
         getattr(question, "criterion", "total") == "minimax"
@@ -440,12 +446,12 @@ def _counts(
         """How many there are of those whom limits are about, and how many are estimated."""
         some: People
         if sets is None:
-            counts, some = asked.of_counts(known.counts, rng)
+            counts, some = asked.of_counts(answers.counts, rng)
         else:
             every, some = asked.of_sets(sets, rng)
             counts = every.counts()
-        found = asked.scaled(law.shape.estimate(law.draw_aggregate(some, rng)))
-        return counts.astype(np.float64), law.asked.estimates(found)
+        estimates = asked.scaled(law.shape.estimate(law.draw_aggregate(some, rng)))
+        return counts.astype(np.float64), law.asked.estimates(estimates)
 
     def gap(rng: np.random.Generator) -> tuple[float, float]:
         return float(weights @ np.square(draw(rng)[1].values - truth)), nan
@@ -462,9 +468,13 @@ def _ordered(
     scenarios = channel.scenarios
     directions = scenarios[0].directions if scenarios else np.eye(truth.size)
     once = channel.error(Scenario(shares, directions)) / asked.asked
-    each = (directions @ channel.wanted).T
+    contributions = (directions @ channel.wanted).T
     once += (
-        float(asked.sampling_variance(people @ each, people @ each**2).sum())
+        float(
+            asked.sampling_variance(
+                people @ contributions, people @ contributions**2
+            ).sum()
+        )
         / asked.asked**2
     )
     scale = 1.0 if question.of_mean else float(asked.whole)
@@ -480,19 +490,19 @@ def _ordered(
         return every, np.asarray(rng.multinomial(some, channel.matrix).sum(axis=0))
 
     def estimates_of(reports: Whole) -> ChannelEstimates:
-        found = wanted_estimates(channel.estimator, reports)
-        return found._replace(
-            law=ReportLaw(channel.matrix, channel.estimator, found.users)
+        estimates = wanted_estimates(channel.estimator, reports)
+        return estimates._replace(
+            law=ReportLaw(channel.matrix, channel.estimator, estimates.users)
         )
 
     def gap(rng: np.random.Generator) -> tuple[float, bool]:
         some, reports = draw(rng)
-        found = estimates_of(reports)
-        error = float(np.square(scale * directions @ (found.values - truth)).sum())
+        estimates = estimates_of(reports)
+        error = float(np.square(scale * directions @ (estimates.values - truth)).sum())
         if question.of_mean:
-            mean = mean_of_scores(found, CONFIDENCE)
-            own = channel.wanted[0] @ some
-            return error, bool(mean.lower <= own / some.sum() <= mean.upper)
+            mean = mean_of_scores(estimates, CONFIDENCE)
+            total_score = channel.wanted[0] @ some
+            return error, bool(mean.lower <= total_score / some.sum() <= mean.upper)
         reached = np.cumsum(some[: some.size - outside])
         return error, shares_of(reports).hold(reached[:-1] / max(1, reached[-1]))
 
@@ -507,8 +517,8 @@ def _ordered(
 
 def _mean(law: CollectedLaw, values: Array, asked: SampleSize) -> _Tried:
     """A law for a number; a run without an estimate counts as the middle of its interval."""
-    known, sizes = np.unique(values, return_counts=True, equal_nan=True)
-    output = cast("NumberCollected", law.asked).output_law(law.shape, known)
+    distinct, sizes = np.unique(values, return_counts=True, equal_nan=True)
+    output = cast("NumberCollected", law.asked).output_law(law.shape, distinct)
     answered = values[~np.isnan(values)]
     truth = float(answered.mean())
     predicted = law.variance(values).mean / asked.fraction
@@ -521,15 +531,17 @@ def _mean(law: CollectedLaw, values: Array, asked: SampleSize) -> _Tried:
     def draw(rng: np.random.Generator) -> tuple[Whole, Estimate]:
         every, some = asked.of_counts(sizes, rng)
         counts = rng.multinomial(some, output).sum(axis=0)
-        found = law.shape.estimate(Aggregate(int(counts.sum()), counts))
-        return every, law.asked.estimates(asked.scaled(found)).mean
+        estimates = law.shape.estimate(Aggregate(int(counts.sum()), counts))
+        return every, law.asked.estimates(asked.scaled(estimates)).mean
 
     def gap(rng: np.random.Generator) -> tuple[float, bool]:
-        some, found = draw(rng)
-        value = (found.lower + found.upper) / 2 if found.value is None else found.value
-        given = ~np.isnan(known)
-        own = float(known[given] @ some[given]) / max(1, int(some[given].sum()))
-        return float((value - truth) ** 2), bool(found.lower <= own <= found.upper)
+        some, mean = draw(rng)
+        value = (mean.lower + mean.upper) / 2 if mean.value is None else mean.value
+        given = ~np.isnan(distinct)
+        true_mean = float(distinct[given] @ some[given]) / max(
+            1, int(some[given].sum())
+        )
+        return float((value - truth) ** 2), bool(mean.lower <= true_mean <= mean.upper)
 
     def picture(rng: np.random.Generator) -> OneSurvey:
         return OneSurvey.of_mean(truth, draw(rng)[1], "mean of the answers")
@@ -556,14 +568,16 @@ def true_association(table: Array) -> float:
 def _laws(planned: QuestionPlan) -> dict[str, CollectedLaw]:
     """What is deployed, and all else that the plan compares and that could be deployed."""
     question = planned.deployed
-    found = {planned.deployed.mechanism: planned.law}
-    compared = {one.name: one for one in planned.options}
+    laws = {planned.deployed.mechanism: planned.law}
+    compared = {option.name: option for option in planned.options}
     for name in planned.kind.mechanisms(question):
-        if name in compared and name not in found:
+        if name in compared and name not in laws:
             with suppress(SolverError):
-                made = planned.kind.deployed(planned.part, compared[name])
-                found[name] = planned.kind.law(question.replacing(mechanism=name), made)
-    return found
+                mechanism = planned.kind.deployed(planned.part, compared[name])
+                laws[name] = planned.kind.law(
+                    question.replacing(mechanism=name), mechanism
+                )
+    return laws
 
 
 def _as_asked(planned: QuestionPlan, answers: AnswerCounts) -> AnswerCounts:

@@ -152,7 +152,7 @@ def test_limits_hold_where_few_people_decide(budget, users, shares):
         (low,), (high,) = table.people_in(np.array([[0, 0, 1, 1]])).intervals()
         held["row"] += low <= truth[1].sum() <= high
         for name, one, true in (
-            ("share of row", table.share(0, 0, of=0), share[0]),
+            ("share of row", table.share(0, 0, margin=0), share[0]),
             ("share of column", table.share(0, 0), share[1]),
             ("odds", table.odds_ratio([0], [0]), odds),
         ):

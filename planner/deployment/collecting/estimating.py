@@ -47,7 +47,7 @@ TABLE_SUFFIXES = (".parquet", ".csv", ".json")
 # between two groups it is that of their shares, and p the chance of a larger one if there is
 # none. limits_for says whose variance errors and limits count: that of the people asked, or of
 # people drawn at random from a population.
-COLUMNS = pa.schema(
+ESTIMATE_COLUMNS = pa.schema(
     [(name, pa.string()) for name in ("question", "group", "of", "level", "answer")]
     + [("users", pa.int64())]
     + [
@@ -67,7 +67,7 @@ def estimates_table(
     confidence: float = CONFIDENCE,
     window: int = 3,
     set_sizes: Mapping[str, str] | None = None,
-    by: tuple[str, Mapping[str, Sums]] | None = None,
+    grouped: tuple[str, Mapping[str, Sums]] | None = None,
     population: bool | None = None,
 ) -> pa.Table:
     """Estimates of every question that has reports, a row per answer or quantity.
@@ -85,7 +85,7 @@ def estimates_table(
     set_sizes:
         For questions about sets, by name, the ordinal one that asked for the number of items. What
         it says replaces what the parameters state of sets that are cut.
-    by:
+    grouped:
         A known variable, with the counts of each of its values: each has its own rows after those
         of all, then what is weighted by it, then the difference of every two.
     population:
@@ -105,21 +105,23 @@ def estimates_table(
         population = parameters.document.get("limits") == POPULATION
 
     def tell(counts: Sums, group: str = "") -> dict[tuple[str, str], AnswerRows]:
-        found, related = _answered(parameters, counts, sizes, window, confidence)
-        tables.extend(_question_tables(found, group, confidence, population))
+        rows_of, related = _answered(parameters, counts, sizes, window, confidence)
+        tables.extend(_question_tables(rows_of, group, confidence, population))
         tables.extend(_relation_tables(parameters, related, group, population))
-        return found
+        return rows_of
 
     if not tell(sums):
         raise InputError.because(
             "reports", "no report was counted", "Collect reports first."
         )
-    variable, parts = by or ("", {})
+    variable, parts = grouped or ("", {})
     groups = {
         value: tell(counts, f"{variable} = {value}") for value, counts in parts.items()
     }
-    for name in dict.fromkeys(name for found in groups.values() for name in found):
-        here = {value: found[name] for value, found in groups.items() if name in found}
+    for name in dict.fromkeys(name for rows_of in groups.values() for name in rows_of):
+        here = {
+            value: rows_of[name] for value, rows_of in groups.items() if name in rows_of
+        }
         rows = _weighted_rows(parameters, variable, name, here, parts, confidence)
         if rows is not None:
             group = f"weighted by {variable}"
@@ -129,13 +131,13 @@ def estimates_table(
 
 
 def _question_tables(
-    found: Mapping[tuple[str, str], AnswerRows],
+    answered: Mapping[tuple[str, str], AnswerRows],
     group: str,
     confidence: float,
     population: bool,
 ) -> Iterator[pa.Table]:
     """The rows of each question, of a group or of all."""
-    for (question, what), rows in found.items():
+    for (question, what), rows in answered.items():
         if population:
             drawn = population_rows(rows, confidence)
             yield _table(question, what, drawn, group, limits=POPULATION)
@@ -234,8 +236,8 @@ def in_one_table(by_part: Mapping[str, pa.Table]) -> pa.Table:
     for part, table in by_part.items():
         if part:
             groups = [f"{part}, {group}" for group in table["group"].to_pylist()]
-            place = table.column_names.index("group")
-            table = table.set_column(place, "group", pa.array(groups, pa.string()))  # noqa: PLW2901
+            position = table.column_names.index("group")
+            table = table.set_column(position, "group", pa.array(groups, pa.string()))  # noqa: PLW2901
         tables.append(table)
     return pa.concat_tables(tables)
 
@@ -251,7 +253,7 @@ def _answered(
 
     Of a joint one also those of its parts, and the table of every two of them.
     """
-    found = dict[tuple[str, str], AnswerRows]()
+    answered = dict[tuple[str, str], AnswerRows]()
     related = list[tuple[str, CrossTable]]()
     for law in parameters.questions:
         name = law.name
@@ -264,16 +266,16 @@ def _answered(
                 if n is not None and (name, n) in sums
             }
             rounds = round_rows(law, by_round, window, confidence)
-            found |= {(name, what): rows for what, rows in rounds}
+            answered |= {(name, what): rows for what, rows in rounds}
         elif counted := _rounds(law, sums):
-            found[name, ""] = law.rows(counted, confidence)
+            answered[name, ""] = law.rows(counted, confidence)
             if name in parameters.joint:
                 tables = cross_tables(parameters, law, counted[0], confidence)
-                found |= {
+                answered |= {
                     (name, part): rows for part, rows in margin_rows(tables).items()
                 }
                 related += [(name, table) for table in tables]
-    return found, related
+    return answered, related
 
 
 def _weighted_rows(
@@ -315,11 +317,13 @@ def _weighted_rows(
     law = parameters.question(name[0])
     if name[1] or not np.isnan(first.whole).any():
         return rows
-    found = [law.shape.estimate(stacked(_rounds(law, parts[value]))) for value in here]
-    if not isinstance(found[0], ChannelEstimates):
+    estimates = [
+        law.shape.estimate(stacked(_rounds(law, parts[value]))) for value in here
+    ]
+    if not isinstance(estimates[0], ChannelEstimates):
         return rows
     note = f"weighted by group: as exact as {effective:,.0f} people"
-    means = law.asked.rows(weighted_channel(found, per_person), confidence)
+    means = law.asked.rows(weighted_channel(estimates, per_person), confidence)
     numbers = np.where(np.isnan(first.whole), means.numbers, rows.numbers)
     processing = [
         text if np.isnan(whole) else ""
@@ -396,8 +400,8 @@ def _no_formula(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _rounds(law: CollectedLaw, sums: Sums) -> list[Aggregate]:
     """The sums of each round; none if there are no reports at all."""
-    found = [sums.get((law.name, number)) for number in law.rounds]
-    counts = [0 if one is None else one.users for one in found]
+    by_round = [sums.get((law.name, number)) for number in law.rounds]
+    counts = [0 if counted is None else counted.users for counted in by_round]
     if not any(counts):
         return []
     if len(set(counts)) > 1:
@@ -405,7 +409,7 @@ def _rounds(law: CollectedLaw, sums: Sums) -> list[Aggregate]:
         raise InputError(
             f"reports of {law.name!r} per round", counts, "equally many", remedy
         )
-    return [one for one in found if one is not None]
+    return [counted for counted in by_round if counted is not None]
 
 
 def _with_sizes(law: CollectedLaw, of_sizes: CollectedLaw, sums: Sums) -> CollectedLaw:
@@ -448,7 +452,9 @@ def _table(
         pa.repeat(limits, size),
         _texts(rows.remarks),
     ]
-    return pa.table(dict(zip(COLUMNS.names, columns, strict=True)), schema=COLUMNS)
+    return pa.table(
+        dict(zip(ESTIMATE_COLUMNS.names, columns, strict=True)), schema=ESTIMATE_COLUMNS
+    )
 
 
 def _texts(column: Sequence[str]) -> object:
@@ -477,12 +483,13 @@ def round_rows(
     ``sums`` are those of the rounds that have reports, by their number. Rounds that follow each
     other make a window and a change.
     """
-    people = sum(one.users for one in sums.values())
+    people = sum(counted.users for counted in sums.values())
     rounds = {
-        n: _round(law, n, one, people, confidence) for n, one in sorted(sums.items())
+        n: _round(law, n, counted, people, confidence)
+        for n, counted in sorted(sums.items())
     }
-    for number, one in rounds.items():
-        yield f"round {number}", replace(one.rows, notes=_notes([one]))
+    for number, counted in rounds.items():
+        yield f"round {number}", replace(counted.rows, notes=_notes([counted]))
     for last in rounds:
         inside = [rounds[n] for n in range(last - window + 1, last + 1) if n in rounds]
         if 1 < len(inside) == window < len(rounds):
@@ -494,15 +501,15 @@ def round_rows(
             "average of rounds",
             _combined(law, list(rounds.values()), share, confidence),
         )
-    for number, one in rounds.items():
+    for number, counted in rounds.items():
         if number - 1 in rounds:
             label = f"change from {number - 1} to {number}"
-            both = [one, rounds[number - 1]]
+            both = [counted, rounds[number - 1]]
             yield label, _combined(law, both, [1.0, -1.0], confidence)
 
 
 def _round(
-    law: CollectedLaw, number: int, one: Aggregate, people: int, confidence: float
+    law: CollectedLaw, number: int, counted: Aggregate, people: int, confidence: float
 ) -> _Round:
     """One round, scaled from those who reported to all people."""
     parts = None
@@ -510,32 +517,34 @@ def _round(
     missing = 0.0
     if law.blanks and law.again is not None:
         parts = law.again.parts
-        people = one.users
-        active = int(one.counts[-1])
-        one = Aggregate(active, one.counts[:-1])
+        people = counted.users
+        active = int(counted.counts[-1])
+        counted = Aggregate(active, counted.counts[:-1])
         missing = max(0.0, 1 - parts * active / people)
         note = f"in round {number} {active / people:.1%} reported a value: "
         note += f"about {missing:.0%} changed more often"
-    if not one.users:
+    if not counted.users:
         raise InputError.because(
             "reports", f"of {law.name!r} all are blanks", "Collect more."
         )
-    found = law.shape.estimate(one)
-    if isinstance(found, Estimates):
-        found = DrawnEstimates.of(found, people, parts)
-        rows = law.asked.rows(found, confidence)
-        spread = found.round_variance(rows["estimate"])
+    estimates = law.shape.estimate(counted)
+    if isinstance(estimates, Estimates):
+        estimates = DrawnEstimates.of(estimates, people, parts)
+        rows = law.asked.rows(estimates, confidence)
+        spread = estimates.round_variance(rows["estimate"])
     else:  # of numbers per person; their covariance has who was drawn in it already
-        found = found._replace(users=people)
-        rows, spread = law.rows_of(found, confidence)
-    return _Round(replace(rows, users=one.users), spread, missing, note)
+        estimates = estimates._replace(users=people)
+        rows, spread = law.rows_of(estimates, confidence)
+    return _Round(replace(rows, users=counted.users), spread, missing, note)
 
 
 def _notes(rounds: Sequence[_Round]) -> list[str]:
     """What is said of each answer in any round, and of the one in which most are missing."""
-    worst = max(rounds, key=lambda one: one.missing).note
-    each = zip(*(one.rows.notes for one in rounds), strict=True)
-    return [joined(*texts, worst) for texts in each]
+    worst = max(rounds, key=lambda each_round: each_round.missing).note
+    texts_by_answer = zip(
+        *(each_round.rows.notes for each_round in rounds), strict=True
+    )
+    return [joined(*texts, worst) for texts in texts_by_answer]
 
 
 def _combined(
@@ -553,16 +562,16 @@ def _combined(
     weight = np.array(weights)[:, None]
     z = reach(confidence)
     value, error, lower, upper = np.stack(
-        [one.rows.numbers[:4] for one in rounds], axis=1
+        [part.rows.numbers[:4] for part in rounds], axis=1
     )
-    spread = weight * np.sqrt([one.spread for one in rounds])
+    spread = weight * np.sqrt([part.spread for part in rounds])
     moves = np.square(spread).sum(axis=0)
     stay = np.square(spread.sum(axis=0))
     against = np.maximum(moves - stay, 0)
 
-    def together(each: Array, times: float = 1.0) -> Array:
-        anew = np.square(weight * each).sum(axis=0) + times**2 * against
-        stays = np.square((weight * each).sum(axis=0)) if law.blanks else anew
+    def together(errors: Array, times: float = 1.0) -> Array:
+        anew = np.square(weight * errors).sum(axis=0) + times**2 * against
+        stays = np.square((weight * errors).sum(axis=0)) if law.blanks else anew
         return np.asarray(np.sqrt(np.maximum(anew, stays)))
 
     columns = [(weight * value).sum(axis=0), together(error)]
@@ -572,7 +581,7 @@ def _combined(
         beside = (np.abs(weight) * np.maximum(half - drawn, 0)).sum(axis=0)
         columns.append(columns[0] + side * (together(drawn, z) + beside))
     first = rounds[0].rows
-    users = sum(one.rows.users for one in rounds)
+    users = sum(part.rows.users for part in rounds)
     drawn = np.where(np.isnan(first.drawn), np.nan, np.maximum(moves, stay))
     return replace(
         first.stating(users, columns, _notes(rounds), first.whole), drawn=drawn
@@ -594,20 +603,20 @@ def cross_tables(
     """The table of every two parts of a joint question."""
     counts = law.shape.estimate(counted).values
     items = law.levels.item_names()
-    about = counts, counted.users, law.shape.second_moments, confidence
-    return pair_tables(parameters.joint[law.name], items, *about)
+    arguments = counts, counted.users, law.shape.second_moments, confidence
+    return pair_tables(parameters.joint[law.name], items, *arguments)
 
 
 def margin_rows(tables: Sequence[CrossTable]) -> dict[str, AnswerRows]:
     """People of each answer of each part, by the part's name."""
-    found = {}
+    margins = {}
     for table in tables:
         for name, answers, lines in zip(
             table.names, table.answers, table.lines, strict=True
         ):
-            if name not in found:
-                found[name] = _counts(table, list(answers), lines)
-    return found
+            if name not in margins:
+                margins[name] = _counts(table, list(answers), lines)
+    return margins
 
 
 def pair_rows(table: CrossTable) -> tuple[str, AnswerRows]:
@@ -634,34 +643,38 @@ def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
         if len(places) > 3
         else []
     )
-    found = {INDEPENDENCE: statistic, CRAMERS_V: table.association} | {
+    quantities = {INDEPENDENCE: statistic, CRAMERS_V: table.association} | {
         f"{ODDS_RATIO}{names[k]}": table.odds_ratio([i], [j])
         for k, (i, j) in enumerate(odds)
     }
-    p = np.full(len(found), np.nan)
+    p = np.full(len(quantities), np.nan)
     p[0] = test.p_value
-    yield f"{first} with {second}", _rows(table, list(found), list(found.values())), p
-    for axis, of, among in ((1, first, second), (0, second, first)):
-        shares = [table.share(i, j, of=axis) for i, j in places]
-        yield f"{of} among {among}", _rows(table, names, shares, whole=1.0), none
+    yield (
+        f"{first} with {second}",
+        _rows(table, list(quantities), list(quantities.values())),
+        p,
+    )
+    for axis, question, among in ((1, first, second), (0, second, first)):
+        shares = [table.share(i, j, margin=axis) for i, j in places]
+        yield f"{question} among {among}", _rows(table, names, shares, whole=1.0), none
 
 
 def _counts(table: CrossTable, names: Sequence[str], cells: Array) -> AnswerRows:
     """Rows of the people in some cells each, of whom everybody is in one."""
-    found = table.people_in(cells)
+    people = table.people_in(cells)
     return item_rows(
-        ([""] * len(names), names), found, found.on_simplex(), table.confidence
+        ([""] * len(names), names), people, people.on_simplex(), table.confidence
     )
 
 
 def _rows(
     table: CrossTable,
     names: Sequence[str],
-    found: Sequence[Estimate],
+    estimates: Sequence[Estimate],
     whole: float = np.nan,
 ) -> AnswerRows:
-    each = zip(names, found, strict=True)
-    rows = answer_rows(table.users, [AnswerRow(*pair, whole=whole) for pair in each])
+    named = zip(names, estimates, strict=True)
+    rows = answer_rows(table.users, [AnswerRow(*pair, whole=whole) for pair in named])
     return replace(
-        rows, drawn=np.zeros(len(found))
+        rows, drawn=np.zeros(len(estimates))
     )  # limits are of people drawn at random

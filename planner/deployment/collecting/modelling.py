@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from planner.arrays import Array
 from planner.deployment.collecting.collector import summed
-from planner.deployment.collecting.estimating import COLUMNS, POPULATION
+from planner.deployment.collecting.estimating import ESTIMATE_COLUMNS, POPULATION
 from planner.deployment.collecting.reports import Group, Key
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
@@ -224,7 +224,7 @@ def model_table(
                 "remark": f"{model.text}{link}",
             }
         )
-    return pa.Table.from_pylist(rows, schema=COLUMNS)
+    return pa.Table.from_pylist(rows, schema=ESTIMATE_COLUMNS)
 
 
 def model_rows(

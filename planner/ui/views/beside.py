@@ -101,7 +101,7 @@ def _counted(parameters: Parameters, paths: list[Path]) -> list[Block]:
     parts = None
     if group != _NO_GROUP:
         parts = (group, collection.by(parameters.groups, group))
-    table = estimates_table(parameters, collection.sums, CONFIDENCE, by=parts)
+    table = estimates_table(parameters, collection.sums, CONFIDENCE, grouped=parts)
     if model.strip():
         formula = read_model(model, "logit", parameters)
         modelled = model_table(parameters, collection.by_group, formula, CONFIDENCE)

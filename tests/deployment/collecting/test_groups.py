@@ -242,7 +242,7 @@ def test_a_table_by_group(parameters, tmp_path):
     put(tmp_path / "version=a", "b.jsonl", lines(parameters, '{"region":"south"}', 30))
     done = collect(parameters, [tmp_path])
     parts = "region", done.by(parameters.groups, "region")
-    frame = estimates_table(parameters, done.sums, by=parts).to_pandas()
+    frame = estimates_table(parameters, done.sums, grouped=parts).to_pandas()
     found = frame.groupby("group", sort=False)["users"].first().to_dict()
     north = "region = north"
     south = "region = south"
