@@ -80,13 +80,17 @@ def kept(
     message_below(slot, where)
 
 
-def kept_row(holder: Document, number: int | None, *paths: str) -> None:
-    """Cells side by side."""
+def kept_row(
+    holder: Document, number: int | None, *paths: str
+) -> dict[str, st.delta_generator.DeltaGenerator]:
+    """Cells side by side; the column of each, by its path, for what stands below it."""
     if not paths:
-        return
+        return {}
     slots = st.columns(len(paths), vertical_alignment="top")
-    for slot, path in zip(slots, paths, strict=True):
+    columns = dict(zip(paths, slots, strict=True))
+    for path, slot in columns.items():
         kept(slot, holder, path, number)
+    return columns
 
 
 def kept_item(

@@ -531,19 +531,29 @@ def test_what_another_question_costs_is_said_where_it_is_added(questions):
     assert "This plan does so." in words(questions)
 
 
-def test_a_budget_is_said_in_people_who_are_guessed_right(questions):
-    def said():
-        return [
-            one.proto.body
-            for one in questions.get("html")
-            if "guessed" in one.proto.body
-        ]
+def budget_meanings(app):
+    bodies = [element.proto.body for element in app.get("html")]
+    return [body for body in bodies if "guessed" in body]
 
-    assert "at most 80 of 100 guessed right" in said()[0]  # of ln 4: 4 to 1
+
+def test_a_budget_is_said_in_people_who_are_guessed_right(questions):
+    first = budget_meanings(questions)[0]
+    assert "at most 80 of 100 guessed right" in first  # of ln 4: 4 to 1
     type_levels(questions, {0: {"epsilon": "1"}})
-    assert "at most 74 of 100 guessed right" in said()[0]
+    assert "at most 74 of 100 guessed right" in budget_meanings(questions)[0]
     type_levels(questions, {0: {"epsilon": "?"}})
-    assert len(said()) == 1
+    assert len(budget_meanings(questions)) == 1
+
+
+def test_the_budget_of_a_number_is_said_in_people_too(questions):
+    choose(questions, "A person gives", "numeric")
+    (usual,) = budget_meanings(questions)
+    assert "at most 74 of 100 guessed right" in usual  # of 1, as it starts
+    write(questions, "Budget (epsilon, needed)", "ln 4")
+    (larger,) = budget_meanings(questions)
+    assert "at most 80 of 100 guessed right" in larger
+    write(questions, "Budget (epsilon, needed)", "")
+    assert budget_meanings(questions) == []  # nothing is said of no budget
 
 
 def test_two_rounds_say_on_this_page_whom_they_do_not_protect():

@@ -108,7 +108,7 @@ def _row(
         _cell(next(slots), question, number, row, key, texts[key], with_labels)
         if key == "epsilon":
             with next(slots):
-                _meaning(texts["epsilon"])
+                budget_meaning(texts["epsilon"])
     if not is_blank:
         # The words are for who hears the page; the style hides them from who sees it.
         label = f"✕ *Remove {render.plain(texts['name'] or 'this level')}*"
@@ -167,7 +167,7 @@ def _remove(question: Document, row: int) -> None:
     session().revision += 1
 
 
-def _meaning(text: str) -> None:
+def budget_meaning(text: str) -> None:
     """A budget in words and as a picture of a hundred people (an icon array).
 
     People choose better by such pictures than by an epsilon (Nanayakkara et al., USENIX Security

@@ -21,6 +21,7 @@ from planner.show.plan import design_sentence, headline, question_blocks, tiles
 from planner.show.promises import unused_sentence
 from planner.survey.assumed import read_preferences
 from planner.survey.questions import QUESTIONS
+from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import (
     CELLS,
@@ -48,7 +49,7 @@ from planner.ui.document import (
 from planner.ui.fields import field, kept, kept_item, kept_row, message_below
 from planner.ui.opening import as_file
 from planner.ui.state import session
-from planner.ui.views.levels import level_table, listed_numbers
+from planner.ui.views.levels import budget_meaning, level_table, listed_numbers
 from planner.ui.working import (
     Result,
     chosen_question,
@@ -131,8 +132,10 @@ def _answers(question: Document, number: int) -> None:
     if form.columns:
         _protected(question, number)
         level_table(question, number)
-    kept_row(question, number, *form.cells)
+    columns = kept_row(question, number, *form.cells)
     if kind_of(question) == "numeric":
+        with columns["epsilon"]:
+            budget_meaning(text_of(question.get("epsilon"), "epsilon"))
         _preferences(question, number)
     elif kind_of(question) == "sampled-choice":
         _sampling(question, number)
