@@ -1,6 +1,7 @@
 """Play a Markdown page like a reader who types everything in: what it shows must come true.
 
-In order, in one empty folder: a block with a title is saved under that name, a Python block
+In order, in one empty folder: a block with a title is saved under that name (but for changes to
+code, of the kind ``diff``, whose title is the file that they would change), a Python block
 runs as a doctest, and a console block that starts with ``$ ldp-planner`` runs the command,
 whose output on a terminal 80 columns wide must be what the block shows. Where the block shows
 ``...`` any output will do: real reports are never the same twice. What a simulation measured,
@@ -38,6 +39,8 @@ def play(page: Path, folder: Path) -> str:
 
     def block(found: re.Match[str]) -> str:
         body = found["body"]
+        if found["kind"] == "diff":
+            return found[0]
         if found["title"]:
             (folder / found["title"]).write_text(body, encoding="utf-8")
         elif found["kind"] == "python":

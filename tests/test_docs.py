@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests import notebooks
-from tests.documents import ROOT, play
+from tests.documents import FENCE, ROOT, play
 
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
@@ -45,6 +45,29 @@ def test_every_file_that_is_named_is_there():
     text = "".join((ROOT / name).read_text() for name in PAGES)
     for path in re.findall(r"`((?:[a-z_]+/)+[\w.]+\.(?:py|mjs|toml))`", text):
         assert any((place / path).exists() for place in (ROOT, ROOT / "planner")), path
+
+
+def missing_lines(page):
+    """Lines that a page's changes would find in a file, and that are not there.
+
+    A change is a block of ``diff`` whose title is the file: what it leaves or takes away.
+    """
+    missing = []
+    for block in FENCE.finditer(page):
+        if block["kind"] != "diff":
+            continue
+        text = (ROOT / block["title"]).read_text(encoding="utf-8")
+        for line in block["body"].splitlines():
+            if line[0] != "+" and f"\n{line[1:]}\n" not in text:
+                missing.append(line)
+    return missing
+
+
+def test_a_change_that_is_shown_fits_the_code_of_today():
+    page = (DOCS / "first-change.md").read_text()
+    assert page.count("```diff title=") == 4
+    assert missing_lines(page) == []
+    assert missing_lines(page.replace('-    *("nein"', '-    *("nine"')) != []
 
 
 def test_examples_of_the_package_stand_under_their_heading():
