@@ -302,7 +302,7 @@ def _pick(survey: Survey, name: str) -> Question:
     fitting = {
         candidate.name: candidate
         for candidate in survey.questions
-        if not candidate.apart
+        if candidate.shares_budgets
     }
     if name in fitting:
         return fitting[name]

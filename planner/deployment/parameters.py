@@ -146,6 +146,11 @@ class Parameters:
             for joint in listed
         }
 
+    @property
+    def anchors(self) -> list[dict[str, str]]:
+        """Each anchor's ``question``, whose it is, ``of``, and its ``known`` answer."""
+        return list(self.document.get("anchors", ()))
+
     def to_json(self) -> str:
         """The file's text."""
         return json.dumps(self.document, indent=2, ensure_ascii=False) + "\n"
@@ -298,6 +303,14 @@ def parameters_from_mechanisms(
         document["groups"] = groups
     if joint:
         document["joint"] = joint
+    anchors = []
+    for question in questions:
+        if question.anchor_of in mechanisms:
+            known = getattr(question, "known", "")
+            row = {"question": question.name, "of": question.anchor_of, "known": known}
+            anchors.append(row)
+    if anchors:
+        document["anchors"] = anchors
     if drawing is not None:
         document["drawn"] = drawing.document()
     if survey.limits != "people asked":

@@ -93,6 +93,7 @@ def questionnaire(
         "round": _round(laws, round_number),
         "preview": preview,
         "thanks": survey.thanks,
+        "shuffled": any(q.anchor_of is not None for q in survey.questions),
         "questions": {law.name: _worded(survey, law) for law in laws},
     }
     connected = "'none'" if preview or not send_to else _source(send_to)

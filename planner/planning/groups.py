@@ -59,7 +59,9 @@ def expected_groups(plan: SurveyPlan) -> tuple[ExpectedGroups, ...]:
     (True, [500, 500])
     """
     survey = plan.survey
-    shared = [question for question in plan.questions if not question.question.apart]
+    shared = [
+        question for question in plan.questions if question.question.shares_budgets
+    ]
     expected = []
     for name, shares in survey.group_shares.items():
         values = []

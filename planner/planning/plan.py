@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nlargest
 from itertools import product
@@ -107,7 +107,7 @@ class SurveyPlan(WithDataFrame):
     def asked(self) -> int:
         """How many of the questions that share the budgets a person answers."""
         if self.allocation is None or self.survey.design == "split":
-            return sum(not question.question.apart for question in self.questions)
+            return sum(plan.question.shares_budgets for plan in self.questions)
         return self.allocation.some_each.asked
 
     @property
@@ -182,6 +182,8 @@ class SurveyPlan(WithDataFrame):
         views = []
         left_out = []
         for question in self.questions:
+            if question.question.anchor_of is not None:
+                continue  # what its true answer is, everybody knows
             view = question.outsiders(delta, prod(smallest))
             if view is None:
                 left_out.append(question.name)
@@ -189,7 +191,7 @@ class SurveyPlan(WithDataFrame):
                 views.append(view)
         if not views:
             return None
-        sharing = sum(not question.question.apart for question in self.questions)
+        sharing = sum(plan.question.shares_budgets for plan in self.questions)
         asked = None if self.asked == sharing else self.asked
         return SurveyOutsiderView(tuple(views), asked, tuple(left_out))
 
@@ -199,7 +201,7 @@ class SurveyPlan(WithDataFrame):
         Who answers so many questions spends so many questions' budgets: the largest per level. An
         :class:`InputError` if the questions have different pair rules, or none shares the budgets.
         """
-        sharing = [plan for plan in self.questions if not plan.question.apart]
+        sharing = [plan for plan in self.questions if plan.question.shares_budgets]
         levelled = [plan for plan in sharing if plan.question.levels]
         # Of a joint question those of its parts, whose levels it spends.
         rules = set()
@@ -390,11 +392,34 @@ def plan_survey(
     ledger = earlier(survey.ledger) if ledger is None else ledger
     parts, allocation = parts_of(survey, ledger)
     sharing = {part.asked.name: part for part in parts}
-    planned = []
+    planned = {}
     for question in survey.questions:
-        part = sharing.get(question.name) or Part.alone(question, survey.users)
-        planned.append(plan_question(part))
-    return SurveyPlan(survey, QuestionPlans(planned), allocation, ledger)
+        if question.anchor_of is None:
+            part = sharing.get(question.name) or Part.alone(question, survey.users)
+            planned[question.name] = plan_question(part)
+    for question in survey.questions:
+        if question.anchor_of is not None:
+            part = anchor_part(question, planned[question.anchor_of])
+            planned[question.name] = plan_question(part)
+    in_order = [planned[question.name] for question in survey.questions]
+    return SurveyPlan(survey, QuestionPlans(in_order), allocation, ledger)
+
+
+def anchor_part(anchor: Question, question: QuestionPlan) -> AnyPart:
+    """The part of an anchor: the mechanism and the budgets that its ``question`` spends."""
+    part = question.part
+
+    def like(settled: Question) -> Question:
+        return anchor.replacing(
+            levels=settled.levels, mechanism=question.deployed.mechanism
+        )
+
+    return replace(
+        part,
+        asked=like(part.asked),
+        tolerated=like(part.tolerated),
+        question=like(part.question),
+    )
 
 
 def _loaded(survey: Survey | str | Path) -> Survey:
@@ -416,7 +441,7 @@ def parts_of(
     for question in survey.questions:
         KINDS[question.kind].check(question)
     ledger = earlier(survey.ledger) if ledger is None else ledger
-    questions = [question for question in survey.questions if not question.apart]
+    questions = [question for question in survey.questions if question.shares_budgets]
     users = survey.users
     if len(questions) < 2:
         groups = known_groups(survey)

@@ -143,7 +143,7 @@ class QuestionPlan(WithDataFrame):
 
         A mechanism that protects all answers like the most sensitive spends its budget alone.
         """
-        if self.question.apart:
+        if not self.question.shares_budgets:
             return ()
         most = inf
         if not self.planned.by_level:

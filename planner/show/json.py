@@ -15,6 +15,7 @@ from planner.deployment.parameters import Parameters
 from planner.laws.schema import Document
 from planner.outsiders.false_reports import FalseReports
 from planner.outsiders.guarantee import ShuffledGuarantee
+from planner.planning.anchors import anchor_cost
 from planner.planning.by_level import ByLevel
 from planner.planning.joint import Related
 from planner.planning.mean import ChannelCurve
@@ -155,6 +156,8 @@ def question_json(question: QuestionPlan) -> Document:
         "sampling": to_json(question.fact(SamplingPlan)),
         "targets": [target | {"budgets": budgets} for target, budgets in targets],
     }
+    if question.question.anchor_of is not None:
+        document["anchor"] = to_json(anchor_cost(question))
     if question.fact(Related) is not None:
         document["joint"] = to_json(question.fact(Related))
     if question.question.rounds is not None:

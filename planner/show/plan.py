@@ -11,6 +11,7 @@ import numpy as np
 from planner.estimates.channel import OrderedEstimates
 from planner.limits import FEW_PEOPLE, LARGE_EPSILON, SAME_ERROR, SMALL_GROUP
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning.anchors import anchor_cost
 from planner.planning.by_level import ByLevel
 from planner.planning.groups import expected_groups
 from planner.planning.option import Option
@@ -146,6 +147,7 @@ def question_blocks(
     )
     asked = f"{asked_sentence(question)} " if apart else ""
     blocks += said([asked + _how(question)])
+    blocks += said([anchor_sentence(question)])
     blocks += [headline(question), *kinds.round_blocks(question, details=details)]
     blocks += said([kinds.words(question).assumed(question)])
     blocks += said(cautions(question), "note")
@@ -155,7 +157,8 @@ def question_blocks(
             question, target, in_headline=len(question.targets) == 1
         )
         blocks += said([sentence], "met" if target.met else "missed")
-    advice = _advice(question)
+    # An anchor is asked as its question is: what would help that one is said there.
+    advice = [] if question.question.anchor_of is not None else _advice(question)
     blocks += said([*promises_of(question), kinds.cap_sentence(question), *advice])
     return blocks + _details(question, advice) if details else blocks
 
@@ -232,6 +235,21 @@ def asked_sentence(question: QuestionPlan) -> str:
         else " people"
     )
     return f"{question.part.people:,}{of_all} {asked}{part}."
+
+
+def anchor_sentence(question: QuestionPlan) -> str:
+    """What an anchor is for, and how many people it costs; empty for other questions."""
+    cost = anchor_cost(question)
+    if cost is None:
+        return ""
+    whole, fewer = cost.as_exact_as.items()
+    return (
+        f"The anchor of {cost.question!r}: {cost.known!r} is true of everybody, so that it "
+        "spends no budget and shows how many people attend. Corrected by it, rare answers are as "
+        f"exact as {whole[1]:,} of {question.part.people:,} people would make them if "
+        f"all attend, {fewer[1]:,} if {percent(fewer[0])} do. Who answers {cost.question!r} here "
+        "by mistake reports it twice."
+    )
 
 
 def lots_sentence(plan: SurveyPlan) -> str:
@@ -535,7 +553,7 @@ def shares_sentence(plan: SurveyPlan, allocation: Allocation) -> str:
     had = " and ".join(
         f"{question.name!r} had {label}"
         for question in plan.questions
-        if not question.question.apart
+        if question.question.shares_budgets
         and (label := CATALOGUE[question.shared.mechanism].label)
         != question.mechanism_label
     )

@@ -13,6 +13,8 @@ import numpy as np
 
 from planner.deployment.collecting.collector import Collection
 from planner.deployment.collecting.estimating import (
+    ATTENTION,
+    CORRECTED,
     CRAMERS_V,
     INDEPENDENCE,
     ODDS_RATIO,
@@ -192,7 +194,8 @@ def _question(
     ordered = law.asked.in_order
     rounds = everybody[everybody["of"].str.startswith("round ")]
     last = rounds["of"].iloc[-1] if len(rounds) else ""
-    for part in dict.fromkeys(("", last, "average of rounds")):
+    parts_shown = ("", last, "average of rounds", ATTENTION, CORRECTED)
+    for part in dict.fromkeys(parts_shown):
         rows = everybody[(everybody["of"] == part) & everybody["estimate"].notna()]
         if not len(rows):
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import pydantic
 
@@ -13,16 +13,19 @@ from planner.laws.answers import (
     ItemOrNone,
     OneOfSet,
 )
+from planner.laws.schema import Document
 from planner.limits import MAX_PADDING_LENGTH
 from planner.survey import values
 from planner.survey.assumed import AssumedSets
 from planner.survey.description import Description, wrong
+from planner.survey.levels import Level
 from planner.survey.question import Levelled
 
 SET_DESIGN = "set-design"  # asks for one report about the whole set
 
 
 Criterion = Literal["total", "minimax"]
+_OF_NO_ANCHOR = {"targets": (), "rounds": None, "weight": 1.0}
 
 
 class Categorical(Levelled):
@@ -30,6 +33,10 @@ class Categorical(Levelled):
 
     ``criterion``: ``"total"`` keeps the error of all items together small, ``"minimax"`` that of
     the worst single item, where few people have it.
+
+    An ``anchor`` names another question of the survey, whose answers and mechanism it has, and the
+    answer to it that is ``known`` to be true of everybody: it shows how many people attend. It
+    spends no budget, as no two answers are to be told apart, and states nothing else but its text.
 
     Examples
     --------
@@ -43,6 +50,39 @@ class Categorical(Levelled):
     joins: ClassVar[bool] = True
     kind: Literal["categorical"] = "categorical"
     criterion: Criterion = "total"
+    levels: values.Several[Level] = pydantic.Field(default=(), alias="level")
+    anchor: values.Name | None = None
+    known: values.Name | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _fits(self) -> Self:
+        if (self.anchor is None) != (self.known is None):
+            allowed = "given with the other, as a question's name and its known answer"
+            remedy = 'Write anchor = "diagnosis" and known = "none of these".'
+            raise wrong((self.anchor, self.known), allowed, remedy, "anchor")
+        if self.anchor is None and not self.levels:
+            remedy = "Add a table [[question.level]] with its answers and their budget."
+            raise wrong(None, "one level or more", remedy, "level")
+        for key, usual in _OF_NO_ANCHOR.items():
+            if self.anchor is not None and getattr(self, key) != usual:
+                remedy = "An anchor is asked as its question is: say it there."
+                raise wrong(getattr(self, key), "left out", remedy, key)
+        if not self.levels:  # until it is in a survey
+            return self
+        return super()._fits()  # type: ignore[operator]
+
+    @pydantic.model_serializer(mode="wrap")
+    def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
+        document = super()._written(write)
+        if self.anchor is None:
+            return document
+        derived = ("level", "rule", "label", "mechanism", "criterion")
+        return {key: cell for key, cell in document.items() if key not in derived}
+
+    @property
+    def anchor_of(self) -> str | None:
+        """The name of the question whose anchor it is: its true answer is known."""
+        return self.anchor
 
     def _check(self) -> None:
         priors = [level.prior for level in self.levels if level.prior is not None]

@@ -22,6 +22,9 @@ from planner.survey.levels import (
     Level,
 )
 
+# What a joint question has from those that it is of.
+_OF_THE_PARTS = {"levels", "rule", "label", "anchor", "known"}
+
 
 class Joint(Categorical):
     """Two or three questions of one answer each, asked together: one report says both answers.
@@ -57,7 +60,7 @@ class Joint(Categorical):
         if self.rounds is not None:
             raise wrong("given", "left out for 'joint'", "Ask it once.", "rounds")
         if not self.parts:  # until it is in a survey
-            for key in sorted({"levels", "rule", "label"} & self.model_fields_set):
+            for key in sorted(_OF_THE_PARTS & self.model_fields_set):
                 remedy = (
                     "Levels, their rule and labels are those of the questions it is of."
                 )

@@ -109,6 +109,16 @@ class BaseQuestion(Description):
         return (self,)
 
     @property
+    def anchor_of(self) -> str | None:
+        """The name of the question whose anchor it is: its true answer is known."""
+        return None
+
+    @property
+    def shares_budgets(self) -> bool:
+        """Whether it gets a share of the budgets: not if it has its own, or is an anchor."""
+        return not self.apart and self.anchor_of is None
+
+    @property
     def unit(self) -> str:
         """Of its error: ``"people"``, or ``"units of the question"`` for a mean."""
         return "units of the question" if self.of_mean else "people"

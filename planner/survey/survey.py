@@ -6,6 +6,7 @@ Survey files: TOML in, a ``Survey`` out, one sentence for every mistake; and bac
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -17,6 +18,7 @@ from planner.files import read_text
 from planner.laws.schema import Document, Json
 from planner.limits import MAX_COUNT
 from planner.survey import values
+from planner.survey.choices import Categorical
 from planner.survey.description import Description, Mistake, at, mistakes, wrong
 from planner.survey.joint import Joint
 from planner.survey.levels import require_distinct
@@ -30,6 +32,7 @@ _OF_A_PART = {
     "rounds": None,
     "mechanism": BEST,
     "criterion": "total",
+    "anchor": None,
 }
 
 
@@ -86,6 +89,7 @@ class Survey(Description):
             names.append((("question", i, "name"), question.name))
         require_distinct(names)
         self._check_differences()
+        self._anchor()
         self._join()
         if self.weights and self.population:
             remedy = "Give one of the two: a weight is what one person counts for."
@@ -126,7 +130,9 @@ class Survey(Description):
         allowed = "given for the design some-each alone"
         if self.design == "some-each":
             # Questions that spend budgets of another nature are asked of everybody.
-            sharing = [question for question in self.questions if not question.apart]
+            sharing = [
+                question for question in self.questions if question.shares_budgets
+            ]
             most = max(1, len(sharing))
             allowed = f"at most {most}, the number of questions"
         if asked > most:
@@ -142,6 +148,64 @@ class Survey(Description):
                     remedy = "Name a group of the survey that is no number."
                     error = InputError.unknown("between", target.between, names, remedy)
                     raise at("question", i, "target", k, "between", error=error)
+
+    def _anchor(self) -> None:
+        """Anchors get the answers and the mechanism of the question that they are the anchor of."""
+        joined = {
+            name
+            for question in self.questions
+            if isinstance(question, Joint)
+            for name in question.of
+        }
+        fitting = {}
+        for question in self.questions:
+            alone = isinstance(question, Categorical) and not isinstance(
+                question, Joint
+            )
+            if alone and question.name not in joined and question.rounds is None:
+                fitting[question.name] = question
+        fitting = {name: q for name, q in fitting.items() if q.anchor_of is None}
+        settled = []
+        for i, question in enumerate(self.questions):
+            if question.anchor_of is not None:
+                settled.append(self._anchored(i, question, fitting))
+            else:
+                settled.append(question)
+        self.__dict__["questions"] = tuple(settled)
+
+    def _anchored(
+        self, i: int, anchor: Question, fitting: Mapping[str, Question]
+    ) -> Question:
+        """An anchor with the answers of its question, which is one of the ``fitting`` ones."""
+        if self.design != "split":
+            allowed = "split, where a question is an anchor"
+            remedy = "Whoever answers a question must answer its anchor."
+            raise wrong(self.design, allowed, remedy, "design")
+        name = anchor.anchor_of or ""
+        known = getattr(anchor, "known", None) or ""
+        if name not in fitting:
+            remedy = (
+                "Name a question of one answer that is asked once, and in no joint one."
+            )
+            error = InputError.unknown("anchor", name, list(fitting), remedy)
+            raise at("question", i, "anchor", error=error)
+        question = fitting[name]
+        items = [item for level in question.levels for item in level.items]
+        if known not in items:
+            remedy = "Name the answer that is true of everybody."
+            error = InputError.unknown("known", known, items, remedy)
+            raise at("question", i, "known", error=error)
+        written = [item for level in anchor.levels for item in level.items]
+        if written and written != items:
+            remedy = "Leave them out: an anchor has the answers of its question."
+            raise wrong(written, f"those of {name!r}", remedy, "question", i, "level")
+        return anchor.replacing(
+            levels=question.levels,
+            rule=getattr(question, "rule", None),
+            label=getattr(question, "label", ()),
+            mechanism=question.mechanism,
+            criterion=getattr(question, "criterion", None),
+        )
 
     def _join(self) -> None:
         """Joint questions get their parts, which are no questions of their own then."""

@@ -345,7 +345,19 @@ def file_form() -> Document:
         "Whose variance limits of estimates count: that of people drawn at random from a "
         "population. Left out where they are of the people asked.",
     )
-    optional = {"groups": groups, "joint": joint, "drawn": DRAWN, "limits": limits}
+    anchor = schema.record({"question": TEXT, "of": TEXT, "known": TEXT})
+    anchors = schema.described(
+        schema.list_of(anchor),
+        "Questions whose true answer is known to be the same for all, by which shares of another "
+        "one are corrected for people who do not attend. Left out where there is none.",
+    )
+    optional = {
+        "groups": groups,
+        "joint": joint,
+        "anchors": anchors,
+        "drawn": DRAWN,
+        "limits": limits,
+    }
     return always | {"properties": always["properties"] | optional}
 
 

@@ -21,6 +21,7 @@ from planner.arrays import Array
 from planner.deployment.collecting.reports import Sums
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
+from planner.estimates.attention import Attention
 from planner.estimates.channel import ChannelEstimates, Estimate, weighted_channel
 from planner.estimates.counts import DrawnEstimates, Estimates, reach
 from planner.estimates.cross_table import CrossTable, pair_tables
@@ -56,6 +57,8 @@ ESTIMATE_COLUMNS = pa.schema(
     ]
     + [("limits_for", pa.string()), ("remark", pa.string())]
 )
+ATTENTION = "attention"
+CORRECTED = "if all attended"
 ASKED = "people asked"
 POPULATION = "population"
 COLLECTION = "collection"  # of which of two a row is
@@ -107,6 +110,8 @@ def estimates_table(
     def tell(counts: Sums, group: str = "") -> dict[tuple[str, str], AnswerRows]:
         rows_of, related = _answered(parameters, counts, sizes, window, confidence)
         tables.extend(_question_tables(rows_of, group, confidence, population))
+        for name, what, rows in attention_rows(parameters, rows_of, confidence):
+            tables.append(_table(name, what, rows, group, limits=POPULATION))
         tables.extend(_relation_tables(parameters, related, group, population))
         return rows_of
 
@@ -143,6 +148,67 @@ def _question_tables(
             yield _table(question, what, drawn, group, limits=POPULATION)
         else:
             yield _table(question, what, rows, group)
+
+
+def attention_rows(
+    parameters: Parameters,
+    found: Mapping[tuple[str, str], AnswerRows],
+    confidence: float,
+) -> Iterator[tuple[str, str, AnswerRows]]:
+    """Of each question with an anchor who attends, and its shares if all did.
+
+    Its name, :data:`ATTENTION` or :data:`CORRECTED`, and the rows; for people drawn at random. An
+    attention that is not told apart from 0 corrects nothing, and its row says so.
+    """
+    for anchor in parameters.anchors:
+        rows = found.get((anchor["of"], ""))
+        known = found.get((anchor["question"], ""))
+        if rows is None or known is None:
+            continue
+        rows = population_rows(rows, confidence)
+        known = population_rows(known, confidence)
+        names = list(known.answers)
+        if anchor["known"] not in names:
+            remedy = "Export the parameters again."
+            raise InputError.unknown("known", anchor["known"], names, remedy)
+        place = names.index(anchor["known"])
+        attention = Attention.of_anchor(
+            float(known["estimate"][place] / known.whole[place]),
+            float(known["standard_error"][place] / known.whole[place]),
+            len(known.answers),
+        )
+        lower, upper = attention.limits(confidence)
+        note = f"by {anchor['question']!r}, whose true answer is known"
+        if not attention.is_seen(confidence):
+            note = f"{note}: not told apart from 0, nothing is corrected"
+        share = Estimate(attention.share, attention.standard_error, lower, upper, note)
+        users = known.users
+        row = AnswerRow("attentive people", share.scaled(0, users), whole=users)
+        yield anchor["of"], ATTENTION, answer_rows(users, [row])
+        if attention.is_seen(confidence):
+            yield anchor["of"], CORRECTED, _corrected(rows, attention, confidence)
+
+
+def _corrected(rows: AnswerRows, attention: Attention, confidence: float) -> AnswerRows:
+    """How many people would have each answer if all attended, with normal limits."""
+    shares, errors = attention.corrected(
+        rows["estimate"] / rows.whole, rows["standard_error"] / rows.whole
+    )
+    half = reach(confidence) * errors
+    corrected = []
+    for k, answer in enumerate(rows.answers):
+        lower = min(max(float(shares[k] - half[k]), 0.0), 1.0)
+        upper = max(min(float(shares[k] + half[k]), 1.0), 0.0)
+        note = "corrected for people who answer at random, evenly"
+        share = Estimate(float(shares[k]), float(errors[k]), lower, upper, note)
+        row = AnswerRow(
+            answer,
+            share.scaled(0, rows.users),
+            level=rows.levels[k],
+            whole=rows.users,
+        )
+        corrected.append(row)
+    return answer_rows(rows.users, corrected)
 
 
 def _relation_tables(

@@ -66,7 +66,8 @@ class Visit {
   async ask() {
     const open = [];
     const theirs = await this.client.questionsOf(this.user);
-    for (const question of this.client.questions.filter(({ name }) => theirs.includes(name))) {
+    const askedOf = this.client.questions.filter(({ name }) => theirs.includes(name));
+    for (const question of told.shuffled ? shuffled(askedOf) : askedOf) {
       const { name } = question;
       const [kept, { now, again }] = [await this.#kept(name), await this.#turn(name)];
       const asked = { question, ...told.questions[name], name: `q${open.length}`, say, written, again };
@@ -187,6 +188,16 @@ async function post(line) {
   const answer = new TextDecoder().decode(value);
   if (response.status !== 200) throw new Error(`${response.status} ${answer.slice(0, 200)}`);
   if (!answer.includes(idOf(line))) throw new Error(say("nonsense"));
+}
+
+/** The same in a random order (Fisher and Yates): an anchor must not stand out by its place. */
+function shuffled(list) {
+  const order = [...list];
+  for (let last = order.length - 1; last > 0; last--) {
+    const place = crypto.getRandomValues(new Uint32Array(1))[0] % (last + 1);
+    [order[last], order[place]] = [order[place], order[last]];
+  }
+  return order;
 }
 
 function save(entries) {

@@ -1,0 +1,175 @@
+"""Anchors: questions whose true answer is known, from a survey file to corrected shares."""
+
+import numpy as np
+import pytest
+
+from planner.deployment.collecting.estimating import (
+    ATTENTION,
+    CORRECTED,
+    estimates_table,
+)
+from planner.deployment.parameters import parse_parameters, survey_parameters
+from planner.deployment.questionnaire import questionnaire
+from planner.planning.anchors import anchor_cost
+from planner.planning.plan import plan_survey
+from planner.show.json import plan_json
+from planner.show.plan import anchor_sentence
+from planner.survey.survey import survey_from_text, survey_text
+from tests.refusals import refused
+
+SURVEY = """
+[survey]
+name = "clinic"
+users = 20000
+[[question]]
+name = "diagnosis"
+[[question.level]]
+name = "rare"
+epsilon = 2.0
+items = ["HIV", "cancer"]
+[[question.level]]
+name = "usual"
+epsilon = 3.0
+items = ["flu", "cold", "none of these"]
+[[question]]
+name = "check"
+anchor = "diagnosis"
+known = "none of these"
+"""
+OTHER = """
+[[question]]
+name = "smokes"
+[[question.level]]
+name = "any"
+epsilon = 1.0
+items = ["yes", "no"]
+"""
+
+
+def test_an_anchor_has_the_answers_and_the_mechanism_of_its_question():
+    plan = plan_survey(survey_from_text(SURVEY))
+    question, anchor = plan.questions
+    assert anchor.question.policy == question.question.policy
+    assert anchor.law.shape == question.law.shape
+    assert anchor.deployed.mechanism == question.deployed.mechanism
+
+
+def test_an_anchor_spends_nothing_and_takes_no_share():
+    with_anchor = plan_survey(survey_from_text(SURVEY + OTHER))
+    before = SURVEY.partition('[[question]]\nname = "check"')[0]
+    without = plan_survey(survey_from_text(before + OTHER))
+    assert with_anchor.asked == without.asked == 2
+    assert with_anchor.most_spent == pytest.approx(without.most_spent)
+    assert with_anchor.spending == without.spending
+    question, anchor, _ = with_anchor.questions
+    assert anchor.part.share == question.part.share < 1
+    assert anchor.law.shape == question.law.shape
+    assert with_anchor.outsiders().epsilon == without.outsiders().epsilon
+
+
+def test_a_file_with_an_anchor_is_read_and_written():
+    survey = survey_from_text(SURVEY)
+    text = survey_text(survey)
+    assert text.count("epsilon") == 2
+    assert survey_from_text(text) == survey
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code"),
+    [
+        ('anchor = "diagnosis"', 'anchor = "age"', "anchor"),
+        ('known = "none of these"', 'known = "plague"', "known"),
+        ('known = "none of these"', "", "anchor"),
+        ("users = 20000", 'users = 20000\ndesign = "one-each"', "design"),
+        ('name = "check"', 'name = "check"\nweight = 2.0', "weight"),
+        ('anchor = "diagnosis"\nknown = "none of these"', "", "level"),
+    ],
+)
+def test_what_is_no_anchor_is_refused(before, after, code):
+    assert SURVEY.count(before) == 1
+    with refused(code):
+        survey_from_text(SURVEY.replace(before, after))
+
+
+def test_a_plan_says_how_many_people_an_anchor_costs():
+    plan = plan_survey(survey_from_text(SURVEY))
+    question, anchor = plan.questions
+    assert anchor_cost(question) is None
+    cost = anchor_cost(anchor)
+    assert 5_000 < cost.as_exact_as[0.8] < cost.as_exact_as[1.0] < 20_000
+    said = anchor_sentence(anchor)
+    assert f"{cost.as_exact_as[1.0]:,} of 20,000 people" in said
+    assert "spends no budget" in said
+    assert plan_json(plan)["questions"][1]["anchor"]["known"] == "none of these"
+
+
+def test_people_told_of_are_those_of_draws():
+    """Corrected shares of 3,000 draws: their spread within 7 % but once in 10 million (5.4 sd)."""
+    plan = plan_survey(survey_from_text(SURVEY))
+    _, anchor = plan.questions
+    rng = np.random.default_rng(11)
+    attentive, people, draws = 0.8, 20_000, 3000
+    levels = np.array([0, 0, 1, 1, 1])
+    a = anchor.planned.law.a[levels]
+    b = anchor.planned.law.b[levels]
+    # Of "HIV", which nobody has, and of the known answer.
+    naive = b[0] + (1 - attentive) / 5 * (a[0] - b[0])
+    seen = rng.binomial(people, naive, draws) / people
+    reported = (seen - b[0]) / (a[0] - b[0])
+    known = b[4] + (attentive + (1 - attentive) / 5) * (a[4] - b[4])
+    seen = rng.binomial(people, known, draws) / people
+    g = ((seen - b[4]) / (a[4] - b[4]) - 0.2) / 0.8
+    corrected = (reported - (1 - g) * 0.2) / g
+    plain = b[0] * (1 - b[0]) / (a[0] - b[0]) ** 2
+    as_exact_as = plain / corrected.var(ddof=1)
+    assert as_exact_as == pytest.approx(anchor_cost(anchor).as_exact_as[0.8], rel=0.14)
+
+
+@pytest.fixture(scope="module")
+def parameters():
+    return survey_parameters(plan_survey(survey_from_text(SURVEY)))
+
+
+def collected(parameters, shares, attentive, people=20_000):
+    rng = np.random.default_rng(5)
+    careless = (1 - attentive) / 5
+    known = np.eye(5)[4]
+    sums = {}
+    for name, truth in (("diagnosis", np.array(shares)), ("check", known)):
+        counts = rng.multinomial(people, attentive * truth + careless)
+        law = parameters.question(name)
+        sums[name, None] = law.draw_aggregate(counts, rng)
+    return estimates_table(parameters, sums).to_pandas()
+
+
+def test_corrected_shares_stand_beside_the_plain_ones(parameters):
+    """Each limit within 6 standard errors of the truth: a false alarm of 1e-8."""
+    shares = [0.05, 0.25, 0.2, 0.2, 0.3]
+    table = collected(parameters, shares, attentive=0.8)
+    (attention,) = table[table["of"] == ATTENTION].itertuples()
+    assert abs(attention.estimate - 16_000) < 6 * attention.standard_error
+    assert attention.limits_for == "population"
+    corrected = table[table["of"] == CORRECTED].set_index("answer")
+    gaps = corrected["share"] - shares
+    assert (gaps.abs() < 6 * corrected["standard_error"] / 20_000).all()
+    # The plain share of HIV is off by (1 - g)(u - p) = .03: refused by these limits.
+    plain = table[(table["of"] == "") & (table["answer"] == "HIV")]
+    assert plain["share"].iloc[0] > corrected["share_upper"]["HIV"]
+
+
+def test_nobody_who_attends_gives_no_corrected_share(parameters):
+    table = collected(parameters, [0.2] * 5, attentive=0.0)
+    (attention,) = table[table["of"] == ATTENTION].itertuples()
+    assert "not told apart from 0, nothing is corrected" in attention.remark
+    assert not (table["of"] == CORRECTED).any()
+
+
+def test_a_parameter_file_and_a_page_know_of_the_anchor(parameters):
+    assert parameters.anchors == [
+        {"question": "check", "of": "diagnosis", "known": "none of these"}
+    ]
+    again = parse_parameters(parameters.to_json())
+    assert again.anchors == parameters.anchors
+    survey = survey_from_text(SURVEY)
+    page = questionnaire(survey, parameters.to_json().encode(), "https://example.org/r")
+    assert '"shuffled": true' in page
