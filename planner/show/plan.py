@@ -239,6 +239,8 @@ def asked_sentence(question: QuestionPlan) -> str:
 
 def anchor_sentence(question: QuestionPlan) -> str:
     """What an anchor is for, and how many people it costs; empty for other questions."""
+    if question.question.anchor_of is None:
+        return ""
     cost = anchor_cost(question)
     if cost is None:
         return ""
