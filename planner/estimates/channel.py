@@ -52,14 +52,13 @@ class ChannelEstimates(NamedTuple):
         what is left would not be a covariance.
         """
         drawn = self.covariance - between_people / self.users
-        return (
-            self._replace(covariance=drawn)
-            if np.linalg.eigvalsh(drawn)[0] > 0
-            else self
-        )
+        if np.linalg.eigvalsh(drawn)[0] <= 0:
+            return self
+        return self._replace(covariance=drawn)
 
     def at_least(self, covariance: Array) -> ChannelEstimates:
         """The same with a covariance that is no smaller than another one either, in any way."""
+        # The least matrix, as forms go, that is above both along each eigenvector of the gap.
         excess, vectors = np.linalg.eigh(covariance - self.covariance)
         excess = (vectors * np.maximum(excess, 0)) @ vectors.T
         return self._replace(covariance=self.covariance + excess)
@@ -202,8 +201,9 @@ class Estimate:
         """The estimate of ``offset + factor * quantity``, for ``factor > 0``."""
         value = None if self.value is None else offset + factor * self.value
         error = None if self.standard_error is None else factor * self.standard_error
-        ends = offset + factor * self.lower, offset + factor * self.upper
-        return Estimate(value, error, *ends, self.note)
+        lower = offset + factor * self.lower
+        upper = offset + factor * self.upper
+        return Estimate(value, error, lower, upper, self.note)
 
 
 def large_sample(value: float, variance: float, confidence: float) -> Estimate:
@@ -259,19 +259,20 @@ def ratio(
     (a, b) = estimates.values.tolist()
     ((first, covariance), (_, second)) = estimates.covariance.tolist()
     z2 = reach(confidence) ** 2
+    least, most = possible
+    rate = f"(estimated answer rate {b:.3g})."
     if b <= 0:
         note = "The mean is undefined: as far as these reports show, nobody answered"
-        return Estimate(
-            None, None, *possible, f"{note} (estimated answer rate {b:.3g})."
-        )
+        return Estimate(None, None, least, most, f"{note} {rate}")
+    # First order: Var(A / B) = (Var A - 2 m Cov(A, B) + m^2 Var B) / b^2.
     value = a / b
     error = sqrt(max(first - 2 * value * covariance + value**2 * second, 0.0)) / b
+    # Fieller (1954): (a - m b)^2 <= z^2 Var(A - m B), a quadratic in m whose leading coefficient
+    # is above 0 where b differs from 0 at this confidence.
     square = b * b - z2 * second
     if square <= 0:
         note = "The reports cannot rule out that nobody answered, so they do not limit the mean"
-        return Estimate(
-            value, error, *possible, f"{note} (estimated answer rate {b:.3g})."
-        )
+        return Estimate(value, error, least, most, f"{note} {rate}")
     middle = a * b - z2 * covariance
     root = sqrt(max(middle * middle - square * (a * a - z2 * first), 0.0))
     return Estimate(value, error, (middle - root) / square, (middle + root) / square)
@@ -451,15 +452,17 @@ class OrderedEstimates(WithDataFrame):
         )
 
     def _counts(self, chosen: Flags) -> Estimates:
+        # An answer's share is that up to it, less that up to the one before (Abel's summation).
         steps = -np.diff(chosen.astype(np.float64), axis=1)
         values = chosen[:, -1] + steps @ self.values
         errors = np.sqrt(np.einsum("kp,pq,kq->k", steps, self.covariance, steps))
         n = self.users
-        counts = n * values, n * errors, n * errors, n
+        people = n * values
+        spread = n * errors
         if self.law is None or self.law.answered is not None:
-            return Estimates(*counts)
+            return Estimates(people, spread, spread, n)
         reported = ReportSums.of_answers(self.law, chosen, values, self.shares)
-        return DrawnEstimates(*counts, reported)
+        return DrawnEstimates(people, spread, spread, n, reported)
 
     def quantile(self, share: float = 0.5) -> QuantileEstimate:
         """The answer at a quantile, with its limits at the stated confidence.

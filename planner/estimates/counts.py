@@ -563,11 +563,14 @@ class DrawnEstimates(Estimates):
         have the same limits.
         """
         near = self.standard_errors + 8 * self._unit
-        around = (limit + side * near for limit in limits for side in (-1, 1))
-        guesses = [np.clip(guess, 0, self.users).round() for guess in around]
+        guesses = []
+        for limit in limits:
+            for guess in (limit - near, limit + near):
+                guesses.append(np.clip(guess, 0, self.users).round())
         rows = np.column_stack([*guesses, self.reported.seen])[self._skewed]
         rows, same = np.unique(rows, axis=0, return_inverse=True)
         ends = []
+        # A part at a time: the laws of many items would not fit into memory together.
         for part in np.array_split(rows, -(-len(rows) // _AT_ONCE)):
             seen = part[:, 4:]
             enough = partial(self._enough, seen, miss)

@@ -95,11 +95,9 @@ class CrossTable(WithDataFrame):
     def shares(self) -> Array:
         """Estimated shares of the cells, none negative, sum 1, ``(d1, d2)``."""
         inside = np.maximum(self.counts, 0.0)
-        return (
-            inside / inside.sum()
-            if inside.any()
-            else np.full(inside.shape, 1 / inside.size)
-        )
+        if not inside.any():
+            return np.full(inside.shape, 1 / inside.size)
+        return inside / inside.sum()
 
     @cached_property
     def covariance(self) -> Array:
@@ -128,22 +126,28 @@ class CrossTable(WithDataFrame):
         """
         sides = []
         for side in (cells > 0, cells == 0):
-            pairs = zip(within(side, self.shares.ravel()), cells[:, None], strict=True)
-            sides.append(np.array([self.moments(*pair)[0, 0] for pair in pairs]))
+            mixes = within(side, self.shares.ravel())
+            pairs = zip(mixes, cells[:, None], strict=True)
+            squares = [self.moments(mix, cell)[0, 0] for mix, cell in pairs]
+            sides.append(np.array(squares))
         inside = sides[0]
         outside = np.maximum(sides[1], 0.0)
         n = self.users
         values = cells @ self.counts.ravel()
-        difference = (
-            inside - outside
-        )  # of given people whoever is inside counts for 1 in any draw
+        # Of given people whoever is inside counts for 1 in any draw.
+        difference = inside - outside
         variance = n * outside + np.clip(values, 0, n) * (difference - 1)
         gap = 1 / np.sqrt(4 * outside + difference**2)
         other = np.clip((1 - gap * difference) / 2, 0, 1)
         supports = np.clip(np.rint(n * other + gap * values), 0, n)
-        errors = np.sqrt(np.maximum(variance, 0)), np.sqrt(n * outside)
         return SupportEstimates(
-            values, *errors, n, supports, np.minimum(other + gap, 1), other
+            values=values,
+            standard_errors=np.sqrt(np.maximum(variance, 0)),
+            null_standard_errors=np.sqrt(n * outside),
+            users=n,
+            supports=supports,
+            a=np.minimum(other + gap, 1),
+            b=other,
         )
 
     def _somebody(self, people: SupportEstimates) -> bool:
@@ -255,27 +259,21 @@ class CrossTable(WithDataFrame):
             return Estimate(value, None, 0.0, 1.0, note)
         kinds = np.stack([cell, total - cell, 1 - total]) > 0
         moments = [
-            self.moments(one, flat) for one in within(kinds, self.shares.ravel())
+            self.moments(mix, flat) for mix in within(kinds, self.shares.ravel())
         ]
-        parts = np.array(
-            [[one[0, 0], one[0, 1], one[1, 1]] for one in moments]
-        ).tolist()
+        parts = [(m[0, 0].item(), m[0, 1].item(), m[1, 1].item()) for m in moments]
         margin_share = min(every / self.users, 1.0)
         unit = float(asked.unit[0])
         n = self.users
 
         def variance(x: float) -> float:
-            each = (
-                one - 2 * x * indicators + x**2 * whole
-                for one, indicators, whole in parts
+            """``n E[(cell - x total)^2]``: people in the cell, in the rest of the margin, others."""
+            shares = (margin_share * x, margin_share * (1 - x), 1 - margin_share)
+            squares = (
+                cell_square - 2 * x * cell_by_total + x**2 * total_square
+                for cell_square, cell_by_total, total_square in parts
             )
-            return n * sum(
-                map(
-                    mul,
-                    (margin_share * x, margin_share * (1 - x), 1 - margin_share),
-                    each,
-                )
-            )
+            return n * sum(map(mul, shares, squares))
 
         def tails(x: float) -> tuple[float, float]:
             x = min(max(x, _SMALLEST_SHARE), 1 - _SMALLEST_SHARE)
@@ -357,11 +355,10 @@ class CrossTable(WithDataFrame):
         if same <= 0 and crossed <= 0:
             low = -_FAR_ODDS
             high = _FAR_ODDS
-        ends = (
-            0.0 if low <= -_FAR_ODDS else exp(low),
-            inf if high >= _FAR_ODDS else exp(high),
-        )
-        return Estimate(value, None, *ends)
+        # Odds are searched on the scale of their log, whose ends stand for 0 and infinity.
+        lower = 0.0 if low <= -_FAR_ODDS else exp(low)
+        upper = inf if high >= _FAR_ODDS else exp(high)
+        return Estimate(value, None, lower, upper)
 
     @property
     def summary(self) -> str:
@@ -455,17 +452,25 @@ def pair_tables(
     whole = np.maximum(counts, 0.0)
     for kept in combinations(range(len(questions)), 2):
         cells = merged_cells(items, [answers for _, answers in questions], kept)
-        each = within(cells > 0, whole / max(whole.sum(), 1e-300))
-        (one, first), (other, second) = (questions[k] for k in kept)
+        mix = within(cells > 0, whole / max(whole.sum(), 1e-300))
+        # Within a cell the answers of the other questions are as frequent as estimated.
+        row_name, row_answers = questions[kept[0]]
+        column_name, column_answers = questions[kept[1]]
 
         def merged(
-            shares: Array, sums: Array, each: Array = each, cells: Array = cells
+            shares: Array, sums: Array, mix: Array = mix, cells: Array = cells
         ) -> Array:
-            return moments(shares @ each, sums @ cells)
+            return moments(shares @ mix, sums @ cells)
 
-        table = (cells @ counts).reshape(len(first), len(second))
-        about = (one, other), (first, second), table, users, merged, confidence
-        tables.append(CrossTable(*about))
+        table = CrossTable(
+            names=(row_name, column_name),
+            answers=(row_answers, column_answers),
+            counts=(cells @ counts).reshape(len(row_answers), len(column_answers)),
+            users=users,
+            moments=merged,
+            confidence=confidence,
+        )
+        tables.append(table)
     return tables
 
 
@@ -473,14 +478,14 @@ def _binomial_tails(seen: float, trials: float, chance: float) -> tuple[float, f
     """Chances of so many or more, and of so many or less; numbers need not be whole."""
     from scipy.special import betainc
 
-    upper = (
-        1.0
-        if seen <= 0
-        else float(betainc(seen, max(trials - seen + 1, 1e-300), chance))
-    )
-    lower = (
-        1.0 if seen >= trials else 1 - float(betainc(seen + 1, trials - seen, chance))
-    )
+    # A binomial tail is an incomplete beta function, which takes any real numbers:
+    # Pr[X >= s] = I_p(s, n - s + 1), Pr[X <= s] = 1 - I_p(s + 1, n - s).
+    upper = 1.0
+    if seen > 0:
+        upper = float(betainc(seen, max(trials - seen + 1, 1e-300), chance))
+    lower = 1.0
+    if seen < trials:
+        lower = 1 - float(betainc(seen + 1, trials - seen, chance))
     return upper, lower
 
 
@@ -492,7 +497,10 @@ def _edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
         return end
     for _ in range(_HALVED):
         middle = (near + far) / 2
-        near, far = (middle, far) if holds(middle) else (near, middle)
+        if holds(middle):
+            near = middle
+        else:
+            far = middle
     return far
 
 
@@ -512,10 +520,11 @@ def _noncentral_limits(
 
     def above(s: float) -> float:
         variance = 2 * both + 4 * along * s
+        # c chi2(k, l) has the mean c (k + l) and the variance 2 c^2 (k + 2 l): c k = noise and
+        # c l = s give the scale c from both moments.
         scale = variance / (2 * noise + 4 * s)
-        if (
-            s > _NEARLY_NORMAL * scale
-        ):  # where SciPy's series ends, and the law is normal
+        # Far out SciPy's series ends, and the law is normal.
+        if s > _NEARLY_NORMAL * scale:
             return float(ndtr((seen - noise - s) / sqrt(variance)))
         degrees = noise / scale
         return float(ncx2.cdf(seen / scale, degrees, s / scale))

@@ -287,8 +287,9 @@ class ReportSums(Estimates):
         kinds = seen[:, 1].astype(int)
         for kind in np.unique(kinds):
             rows = np.flatnonzero(kinds == kind)
-            some = seen[rows, 0], count[rows], chance[rows]
-            tails[rows] = self._tail_of_kind(int(kind), *some, upper=upper)
+            tails[rows] = self._tail_of_kind(
+                int(kind), seen[rows, 0], count[rows], chance[rows], upper=upper
+            )
         return tails
 
     def _tail_of_kind(
@@ -362,6 +363,8 @@ class AnsweredShare(NamedTuple):
         numbers = self.cell - share * self.total
         mean = self.kinds @ numbers
         square = self.kinds @ np.square(numbers)
+        # Of given people the variance within each kind; of people drawn, whose L has the mean 0,
+        # the mean of its square.
         variance = self.users * float(parts @ (square - np.square(mean)))
         if self.drawn:
             variance = self.users * float(parts @ square)
@@ -406,18 +409,15 @@ class AnsweredShare(NamedTuple):
 
         lower = 0.0
         if middle > 0 and low(0.0) < 0:
-            lower = (
-                brentq(low, 0.0, middle, xtol=_SHARE_TOLERANCE)
-                if low(middle) > 0
-                else middle
-            )
+            lower = middle
+            if low(middle) > 0:
+                lower = brentq(low, 0.0, middle, xtol=_SHARE_TOLERANCE)
         upper = 1.0
         if middle < 1 and high(1.0) < 0:
-            upper = (
-                brentq(high, middle, 1.0, xtol=_SHARE_TOLERANCE)
-                if high(middle) > 0
-                else middle
-            )
+            upper = middle
+            if high(middle) > 0:
+                upper = brentq(high, middle, 1.0, xtol=_SHARE_TOLERANCE)
+        # A search that stops short of an end errs outwards.
         return max(lower - _SHARE_TOLERANCE, 0.0), min(upper + _SHARE_TOLERANCE, 1.0)
 
 

@@ -49,11 +49,12 @@ class AnswerRows:
 
     @property
     def remarks(self) -> list[str]:
-        """All that is said of each."""
-        return [joined(*pair) for pair in zip(self.processing, self.notes, strict=True)]
+        """How each answer was processed, and what is noted of it, in one text."""
+        pairs = zip(self.processing, self.notes, strict=True)
+        return [joined(processing, note) for processing, note in pairs]
 
     def __getitem__(self, name: str) -> Array:
-        """One of the :data:`NUMBERS`."""
+        """The column of one of the :data:`NUMBERS`."""
         column: Array = self.numbers[NUMBERS.index(name)]
         return column
 
@@ -76,7 +77,7 @@ class AnswerRows:
 
 
 def joined(*notes: str) -> str:
-    """What is said, each once."""
+    """All notes that say something in one text, none of them twice."""
     return "; ".join(filter(None, dict.fromkeys(notes)))
 
 
@@ -106,6 +107,7 @@ def item_rows(
     )
     whole = np.full(size, float(estimates.users))
     population = estimates.for_population()
+    # Who was asked adds the variance by which the population's exceeds that of the reports.
     drawn = np.square(population.standard_errors) - np.square(estimates.standard_errors)
     return AnswerRows(
         users=estimates.users,
@@ -139,7 +141,7 @@ class AnswerRow(NamedTuple):
 
 
 def answer_rows(users: int, rows: Sequence[AnswerRow]) -> AnswerRows:
-    """The same as columns."""
+    """Columns of these rows; NaN stands for what is not known."""
     estimates = [row.estimate for row in rows]
     four = [(row.value, row.standard_error, row.lower, row.upper) for row in estimates]
     beside = [(*row.joint, row.processed) for row in rows]
@@ -203,10 +205,10 @@ def ordered_rows(
     band = users * np.array(estimates.band).T
     below = np.tri(size, dtype=np.bool_)[:-1]
     chosen = np.vstack([below, np.eye(size, dtype=np.bool_)])
-    shares = [
-        Estimate(*column, note).scaled(0.0, users)
-        for column in zip(*estimates.among(chosen), strict=True)
-    ]
+    shares = []
+    for value, error, lower, upper in zip(*estimates.among(chosen), strict=True):
+        share = Estimate(value, error, lower, upper, note)
+        shares.append(share.scaled(0.0, users))
     up_to = users * estimates.consistent
     people_with = users * estimates.shares
     rows = []
@@ -377,15 +379,18 @@ def differences(
     """
     from scipy.special import ndtr
 
-    sides = [_of_share(rows, confidence) for rows in (first, second)]
-    gap = sides[0].value - sides[1].value
-    error = np.hypot(sides[0].error, sides[1].error)
-    down = np.hypot(sides[0].below, sides[1].above)
-    up = np.hypot(sides[0].above, sides[1].below)
+    one_side = _of_share(first, confidence)
+    other_side = _of_share(second, confidence)
+    gap = one_side.value - other_side.value
+    error = np.hypot(one_side.error, other_side.error)
+    # The difference is least where the first is at its lower limit, the second at its upper.
+    down = np.hypot(one_side.below, other_side.above)
+    up = np.hypot(one_side.above, other_side.below)
     four = gap, error, gap - down, gap + up
     towards_zero = np.maximum(np.where(gap > 0, down, up), 1e-300)
     chance = 2 * ndtr(-reach(confidence) * np.abs(gap) / towards_zero)
-    notes = [joined(*pair) for pair in zip(first.notes, second.notes, strict=True)]
+    pairs = zip(first.notes, second.notes, strict=True)
+    notes = [joined(note, other) for note, other in pairs]
     whole = np.where(np.isnan(first.whole), np.nan, 1.0)
     users = first.users + second.users
     return first.stating(users, four, notes, whole), np.asarray(chance)
@@ -451,6 +456,7 @@ def weighted(
     four = value, error, value - together(below), value + together(above)
     reported = np.array([rows.users for rows in groups], dtype=np.float64)
     mass = weight.ravel() * reported
+    # Kish's effective sample size (1965): people of one weight whose mean varies as much.
     effective = float(mass.sum() ** 2 / (mass @ weight.ravel()))
     first = groups[0]
     note = f"weighted by group: as exact as {effective:,.0f} people"

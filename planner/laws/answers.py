@@ -37,11 +37,9 @@ from planner.limits import DENOMINATOR, MAX_COUNT, MAX_PADDING_LENGTH
 
 _MAX_ANSWERS = 257
 _LONGER = schema.record({"size": schema.whole(2, MAX_COUNT), "share": SHARE})
-SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = WANTED = (
-    "shares up to",
-    "counts",
-    "mean of scores",
-)
+SHARES_UP_TO = "shares up to"
+COUNTS = "counts"
+MEAN_OF_SCORES = "mean of scores"
 ANY_ANSWER = "any answer or none"
 # In place of an answer: a person who has none, where the question has no answer for that.
 LEFT_OUT = "left out"
@@ -163,9 +161,9 @@ class Item(Asked):
 
     def code(self, answer: Answer) -> Code:
         number = self.numbers.get(answer) if type(answer) is str else None
-        return self._known(
-            self.levels.unnamed(answer) if number is None else number, answer
-        )
+        if number is None:
+            number = self.levels.unnamed(answer)
+        return self._known(number, answer)
 
     def _known(self, number: int | None, answer: Answer) -> int:
         if number is not None:
@@ -184,8 +182,10 @@ class Item(Asked):
         number = self._seen.get(text)
         if number is None:
             number = self.numbers.get(text.strip())
-            number = self.meant.get(folded(text)) if number is None else number
-            number = self.levels.meant(text.strip()) if number is None else number
+            if number is None:
+                number = self.meant.get(folded(text))
+            if number is None:
+                number = self.levels.meant(text.strip())
             if number is not None and len(self._seen) < _MOST_SEEN:
                 self._seen[text] = number
         return number
@@ -269,7 +269,7 @@ class Ordered(Item):
             "What each answer, in their order, counts for in a mean; empty if no mean is wanted.",
         ),
         "wanted": schema.described(
-            schema.choice(*WANTED),
+            schema.choice(SHARES_UP_TO, COUNTS, MEAN_OF_SCORES),
             "Of which the error is small. For a mean nothing else is estimated.",
         ),
     }
@@ -395,12 +395,9 @@ class Number(Asked):
             or not lower <= answer <= upper
             or (self.yes_no and lower < answer < upper)
         ):
-            ends = f"{lower:g}, {upper:g} or none"
-            allowed = (
-                ends
-                if self.yes_no
-                else f"a number from {lower:g} to {upper:g}, or none"
-            )
+            allowed = f"a number from {lower:g} to {upper:g}, or none"
+            if self.yes_no:
+                allowed = f"{lower:g}, {upper:g} or none"
             raise InputError(
                 "answer", _type_of(answer), allowed, "Give one of these, or None."
             )
@@ -413,18 +410,18 @@ class Number(Asked):
         """The element that an answer takes with this word."""
         if code is None:
             return self.points
-        share = (code - self.lower) / (self.upper - self.lower) * (self.points - 1)
-        below = min(int(share), self.points - 2)
-        return below + (word < int((share - below) * DENOMINATOR + 0.5))
+        position = (code - self.lower) / (self.upper - self.lower) * (self.points - 1)
+        below = min(int(position), self.points - 2)
+        # The point above with the chance of the distance from the one below: right on average.
+        return below + (word < int((position - below) * DENOMINATOR + 0.5))
 
     def read_cell(self, cell: str) -> Code:
         number = float(cell) if _FLOAT.fullmatch(cell) else math.nan
         inside = self.lower <= number <= self.upper
-        return (
-            number
-            if inside and not self.yes_no
-            else self.code(number if inside else cell)
-        )
+        if inside and not self.yes_no:
+            return number
+        # A text is refused by its type, so that the error holds no part of an answer.
+        return self.code(number if inside else cell)
 
     def without(self, *, blank: bool) -> Code:
         return None
@@ -476,11 +473,9 @@ class OneOfSet(Item):
     def read(cls, question: Document) -> Self:
         length = question["padding_length"]
         stated = question["longer_sets"]
-        longer = (
-            None
-            if stated is None
-            else tuple((entry["size"], entry["share"]) for entry in stated)
-        )
+        longer = None
+        if stated is not None:
+            longer = tuple((entry["size"], entry["share"]) for entry in stated)
         for (before, above), (size, share) in pairwise(
             [(length, 1.0), *(longer or ())]
         ):
@@ -490,12 +485,9 @@ class OneOfSet(Item):
         return cls(Levels.read(question).with_dummies(length), length, longer)
 
     def document(self) -> Document:
-        longer = self.longer_sets
-        rows = (
-            None
-            if longer is None
-            else [{"size": n, "share": share} for n, share in longer]
-        )
+        rows = None
+        if self.longer_sets is not None:
+            rows = [{"size": n, "share": share} for n, share in self.longer_sets]
         return super().document() | {"longer_sets": rows}
 
     def code(self, answer: Answer) -> Code:
@@ -532,7 +524,9 @@ class OneOfSet(Item):
         length = self.padding_length
         slot = choose(source, max(len(code), length))
         dummy = choose(source, length) if length > 1 else 0
-        return (code[slot] if slot < len(code) else self.levels.total + dummy,)
+        if slot < len(code):
+            return (code[slot],)
+        return (self.levels.total + dummy,)
 
     def texts(self, cell: str) -> list[str]:
         """Listed in JSON, or between semicolons, bars, commas or blanks."""
@@ -540,17 +534,16 @@ class OneOfSet(Item):
             return [cell]
         if cell.startswith("["):
             return _listed(cell)
-        lists = [
-            [part for part in cell.split(mark) if part.strip()]
-            for mark in _MARKS
-            if mark is None or mark in cell
-        ]
-        readable = (
-            texts
-            for texts in lists
-            if all(self.find(text) is not None for text in texts)
-        )
-        return next(readable, lists[0] if len(lists) > 1 else [cell])
+        lists = []
+        for mark in _MARKS:
+            if mark is None or mark in cell:
+                texts = [part for part in cell.split(mark) if part.strip()]
+                # The first mark at which the cell falls into known items is the one meant.
+                if all(self.find(text) is not None for text in texts):
+                    return texts
+                lists.append(texts)
+        # None is: the error is about the parts by the first mark, or about the cell.
+        return lists[0] if len(lists) > 1 else [cell]
 
     def read_cell(self, cell: str) -> Code:
         items = {self._known(self.find(text), text) for text in self.texts(cell)}

@@ -84,6 +84,7 @@ class Bits(Shape):
         return octets(self.levels.elements)
 
     def draw(self, elements: Own, source: Source) -> bytes:
+        # Words for all bits, the own one among them: how many are drawn says nothing.
         tops, bottoms = self._thresholds
         drawn = words(source, len(bottoms))
         bits = bytearray(map(operator.lt, drawn, bottoms))

@@ -93,17 +93,14 @@ class Likelihoods:
     @cached_property
     def floats(self) -> tuple[list[float], list[float]]:
         """Both as doubles; what is zero below any line stands for infinity, and is not met."""
-        return [float(value) or math.inf for value in self.least], list(
-            map(float, self.most)
-        )
+        least = [float(value) or math.inf for value in self.least]
+        return least, list(map(float, self.most))
 
     @cached_property
     def parts(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Numerators and denominators of both."""
-        least, most = (
-            [x.as_integer_ratio() for x in row] for row in (self.least, self.most)
-        )
-        return least, most
+        least = [value.as_integer_ratio() for value in self.least]
+        return least, [value.as_integer_ratio() for value in self.most]
 
     def ratio(self, other: Likelihoods) -> Fraction | None:
         """Largest ratio of an element to one of the other in one report; ``None``: no end.
@@ -114,7 +111,8 @@ class Likelihoods:
             return None
         doubles = list(map(truediv, self.floats[1], other.floats[0]))
         nearly = max(doubles) * _NEARLY_LARGEST
-        # of the largest, as reports may have it by the hundred thousand
+        # Fractions are compared by cross multiplication, without dividing by common factors:
+        # hundreds of thousands of reports may nearly have the largest ratio.
         above = 0
         below = 1
         for ratio, (a, b), (c, d) in zip(
@@ -138,7 +136,7 @@ class PairViolation(VerificationError):
     def of(
         cls, levels: Levels, i: int, j: int, ratio: Fraction, demanded: float
     ) -> PairViolation:
-        """With the names of the levels."""
+        """The error about levels ``i`` and ``j``, which names them."""
         names = [*levels.names, "dummies"]
         realised = log_upper_bound(ratio)
         pair = f"Levels {names[i]!r} and {names[j]!r}"
@@ -194,11 +192,14 @@ def unary_ratios(
                 f"Level {i} has a = {top}, b = {bottom}; 0 < b < a < 2^32 is required"
             )
             raise VerificationError(reason)
-    pairs += [pairs[levels.dummy_level]] if levels.dummies else []
-    ones = [Fraction(top, bottom) for top, bottom in pairs]
-    return ones, [
-        Fraction(DENOMINATOR - bottom, DENOMINATOR - top) for top, bottom in pairs
-    ]
+    if levels.dummies:
+        pairs.append(pairs[levels.dummy_level])
+    ones = []
+    zeros = []
+    for top, bottom in pairs:
+        ones.append(Fraction(top, bottom))
+        zeros.append(Fraction(DENOMINATOR - bottom, DENOMINATOR - top))
+    return ones, zeros
 
 
 def _check_min(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> None:
@@ -242,10 +243,10 @@ def _check_pair(
     j: int,
     budget: float,
 ) -> None:
-    if (
-        budget == math.inf
-        or float(ones[i]) * float(zeros[j]) < math.exp(budget) * _NEARLY_LARGEST
-    ):
-        return  # doubles settle it; where they are near each other exact numbers do
+    if budget == math.inf:
+        return
+    # Doubles settle most pairs; exact numbers those where they are near each other.
+    if float(ones[i]) * float(zeros[j]) < math.exp(budget) * _NEARLY_LARGEST:
+        return
     if ones[i] * zeros[j] > exp_lower_bound(budget):
         raise PairViolation.of(levels, i, j, ones[i] * zeros[j], budget)

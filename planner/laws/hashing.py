@@ -85,6 +85,7 @@ def xxh32(item: int, seed: int) -> int:
     >>> hex(xxh32(1, 7))
     '0x57848006'
     """
+    # XXH32 of an input of four bytes: one 32-bit round, then the final mix of its specification.
     h = (seed + 374761393 + 4 + item * 3266489917) & _MASK
     h = ((h << 17 | h >> 15) & _MASK) * 668265263 & _MASK
     h = (h ^ h >> 15) * 2246822519 & _MASK

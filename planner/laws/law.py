@@ -163,11 +163,9 @@ class Law:
     @property
     def rounds(self) -> tuple[int | None, ...]:
         """The rounds in which reports are made; ``None`` if the question has no rounds."""
-        return (
-            self.shape.rounds
-            if self.again is None
-            else tuple(range(1, self.again.count + 1))
-        )
+        if self.again is None:
+            return self.shape.rounds
+        return tuple(range(1, self.again.count + 1))
 
     @property
     def blanks(self) -> bool:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from itertools import accumulate, chain, pairwise, product
+from itertools import accumulate, chain, combinations, pairwise, product
 from typing import NamedTuple
 
 from planner.errors import InputError
@@ -127,7 +127,7 @@ class Levels:
         return levels
 
     def with_dummies(self, dummies: int) -> Levels:
-        """The same with so many dummies."""
+        """These levels with so many dummies."""
         return replace(self, dummies=dummies)
 
     def document(self) -> Document:
@@ -138,7 +138,8 @@ class Levels:
             dict(zip(keys, (*row[:3], list(row[3])), strict=True)) for row in rows
         ]
         for level, against in zip(levels, self.against, strict=False):
-            level.update({"against": against} if against < math.inf else {})
+            if against < math.inf:  # JSON has no infinity: the key is left out
+                level["against"] = against
         matrix = [
             [None if math.isinf(x) else float(x) for x in row]
             for row in self.matrix or ()
@@ -155,20 +156,21 @@ class Levels:
     @property
     def members(self) -> list[Member]:
         """Number of elements and budgets of each level, then of the dummies if there are any."""
-        rows = zip(
-            self.item_counts, self.epsilons, self.against or self.epsilons, strict=True
-        )
-        members = [Member(*row) for row in rows]
-        least = min(self.epsilons)
-        return (
-            [*members, Member(self.dummies, least, least)] if self.dummies else members
-        )
+        lowering = self.against or self.epsilons
+        members = list(map(Member, self.item_counts, self.epsilons, lowering))
+        if self.dummies:
+            least = min(self.epsilons)
+            members.append(Member(self.dummies, least, least))
+        return members
 
     @property
     def directed(self) -> bool:
         """Whether a pair's budget depends on which of the two is likelier."""
-        table = [*map(tuple, self.matrix or ())]
-        return self.rule == "one-sided" or table != [*zip(*table, strict=True)]
+        matrix = self.matrix
+        if matrix is None:
+            return self.rule == "one-sided"
+        pairs = combinations(range(len(matrix)), 2)
+        return any(matrix[i][j] != matrix[j][i] for i, j in pairs)
 
     @property
     def dummy_level(self) -> int:
@@ -203,34 +205,36 @@ class Levels:
         ]
         if len(budgets) < 2:
             return math.inf
+        # The two least demanding elements are the pair of the least budget.
         two = nsmallest(2, budgets)
-        return (
-            sum(two) / 2 if self.rule == "avg" else min(two[0], *self.against, math.inf)
-        )
+        if self.rule == "avg":
+            return sum(two) / 2
+        return min(two[0], *self.against, math.inf)
 
-    def apart(self) -> list[list[str]]:
-        """The levels' names in groups between which no budget lies: a report tells them apart.
+    def connected(self) -> list[list[str]]:
+        """The levels' names by connected component of the graph whose edges are finite budgets.
+
+        No budget is demanded between two components: a report may tell them apart.
 
         Examples
         --------
         >>> inf = math.inf
         >>> rule = ((1.0, inf, 2.0), (inf, 1.0, inf), (2.0, inf, 1.0))
-        >>> Levels(("a", "b", "c"), (1.0,) * 3, (1, 1, 2), ((),) * 3, rule).apart()
+        >>> Levels(("a", "b", "c"), (1.0,) * 3, (1, 1, 2), ((),) * 3, rule).connected()
         [['b'], ['a', 'c']]
         """
         if self.matrix is None:
             return [list(self.names)]
         groups: list[set[int]] = []
         for i in range(len(self.names)):
-            near = [
-                group
-                for group in groups
-                if any(self.demanded(i, j) < math.inf for j in group)
-            ]
-            groups = [
-                *(group for group in groups if group not in near),
-                {i}.union(*near),
-            ]
+            component = {i}
+            separate = []
+            for group in groups:
+                if any(self.demanded(i, j) < math.inf for j in group):
+                    component |= group
+                else:
+                    separate.append(group)
+            groups = [*separate, component]
         return [[self.names[i] for i in sorted(group)] for group in groups]
 
     # -- items -----------------------------------------------------------------------------
@@ -295,11 +299,9 @@ class Levels:
         names = [
             name for name in self.names if match and folded(name) == folded(match[1])
         ]
-        return (
-            self.unnamed(f"{names[0]} {match[2]}")
-            if match and len(names) == 1
-            else None
-        )
+        if match is None or len(names) != 1:
+            return None
+        return self.unnamed(f"{names[0]} {match[2]}")
 
     def item_name(self, number: int) -> str:
         """The name of an item: where the file has none the level's, with a number from 1."""
@@ -312,12 +314,13 @@ class Levels:
         raise IndexError(number)
 
     def item_names(self) -> list[str]:
-        """Of all items."""
-        parts = zip(self.names, self.item_counts, self.items, strict=True)
-        named = (
-            items or (f"{name} {k + 1}" for k in range(n)) for name, n, items in parts
-        )
-        return list(chain.from_iterable(named))
+        """The names of all items, as :meth:`item_name` gives them."""
+        names: list[str] = []
+        for name, count, items in zip(
+            self.names, self.item_counts, self.items, strict=True
+        ):
+            names += items or [f"{name} {k + 1}" for k in range(count)]
+        return names
 
 
 def spans(counts: Iterable[int]) -> list[tuple[int, int]]:

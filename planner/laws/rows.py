@@ -98,9 +98,9 @@ class Rows(Shape):
         return len(self.rows[0])
 
     def draw(self, elements: Own, source: Source) -> bytes:
-        return bisect_right(self._ends[elements[0]], words(source, 1)[0]).to_bytes(
-            self.size, "little"
-        )
+        word = words(source, 1)[0]
+        report = bisect_right(self._ends[elements[0]], word)
+        return report.to_bytes(self.size, "little")
 
     @cached_property
     def _ends(self) -> list[list[int]]:
@@ -108,16 +108,22 @@ class Rows(Shape):
 
     @cached_property
     def _likelihoods(self) -> list[Likelihoods]:
-        parts = (self.rows[i:j] for i, j in spans(self.levels.item_counts))
-        columns = (
-            [(min(y), max(y)) for y in zip(*part, strict=True)] for part in parts
-        )
-        return [Likelihoods(*zip(*part, strict=True)) for part in columns]
+        """Of each level the smallest and the largest probability of each report."""
+        likelihoods = []
+        for first, last in spans(self.levels.item_counts):
+            reports = list(zip(*self.rows[first:last], strict=True))
+            likelihoods.append(Likelihoods([*map(min, reports)], [*map(max, reports)]))
+        return likelihoods
 
     def _block_totals(self, row: tuple[int, ...]) -> list[int]:
         return [sum(row[i:j]) for i, j in spans(self.blocks)]
 
     def _require_unbiased(self, counts_as: Wanted) -> None:
+        """Prove ``|sum_y rows[x][y] values[y] / 2^32 - counts_as[x]| <= max |counts_as| / BIAS``.
+
+        In whole numbers: values are scaled by ``SCALE`` and rounded down, which is exact to far
+        less than the bound.
+        """
         if len(counts_as) != len(self.values):
             reason = (
                 f"{len(self.values)} rows of values for {len(counts_as)} wanted numbers"
@@ -127,10 +133,8 @@ class Rows(Shape):
             scaled = [floor(Fraction(value) * SCALE) for value in meaning]
             bound = floor(max(map(abs, numbers)) * (D * SCALE)) // BIAS
             for x, (row, number) in enumerate(zip(self.rows, numbers, strict=True)):
-                if (
-                    abs(sum(map(mul, row, scaled)) - floor(number * (D * SCALE)))
-                    > bound
-                ):
+                expected = sum(map(mul, row, scaled))
+                if abs(expected - floor(number * (D * SCALE))) > bound:
                     raise VerificationError(
                         f"The estimator is biased for the answers of row {x}"
                     )

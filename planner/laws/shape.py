@@ -106,16 +106,18 @@ class Shape(LawPart, ABC):
         size = len(self.levels.names)
         least = self.levels.dummy_level
         some = [least] if size > MOST_LISTED else range(size)
+        # Both orders of a pair have one budget under an undirected rule: one of them is listed.
         pairs = {(i, i) for i in range(size)}
         pairs |= {(min(i, j), max(i, j)) for i in range(size) for j in some}
         directed = self.levels.directed
         budgets = []
         pairs |= {(j, i) for i, j in pairs if directed}
         for i, j in sorted(pairs):
-            ways = self.ratio(i, j), self.ratio(i, j) if directed else self.ratio(j, i)
+            forward = self.ratio(i, j)
+            backward = forward if directed else self.ratio(j, i)
             alone = i == j and self.levels.item_counts[i] == 1
-            if not alone and ways[0] is not None and ways[1] is not None:
-                realised = log_upper_bound(max(ways[0], ways[1]))
+            if not alone and forward is not None and backward is not None:
+                realised = log_upper_bound(max(forward, backward))
                 budgets.append(PairBudget(i, j, realised, self.levels.demanded(i, j)))
         return budgets
 
@@ -157,12 +159,12 @@ def octets(bits: int) -> int:
 
 
 def as_tuples(value: Json) -> Json:
-    """Lists as tuples, at any depth."""
+    """A value of JSON with its lists as tuples, at any depth."""
     return tuple(map(as_tuples, value)) if type(value) is list else value
 
 
 def as_lists(value: Json) -> Json:
-    """Tuples as lists, at any depth."""
+    """A value of a law with its tuples as lists, at any depth: what JSON takes."""
     return list(map(as_lists, value)) if type(value) is tuple else value
 
 

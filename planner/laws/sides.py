@@ -113,7 +113,7 @@ class Sides(Shape):
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
-        """Elements of each group."""
+        """How many elements each group has."""
         counts = [0] * len(self.weights)
         for group, count in zip(self.groups, self.levels.item_counts, strict=True):
             counts[group] += count
@@ -157,11 +157,9 @@ class Sides(Shape):
         return self._ratios[self.groups[i], self.groups[j]]
 
     def at(self, levels: Levels) -> Self:
-        groups = (
-            self.groups
-            if len(self.groups) == len(levels.names)
-            else (0,) * len(levels.names)
-        )
+        groups = self.groups
+        if len(groups) != len(levels.names):  # one group serves all levels alike
+            groups = (0,) * len(levels.names)
         return replace(self, levels=levels, groups=groups)
 
     def support(self) -> list[tuple[Fraction, Fraction]] | None:
@@ -197,14 +195,20 @@ class Sides(Shape):
 
     @cached_property
     def _ratios(self) -> dict[tuple[int, int], Fraction | None]:
+        """The largest ratio of an element of a group to one of another, by the pair of groups.
+
+        A side with the weight ``w`` and ``n`` of ``m`` elements has the likelihood ``w m / n``, but
+        for a factor that is the same for all groups.
+        """
         likelihoods = []
         for group, count in enumerate(self.counts):
-            ends = []
+            least = []
+            most = []
             for kind, pair in enumerate(self.weights[group]):
                 sides = zip(pair, self._standing(group, kind), strict=True)
                 values = [Fraction(weight * count, n) for weight, n in sides if n]
-                ends.append((min(values), max(values)))
-            least, most = zip(*ends, strict=True)
+                least.append(min(values))
+                most.append(max(values))
             likelihoods.append(Likelihoods(least, most))
         numbered = product(enumerate(likelihoods), repeat=2)
         return {
@@ -221,14 +225,14 @@ class Sides(Shape):
         levels = self.levels
         budgets = dict[tuple[int, int], float]()
         if levels.matrix is None:
-            least = [(inf, inf)] * len(self.counts)
-            for group, (_, *both) in zip(self.groups, levels.members, strict=True):
-                least[group] = (
-                    min(least[group][0], both[0]),
-                    min(least[group][1], both[1]),
-                )
-            for (a, (x, _)), (b, other) in product(enumerate(least), repeat=2):
-                budgets[a, b] = of_both(levels.rule, x, *other)
+            raising = [inf] * len(self.counts)
+            lowering = [inf] * len(self.counts)
+            for group, level in zip(self.groups, levels.members, strict=True):
+                raising[group] = min(raising[group], level.epsilon)
+                lowering[group] = min(lowering[group], level.against)
+            for a, b in product(range(len(self.counts)), repeat=2):
+                budget = of_both(levels.rule, raising[a], raising[b], lowering[b])
+                budgets[a, b] = budget
         else:
             for i, j in product(range(len(levels.names)), repeat=2):
                 a = self.groups[i]
@@ -255,6 +259,7 @@ class Sides(Shape):
                 group_error += at_low * (totals[-1] - low_value) + at_high * (
                     totals[-1] - high_value
                 )
+            # An item misses by one part in BIAS at most; a group by as much for each element.
             bound = D * SCALE // BIAS
             others = (
                 sum(map(mul, row, totals)) for b, row in enumerate(sent) if b != a
@@ -306,7 +311,7 @@ class Sides(Shape):
     def _split(
         self, kind: int, own_bit: int, own_side: bool, own_group: int, source: Source
     ) -> bytearray:
-        """One byte an element, 0 or 1."""
+        """Which elements are high in a report of this type, one byte an element, 0 or 1."""
         bits = bytearray(self.starts[-1])
         drawn = iter(choose_all(source, self.sizes(kind)))
         for group, start in enumerate(self.starts[:-1]):

@@ -58,6 +58,7 @@ def choose_all(source: Source, sizes: Sequence[int]) -> list[int]:
     while len(chosen) < len(sizes):
         for word in words(source, len(sizes) - len(chosen)):
             size = sizes[len(chosen)]
+            # Words past the largest multiple are rejected, or small choices would be likelier.
             if word < DENOMINATOR - DENOMINATOR % size:
                 chosen.append(word % size)
     return chosen

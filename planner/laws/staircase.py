@@ -117,6 +117,8 @@ class Staircase(Shape):
 
     def draw(self, elements: Own, source: Source) -> bytes:
         hits = self.hits[bisect_right(self.ends, below(source, self.ends[-1]))]
+        # Others are numbered without one's own: an element's number, less those of one's own
+        # below it, is its place among the others.
         mine = sorted(elements)
         first = order(source, len(mine), min(self.held, len(mine)))
         rest = self.cells - len(mine)
@@ -152,6 +154,8 @@ class Staircase(Shape):
         others = self.levels.total
         least = self.hits[0]
         reports = comb(held, least) * comb(self.cells - held, length - least)
+        # Reports with j hits are as many as C(held, j) C(n - held, l - j), but for a factor; with
+        # their likelihood over a common denominator each weight follows from the one before.
         weights = [reports * prod(self.ratios)]
         for j, ratio in zip(self.hits, self.ratios, strict=False):
             likelier = (held - j) * (length - j)

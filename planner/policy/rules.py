@@ -88,9 +88,11 @@ class Reduction(NamedTuple):
         """
         both = grown.sum(axis=0)
         signs = np.array([[1.0], [-1.0]])
-        lines = (-signs * grown / 2, signs * (1 + grown))
+        offsets = -signs * grown / 2
+        slopes = signs * (1 + grown)
         prices = shares * (1 + grown)
-        return cls.of(both / (2 + both) / 2, *lines, lambda t: prices * (0.5 - t))
+        kinks = both / (2 + both) / 2  # where the two lines of a level cross
+        return cls.of(kinks, offsets, slopes, lambda t: prices * (0.5 - t))
 
     def at(self, total: float) -> Array:
         """The coordinates at ``T``, shape ``(t,)``."""
@@ -375,20 +377,23 @@ class MinRule(PairRule):
         Of those up to the smallest ``against`` the largest holds all others.
         """
         up, down = self._budgets(epsilons)
+        # No range exceeds the largest budget either way, or both budgets of one level together.
         most = min(up.max(), down.max(), (up + down).min())
         ranges = np.unique([*up, *down, most])
         ranges = ranges[ranges <= most]
         first = max(1, int(np.searchsorted(ranges, down.min(), "right")))
         for span in ranges[first - 1 :]:
             high = np.minimum(span, up)
-            yield np.minimum(np.maximum(0.0, span - down), high), high
+            low = np.maximum(0.0, span - down)
+            yield np.minimum(low, high), high
 
     def reduction(self, epsilons: Array) -> Reduction | None:
         """``s_i + w_i = 2 min(eps_i, T) - T``: a level with ``eps_i >= T`` is saturated."""
         none = np.zeros(epsilons.size)
         ones = np.ones(epsilons.size)
-        lines = np.array([none, epsilons]), np.array([ones, -ones]) / 2
-        return Reduction.of(epsilons, *lines, lambda _: np.array([none, ones]))
+        offsets = np.array([none, epsilons])
+        slopes = np.array([ones, -ones]) / 2
+        return Reduction.of(epsilons, offsets, slopes, lambda _: np.array([none, ones]))
 
     def half_reduction(self, epsilons: Array, own_pairs: Flags) -> Reduction | None:
         """``b_i = max(z, 1 - z e^eps_i)``."""
@@ -401,7 +406,7 @@ class MinRule(PairRule):
 
         if not own_pairs.all():
             return PairRule.log_odds_rows(self, epsilons, own_pairs)
-        (up, down) = self._budgets(epsilons)
+        up, down = self._budgets(epsilons)
         t = epsilons.size
         binds = np.isfinite(down)  # if none does, there is no S
         kept = np.concatenate([np.full(t, binds.any()), np.full(2 * t, True), binds])
@@ -461,11 +466,14 @@ class OneSidedRule(MinRule):
         shrunk = np.exp(-epsilons)
         none = np.zeros(epsilons.size)
         ones = np.ones(epsilons.size)
-        lines = np.array([none, (1 - shrunk) / 2]), np.array([ones, -shrunk])
-        kinks = np.tanh(epsilons / 2) / 2
-        return Reduction.of(
-            kinks, *lines, lambda t: np.array([none, shrunk * (0.5 + t)])
-        )
+        offsets = np.array([none, (1 - shrunk) / 2])
+        slopes = np.array([ones, -shrunk])
+        kinks = np.tanh(epsilons / 2) / 2  # where z = (1 - z) e^-eps, T = 1/2 - z
+
+        def prices(total: float) -> Array:
+            return np.array([none, shrunk * (0.5 + total)])
+
+        return Reduction.of(kinks, offsets, slopes, prices)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -169,7 +169,7 @@ def _by_level(names: Sequence[str], budgets: Array, whose: str) -> str:
 
 def unprotected(levels: Levels) -> str:
     """Which answers a report tells apart for certain; empty where every two have a budget."""
-    groups = [", ".join(map(repr, members)) for members in levels.apart()]
+    groups = [", ".join(map(repr, members)) for members in levels.connected()]
     if len(groups) == 1:
         return ""
     few = (

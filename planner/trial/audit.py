@@ -214,7 +214,8 @@ class _Attempt:
         """Reports and ids of one start as bytes, shapes ``(n, size)`` and ``(n, 8)``."""
         lines = box([self.asked[x] for x in order], self.longest)
         parts = [self._parsed(line, number) for number, line in enumerate(lines, 1)]
-        ids, payloads = zip(*parts, strict=True)
+        ids = [identifier for identifier, _ in parts]
+        payloads = [payload for _, payload in parts]
         self._ids.update(ids)
         self._asked_of += len(ids)
         return rows_of(payloads), rows_of([*map(bytes.fromhex, ids)])

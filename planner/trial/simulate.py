@@ -115,8 +115,14 @@ class OneSurvey:
     def of_mean(cls, truth: float, mean: Estimate, unit: str) -> Self:
         """A mean beside the true one; without an estimate it has its interval alone."""
         value = np.nan if mean.value is None else mean.value
-        ends = np.array([mean.lower]), np.array([mean.upper])
-        return cls(("mean",), np.array([truth]), np.array([value]), *ends, unit)
+        return cls(
+            labels=("mean",),
+            truth=np.array([truth]),
+            estimates=np.array([value]),
+            lower=np.array([mean.lower]),
+            upper=np.array([mean.upper]),
+            unit=unit,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,14 +409,11 @@ class Trial:
             counter.add(reports)
         counts = law.shape.estimate(counter.sums()).values
         truth = np.bincount(cells, minlength=self.people.size).astype(np.float64)
-        about = cells.size, law.shape.second_moments
-        estimated, true = (
-            pair_tables(questions, self.labels, part, *about)
-            for part in (counts, truth)
-        )
-        return [
-            (part, other.counts) for part, other in zip(estimated, true, strict=True)
-        ]
+        moments = law.shape.second_moments
+        estimated = pair_tables(questions, self.labels, counts, cells.size, moments)
+        true = pair_tables(questions, self.labels, truth, cells.size, moments)
+        pairs = zip(estimated, true, strict=True)
+        return [(table, true_table.counts) for table, true_table in pairs]
 
 
 def _counts(

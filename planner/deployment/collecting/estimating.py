@@ -130,7 +130,7 @@ def estimates_table(
         rows = _weighted_rows(parameters, variable, name, here, parts, confidence)
         if rows is not None:
             group = f"weighted by {variable}"
-            tables.append(_table(*name, rows, group, limits=POPULATION))
+            tables.append(_table(name, rows, group, limits=POPULATION))
         tables.extend(_gap_tables(variable, name, here, confidence))
     return pa.concat_tables(tables)
 
@@ -142,12 +142,12 @@ def _question_tables(
     population: bool,
 ) -> Iterator[pa.Table]:
     """The rows of each question, of a group or of all."""
-    for (question, what), rows in answered.items():
+    for name, rows in answered.items():
         if population:
             drawn = population_rows(rows, confidence)
-            yield _table(question, what, drawn, group, limits=POPULATION)
+            yield _table(name, drawn, group, limits=POPULATION)
         else:
-            yield _table(question, what, rows, group)
+            yield _table(name, rows, group)
 
 
 def attention_rows(
@@ -224,9 +224,9 @@ def _relation_tables(
             if population:
                 rows = population_rows(rows, table.confidence)
             limits = POPULATION if population else ASKED
-            yield _table(name, what, rows, group, limits=limits)
+            yield _table((name, what), rows, group, limits=limits)
         for what, rows, chance in related_rows(table):
-            yield _table(name, what, rows, group, chance, POPULATION)
+            yield _table((name, what), rows, group, chance, POPULATION)
 
 
 def _gap_tables(
@@ -239,7 +239,7 @@ def _gap_tables(
     for first, second in combinations(here, 2):
         gap, chance = differences(here[first], here[second], confidence)
         between = f"{variable}: {first} less {second}"
-        yield _table(*name, gap, between, chance, POPULATION)
+        yield _table(name, gap, between, chance, POPULATION)
 
 
 def difference_table(
@@ -267,8 +267,10 @@ def difference_table(
     InputError
         No question, with the same answers, has reports in both.
     """
-    answered, _ = _answered(*first, {}, 1, confidence)
-    answered_in_second, _ = _answered(*second, {}, 1, confidence)
+    parameters, sums = first
+    answered, _ = _answered(parameters, sums, {}, 1, confidence)
+    parameters, sums = second
+    answered_in_second, _ = _answered(parameters, sums, {}, 1, confidence)
     tables = []
     for name, rows in answered.items():
         other = answered_in_second.get(name)
@@ -276,11 +278,11 @@ def difference_table(
             continue
         gap, chance = differences(rows, other, confidence)
         between = f"{COLLECTION}s: {names[0]} less {names[1]}"
-        tables.append(_table(*name, gap, between, chance, POPULATION))
+        tables.append(_table(name, gap, between, chance, POPULATION))
         for called, of_collection in zip(names, (rows, other), strict=True):
             drawn = population_rows(of_collection, confidence)
             group = f"{COLLECTION} = {called}"
-            tables.append(_table(*name, drawn, group, limits=POPULATION))
+            tables.append(_table(name, drawn, group, limits=POPULATION))
     if not tables:
         reason = "no question with the same answers has reports in both collections"
         raise InputError.because(
@@ -492,13 +494,14 @@ def _with_sizes(law: CollectedLaw, of_sizes: CollectedLaw, sums: Sums) -> Collec
 
 
 def _table(
-    name: str,
-    what: str,
+    name: tuple[str, str],
     rows: AnswerRows,
     group: str = "",
     chance: Array | None = None,
     limits: str = ASKED,
 ) -> pa.Table:
+    """Rows as a table; ``name`` is that of the question, and of which rounds they are."""
+    question, what = name
     size = len(rows.answers)
     shares = rows.numbers[[0, 2, 3]] / rows.whole
     p = np.full(size, np.nan) if chance is None else chance
@@ -506,7 +509,7 @@ def _table(
     if chance is not None:  # of counts a difference is one of shares
         numbers[:, ~np.isnan(rows.whole)] = np.nan
     columns: list[object] = [
-        pa.repeat(name, size),
+        pa.repeat(question, size),
         pa.repeat(group, size),
         pa.repeat(what, size),
         _texts(rows.levels),
@@ -669,8 +672,14 @@ def cross_tables(
     """The table of every two parts of a joint question."""
     counts = law.shape.estimate(counted).values
     items = law.levels.item_names()
-    arguments = counts, counted.users, law.shape.second_moments, confidence
-    return pair_tables(parameters.joint[law.name], items, *arguments)
+    return pair_tables(
+        questions=parameters.joint[law.name],
+        items=items,
+        counts=counts,
+        users=counted.users,
+        moments=law.shape.second_moments,
+        confidence=confidence,
+    )
 
 
 def margin_rows(tables: Sequence[CrossTable]) -> dict[str, AnswerRows]:
@@ -702,13 +711,12 @@ def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
         f"{test.degrees} degrees of freedom, the noise of the reports in it", test.note
     )
     statistic = Estimate(test.statistic, None, np.nan, np.nan, note)
-    odds = (
-        places[:1]
-        if table.counts.shape == (2, 2)
-        else places
-        if len(places) > 3
-        else []
-    )
+    odds = places if len(places) > 3 else []
+    if table.counts.shape == (
+        2,
+        2,
+    ):  # the others' odds ratios are this one or its inverse
+        odds = places[:1]
     quantities = {INDEPENDENCE: statistic, CRAMERS_V: table.association} | {
         f"{ODDS_RATIO}{names[k]}": table.odds_ratio([i], [j])
         for k, (i, j) in enumerate(odds)
@@ -740,7 +748,9 @@ def _rows(
     whole: float = np.nan,
 ) -> AnswerRows:
     named = zip(names, estimates, strict=True)
-    rows = answer_rows(table.users, [AnswerRow(*pair, whole=whole) for pair in named])
-    return replace(
-        rows, drawn=np.zeros(len(estimates))
-    )  # limits are of people drawn at random
+    rows = answer_rows(
+        table.users,
+        [AnswerRow(name, estimate, whole=whole) for name, estimate in named],
+    )
+    # Who was asked adds nothing: limits are of people drawn at random already.
+    return replace(rows, drawn=np.zeros(len(estimates)))
