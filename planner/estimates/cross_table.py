@@ -267,7 +267,7 @@ class CrossTable(WithDataFrame):
         n = self.users
 
         def variance(x: float) -> float:
-            """``n E[(cell - x total)^2]``: people in the cell, in the rest of the margin, others."""
+            """``n E[(cell - x total)^2]``, over people in the cell, in the margin, and others."""
             shares = (margin_share * x, margin_share * (1 - x), 1 - margin_share)
             squares = (
                 cell_square - 2 * x * cell_by_total + x**2 * total_square
