@@ -200,7 +200,10 @@ class Estimates(WithDataFrame):
     def clipped(self) -> ProcessedCounts:
         """Every count moved into ``[0, users]``. Small counts become too large on average."""
         values = np.clip(self.values, 0, self.users)
-        return ProcessedCounts(values, "clipped to [0, users]; no longer unbiased")
+        method = (
+            "a number below 0 or above all people is moved there, on average too high"
+        )
+        return ProcessedCounts(values, method)
 
     def on_simplex(self) -> ProcessedCounts:
         """The nearest counts that are not negative and sum to ``users``, for single items.
@@ -224,9 +227,11 @@ class Estimates(WithDataFrame):
             v[order] / weight[order] > shift
         )  # a prefix, never empty
         values = np.maximum(0.0, v - shift[active[-1]] * weight)
-        return ProcessedCounts(
-            values, "weighted projection onto the simplex; no longer unbiased"
+        method = (
+            "the nearest numbers of which none is below 0 and which add up to all people, on "
+            "average too high for rare answers"
         )
+        return ProcessedCounts(values, method)
 
     @property
     def summary(self) -> str:

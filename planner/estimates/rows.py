@@ -169,7 +169,9 @@ def quantity_rows(
         processing = ""
         if possible is not None and estimate.value is not None:
             processed = min(max(estimate.value, possible[0]), possible[1])
-            processing = "processed: moved into its possible range; no longer unbiased"
+            processing = (
+                "processed: what is impossible is moved to the nearest possible value"
+            )
         rows.append(AnswerRow(name, estimate, processed, processing))
     sums = np.array(
         [np.nan if possible is None else 0.0 for *_, possible in quantities]
@@ -201,7 +203,7 @@ def ordered_rows(
     if no_answer is not None:
         users = max(1.0, users * (1 - (no_answer.value or 0.0)))
         note = f"limits are of the share of the {users:,.0f} with such an answer"
-    remark = "processed: shares up to an answer made to rise"
+    remark = "processed: the nearest shares up to an answer that never fall"
     band = users * np.array(estimates.band).T
     below = np.tri(size, dtype=np.bool_)[:-1]
     chosen = np.vstack([below, np.eye(size, dtype=np.bool_)])
@@ -249,11 +251,10 @@ def ordered_rows(
         rows.append(AnswerRow("mean score", estimates.mean(scores), processed, remark))
     for name, share in _QUANTILES:
         quantile = estimates.quantile(share)
-        limits = f"between {quantile.lower} and {quantile.upper}"
-        text = (
-            f"{name}: {quantile.answer}, {limits} with {estimates.confidence:.0%} "
-            "confidence"
-        )
+        text = f"{name}: {quantile.answer}"
+        if quantile.lower != quantile.upper:
+            text += f", between {quantile.lower} and {quantile.upper}"
+        text += f" with {estimates.confidence:.0%} confidence"
         rows.append(AnswerRow(name, processing=text))
     answers = answer_rows(estimates.users, rows)
 

@@ -165,6 +165,23 @@ def people(number: float | None) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:,.4g}"
 
 
+def as_exact_as(value: float, spread: float) -> str:
+    """A number with the digits that mean something: rounded where its spread has two.
+
+    The ``spread`` is half the width of an interval, or a standard error.
+
+    Examples
+    --------
+    >>> as_exact_as(48.3612, 9.8), as_exact_as(152_192, 37_094), as_exact_as(-0.049, 0.142)
+    ('48.4', '152,000', '-0.05')
+    >>> as_exact_as(-0.2, 50)
+    '0'
+    """
+    decimals = 1 - math.floor(math.log10(spread))
+    # Adding 0 turns a zero with a sign into one without.
+    return f"{round(value, decimals) + 0.0:,.{max(decimals, 0)}f}"
+
+
 def number(value: float) -> str:
     """A number in full, with six digits at least.
 

@@ -126,7 +126,11 @@ class _OfSets(KindWords):
     def answers(self, plan: QuestionPlan) -> str:
         padded = plan.fact(Padded)
         padding_known = padded is not None and padded.plan is not None
-        return "expected for these sets" if padding_known else super().answers(plan)
+        return (
+            "for sets of the sizes that are expected"
+            if padding_known
+            else super().answers(plan)
+        )
 
     def assumed(self, plan: QuestionPlan) -> str:
         padded = plan.fact(Padded)

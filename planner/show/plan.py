@@ -416,7 +416,7 @@ def _wanted(answer: TargetAnswer) -> str:
         return f"error of the mean at most {share} of half the range"
     of_level = "" if target.level is None else f" of {target.level!r}"
     if target.kind == "detect":
-        return f"every item{of_level} detectable from {share} of the users"
+        return f"every item{of_level} detectable from {share} of the people"
     if target.kind == "difference":
         start = percent(target.from_share or 0.0)
         return (
@@ -424,7 +424,7 @@ def _wanted(answer: TargetAnswer) -> str:
             f"a share of {start}{of_level}"
         )
     if target.of_all:
-        return f"total error at most {share} of the users"
+        return f"total error at most {share} of the people"
     return f"standard error of a rare item{of_level} at most {share}"
 
 
@@ -433,7 +433,10 @@ def budgets_sentence(question: QuestionPlan, answer: TargetAnswer) -> str:
     if answer.budgets is not None:
         kept = question.part.share < 1 or question.part.fraction < 1
         return smallest_sentence(answer.budgets, answer.in_file, kept=kept)
-    nothing = f"Not searched for {question.mechanism_label}: ask for other budgets."
+    nothing = (
+        "Which budgets would be enough is not computed for questions like this one: plan with "
+        "larger ones to see."
+    )
     return "" if answer.met else nothing
 
 

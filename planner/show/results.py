@@ -41,6 +41,7 @@ from planner.show.blocks import (
     Rank,
     Sentence,
     Table,
+    as_exact_as,
     column,
     people,
     percent,
@@ -59,8 +60,21 @@ _MOST_ANSWERS = 20
 _MOST_ODDS = 3
 _MOST_MODEL_ROWS = 40
 _MOST_COLUMNS = 12
+_CHANGE = "change from "  # of one round to the next
+_RATE = "missing rate"
+_WEIGHTED = "weighted by group: "
+_AT_THE_END = ("processed: ", _WEIGHTED)  # remarks that many questions share
 _LIMITS = ["estimate", "lower", "upper"]
 _SHARES = ["share", "share_lower", "share_upper"]
+_BEYOND = "*"
+_AT_AN_END = (
+    f"{_BEYOND} The interval goes on below 0, or above everybody, where no number can be: the end "
+    "of what can be is shown. --out and --json have the limit itself."
+)
+_BELOW_ZERO = (
+    "An estimate below 0 comes from the noise of the reports, and stands for few people or none. "
+    "It is shown as it is, as sums and differences need it."
+)
 _INTERVALS = (
     "Intervals cover the randomness of the reports, not of who was asked; those of means of "
     "numbers or scores, whose spread reports do not tell, of both."
@@ -88,7 +102,8 @@ def result_blocks(
         *files_blocks(collection),
         *said([_drawn_sentence(parameters)], "note"),
     ]
-    return [*blocks, *_questions(parameters, estimates, confidence)]
+    blocks += _questions(parameters, estimates, confidence)
+    return blocks
 
 
 def _drawn_sentence(parameters: Parameters) -> str:
@@ -164,24 +179,44 @@ def difference_blocks(
             if part and len(of_question):
                 blocks.append(Heading(part, level=3))
             blocks += _groups(of_question, confidence)
-    return blocks
+    return [*blocks, *_beyond_what_can_be(blocks, frames[""])]
 
 
 def _questions(
     parameters: Parameters, estimates: Columns, confidence: float
-) -> Iterator[Block]:
+) -> list[Block]:
+    """Each question under its heading, and then once what holds for all of them."""
     frame = estimates.to_pandas()
+    blocks = list[Block]()
     for law in parameters.questions:
         of_question = frame[frame["question"] == law.name]
         if len(of_question):
-            yield Heading(law.name)
+            blocks.append(Heading(law.name))
             parts = [name for name, _ in parameters.joint.get(law.name, ())]
-            yield from _question(law, of_question, parts, confidence)
+            blocks += _question(law, of_question, parts, confidence)
     plain = frame[frame["group"] == ""]
     of_population = (plain["limits_for"] == POPULATION).all()
-    yield from said(
-        [_OF_POPULATION if of_population else _INTERVALS, _NO_TESTS], "note"
-    )
+    intervals = _OF_POPULATION if of_population else _INTERVALS
+    return [
+        *blocks,
+        *said(_remarks_at_the_end(frame)),
+        *_beyond_what_can_be(blocks, frame),
+        *said([intervals, _NO_TESTS], "note"),
+    ]
+
+
+def _beyond_what_can_be(blocks: Sequence[Block], frame: DataFrame) -> list[Sentence]:
+    """What a mark at a limit means, and an estimate below 0, where there is one."""
+    marked = False
+    for block in blocks:
+        if isinstance(block, Table):
+            for shown in block.columns:
+                if not shown.text:
+                    marked = marked or any(_BEYOND in cell for cell in shown.cells)
+    counts = frame[frame["p"].isna() & ~frame["of"].str.startswith(_CHANGE)]
+    negative = bool((counts["share"] < 0).any())
+    sentences = [_AT_AN_END * marked, _BELOW_ZERO * negative]
+    return said(sentences, "note")
 
 
 def _question(
@@ -289,13 +324,13 @@ def _model_limits(row: Any) -> str:
 def _answers(rows: DataFrame, part: str, confidence: float) -> Table:
     columns = [
         column("answer", rows["answer"]),
-        column("estimate", rows["estimate"], people),
+        column("estimate", map(_estimate, rows.itertuples()), str),
         column(f"{confidence:.0%} interval", map(_interval, rows.itertuples()), str),
     ]
     if rows["processed"].notna().any():
-        columns.append(column("processed", rows["processed"], people))
+        columns.append(column("processed", map(_processed, rows.itertuples()), str))
     if rows["share"].notna().any():
-        columns.insert(2, column("share", rows["share"], _share))
+        columns.insert(2, column("share", map(_share, rows.itertuples()), str))
     return Table(part or "Estimates", tuple(columns), "everybody")
 
 
@@ -339,13 +374,18 @@ def _groups(of_question: DataFrame, confidence: float) -> Iterator[Block]:
         .head(_MOST_ANSWERS)
     )
     if len(gaps):
+        between = gaps["group"].str.partition(": ")[2]
         columns = [
-            column("between", gaps["group"].str.partition(": ")[2]),
+            column("between", between),
             column("answer", gaps["answer"]),
             column("difference", map(_gap, gaps.itertuples()), str),
             column("p", gaps["p"], ".2g"),
         ]
-        yield Table("Differences, most certain first", tuple(columns), "everybody")
+        title = "Differences, most certain first"
+        if between.nunique() == 1:
+            title = f"{between.iloc[0]}: differences, most certain first"
+            del columns[0]
+        yield Table(title, tuple(columns), "everybody")
     weighted = of_question[
         of_question["group"].str.startswith("weighted")
         & of_question["estimate"].notna()
@@ -385,41 +425,132 @@ def _value_of(group: str) -> str:
     return group.partition(" = ")[2]
 
 
-def _remarks(rows: DataFrame) -> Iterator[str]:
-    """What is remarked of the rows, each text once.
+def _remarks(rows: DataFrame) -> list[str]:
+    """What is remarked of a question's rows, each text once; but for what is said at the end.
 
-    A quartile has no number in its row, and stands in its remark: of a group it is said of which.
+    Of a known group it is said of which, unless it is said of everybody. A quartile has no number
+    in its row, and stands in its remark, of everybody and of each group.
     """
-    sentences = {}
+    sentences = dict[str, None]()
+    said_already = set[str]()
     row: _Row
     for row in rows.itertuples():
-        if not row.remark:
-            continue
-        text = f"{row.remark[0].upper()}{row.remark[1:]}."
-        if np.isnan(row.estimate) and _value_of(row.group):
-            text = f"In {_value_of(row.group)}: {row.remark}."
-        sentences[text] = True
-    yield from sentences
+        value = _value_of(row.group)
+        of_two_groups = not np.isnan(row.p)
+        for text in _parts_of_remark(row):
+            repeated = text in said_already and (of_two_groups or not value)
+            if text.startswith(_AT_THE_END) or repeated:
+                continue
+            sentence = f"{text[0].upper()}{text[1:]}."
+            if value and (sentence not in sentences or _is_quartile(row)):
+                sentence = f"In {value}: {text}."
+            sentences[sentence] = None
+            said_already.add(text)
+    return list(sentences)
+
+
+def _remarks_at_the_end(frame: DataFrame) -> list[str]:
+    """What was processed and how, and how exact weights are: once, with the questions it is of."""
+    questions = dict[str, dict[str, None]]()
+    row: _Row
+    different = frame.drop_duplicates(["question", "remark"])  # there may be many rows
+    for row in different.itertuples():
+        for text in _parts_of_remark(row):
+            if text.startswith(_AT_THE_END):
+                questions.setdefault(text, {})[row.question] = None
+    several = frame["question"].nunique() > 1
+    sentences = []
+    for text, names in questions.items():
+        of = f" ({', '.join(names)})" if several else ""
+        sentences.append(f"{text[0].upper()}{text[1:]}{of}.")
+    return sentences
+
+
+def _parts_of_remark(row: _Row) -> list[str]:
+    """The sentences of a row's remark; that of a quartile may hold any sign of an answer."""
+    if not row.remark:
+        return []
+    if not _is_quartile(row):
+        return list(row.remark.split("; "))
+    text, sign, weight = row.remark.rpartition(f"; {_WEIGHTED}")
+    return [text, f"{_WEIGHTED}{weight}"] if sign else [row.remark]
+
+
+def _is_quartile(row: _Row) -> bool:
+    """Whether the row has no number, but a remark."""
+    return np.isnan(row.estimate) and np.isnan(row.share)
+
+
+# -- numbers, with the digits that mean something ---------------------------------------------
+
+
+def _estimate(row: _Row) -> str:
+    return _number(row.estimate, row)
+
+
+def _processed(row: _Row) -> str:
+    return _number(row.processed, row)
+
+
+def _number(value: float, row: _Row) -> str:
+    """People are whole; a mean and the like have the digits that its interval leaves."""
+    if np.isnan(value):
+        return ""
+    if not np.isnan(row.share):
+        return f"{round(value):,}"
+    spread = (row.upper - row.lower) / 2
+    if np.isnan(spread):
+        spread = row.standard_error
+    return as_exact_as(value, spread) if spread > 0 else people(value)
+
+
+def _possible(row: _Row) -> tuple[float, float]:
+    """Between which numbers it must be: a count, or a rate; a difference and a mean need not."""
+    differs = not np.isnan(row.p) or row.of.startswith(_CHANGE)
+    if row.answer == _RATE and not differs:
+        return 0.0, 1.0
+    if np.isnan(row.share) or differs:
+        return -np.inf, np.inf
+    # All whom the count is of; they are not needed where the limit is not above them.
+    everybody = row.upper / row.share_upper if row.share_upper > 1 else np.inf
+    return 0.0, everybody
+
+
+def _limit(limit: float, row: _Row) -> str:
+    """A limit, or with a mark the end of what can be where it is beyond that."""
+    least, most = _possible(row)
+    inside = min(max(limit, least), most)
+    return _number(inside, row) + _BEYOND * (inside != limit)
 
 
 def _interval(row: _Row) -> str:
     if np.isnan(row.upper):
-        return "" if np.isnan(row.lower) else f"at least {people(row.lower)}"
-    return f"{people(row.lower)} to {people(row.upper)}"
+        return "" if np.isnan(row.lower) else f"at least {_limit(row.lower, row)}"
+    return f"{_limit(row.lower, row)} to {_limit(row.upper, row)}"
 
 
 def _gap(row: _Row) -> str:
     if np.isnan(row.share):
-        return f"{people(row.estimate)} ({people(row.lower)} to {people(row.upper)})"
-    return _shares(row)
+        return f"{_estimate(row)} ({_interval(row)})"
+    limits = []
+    for share in (row.share_lower, row.share_upper):
+        inside = share
+        if np.isfinite(_possible(row)[0]):
+            inside = min(max(share, 0.0), 1.0)
+        limits.append(f"{100 * inside:.1f}{_BEYOND * (inside != share)}")
+    return f"{_share(row)} ({limits[0]} to {limits[1]})"
 
 
-def _share(share: float) -> str:
-    return "" if np.isnan(share) else percent(round(share, 4))
-
-
-def _shares(row: _Row) -> str:
-    return f"{_share(row.share)} ({100 * row.share_lower:.1f} to {100 * row.share_upper:.1f})"
+def _share(row: _Row) -> str:
+    """In per cent, with one decimal, and more where few have the answer and many were asked."""
+    if np.isnan(row.share):
+        return ""
+    spread = 50 * (row.share_upper - row.share_lower)
+    if np.isnan(spread) or spread >= 1:
+        return f"{100 * row.share:.1f} %"
+    if spread <= 0:
+        return percent(row.share)
+    return f"{as_exact_as(100 * row.share, spread)} %"
 
 
 def files_blocks(collection: Collection) -> list[Block]:
@@ -590,9 +721,11 @@ def _association(rows: DataFrame, first: str, second: str) -> list[str]:
     test = rows.loc[INDEPENDENCE]
     strength = rows.loc[CRAMERS_V]
     value, low, high = strength[_LIMITS]
+    # The remark may have whole sentences in it.
+    remark = test["remark"].replace("; ", ". ").rstrip(".")
     fields = [
         f"Independence of {first} and {second}: Q = {test['estimate']:.4g}, p = {test['p']:.2g}; "
-        f"{test['remark']}.",
+        f"{remark}.",
         f"Cramér's V {value:.2f} ({low:.2f} to {high:.2f}), the noise taken off.",
     ]
     odds = rows[rows.index.str.startswith(ODDS_RATIO)]

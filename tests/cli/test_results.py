@@ -3,9 +3,15 @@
 import csv
 import json
 
+import pyarrow as pa
 import pytest
 
+from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.estimating import estimates_table
+from planner.deployment.parameters import read_parameters
 from planner.errors import FileError
+from planner.show.blocks import Sentence, Table, as_exact_as
+from planner.show.results import result_blocks
 from tests.cli.running import invoke, shown
 from tests.deployment.conftest import counting_here  # noqa: F401
 from tests.refusals import refused
@@ -102,6 +108,57 @@ def test_a_group_without_reports_is_not_weighted_away(place):
     assert [row["estimate"] for row in weighted] == [None]
 
 
+def test_people_are_whole_and_files_keep_all_digits(place, tmp_path):
+    out = tmp_path / "estimates.json"
+    words = "aggregate", place / "params.json", place / "reports"
+    page = shown(*words, "--by", "region", "--out", out)
+    rows = json.loads(out.read_text())
+    for row in rows:
+        if not row["group"]:
+            assert row["estimate"] != round(row["estimate"])
+            assert f" {round(row['estimate']):,} " in page
+    assert page.count("Processed: ") == 1
+
+
+def test_limits_beyond_what_can_be_are_marked(place):
+    """Of 900 people no answer has less than 0 or more than all; a difference may be below 0."""
+    parameters = read_parameters(place / "params.json")
+    collection = collect(parameters, [place / "reports"])
+    table = estimates_table(
+        parameters,
+        collection.sums,
+        by=("region", collection.by(parameters.groups, "region")),
+    )
+    rows = table.to_pylist()
+    for row in rows:
+        if not row["group"] and row["answer"] == "flu":
+            row |= {"estimate": -7.4, "share": -7.4 / 900}
+            row |= {"lower": -41.34, "share_lower": -41.34 / 900}
+            row |= {"upper": 30.6, "share_upper": 30.6 / 900}
+        if not row["group"] and row["answer"] == "none":
+            row |= {"upper": 907.2, "share_upper": 907.2 / 900}
+    changed = pa.Table.from_pylist(rows, schema=table.schema)
+    blocks = result_blocks(parameters, collection, changed, 0.95)
+    tables = {block.title: block for block in blocks if isinstance(block, Table)}
+    columns = {shown.heading: shown.cells for shown in tables["Estimates"].columns}
+    cells = dict(
+        zip(
+            columns["answer"],
+            zip(columns["estimate"], columns["95% interval"], strict=True),
+            strict=True,
+        )
+    )
+    assert cells["flu"] == ("-7", "0* to 31")
+    assert cells["none"][1].endswith("to 900*")
+    assert "*" not in cells["HIV"][1]
+    said = " ".join(block.text for block in blocks if isinstance(block, Sentence))
+    assert said.count("* The interval goes on below 0, or above everybody") == 1
+    assert said.count("An estimate below 0 comes from the noise") == 1
+    gaps = tables["north less south: differences, most certain first"].columns[1]
+    assert any("(-" in cell for cell in gaps.cells)
+    assert not any("*" in cell for cell in gaps.cells)
+
+
 def test_two_collections(place):
     north, south = (place / "reports" / f"region={name}" for name in ("north", "south"))
     params = place / "params.json"
@@ -178,14 +235,18 @@ def test_quartiles_and_means_of_groups_stand_with_their_group(tmp_path):
         shown("perturb", params, "--data", answers, "--out", out)
     words = ("aggregate", params, tmp_path / "reports", "--by", "region")
     page = " ".join(shown(*words, "--report", tmp_path / "r.html").split())
-    assert "In north: median: many, between many and many" in page
-    assert "In south: median: few, between few and few" in page
+    assert "In north: median: many with 95% confidence." in page
+    assert "In south: median: few with 95% confidence." in page
     html = (tmp_path / "r.html").read_text()
     rows = json.loads(shown(*words, "--json"))["estimates"]
     means = [row for row in rows if row["answer"] == "mean" and " = " in row["group"]]
     assert len(means) == 2
     for row in means:
-        stated = f"{row['estimate']:.4g} ({row['lower']:.4g} to {row['upper']:.4g})"
+        spread = (row["upper"] - row["lower"]) / 2
+        value, lower, upper = (
+            as_exact_as(row[name], spread) for name in ("estimate", "lower", "upper")
+        )
+        stated = f"{value} ({lower} to {upper})"
         assert stated in page
         assert stated in html
     # Three quarters of the population are in the north: 9 there, 1 in the south.

@@ -248,7 +248,7 @@ def test_a_missed_target_says_what_would_meet_it():
     missed = question(levels(1.0, 2.0) + "target = [{error = 0.001}]\n")
     (said,) = sentences(question_blocks(missed), tone="missed")
     assert said.startswith(
-        "Target, total error at most 0.1 % of the users: MISSED, reached"
+        "Target, total error at most 0.1 % of the people: MISSED, reached"
     )
     assert "the smallest budgets in proportion that meet the targets" in said
     assert said.endswith("Or ask more people.")  # how many stands among the facts
@@ -471,15 +471,15 @@ def test_promises_of_every_kind_of_question():
 @pytest.mark.parametrize(
     ("target", "text"),
     [
-        (Target(error=0.01), "total error at most 1 % of the users"),
+        (Target(error=0.01), "total error at most 1 % of the people"),
         (
             Target(error=0.0125, level="a"),
             "standard error of a rare item of 'a' at most 1.25 %",
         ),
-        (Target(detect="5 %"), "every item detectable from 5 % of the users"),
+        (Target(detect="5 %"), "every item detectable from 5 % of the people"),
         (
             Target(detect=0.05, level="a"),
-            "every item of 'a' detectable from 5 % of the users",
+            "every item of 'a' detectable from 5 % of the people",
         ),
     ],
 )
