@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.arrays import Array
-from planner.estimates.channel import Estimate, OrderedEstimates
+from planner.estimates.channel import Estimate, OrderedEstimates, QuantileEstimate
 from planner.estimates.counts import (
     CountLimits,
     Estimates,
@@ -251,10 +251,7 @@ def ordered_rows(
         rows.append(AnswerRow("mean score", estimates.mean(scores), processed, remark))
     for name, share in _QUANTILES:
         quantile = estimates.quantile(share)
-        text = f"{name}: {quantile.answer}"
-        if quantile.lower != quantile.upper:
-            text += f", between {quantile.lower} and {quantile.upper}"
-        text += f" with {estimates.confidence:.0%} confidence"
+        text = _said_of_quantile(name, quantile, estimates.confidence)
         rows.append(AnswerRow(name, processing=text))
     answers = answer_rows(estimates.users, rows)
 
@@ -274,6 +271,14 @@ def ordered_rows(
         return lower, upper
 
     return replace(answers, of_population=of_population)
+
+
+def _said_of_quantile(name: str, quantile: QuantileEstimate, confidence: float) -> str:
+    """Which answer it is, and between which it lies, where limits do not name the same one."""
+    limits = ""
+    if quantile.lower != quantile.upper:
+        limits = f", between {quantile.lower} and {quantile.upper}"
+    return f"{name}: {quantile.answer}{limits} with {confidence:.0%} confidence"
 
 
 def _last_share(estimates: OrderedEstimates, population: bool = False) -> Estimate:

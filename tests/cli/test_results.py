@@ -127,7 +127,7 @@ def test_limits_beyond_what_can_be_are_marked(place):
     table = estimates_table(
         parameters,
         collection.sums,
-        by=("region", collection.by(parameters.groups, "region")),
+        grouped=("region", collection.by(parameters.groups, "region")),
     )
     rows = table.to_pylist()
     for row in rows:
