@@ -567,6 +567,7 @@ class DrawnEstimates(Estimates):
         Ends are looked for near those of the normal law first. Items of which the same was seen
         have the same limits.
         """
+        # The law is searched around the normal limits, within a standard error and eight reports.
         near = self.standard_errors + 8 * self._unit
         guesses = []
         for limit in limits:

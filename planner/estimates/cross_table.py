@@ -203,6 +203,7 @@ class CrossTable(WithDataFrame):
         spread = (spread @ self._slopes(first, second).T)[
             np.ix_(keep, keep)
         ] / self.users
+        # The last row and column follow from the others: (d1 - 1)(d2 - 1) contrasts are free.
         gap = theta.ravel()[keep]
         statistic = self.users * float(gap @ np.linalg.lstsq(spread, gap)[0])
         if not self.margins_known:
@@ -219,10 +220,12 @@ class CrossTable(WithDataFrame):
         limits invert it.
         """
         first, second, theta = self._margins_and_gaps
+        # Cells that nobody is expected in would divide by 0: one person is the least.
         least = np.maximum(np.outer(first, second).ravel(), 1 / self.users)
         slopes = self._slopes(first, second) / np.sqrt(least)[:, None]
         spread = slopes @ self.covariance @ slopes.T / self.users**2
         scaled = theta.ravel() / np.sqrt(least)
+        # E|x + e|^2 = |x|^2 + tr Cov(e): what noise alone adds.
         noise = float(np.trace(spread))
         seen = float(scaled @ scaled)
         most = min(self.counts.shape) - 1
@@ -560,6 +563,7 @@ def people_for_association(
     degrees = (shape[0] - 1) * (shape[1] - 1)
     cells = shape[0] * shape[1]
     edge = float(chi2.isf(0.05, degrees))
+    # The noncentrality at which the test, at 5 %, rejects with the chance wanted.
     delta = brentq(
         lambda x: float(ncx2.sf(edge, degrees, x)) - power, 1e-9, 1e4, xtol=1e-12
     )

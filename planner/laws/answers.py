@@ -152,6 +152,7 @@ class Item(Asked):
     @cached_property
     def meant(self) -> dict[str, int]:
         """The number of each item by its name as cells have it; none that two may mean."""
+        # Two names that differ by case alone are told apart by clients, not by a cell.
         names = Counter(map(folded, self.numbers))
         return {
             folded(name): k
@@ -381,6 +382,7 @@ class Number(Asked):
 
     def counts_as(self) -> Wanted:
         last = self.points - 1
+        # Points of the range on [-1, 1], so that sums of answers have one scale.
         grid = [Fraction(2 * k - last, last) for k in range(self.points)]
         return [[*grid, Fraction(0)], [*[Fraction(1)] * self.points, Fraction(0)]]
 
@@ -491,6 +493,7 @@ class OneOfSet(Item):
         return super().document() | {"longer_sets": rows}
 
     def code(self, answer: Answer) -> Code:
+        # A text is a sequence, too, and would be taken for a list of letters.
         if type(answer) not in (list, tuple, set, frozenset):
             remedy = "Put the items into a list, [] if there are none."
             raise InputError(
@@ -574,6 +577,7 @@ class WholeSet(OneOfSet):
 
     def own(self, code: Code, source: Source) -> Own:
         length = self.padding_length
+        # As many choices of the same sizes for every set up to the length.
         places = order(source, max(len(code), length), length)
         if len(code) > length:
             return tuple(code[position] for position in places)
@@ -589,6 +593,7 @@ def _listed(cell: str) -> list[str]:
         items = None
     if type(items) is not list or not all(type(item) in (str, int) for item in items):
         remedy = 'Write the items as a list in brackets: ["tea", "rice"].'
+        # The error names no part of the cell: it is an answer.
         raise InputError("answer", "text", "a JSON list of items", remedy)
     return [str(item) for item in items]
 

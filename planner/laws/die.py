@@ -132,6 +132,7 @@ class Die(Shape):
 
     def ratio(self, i: int, j: int) -> Fraction:
         """How much having a value of level ``i`` raises the chance of reporting it in round two."""
+        # The face of its own value is thrown anyway with its decoy chance; the truth adds sampling.
         face = self._least_faces[i]
         return Fraction(face + self.sampling, face)
 
@@ -160,6 +161,7 @@ class Die(Shape):
         return words(source, 1)[0].to_bytes(4, "little")
 
     def output(self, drawn: bytes, elements: Own, round_number: int | None) -> bytes:
+        # Faces stand one after the other on the line of words: zero, the decoys, then the truth.
         left = int.from_bytes(drawn, "little")
         for face, width in enumerate((self.zero, *self.decoys)):
             if left < width:

@@ -65,6 +65,7 @@ class Drawing:
         chances = [int(fraction * DENOMINATOR) for fraction in fractions]
         chances = [min(max(chance, 1), DENOMINATOR) for chance in chances]
         missing = total - sum(chances)  # what rounding has left; it may be below 0
+        # Chances are cut to the allowed range; what is missing goes to the first that have room.
         for k, chance in enumerate(chances):
             changed = min(max(chance + missing, 1), DENOMINATOR)
             missing -= changed - chance

@@ -53,6 +53,7 @@ def log_upper_bound(ratio: Fraction) -> float:
     """
     if ratio == 1:
         return 0.0
+    # Quotient and logarithm are rounded up, and the double is moved up by one step.
     quotient = _SHORT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
     return math.nextafter(float(_SHORT.next_plus(_SHORT.ln(quotient))), math.inf)
 
@@ -110,6 +111,7 @@ class Likelihoods:
         if any(self.most[o] for o in other.zeros):
             return None
         doubles = list(map(truediv, self.floats[1], other.floats[0]))
+        # A double errs by 2^-50 at most: only those this near the largest can be the largest.
         nearly = max(doubles) * _NEARLY_LARGEST
         # Fractions are compared by cross multiplication, without dividing by common factors:
         # hundreds of thousands of reports may nearly have the largest ratio.
@@ -203,6 +205,7 @@ def unary_ratios(
 
 
 def _check_min(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> None:
+    # Only the two largest ratios each way can be the worst beside a level: O(t) pairs.
     # r = min(eps_i, against_j): each level at its own budgets beside the largest of the others.
     best_ones, best_zeros = (
         nlargest(2, range(len(ones)), key=column.__getitem__)

@@ -56,7 +56,8 @@ class Hash(Shape):
         self.require_telling()
 
     def ratio(self, i: int, j: int) -> Fraction:
-        # of two hash values, whatever the seed
+        # A report has the true hash value with truth + (1 - truth) / values, another with
+        # (1 - truth) / values, whatever the seed.
         return Fraction(self.truth * self.values + D - self.truth, D - self.truth)
 
     def support(self) -> list[tuple[Fraction, Fraction]]:

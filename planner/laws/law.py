@@ -113,6 +113,7 @@ class Law:
             "asked": choice(*halves.asked),
             "law": choice(*halves.shapes),
         }
+        # First the keys that say which classes read the rest, with any other keys beside them.
         check(question, record(names) | {"additionalProperties": True}, label)
         where = f" of question {question['name']!r}"
         asked = halves.asked[question["asked"]]
@@ -125,6 +126,7 @@ class Law:
             asking = asked.read(question)
             form = shape.read(question, asking.levels)
             form.check(asking.counts_as())
+        # Errors of a part name the question; what each says, and its remedy, stays.
         except VerificationError as error:
             raise VerificationError(
                 f"Question {question['name']!r}: {error.reason}"

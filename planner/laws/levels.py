@@ -121,6 +121,7 @@ class Levels:
             if len(set(values)) < len(values):
                 reason = f"two {kind}s have the same name"
                 raise InputError.because("levels", reason, EXPORT_REMEDY)
+        # "Level 3" names an item of a level without a list, too.
         for item in (item for item in listed if levels.unnamed(item) is not None):
             reason = f"{item!r} is the name of two items, one of them of a level without a list"
             raise InputError.because("levels", reason, EXPORT_REMEDY)
@@ -179,8 +180,10 @@ class Levels:
 
     def demanded(self, i: int, j: int) -> float:
         """Budget of two elements of the levels, ``inf`` for none: a lone one has no other."""
+        # A level of one item has no pair within it.
         if i == j and self.item_counts[i] == 1:
             return math.inf
+        # A matrix states every pair; a rule with a name works it out of two budgets.
         if self.matrix is not None:
             return float(self.matrix[i][j])
         lowering = self.against or self.epsilons
@@ -335,7 +338,7 @@ def spans(counts: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def folded(text: str) -> str:
-    """What names are compared by: blanks around them, case and composition tell none apart.
+    """The form in which names are compared: case, composition and outer blanks do not count.
 
     Examples
     --------

@@ -169,6 +169,7 @@ def _in_range(value: Json, schema: Schema) -> bool:
         return len(value) >= schema.get("minItems", schema.get("minLength"))
     if schema["type"] not in ("integer", "number"):
         return True
+    # Where there is no limit the value is its own.
     least = schema.get("minimum", value)
     most = schema.get("maximum", value)
     return bool(least <= value <= most and schema.get("exclusiveMinimum", -inf) < value)

@@ -31,6 +31,7 @@ class LawPart:
     """A part of a law: what is worked out once stays where it was worked out."""
 
     def __getstate__(self) -> Document:
+        # Cached properties are left out: they are worked out again where they are needed.
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
@@ -149,6 +150,7 @@ class Shape(LawPart, ABC):
 
 def packed(bits: bytearray, size: int) -> bytes:
     """One byte an element, 0 or 1, as bit ``k % 8`` of byte ``k // 8`` of so many bytes."""
+    # The first element is the lowest bit of the number, the last digit that int() reads.
     bits.reverse()
     return int(bytes(bits.translate(_BIT_DIGITS)), 2).to_bytes(size, "little")
 

@@ -170,6 +170,7 @@ class Sides(Shape):
         """
         if len(self.weights) > 1:
             return None
+        # Reports of a type without a high element are blanks: they count for nobody.
         telling = [kind for kind, (high,) in enumerate(self.types) if high > 0]
         if len(telling) != 1:
             return None
@@ -225,6 +226,7 @@ class Sides(Shape):
         levels = self.levels
         budgets = dict[tuple[int, int], float]()
         if levels.matrix is None:
+            # Levels of a group share their likelihoods, so the least budget of any binds all.
             raising = [inf] * len(self.counts)
             lowering = [inf] * len(self.counts)
             for group, level in zip(self.groups, levels.members, strict=True):
@@ -246,6 +248,7 @@ class Sides(Shape):
         """An answer counts as one for its item and as none for every other, on average."""
         sent = [[sum(pair) for pair in row] for row in self.weights]
         for a, count in enumerate(self.counts):
+            # Sums over all reports of weight times value, scaled: for the item it must be one.
             true_error = -D * SCALE
             group_error = 0
             totals = []
@@ -300,6 +303,7 @@ class Sides(Shape):
 
     def draw(self, elements: Own, source: Source) -> bytes:
         numbers, groups, firsts = self.places
+        # Elements are numbered level by level; bits stand group by group.
         level = bisect_right(numbers, elements[0]) - 1
         group = groups[level]
         bit = firsts[level] + elements[0] - numbers[level]

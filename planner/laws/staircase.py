@@ -74,6 +74,7 @@ class Staircase(Shape):
                 f"cap is {self.cap:g}, below the smallest budget {least:g}"
             )
         check_ratio(self.ratio(0, 0), least, "Sets that differ in one item: a report")
+        # Any two sets differ in as many elements as dummies at most: all ratios multiply.
         check_ratio(self._any_two, self.cap, "Two sets: a report")
         self.require_telling()
 

@@ -75,6 +75,7 @@ class Reduction(NamedTuple):
         prices: Callable[[float], Array],
     ) -> Reduction:
         """Between the first kink and the last, or where the first coordinate falls to 0."""
+        # The second line of a level falls to 0 at its pole: T stays just short of the first one.
         pole = float(np.min(-offsets[1] / slopes[1])) * SHORT_OF_POLE
         ends = float(kinks.min()), min(pole, float(kinks.max()))
         return cls(ends, kinks, offsets, slopes, prices)

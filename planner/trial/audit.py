@@ -134,8 +134,10 @@ def audit_client(
         remedy = "Write 99.9 % as 0.999."
         raise InputError("confidence", confidence, "at least 0.99, below 1", remedy)
     run = _Attempt(parameters, question, list(answers))
+    # In random order, so that a client cannot tell the answers by their place.
     order = rng.permuted(np.repeat(np.arange(len(run.asked)), reports))
     block = max(1, _AUDIT_BYTES // run.longest)
+    # The same answers to two starts: equal reports show a seed that is fixed.
     again = order[: min(block, _REPEATED * len(run.asked))]
     try:
         run.repeats(run.count(box, again), run.read(box, again)[0], again)
@@ -191,9 +193,8 @@ class _Attempt:
         self.asked = asked or list(
             {repr(example): example for example in law.asked.examples()}.values()
         )
-        self._codes = [
-            law.asked.code(answer) for answer in self.asked
-        ]  # refuses what is none
+        # Refuses what is no answer, before the client is started.
+        self._codes = [law.asked.code(answer) for answer in self.asked]
         if len(set(map(repr, self._codes))) != len(self._codes) or len(self._codes) < 2:
             raise InputError(
                 "answers", self.asked, "two or more that differ", "Name others."
@@ -243,13 +244,13 @@ class _Attempt:
         pairs = [(first, second)]
         pairs += [(self._drawn(codes), self._drawn(codes)) for _ in range(_HONEST)]
         for position, (ours, other) in enumerate(pairs):
-            self._agree[min(position, 1)][:] += (
-                (ours == other).all(axis=1).sum(),
-                order.size,
-            )
+            # The first pair is the client's, all others are honest ones.
+            agreeing = (ours == other).all(axis=1).sum()
+            self._agree[min(position, 1)][:] += agreeing, order.size
 
     def judged(self, error: float) -> tuple[tuple[str, ...], int, float]:
         """Faults, number of tests, and the deviation of a chance that is found."""
+        # Each may err by its part of the whole error (Bonferroni).
         tests = self._seen.size + self._id_bits.size + 2
         n = self._users
         error /= tests
@@ -270,6 +271,8 @@ class _Attempt:
             faults.append("Ids repeat: a collector counts but one of such reports.")
         share = self._honest / (_HONEST * n)
         spread = sqrt(float((share * (1 - share) / n).max()) * (1 + 1 / _HONEST))
+        # A deviation is found with probability 0.9 if it exceeds both quantiles, in
+        # standard errors.
         reach = NormalDist().inv_cdf(0.9) - NormalDist().inv_cdf(error / 2)
         return tuple(faults), tests, spread * reach
 
@@ -290,6 +293,7 @@ class _Attempt:
 
     def _features(self, rows: Reports) -> Whole:
         """How many reports have each bit and cell; the same of those with an odd number of ones."""
+        # Chances of single bits do not show how bits depend on each other; odd reports do.
         odd = np.bitwise_count(rows).sum(axis=1) % 2 == 1
         parts = [np.array([odd.sum()])]
         for some in (rows, rows[odd]):
@@ -305,6 +309,7 @@ class _Attempt:
         """Answers of which some cells are too far from the honest ones, the farthest named."""
         (ones, n) = seen
         (other, m) = honest
+        # Normal scores say which cells to test; among these Fisher's exact test decides.
         share = (ones + other) / (n + m)
         spread = np.sqrt(np.maximum(share * (1 - share), 1e-300) * (1 / n + 1 / m))
         far = np.abs(ones / n - other / m) / spread

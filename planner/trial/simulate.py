@@ -178,9 +178,12 @@ class SampleSize:
         )
         reporting = whole if self.parts == 1 else self._lot(whole, self.asked, rng)
         every = sets if whole is places else sets.some(whole)
-        return every, every if reporting is whole else sets.some(reporting)
+        if reporting is whole:  # nobody is left out: no second copy of the sets
+            return every, every
+        return every, sets.some(reporting)
 
     def _lot(self, places: Whole, many: int, rng: np.random.Generator) -> Whole:
+        """Who is drawn of these: each with one chance, or so many without replacement."""
         if self.apart:
             return places[rng.random(places.size) < min(1.0, many / places.size)]
         return rng.choice(places, many, replace=False)
@@ -189,6 +192,7 @@ class SampleSize:
         """How many of those asked in any round, and of those who report, are of each kind."""
 
         def lot(some: Whole, many: int, people: int) -> Whole:
+            """How many of each kind are drawn: binomial, or multivariate hypergeometric."""
             if many >= people:
                 return some
             if self.apart:
@@ -200,6 +204,7 @@ class SampleSize:
 
     def sampling_variance(self, sums: Array, squares: Array) -> Array:
         """Variance of a sum over the people asked, from the sums over all people."""
+        # Drawing without replacement: n (1 - n/N) S^2, S^2 with N - 1 below (Cochran, 1977).
         spread = squares - np.square(sums) / self.people
         return np.asarray(
             self.asked * (1 - self.fraction) * spread / max(1, self.people - 1)
@@ -433,6 +438,7 @@ def _counts(
     expected = asked.fraction * law.variance(data) + asked.sampling_variance(
         once, twice
     )
+    # Of a round estimates are scaled up by the number of rounds, their variance by its square.
     expected = asked.parts**2 * expected + np.square(bias)
     levels = question.levels
     weights = np.repeat(
@@ -506,6 +512,7 @@ def _ordered(
             mean = mean_of_scores(estimates, CONFIDENCE)
             total_score = channel.wanted[0] @ some
             return error, bool(mean.lower <= total_score / some.sum() <= mean.upper)
+        # Limits are of the people asked, so the band is held against their own shares.
         reached = np.cumsum(some[: some.size - outside])
         return error, shares_of(reports).hold(reached[:-1] / max(1, reached[-1]))
 
@@ -525,6 +532,7 @@ def _mean(law: CollectedLaw, values: Array, asked: SampleSize) -> _Tried:
     answered = values[~np.isnan(values)]
     truth = float(answered.mean())
     predicted = law.variance(values).mean / asked.fraction
+    # To first order the mean's sampling error is that of the deviations, over those who answer.
     off = answered - truth
     among = asked.fraction * answered.size
     predicted += (
@@ -561,6 +569,7 @@ def true_association(table: Array) -> float:
     1.0
     """
     people = table.sum()
+    # The counts expected of independent answers with these margins.
     even = np.outer(table.sum(axis=1), table.sum(axis=0)) / people
     parts = np.zeros(table.shape)
     np.divide((table - even) ** 2, even, out=parts, where=even > 0)
